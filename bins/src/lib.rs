@@ -1,0 +1,2 @@
+//! The plumbing of the tools: flags, logging, progress, exit codes.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Communication bench: plan, executor on torchrun, aggregation, alignment check.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Metrics over traces: M6, per operator, per shape; scenarios in parallel.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Op replay: database row to explicit case to executor to op_summary.
+#![forbid(unsafe_code)]

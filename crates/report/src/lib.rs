@@ -1,0 +1,2 @@
+//! Rendering of results: console tables, JSON, CSV, Markdown, HTML.
+#![forbid(unsafe_code)]

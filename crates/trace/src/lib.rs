@@ -1,0 +1,2 @@
+//! Readers of what profilers and simulators write: chrome traces and kernel CSVs.
+
