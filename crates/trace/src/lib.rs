@@ -1,2 +1,1 @@
 //! Readers of what profilers and simulators write: chrome traces and kernel CSVs.
-
