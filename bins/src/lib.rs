@@ -1,2 +1,34 @@
-//! The plumbing of the tools: flags, logging, progress, exit codes.
+//! The plumbing of the tools: command lines, logging, warnings, progress, exit codes. The only place that knows the terminal.
+//!
+//! A tool is a clap struct, one library call and its output:
+//!
+//! ```no_run
+//! use perfdb_tools::{Failure, Status, print, run};
+//! use std::process::ExitCode;
+//!
+//! /// Counts the bytes of a file.
+//! #[derive(clap::Parser)]
+//! struct Arguments {
+//!     /// The file to count
+//!     file: std::path::PathBuf,
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     run::<Arguments>(&[], |arguments| {
+//!         let bytes = std::fs::metadata(arguments.file)?.len();
+//!         print(&format!("{bytes}\n"))?;
+//!         Ok(Status::Success)
+//!     })
+//! }
+//! ```
 #![forbid(unsafe_code)]
+
+mod abbreviation;
+mod failure;
+mod output;
+pub mod progress;
+mod tool;
+
+pub use failure::{Failure, Status, error_line};
+pub use output::{print, print_bytes, quiet, warn};
+pub use tool::{run, run_from};

@@ -1,0 +1,113 @@
+//! From the command line to the exit status.
+
+use crate::abbreviation::{Ambiguous, expand};
+use crate::failure::{Failure, Status, escape_controls};
+use crate::output::{print, set_quiet};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, Command, Parser};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use tracing::level_filters::LevelFilter;
+
+/// Runs a tool on the process's own arguments. `original_options` are the names, without dashes, of the options that the
+/// tool's original had: those, and `help`, may be abbreviated. Every tool gets `--verbose`, `--quiet` and `--version`.
+pub fn run<A: Parser>(original_options: &[&str], main: impl FnOnce(A) -> Result<Status, Failure>) -> ExitCode {
+    run_from(std::env::args_os(), original_options, main)
+}
+
+/// [`run`] on other arguments, the program's name first.
+pub fn run_from<A: Parser>(
+    arguments: impl IntoIterator<Item = OsString>,
+    original_options: &[&str],
+    main: impl FnOnce(A) -> Result<Status, Failure>,
+) -> ExitCode {
+    let mut command = command::<A>();
+    let parsed = parse::<A>(&mut command, arguments, original_options);
+    let result = match parsed {
+        Ok(arguments) => main(arguments),
+        Err(error) => return refuse(&error),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(Failure::Lines(lines)) => {
+            say_errors(&lines);
+            ExitCode::FAILURE
+        }
+        Err(Failure::Usage(reason)) => refuse(&command.error(ErrorKind::ValueValidation, escape_controls(&reason))),
+        Err(Failure::Said(code)) => ExitCode::from(code),
+    }
+}
+
+fn command<A: Parser>() -> Command {
+    let verbose = Arg::new("verbose")
+        .short('v')
+        .long("verbose")
+        .action(ArgAction::Count)
+        .help("Log lines on stderr (-vv for more)");
+    let quiet =
+        Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("No warnings and no progress");
+    let mut command = A::command().version(env!("CARGO_PKG_VERSION")).args_override_self(true);
+    for (name, argument) in [("verbose", verbose), ("quiet", quiet)] {
+        if command.get_arguments().all(|known| known.get_id() != name) {
+            command = command.arg(argument.display_order(900));
+        }
+    }
+    command.build();
+    command
+}
+
+fn parse<A: Parser>(
+    command: &mut Command,
+    arguments: impl IntoIterator<Item = OsString>,
+    original_options: &[&str],
+) -> Result<A, clap::Error> {
+    let full: Vec<String> = command.get_arguments().filter_map(|known| known.get_long().map(str::to_owned)).collect();
+    let mut original = original_options.to_vec();
+    if !original.is_empty() {
+        original.push("help");
+    }
+    let arguments = expand(arguments, &original, &full).map_err(|Ambiguous { argument, candidates }| {
+        let reason = format!("ambiguous option '{argument}' could be {}", candidates.join(", "));
+        command.error(ErrorKind::UnknownArgument, reason)
+    })?;
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    let count = |name: &str| matches.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
+    let flag = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
+    set_quiet(flag("quiet"));
+    set_up_logging(count("verbose"));
+    A::from_arg_matches(&matches).map_err(|error| error.format(command))
+}
+
+fn set_up_logging(verbosity: u8) {
+    let level = match verbosity {
+        0 => return,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let logging = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).without_time();
+    // A second run in one process keeps the first one's logging.
+    let _ = logging.with_target(false).try_init();
+}
+
+/// Help and version on stdout with exit 0, usage errors on stderr with exit 2.
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+fn refuse(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        eprint!("{}", error.render());
+        return ExitCode::from(2);
+    }
+    match print(&error.render().to_string()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+fn say_errors(lines: &[String]) {
+    crate::progress::suspend(|| {
+        for line in lines {
+            eprintln!("error: {}", escape_controls(line));
+        }
+    });
+}
