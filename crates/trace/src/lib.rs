@@ -1,1 +1,3 @@
 //! Readers of what profilers and simulators write: chrome traces and kernel CSVs.
+
+pub mod records;

@@ -1,0 +1,164 @@
+//! What can go wrong, with the file, the place and the reason.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Every error of this crate. The text begins with the file concerned, as it was given, and fits on one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused to read or write.
+    #[error("{}: {source}", shown(.path))]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A CSV that cannot be used.
+    #[error("{}{}: {fault}", shown(.path), line_text(.line))]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// The line on which the record starts (1 is the header), where there is one.
+        line: Option<u64>,
+        /// What is wrong.
+        fault: CsvFault,
+    },
+    /// An input that is well-formed but says something that cannot be used.
+    #[error("{}{}: {reason}", shown(.path), line_text(.line))]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// The line, where there is one.
+        line: Option<u64>,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// A lock that another run holds.
+    #[error("{}: held by {}", shown(.path), excerpt(.holder))]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// The line that the holder wrote: process, tool, start time.
+        holder: String,
+    },
+    /// A set of files was replaced only in part.
+    #[error("{}: {source}; already new: {}", shown(.path), path_list(.done))]
+    PartlyReplaced {
+        /// The file that could not be replaced.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+        /// The files that hold their new content.
+        done: Vec<PathBuf>,
+    },
+    /// Versions that name a database directory and could not be found out.
+    #[error("could not determine runtime version(s): {}; give --database-path or the version flags", .missing.join(", "))]
+    UnknownVersions {
+        /// Names of the parts, of `vLLM-Ascend`, `PyTorch`, `CANN`.
+        missing: Vec<&'static str>,
+    },
+    /// A version text or a combination of version texts that is not accepted.
+    #[error("{0}")]
+    BadVersion(String),
+}
+
+/// What can be wrong with a CSV.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CsvFault {
+    /// Bytes that are not UTF-8.
+    #[error("not valid UTF-8 (at byte {offset})")]
+    NotUtf8 {
+        /// Offset of the first bad byte in the (inflated) file.
+        offset: u64,
+    },
+    /// No bytes at all, or an empty first line.
+    #[error("no CSV header")]
+    NoHeader,
+    /// The large-file pointer that stands in for the table in a checkout.
+    #[error("Git LFS pointer, run git lfs pull")]
+    LfsPointer,
+    /// A name that two columns have.
+    #[error("duplicate column {}", excerpt(.0))]
+    DuplicateColumn(String),
+    /// A row with more cells than the header, which a rewrite would lose.
+    #[error("row has {cells} cells, header has {columns}")]
+    RowTooLong {
+        /// Cells of the row.
+        cells: usize,
+        /// Columns of the header.
+        columns: usize,
+    },
+    /// A cell beyond Python's limit.
+    #[error("cell longer than {CELL_LIMIT} characters")]
+    CellTooLong,
+    /// A quote that nothing closes.
+    #[error("unterminated quote")]
+    UnterminatedQuote,
+    /// Columns that the input lacks, sorted.
+    #[error("missing columns: {}", .0.join(", "))]
+    MissingColumns(Vec<String>),
+}
+
+/// The longest cell, in characters, that Python's `csv` module reads.
+pub const CELL_LIMIT: usize = 131_072;
+
+impl Error {
+    /// The system's refusal of `path`.
+    pub fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Error::Io { path: path.into(), source }
+    }
+
+    /// A fault of the CSV `path` as a whole.
+    pub fn csv(path: impl Into<PathBuf>, fault: CsvFault) -> Self {
+        Error::Csv { path: path.into(), line: None, fault }
+    }
+
+    /// A fault of the record that starts on `line` of the CSV `path`.
+    pub fn csv_line(path: impl Into<PathBuf>, line: u64, fault: CsvFault) -> Self {
+        Error::Csv { path: path.into(), line: Some(line), fault }
+    }
+
+    /// Something in `path` that cannot be used.
+    pub fn input(path: impl Into<PathBuf>, line: Option<u64>, reason: impl Into<String>) -> Self {
+        Error::Input { path: path.into(), line, reason: reason.into() }
+    }
+}
+
+fn line_text(line: &Option<u64>) -> String {
+    line.map(|line| format!(":{line}")).unwrap_or_default()
+}
+
+fn path_list(paths: &[PathBuf]) -> String {
+    match paths {
+        [] => "none".to_owned(),
+        _ => paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A path for a message: control characters escaped, so that it stays on one line.
+pub fn shown(path: &Path) -> String {
+    escape_controls(&path.to_string_lossy())
+}
+
+/// A piece of input for a message: control characters escaped, cut after 80 characters.
+pub fn excerpt(text: &str) -> String {
+    let escaped = escape_controls(text);
+    match escaped.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &escaped[..end]),
+        None => escaped,
+    }
+}
+
+fn escape_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character.is_control() {
+            true => out.extend(character.escape_default()),
+            false => out.push(character),
+        }
+    }
+    out
+}

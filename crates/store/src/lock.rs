@@ -1,0 +1,260 @@
+//! One lock per database directory, so that two writers never lose each other's rows.
+//!
+//! The lock is an exclusive `flock` on `<directory>/.perfdb.lock`. It vanishes with the process that holds it, however that ends, and the file
+//! is removed before the lock is given up, so that a finished run leaves nothing behind. Readers need no lock: files are replaced whole.
+
+use crate::error::Error;
+use crate::replace;
+use crate::time::utc_text;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Name of the lock file within a directory.
+pub const LOCK_FILE: &str = ".perfdb.lock";
+
+/// How long writers wait unless told otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How to take locks, and whom to tell.
+pub struct LockOptions<'a> {
+    /// Name of the tool, for the line that others see.
+    pub tool: &'a str,
+    /// How long to wait for other runs in all; zero means not at all.
+    pub timeout: Duration,
+    /// Called when the run waits or goes on without a lock.
+    pub notice: &'a (dyn Fn(&Notice) + Sync),
+}
+
+impl std::fmt::Debug for LockOptions<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("LockOptions")
+            .field("tool", &self.tool)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a run may want to tell while it takes its locks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Notice {
+    /// Another run holds the lock; said once per run.
+    #[error("waiting for {}, held by {}", crate::error::shown(.path), crate::error::excerpt(.holder))]
+    Waiting {
+        /// The lock file.
+        path: PathBuf,
+        /// The line that the holder wrote.
+        holder: String,
+    },
+    /// The file system cannot lock; the run goes on without.
+    #[error("{}: this file system cannot lock, going on without: {reason}", crate::error::shown(.path))]
+    NoLocks {
+        /// The lock file.
+        path: PathBuf,
+        /// The system's reason.
+        reason: String,
+    },
+}
+
+/// The locks of some directories, held until dropped.
+#[derive(Debug, Default)]
+#[must_use = "the locks are given up when this is dropped"]
+pub struct DirectoryLocks {
+    held: Vec<HeldLock>,
+}
+
+#[derive(Debug)]
+struct HeldLock {
+    path: PathBuf,
+    file: File,
+}
+
+impl DirectoryLocks {
+    /// Takes the lock of every directory, in the order of their absolute paths, and removes what killed runs have left there.
+    ///
+    /// The directories must exist. One named twice, also by way of a link, is locked once.
+    pub fn acquire<P: AsRef<Path>>(
+        directories: impl IntoIterator<Item = P>,
+        options: &LockOptions<'_>,
+    ) -> Result<Self, Error> {
+        let mut ordered = BTreeMap::new();
+        for directory in directories {
+            let directory = directory.as_ref();
+            let absolute = fs::canonicalize(directory).map_err(|source| Error::io(directory, source))?;
+            ordered.entry(absolute).or_insert_with(|| directory.to_owned());
+        }
+        let mut waiter = Waiter { options, deadline: Instant::now() + options.timeout, said: false };
+        let mut locks = DirectoryLocks::default();
+        for directory in ordered.into_values() {
+            if let Some(held) = waiter.lock(&directory)? {
+                locks.held.push(held);
+                replace::remove_leftovers(&directory).map_err(|source| Error::io(&directory, source))?;
+            }
+        }
+        Ok(locks)
+    }
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        if is_same_file(&self.path, &self.file).unwrap_or(false) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+struct Waiter<'a> {
+    options: &'a LockOptions<'a>,
+    deadline: Instant,
+    said: bool,
+}
+
+impl Waiter<'_> {
+    fn lock(&mut self, directory: &Path) -> Result<Option<HeldLock>, Error> {
+        let path = directory.join(LOCK_FILE);
+        let failed = |source| Error::io(&path, source);
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {
+                    // The holder before us may have removed the file between our opening and our locking it.
+                    if !is_same_file(&path, &file).map_err(failed)? {
+                        continue;
+                    }
+                    let mut held = HeldLock { path: path.clone(), file };
+                    held.sign(self.options.tool).map_err(failed)?;
+                    return Ok(Some(held));
+                }
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => {
+                    let reason = error.to_string();
+                    (self.options.notice)(&Notice::NoLocks { path, reason });
+                    return Ok(None);
+                }
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Error::Locked { path: path.clone(), holder: holder_of(&path) });
+            }
+            if !self.said {
+                self.said = true;
+                (self.options.notice)(&Notice::Waiting { path: path.clone(), holder: holder_of(&path) });
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+}
+
+impl HeldLock {
+    /// Writes the line that tells others who holds the lock.
+    fn sign(&mut self, tool: &str) -> io::Result<()> {
+        self.file.set_len(0)?;
+        writeln!(self.file, "{} {tool} {}", std::process::id(), utc_text(SystemTime::now()))
+    }
+}
+
+fn is_same_file(path: &Path, file: &File) -> io::Result<bool> {
+    let held = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (held.dev(), held.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn holder_of(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(200).read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    match text.lines().next() {
+        Some(line) if read.is_ok() && !line.is_empty() => line.to_owned(),
+        _ => "another run".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    fn options(timeout: Duration) -> LockOptions<'static> {
+        LockOptions { tool: "some-tool", timeout, notice: &|_| {} }
+    }
+
+    #[test]
+    fn the_file_names_its_holder_and_is_gone_afterwards() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join(LOCK_FILE);
+        let locks = DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO))?;
+        let line = fs::read_to_string(&path)?;
+        assert!(line.starts_with(&format!("{} some-tool 2", std::process::id())), "{line}");
+        let Err(refused) = DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO)) else {
+            return Err("the lock was given twice".into());
+        };
+        assert_eq!(refused.to_string(), format!("{}: held by {}", path.display(), line.trim_end()));
+        drop(locks);
+        assert!(!path.exists());
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_left_by_a_dead_process_is_taken_over_and_its_temporaries_removed() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join(LOCK_FILE), "999999999 start-microbench 2020-01-01T00:00:00Z\n")?;
+        fs::write(folder.path().join(".Add.csv.tmp-999999999"), "half")?;
+        drop(DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO))?);
+        assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_waiting_run_says_so_once_and_gets_the_lock() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let first = DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO))?;
+        let (said, told) = std::sync::mpsc::channel();
+        let said = Mutex::new(said);
+        let directory = folder.path().to_owned();
+        let second = std::thread::spawn(move || {
+            let notice = |notice: &Notice| {
+                let _ = said.lock().map(|said| said.send(notice.clone()));
+            };
+            let options = LockOptions { tool: "second", timeout: Duration::from_secs(60), notice: &notice };
+            DirectoryLocks::acquire([directory], &options).map(drop)
+        });
+        let notice = told.recv()?;
+        assert!(notice.to_string().contains("some-tool"), "{notice}");
+        drop(first);
+        second.join().map_err(|_| "the second run panicked")??;
+        assert!(told.try_recv().is_err(), "said more than once");
+        Ok(())
+    }
+
+    #[test]
+    fn a_directory_named_twice_is_locked_once() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let link = folder.path().join("link");
+        fs::create_dir(folder.path().join("a"))?;
+        std::os::unix::fs::symlink("a", &link)?;
+        let locks = DirectoryLocks::acquire([folder.path().join("a"), link], &options(Duration::ZERO))?;
+        assert_eq!(locks.held.len(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_lock_makes_no_folder() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let absent = folder.path().join("absent");
+        assert!(DirectoryLocks::acquire([&absent], &options(Duration::ZERO)).is_err());
+        assert!(!absent.exists());
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! Changing a table in memory.
+
+use super::{Origin, Span, Table};
+
+impl Table {
+    /// Gives a cell a new text.
+    ///
+    /// # Panics
+    /// When there is no such row or column, as for a slice.
+    pub fn set(&mut self, row: usize, column: usize, text: &str) {
+        assert!(column < self.columns.len(), "column {column} of {}", self.columns.len());
+        let span = self.append(text);
+        let stride = self.columns.len();
+        self.cells[row * stride + column] = span;
+    }
+
+    /// Adds a row at the end: what `cell` gives for each column's position and name.
+    pub fn push_row<'a>(&mut self, mut cell: impl FnMut(usize, &str) -> &'a str) -> usize {
+        for column in 0..self.columns.len() {
+            let text = cell(column, &self.columns[column]);
+            let span = self.append(text);
+            self.cells.push(span);
+        }
+        self.rows.push(Origin::default());
+        self.rows.len() - 1
+    }
+
+    /// Gives the table new columns: each with its name and the position of the old column whose cells it takes, or empty cells.
+    pub fn rearrange(&mut self, columns: Vec<(String, Option<usize>)>) {
+        let old = self.columns.len();
+        let mut cells = Vec::with_capacity(self.rows.len() * columns.len());
+        for row in 0..self.rows.len() {
+            let from = &self.cells[row * old..(row + 1) * old];
+            cells.extend(
+                columns.iter().map(|(_, source)| source.map_or(Span { start: 0, end: 0 }, |source| from[source])),
+            );
+        }
+        self.cells = cells;
+        self.columns = columns.into_iter().map(|(name, _)| name).collect();
+    }
+
+    /// Adds a column at the end with the same text in every row.
+    pub fn push_column(&mut self, name: &str, text: &str) {
+        let mut columns: Vec<_> = self.columns.iter().enumerate().map(|(at, name)| (name.clone(), Some(at))).collect();
+        columns.push((name.to_owned(), None));
+        self.rearrange(columns);
+        let span = self.append(text);
+        let stride = self.columns.len();
+        for row in 0..self.rows.len() {
+            self.cells[row * stride + stride - 1] = span;
+        }
+    }
+
+    /// Puts a copy of row `from` at the end, as an added row.
+    pub fn push_copy(&mut self, from: usize) -> usize {
+        let stride = self.columns.len();
+        self.cells.extend_from_within(from * stride..(from + 1) * stride);
+        self.rows.push(Origin::default());
+        self.rows.len() - 1
+    }
+
+    /// Puts the rows into a new order. Positions that `order` leaves out vanish; one that it repeats is copied.
+    pub fn reorder(&mut self, order: &[usize]) {
+        let stride = self.columns.len();
+        let mut cells = Vec::with_capacity(order.len() * stride);
+        for &row in order {
+            cells.extend_from_slice(&self.cells[row * stride..(row + 1) * stride]);
+        }
+        self.cells = cells;
+        self.rows = order.iter().map(|&row| self.rows[row]).collect();
+    }
+
+    /// Keeps the rows for which `keep` holds.
+    pub fn retain_rows(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let order: Vec<usize> = (0..self.rows.len()).filter(|&row| keep(row)).collect();
+        if order.len() < self.rows.len() {
+            self.reorder(&order);
+        }
+    }
+
+    fn append(&mut self, text: &str) -> Span {
+        let start = self.text.len();
+        self.text.push_str(text);
+        Span { start, end: self.text.len() }
+    }
+}

@@ -1,0 +1,167 @@
+//! Reading a table: the dialect of `perfdb_trace::records`, and what a database refuses.
+
+use super::{LineEnd, Origin, Span, Table};
+use crate::error::{CELL_LIMIT, CsvFault, Error};
+use perfdb_trace::records::{Cell, Form, Record, Splitter, unescape};
+use std::fs;
+use std::path::Path;
+
+/// What a reader accepts. The two presets are what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOptions {
+    lenient: bool,
+}
+
+impl ReadOptions {
+    /// Tables of a database: a repeated column, an open quote or a cell over Python's limit is an error, because a rewrite would lose something.
+    pub fn database() -> Self {
+        ReadOptions { lenient: false }
+    }
+
+    /// Tables as the shape grid reads them: an open quote ends with the file, cells have any length, a repeated column is kept.
+    pub fn shape_grid() -> Self {
+        ReadOptions { lenient: true }
+    }
+}
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
+const LFS: &[u8] = b"version https://git-lfs";
+
+/// Whether the content of a file is the pointer that Git LFS leaves in its place.
+pub fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(MARK).unwrap_or(bytes).starts_with(LFS)
+}
+
+impl Table {
+    /// Reads a table from its file.
+    pub fn read(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
+        let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
+        Table::parse(path, bytes, options)
+    }
+
+    /// Reads a table from the bytes of its file; `path` is for messages.
+    pub fn parse(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<Table, Error> {
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let offset = error.utf8_error().valid_up_to() as u64;
+            Error::csv(path, CsvFault::NotUtf8 { offset })
+        })?;
+        if is_lfs_pointer(text.as_bytes()) {
+            return Err(Error::csv(path, CsvFault::LfsPointer));
+        }
+        let mark = text.as_bytes().starts_with(MARK);
+        let begin = if mark { MARK.len() } else { 0 };
+        if matches!(text.as_bytes().get(begin), None | Some(b'\n' | b'\r')) {
+            return Err(Error::csv(path, CsvFault::NoHeader));
+        }
+        let source_length = text.len();
+        let mut table = Table::new(path, [""; 0]);
+        table.mark = mark;
+        Reader { options, table, scratch: Vec::new(), decoded: String::new(), source_length }.read(text, begin)
+    }
+}
+
+struct Reader<'o> {
+    options: &'o ReadOptions,
+    table: Table,
+    scratch: Vec<u8>,
+    /// Cells whose quotes were taken out. They stand behind the file in the table's text.
+    decoded: String,
+    source_length: usize,
+}
+
+impl Reader<'_> {
+    fn read(mut self, text: String, begin: usize) -> Result<Table, Error> {
+        let mut splitter = Splitter::starting_at(text.as_bytes(), begin, 1);
+        let mut cells = Vec::new();
+        let mut number = 0;
+        while let Some(record) = splitter.next_record(&mut cells) {
+            number += 1;
+            if !self.options.lenient {
+                self.refuse_long_cells(&text, record, &cells)?;
+            }
+            match number {
+                1 => self.header(&text, record, &cells)?,
+                _ => self.row(&text, record, number, &cells)?,
+            }
+        }
+        if let Some(line) = splitter.open_quote().filter(|_| !self.options.lenient) {
+            return Err(self.error(line, CsvFault::UnterminatedQuote));
+        }
+        let mut table = self.table;
+        table.source_length = self.source_length;
+        table.text = text;
+        table.text.push_str(&self.decoded);
+        Ok(table)
+    }
+
+    fn error(&self, line: u64, fault: CsvFault) -> Error {
+        Error::csv_line(&self.table.path, line, fault)
+    }
+
+    fn refuse_long_cells(&self, text: &str, record: Record, cells: &[Cell]) -> Result<(), Error> {
+        if record.end - record.start <= CELL_LIMIT {
+            return Ok(());
+        }
+        let mut buffer = Vec::new();
+        for cell in cells {
+            let decoded = cell.decode(text.as_bytes(), &mut buffer);
+            // Characters, not bytes: what begins a character is no continuation byte.
+            let characters = || decoded.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+            if decoded.len() > CELL_LIMIT && characters() > CELL_LIMIT {
+                return Err(self.error(record.line, CsvFault::CellTooLong));
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, text: &str, record: Record, cells: &[Cell]) -> Result<(), Error> {
+        for cell in cells {
+            let span = self.span(text, cell);
+            let name = match span.start < self.source_length {
+                true => text[span.start..span.end].to_owned(),
+                false => self.decoded[span.start - self.source_length..].to_owned(),
+            };
+            if !self.options.lenient && self.table.columns.contains(&name) {
+                return Err(self.error(record.line, CsvFault::DuplicateColumn(name)));
+            }
+            self.table.columns.push(name);
+        }
+        let line = &text.as_bytes()[record.start..record.end];
+        self.table.header_line_end = match line {
+            [.., b'\r', b'\n'] => LineEnd::CrLf,
+            [.., b'\r'] => LineEnd::Cr,
+            [.., b'\n'] => LineEnd::Lf,
+            _ => LineEnd::CrLf,
+        };
+        Ok(())
+    }
+
+    fn row(&mut self, text: &str, record: Record, number: u64, cells: &[Cell]) -> Result<(), Error> {
+        let columns = self.table.columns.len();
+        if cells.len() > columns {
+            return Err(self.error(record.line, CsvFault::RowTooLong { cells: cells.len(), columns }));
+        }
+        for cell in cells {
+            let span = self.span(text, cell);
+            self.table.cells.push(span);
+        }
+        let filled = self.table.cells.len() + columns - cells.len();
+        self.table.cells.resize(filled, Span { start: 0, end: 0 });
+        self.table.rows.push(Origin { line: record.line, record: number, start: record.start, end: record.end });
+        Ok(())
+    }
+
+    fn span(&mut self, text: &str, cell: &Cell) -> Span {
+        match cell.form {
+            Form::Plain => Span { start: cell.start, end: cell.end },
+            Form::Escaped => {
+                self.scratch.clear();
+                unescape(cell.raw(text.as_bytes()), &mut self.scratch);
+                let start = self.source_length + self.decoded.len();
+                // Taking ASCII quotes out of UTF-8 leaves UTF-8.
+                self.decoded.push_str(&String::from_utf8_lossy(&self.scratch));
+                Span { start, end: self.source_length + self.decoded.len() }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Writing a table.
+
+use super::{Row, Table};
+
+/// What ends a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineEnd {
+    /// CR LF, what Python's writer and most tools here write.
+    CrLf,
+    /// LF.
+    Lf,
+    /// A lone CR.
+    Cr,
+}
+
+impl LineEnd {
+    /// The bytes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LineEnd::CrLf => "\r\n",
+            LineEnd::Lf => "\n",
+            LineEnd::Cr => "\r",
+        }
+    }
+}
+
+/// The form in which a table is written anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Whether the file begins with a byte order mark.
+    pub mark: bool,
+    /// What ends every record.
+    pub line_end: LineEnd,
+}
+
+impl Written {
+    /// CRLF and no mark: what most tools write.
+    pub const PLAIN: Written = Written { mark: false, line_end: LineEnd::CrLf };
+}
+
+/// Appends a record: a cell is quoted if it contains a comma, a quote, CR or LF, or if it is empty and alone.
+pub fn push_csv_row<'a>(out: &mut Vec<u8>, cells: impl IntoIterator<Item = &'a str>, line_end: LineEnd) {
+    let begin = out.len();
+    let mut count = 0;
+    for cell in cells {
+        if count > 0 {
+            out.push(b',');
+        }
+        count += 1;
+        push_cell(out, cell);
+    }
+    if count == 1 && out.len() == begin {
+        out.extend_from_slice(b"\"\"");
+    }
+    out.extend_from_slice(line_end.as_str().as_bytes());
+}
+
+#[inline]
+fn push_cell(out: &mut Vec<u8>, cell: &str) {
+    let bytes = cell.as_bytes();
+    if !bytes.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        out.extend_from_slice(bytes);
+        return;
+    }
+    out.push(b'"');
+    let mut rest = bytes;
+    while let Some(quote) = memchr::memchr(b'"', rest) {
+        out.extend_from_slice(&rest[..=quote]);
+        out.push(b'"');
+        rest = &rest[quote + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+impl Table {
+    /// The whole table, header first, in the form that is asked for.
+    pub fn to_csv(&self, written: Written) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.source_length + self.source_length / 8 + 256);
+        if written.mark {
+            out.extend_from_slice("\u{feff}".as_bytes());
+        }
+        push_csv_row(&mut out, self.columns.iter().map(String::as_str), written.line_end);
+        for row in self.rows() {
+            push_csv_row(&mut out, row.cells(), written.line_end);
+        }
+        out
+    }
+
+    /// The file as it was read without some of its rows; every other byte stays.
+    ///
+    /// `leaves` is asked for each row that was read; added rows and changed cells are not looked at.
+    pub fn source_without(&self, mut leaves: impl FnMut(Row<'_>) -> bool) -> Vec<u8> {
+        let source = self.source();
+        let mut out = Vec::with_capacity(source.len());
+        let mut at = 0;
+        for row in self.rows() {
+            let origin = self.rows[row.index()];
+            if origin.record > 0 && leaves(row) {
+                out.extend_from_slice(&source[at..origin.start]);
+                at = origin.end;
+            }
+        }
+        out.extend_from_slice(&source[at..]);
+        out
+    }
+
+    /// The bytes of the header's record as they were read, mark and line end included (the line end of the last line may be missing).
+    pub fn source_header(&self) -> &[u8] {
+        let end = self.rows.iter().find(|row| row.record > 0).map_or(self.source_length, |row| row.start);
+        &self.source()[..end]
+    }
+
+    /// The bytes of a row's record as they were read, line end included; empty for an added row.
+    pub fn source_record(&self, row: usize) -> &[u8] {
+        let origin = self.rows[row];
+        &self.source()[origin.start..origin.end]
+    }
+}

@@ -1,0 +1,59 @@
+//! Points in time as texts.
+
+use std::time::SystemTime;
+
+/// A point in time in UTC, `2026-01-01T00:00:00Z`.
+pub fn utc_text(time: SystemTime) -> String {
+    match jiff::Timestamp::try_from(time) {
+        Ok(timestamp) => timestamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        Err(_) => "unknown time".to_owned(),
+    }
+}
+
+/// When a run took place, as it stands in file names and in machine-readable reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunTime {
+    /// `YYYYMMDD_HHMMSS`, for file names.
+    pub stamp: String,
+    /// The same point in time in ISO 8601 with its offset.
+    pub iso: String,
+}
+
+impl RunTime {
+    /// Now, in local time; or, for reproducible runs, the given seconds since 1970 (`SOURCE_DATE_EPOCH`) in UTC.
+    pub fn new(source_date_epoch: Option<i64>) -> Self {
+        match source_date_epoch.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok()) {
+            Some(timestamp) => RunTime {
+                stamp: timestamp.strftime("%Y%m%d_%H%M%S").to_string(),
+                iso: timestamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            },
+            None => {
+                let now = jiff::Zoned::now();
+                RunTime {
+                    stamp: now.strftime("%Y%m%d_%H%M%S").to_string(),
+                    iso: now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_fixed_time_is_told_in_utc() {
+        let time = RunTime::new(Some(1_767_225_600));
+        assert_eq!((time.stamp.as_str(), time.iso.as_str()), ("20260101_000000", "2026-01-01T00:00:00Z"));
+        assert_eq!(utc_text(SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400)), "2000-02-29T00:00:00Z");
+    }
+
+    #[test]
+    fn local_time_has_the_same_form() {
+        let time = RunTime::new(None);
+        assert_eq!(time.stamp.len(), 15);
+        assert_eq!(time.iso.len(), 25);
+    }
+}
