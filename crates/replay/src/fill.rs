@@ -53,9 +53,7 @@ fn build(case: &Case, spec: &TensorSpec, seed: u64) -> Result<Tensor, CaseError>
 /// The key of a tensor's random numbers: FNV-1a of `<seed>/<op>/<row>/<tensor name>`.
 pub fn key(seed: u64, op: &str, row: u64, tensor: &str) -> u64 {
     let text = format!("{seed}/{op}/{row}/{tensor}");
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// Word `index` of the key's random sequence: SplitMix64 of `key + (index + 1)·0x9E3779B97F4A7C15`.
@@ -137,12 +135,8 @@ impl<'a> Values<'a> {
     fn at(&self, index: usize) -> Number {
         let flat = index as u64;
         match *self {
-            Values::Uniform { key, low, high } => {
-                Number::Float(low + unit(random_word(key, flat)) * (high - low))
-            }
-            Values::Randint { key, low, span } => {
-                Number::Int(low.wrapping_add_unsigned(random_word(key, flat) % span))
-            }
+            Values::Uniform { key, low, high } => Number::Float(low + unit(random_word(key, flat)) * (high - low)),
+            Values::Randint { key, low, span } => Number::Int(low.wrapping_add_unsigned(random_word(key, flat) % span)),
             Values::Normal { key } => {
                 let radius = (-2.0 * (1.0 - unit(random_word(key, 2 * flat))).ln()).sqrt();
                 let angle = std::f64::consts::TAU * unit(random_word(key, 2 * flat + 1));

@@ -68,15 +68,7 @@ pub const INPUTS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, co
 impl Operator {
     /// An operator with the general defaults: outputs unlike the recorded ones are a warning.
     pub const fn new(name: &'static str, reads: &'static [&'static str], plan: PlanRow, run: RunCall) -> Operator {
-        Operator {
-            name,
-            reads,
-            check: Check::Warn,
-            own_repeat_count: None,
-            always_reuses_inputs: false,
-            plan,
-            run,
-        }
+        Operator { name, reads, check: Check::Warn, own_repeat_count: None, always_reuses_inputs: false, plan, run }
     }
 
     /// The same, but an output of another shape than recorded fails the row.

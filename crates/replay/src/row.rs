@@ -311,8 +311,7 @@ impl<'a> Recorded<'a> {
 
     /// The element type (`unsupported-dtype`).
     pub fn dtype(&self) -> Result<DType, Refusal> {
-        DType::from_database(self.dtype)
-            .ok_or_else(|| self.unsupported_dtype("is not a type that replay can build"))
+        DType::from_database(self.dtype).ok_or_else(|| self.unsupported_dtype("is not a type that replay can build"))
     }
 
     /// The element type, `default` where none is recorded.

@@ -128,8 +128,10 @@ fn cases_compute_the_golden_values() {
     let only = std::env::var("PERFDB_TEST_OPERATOR").ok();
     let mut wrong = Vec::new();
     let mut checked = 0;
-    let mut files: Vec<_> =
-        fs::read_dir(vectors().join("_numeric")).expect("vectors").map(|entry| entry.expect("an entry").path()).collect();
+    let mut files: Vec<_> = fs::read_dir(vectors().join("_numeric"))
+        .expect("vectors")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     files.sort();
     for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "json")) {
         let vector = read_json(file);
