@@ -21,29 +21,49 @@ pub fn push_repr(out: &mut String, x: f64) {
         out.push_str(non_finite(x));
         return;
     }
+    // Rust's own formats give the same number of digits, but of two texts equally near they take the upper one, where
+    // CPython takes the even one (visible in epoch microseconds, whose doubles are 0.25 apart).
+    let mut buffer = zmij::Buffer::new();
+    let shortest = buffer.format_finite(x);
     let magnitude = x.abs();
-    let start = out.len();
-    // Both of Rust's forms print the same shortest digits as CPython; they differ only in where the forms change over.
-    // Writing to a String cannot fail.
-    if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
-        let _ = write!(out, "{x}");
-        if !out[start..].contains('.') {
-            out.push_str(".0");
-        }
+    if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) && !shortest.contains('e') {
+        out.push_str(shortest);
         return;
     }
-    let _ = write!(out, "{x:e}");
-    let Some(e) = out[start..].find('e').map(|at| start + at) else { return };
-    let exponent = out.split_off(e + 1);
-    let (sign, digits) = match exponent.strip_prefix('-') {
-        Some(digits) => ('-', digits),
-        None => ('+', exponent.as_str()),
-    };
-    out.push(sign);
-    if digits.len() < 2 {
-        out.push('0');
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((shortest, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |digits| ("-", digits));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0');
+    let leading_zeros = (digits.len() - significant.len()) as i32;
+    // The value is 0.d1d2… × 10^point.
+    let point = whole.len() as i32 + exponent - leading_zeros;
+    out.push_str(sign);
+    push_digits(out, significant.trim_end_matches('0'), point);
+}
+
+/// The value `0.digits × 10^point` in the form that CPython chooses.
+fn push_digits(out: &mut String, digits: &str, point: i32) {
+    // Writing to a String cannot fail.
+    if point <= -4 || point > 16 {
+        out.push_str(&digits[..1]);
+        if digits.len() > 1 {
+            out.push('.');
+            out.push_str(&digits[1..]);
+        }
+        let exponent = point - 1;
+        let _ = write!(out, "e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+    } else if point <= 0 {
+        let _ = write!(out, "0.{:0<zeros$}{digits}", "", zeros = -point as usize);
+    } else {
+        let point = point as usize;
+        let _ = write!(out, "{digits:0<point$}");
+        match digits.len() > point {
+            true => out.insert(out.len() - (digits.len() - point), '.'),
+            false => out.push_str(".0"),
+        }
     }
-    out.push_str(digits);
 }
 
 /// `inf`, `-inf` or `nan`, as Python's console texts have them.
@@ -99,6 +119,9 @@ mod tests {
             (f64::MAX, "1.7976931348623157e+308"),
             (0.1 + 0.2, "0.30000000000000004"),
             (1742968801234567.25, "1742968801234567.2"),
+            (1700057558574223.75, "1700057558574223.8"),
+            (1e22, "1e+22"),
+            (123456789012345680000.0, "1.2345678901234568e+20"),
         ] {
             assert_eq!(repr(x), text);
         }

@@ -25,9 +25,13 @@ pub struct Malformed {
 /// ```
 pub fn parse(text: &str) -> Result<Value, Malformed> {
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, depth: 0 };
-    reader.skip_leading_lines();
+    // Blanks may stand in front of the first line, but in front of no other (Python calls that an unexpected indent).
+    while matches!(reader.peek(), Some(b' ' | b'\t')) {
+        reader.at += 1;
+    }
+    reader.skip_blank_lines()?;
     let value = reader.expression_list()?;
-    reader.skip_trailing_lines()?;
+    reader.skip_to_end()?;
     Ok(value)
 }
 
@@ -62,43 +66,54 @@ impl Reader<'_> {
         }
     }
 
-    /// Blanks and blank or comment lines in front. A blank may start the text, but not a later line with the value in it
-    /// (an indented line is a fault in Python).
-    fn skip_leading_lines(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
+    /// Blank and comment lines, up to the first character of another line or the end. That line may not be indented,
+    /// which a form feed takes back; the blanks in front of a joined line count for it.
+    fn skip_blank_lines(&mut self) -> Result<(), Malformed> {
         loop {
-            let line = self.at;
-            while matches!(self.peek(), Some(b' ' | b'\t' | b'\x0c')) {
+            let (mut column, mut joined_column) = (0, 0);
+            loop {
+                match self.peek() {
+                    Some(b' ' | b'\t') => column += 1,
+                    Some(b'\x0c') => column = 0,
+                    Some(b'\\') => {
+                        joined_column = if joined_column == 0 { column } else { joined_column };
+                        self.skip_joined_line_end()?;
+                        continue;
+                    }
+                    _ => break,
+                }
                 self.at += 1;
             }
-            if self.peek() == Some(b'#') {
+            let comment = self.peek() == Some(b'#');
+            if comment {
                 self.skip_comment();
             }
             let line_end = self.line_end_len(self.at);
             if line_end == 0 {
-                let indent = self.bytes[line..self.at].iter().any(|byte| *byte != b'\x0c');
-                if indent {
-                    // Not skipped: the blank itself is then what is malformed.
-                    self.at = line;
-                }
-                return;
+                let indented = column != 0 || joined_column != 0;
+                return if indented && !comment { self.malformed() } else { Ok(()) };
             }
             self.at += line_end;
         }
     }
 
-    fn skip_trailing_lines(&mut self) -> Result<(), Malformed> {
-        self.skip_blanks()?;
-        loop {
-            let line_end = self.line_end_len(self.at);
-            if line_end == 0 {
-                return if self.at == self.bytes.len() { Ok(()) } else { self.malformed() };
-            }
-            self.at += line_end;
-            self.skip_blanks()?;
+    fn skip_joined_line_end(&mut self) -> Result<(), Malformed> {
+        let line_end = self.line_end_len(self.at + 1);
+        if line_end == 0 || self.at + 1 + line_end == self.bytes.len() {
+            return self.malformed();
         }
+        self.at += 1 + line_end;
+        Ok(())
+    }
+
+    fn skip_to_end(&mut self) -> Result<(), Malformed> {
+        self.skip_blanks()?;
+        let line_end = self.line_end_len(self.at);
+        if line_end > 0 {
+            self.at += line_end;
+            self.skip_blank_lines()?;
+        }
+        if self.at == self.bytes.len() { Ok(()) } else { self.malformed() }
     }
 
     /// Blanks, comments, joined lines; inside brackets line ends too.
@@ -108,13 +123,7 @@ impl Reader<'_> {
                 Some(b' ' | b'\t' | b'\x0c') => self.at += 1,
                 Some(b'#') => self.skip_comment(),
                 Some(b'\n' | b'\r') if self.depth > 0 => self.at += 1,
-                Some(b'\\') => {
-                    let line_end = self.line_end_len(self.at + 1);
-                    if line_end == 0 || self.at + 1 + line_end == self.bytes.len() {
-                        return self.malformed();
-                    }
-                    self.at += 1 + line_end;
-                }
+                Some(b'\\') => self.skip_joined_line_end()?,
                 _ => return Ok(()),
             }
         }
