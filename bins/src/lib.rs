@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod abbreviation;
+pub mod database;
 mod failure;
 mod output;
 pub mod progress;

@@ -44,7 +44,7 @@ pub enum Error {
         holder: String,
     },
     /// A set of files was replaced only in part.
-    #[error("{}: {source}; already new: {}", shown(.path), path_list(.done))]
+    #[error("{}: replaced only in part, already new: {}; here: {source}", shown(.path), path_list(.done))]
     PartlyReplaced {
         /// The file that could not be replaced.
         path: PathBuf,

@@ -2,9 +2,16 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod columns;
+pub mod directory;
+pub mod duration;
+pub mod kernel;
 pub mod lock;
 pub mod replace;
+pub mod signature;
+pub mod slots;
 pub mod table;
 pub mod time;
+pub mod version;
 
 pub use error::{CELL_LIMIT, CsvFault, Error, excerpt, shown};

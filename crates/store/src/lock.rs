@@ -87,7 +87,10 @@ impl DirectoryLocks {
             let absolute = fs::canonicalize(directory).map_err(|source| Error::io(directory, source))?;
             ordered.entry(absolute).or_insert_with(|| directory.to_owned());
         }
-        let mut waiter = Waiter { options, deadline: Instant::now() + options.timeout, said: false };
+        let now = Instant::now();
+        // A time limit beyond what a clock can tell is none.
+        let deadline = now.checked_add(options.timeout);
+        let mut waiter = Waiter { options, deadline, said: false };
         let mut locks = DirectoryLocks::default();
         for directory in ordered.into_values() {
             if let Some(held) = waiter.lock(&directory)? {
@@ -109,7 +112,7 @@ impl Drop for HeldLock {
 
 struct Waiter<'a> {
     options: &'a LockOptions<'a>,
-    deadline: Instant,
+    deadline: Option<Instant>,
     said: bool,
 }
 
@@ -138,7 +141,7 @@ impl Waiter<'_> {
                     return Ok(None);
                 }
             }
-            let left = self.deadline.saturating_duration_since(Instant::now());
+            let left = self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Err(Error::Locked { path: path.clone(), holder: holder_of(&path) });
             }

@@ -1,0 +1,109 @@
+//! The options that every tool of the database has: where it is, and how long to wait for its lock.
+
+use crate::{Failure, warn};
+use clap::Args;
+use perfdb_store::directory::{DEVICES, Device, Home, data_root, normalised, version_directory};
+use perfdb_store::lock::{LockOptions, Notice};
+use perfdb_store::version::{Machine, VersionArguments, VersionText};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Names, without dashes, of the options of [`DatabaseArguments`] that the originals had.
+pub const DATABASE_OPTIONS: [&str; 5] = ["database-path", "device", "vllm-version", "torch-version", "cann-version"];
+
+/// Which database directory to use.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Database directory")]
+pub struct DatabaseArguments {
+    /// The directory itself; otherwise it is derived from the device and the versions
+    #[arg(long, value_name = "DIR")]
+    pub database_path: Option<OsString>,
+
+    /// Device below the data root [default: ATLAS_800_A3_752T_128G_DIE]
+    #[arg(long, value_name = "DEVICE", value_parser = clap::builder::PossibleValuesParser::new(DEVICES), hide_possible_values = false)]
+    pub device: Option<String>,
+
+    /// vLLM-Ascend version, or the whole name of a version directory [default: what is installed]
+    #[arg(long, value_name = "VERSION", value_parser = VersionText::parse)]
+    pub vllm_version: Option<VersionText>,
+
+    /// PyTorch version [default: what is installed]
+    #[arg(long, value_name = "VERSION", value_parser = VersionText::parse)]
+    pub torch_version: Option<VersionText>,
+
+    /// CANN version [default: what is installed]
+    #[arg(long, value_name = "VERSION", value_parser = VersionText::parse)]
+    pub cann_version: Option<VersionText>,
+}
+
+impl DatabaseArguments {
+    /// The device that was named.
+    pub fn named_device(&self) -> Option<Device> {
+        self.device.as_ref().and_then(|name| name.parse().ok())
+    }
+
+    /// The versions that were named.
+    pub fn versions(&self) -> VersionArguments {
+        VersionArguments {
+            vllm: self.vllm_version.clone(),
+            torch: self.torch_version.clone(),
+            cann: self.cann_version.clone(),
+        }
+    }
+
+    /// The directory, as it is printed. `python` is the interpreter to ask for versions that are not given (`--python`, where a tool has it).
+    pub fn directory(&self, python: Option<OsString>) -> Result<PathBuf, Failure> {
+        if let Some(path) = &self.database_path {
+            return Ok(normalised(path.as_ref()));
+        }
+        let versions = self.versions();
+        versions.check().map_err(|error| Failure::usage(error.to_string()))?;
+        let machine = Machine {
+            python: python.unwrap_or_else(default_python),
+            python_timeout: Duration::from_secs(60),
+            variable: &|name| std::env::var_os(name),
+        };
+        let name = versions.directory_name(&machine)?;
+        let root = data_root(std::env::var_os("PERFDB_DATA_DIR"), &std::env::current_dir()?);
+        Ok(version_directory(&root, self.named_device().unwrap_or_default(), &name))
+    }
+
+    /// Whose durations the directory takes.
+    pub fn home(&self, directory: &std::path::Path) -> Home {
+        Home::of(directory, self.named_device())
+    }
+}
+
+/// The interpreter to ask: `$PERFDB_PYTHON`, else `python3`.
+pub fn default_python() -> OsString {
+    std::env::var_os("PERFDB_PYTHON").filter(|python| !python.is_empty()).unwrap_or_else(|| "python3".into())
+}
+
+/// How long to wait for the lock of a directory.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct LockArguments {
+    /// How long to wait for another run that changes the same directory; 0 = do not wait
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub lock_timeout: Duration,
+}
+
+impl LockArguments {
+    /// For the library: waiting is said on stderr once, a file system that cannot lock is warned about.
+    pub fn options<'a>(&self, tool: &'a str) -> LockOptions<'a> {
+        LockOptions { tool, timeout: self.lock_timeout, notice: &tell }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds from 0 up".to_owned())
+}
+
+#[expect(clippy::print_stderr, reason = "waiting is no warning, and is said even with --quiet")]
+fn tell(notice: &Notice) {
+    match notice {
+        Notice::Waiting { .. } => crate::progress::suspend(|| eprintln!("{notice}")),
+        Notice::NoLocks { .. } => warn(&notice.to_string()),
+    }
+}

@@ -1,0 +1,130 @@
+//! Names of the columns of a compute table, in canonical order.
+
+/// The columns that describe a case.
+pub const BASE: [&str; 8] = [
+    "OP State",
+    "Accelerator Core",
+    INPUT_SHAPES,
+    INPUT_TYPES,
+    INPUT_FORMATS,
+    OUTPUT_SHAPES,
+    OUTPUT_TYPES,
+    "Output Formats",
+];
+
+/// Shapes of the arguments.
+pub const INPUT_SHAPES: &str = "Input Shapes";
+/// Data types of the arguments.
+pub const INPUT_TYPES: &str = "Input Data Types";
+/// Formats of the arguments.
+pub const INPUT_FORMATS: &str = "Input Formats";
+/// Shapes of the results.
+pub const OUTPUT_SHAPES: &str = "Output Shapes";
+/// Data types of the results.
+pub const OUTPUT_TYPES: &str = "Output Data Types";
+
+/// The measured duration: the minimum over replays. The name is historical.
+pub const MEASURED_DURATION: &str = "Average Duration(us)";
+/// What older files call the measured duration.
+pub const OLD_MEASURED_DURATION: &str = "MicroBench Duration(us)";
+/// Columns that old files have and that a rewrite drops.
+pub const OBSOLETE: [&str; 2] = ["MicroBench Task Duration(us)", "MicroBench Kernel Duration(us)"];
+/// The profiled mean.
+pub const PROFILED_DURATION: &str = "Profiling Average Duration(us)";
+/// Mean, median and standard deviation of the profiled durations.
+pub const PROFILED: [&str; 3] =
+    [PROFILED_DURATION, "Profiling Median Duration(us)", "Profiling Std Duration(us)"];
+/// The duration of a communication table.
+pub const COMMUNICATION_DURATION: &str = "Duration(us)";
+/// Expert-parallel size of a measurement of [`DISPATCH_FFN_COMBINE`](crate::kernel::DISPATCH_FFN_COMBINE), part of its identity.
+pub const EP_SIZE: &str = "EP Size";
+
+/// The columns of a communication table.
+pub const COMMUNICATION: [&str; 6] =
+    ["message_bytes", "num_devices", "dtype", "topology_tier", COMMUNICATION_DURATION, "bandwidth_gbps"];
+
+/// The hardware counters of a profile.
+pub const METRICS: [&str; 25] = [
+    "aicore_time(us)",
+    "aic_total_cycles",
+    "aic_mac_time(us)",
+    "aic_mac_ratio",
+    "aic_scalar_time(us)",
+    "aic_scalar_ratio",
+    "aic_mte1_time(us)",
+    "aic_mte1_ratio",
+    "aic_mte2_time(us)",
+    "aic_mte2_ratio",
+    "aic_fixpipe_time(us)",
+    "aic_fixpipe_ratio",
+    "aic_icache_miss_rate",
+    "aiv_time(us)",
+    "aiv_total_cycles",
+    "aiv_vec_time(us)",
+    "aiv_vec_ratio",
+    "aiv_scalar_time(us)",
+    "aiv_scalar_ratio",
+    "aiv_mte2_time(us)",
+    "aiv_mte2_ratio",
+    "aiv_mte3_time(us)",
+    "aiv_mte3_ratio",
+    "aiv_icache_miss_rate",
+    "cube_utilization(%)",
+];
+
+/// The column that holds a metric's mean over replays.
+pub fn measured_metric(metric: &str) -> String {
+    format!("MicroBench {metric}")
+}
+
+/// The column that holds a metric's mean over a profile.
+pub fn profiled_metric(metric: &str) -> String {
+    format!("Profiling Average {metric}")
+}
+
+/// Runtime values of attention rows, in canonical order.
+pub const RUNTIME: [&str; 16] = [
+    "Runtime source_profile",
+    "Runtime actual_seq_lengths_shape",
+    "Runtime actual_seq_lengths_values",
+    "Runtime actual_seq_lengths_kv_shape",
+    "Runtime actual_seq_lengths_kv_values",
+    "Runtime avg_seq_len",
+    "Runtime block_table_shape",
+    "Runtime block_table_valid_blocks",
+    "Runtime num_heads",
+    "Runtime num_key_value_heads",
+    "Runtime sparse_mode",
+    "Runtime input_layout",
+    "Runtime block_size",
+    "Runtime attn_state",
+    "Runtime kv_cache_mode",
+    "Runtime metadata_completeness",
+];
+
+/// The columns of a table that start-microbench makes.
+pub fn full_schema() -> Vec<String> {
+    let mut columns: Vec<String> = BASE.map(str::to_owned).into();
+    columns.push(MEASURED_DURATION.to_owned());
+    columns.extend(PROFILED.map(str::to_owned));
+    columns.extend(METRICS.iter().flat_map(|metric| [measured_metric(metric), profiled_metric(metric)]));
+    columns
+}
+
+/// The columns of a table that parse-kernel-details makes.
+pub fn parsed_schema() -> Vec<String> {
+    let mut columns: Vec<String> = BASE.map(str::to_owned).into();
+    columns.extend(PROFILED.map(str::to_owned));
+    columns.extend(METRICS.iter().map(|metric| profiled_metric(metric)));
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schemas_have_the_documented_widths() {
+        assert_eq!((full_schema().len(), parsed_schema().len()), (62, 36));
+    }
+}

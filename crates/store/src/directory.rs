@@ -1,0 +1,222 @@
+//! Where things are: devices, the data root, version directories, the files of a database that are tables.
+
+use crate::error::Error;
+use crate::replace;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
+
+/// A device that has a place below the data root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Device(&'static str);
+
+/// The names of all devices.
+pub const DEVICES: [&str; 9] = [
+    "TEST_DEVICE",
+    "ATLAS_800_A2_376T_64G",
+    "ATLAS_800_A2_313T_64G",
+    "ATLAS_800_A2_280T_64G",
+    "ATLAS_800_A2_280T_64G_PCIE",
+    "ATLAS_800_A2_280T_32G_PCIE",
+    "ATLAS_800_A3_752T_128G_DIE",
+    "ATLAS_800_A3_560T_128G_DIE",
+    "HOST_CPU",
+];
+
+impl Device {
+    /// Where durations measured on a host's processor are at home.
+    pub const HOST_CPU: Device = Device("HOST_CPU");
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Device("ATLAS_800_A3_752T_128G_DIE")
+    }
+}
+
+/// A name that is none of [`DEVICES`].
+#[derive(Debug, thiserror::Error)]
+#[error("unknown device; one of {}", DEVICES.join(", "))]
+pub struct UnknownDevice;
+
+impl FromStr for Device {
+    type Err = UnknownDevice;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDevice> {
+        DEVICES.iter().find(|device| **device == name).map(|device| Device(device)).ok_or(UnknownDevice)
+    }
+}
+
+/// Whose durations a database directory takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// An accelerator's: everything but what was measured on a host's processor or with CUDA.
+    Accelerator,
+    /// A host's: what was measured on a host's processor, and nothing else.
+    Host,
+}
+
+impl Home {
+    /// The home that a database directory is: a host's when the device says so or, without a device, when a part of its absolute path is `HOST_CPU`.
+    pub fn of(directory: &Path, device: Option<Device>) -> Home {
+        let is_host = match device {
+            Some(device) => device == Device::HOST_CPU,
+            None => {
+                let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+                absolute.components().any(|part| part.as_os_str() == Device::HOST_CPU.name())
+            }
+        };
+        if is_host { Home::Host } else { Home::Accelerator }
+    }
+
+    /// Whether a measurement of this origin (the `Task Type` of a profile) is at home here.
+    pub fn takes(self, origin: &str) -> bool {
+        match self {
+            Home::Host => origin == "HOST_CPU",
+            Home::Accelerator => !matches!(origin, "HOST_CPU" | "CUDA"),
+        }
+    }
+}
+
+/// A path as it is printed: `.` parts and doubled slashes taken out, `.` for an empty one. Nothing is looked up.
+///
+/// ```
+/// use perfdb_store::directory::normalised;
+/// assert_eq!(normalised("./db//x/".as_ref()), std::path::Path::new("db/x"));
+/// ```
+pub fn normalised(path: &Path) -> PathBuf {
+    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+}
+
+const CHECKOUT: &str = "tensor_cast/performance_model/profiling_database";
+
+/// The data root: `variable` (the value of `PERFDB_DATA_DIR`) if set, else the checkout's around `current`, relative when it lies below it.
+pub fn data_root(variable: Option<OsString>, current: &Path) -> PathBuf {
+    let root = match variable.filter(|value| !value.is_empty()) {
+        Some(root) => current.join(root),
+        None => {
+            let checkout = current.ancestors().find(|directory| directory.join(CHECKOUT).is_dir()).unwrap_or(current);
+            checkout.join(CHECKOUT).join("data")
+        }
+    };
+    match root.strip_prefix(current) {
+        Ok(relative) => normalised(relative),
+        Err(_) => normalised(&root),
+    }
+}
+
+/// The directory of a version: data root, device, `vllm_ascend`, name.
+pub fn version_directory(data_root: &Path, device: Device, name: &str) -> PathBuf {
+    normalised(&data_root.join(device.name()).join("vllm_ascend").join(name))
+}
+
+/// Whether a file of a database is a table: a `.csv` that is none of the files that tools keep beside tables.
+pub fn is_table_name(name: &str) -> bool {
+    name.ends_with(".csv") && !name.ends_with(".dropped.csv") && !replace::is_leftover_name(name)
+}
+
+/// Whether a folder of a database holds no tables, whatever is in it.
+pub fn is_side_folder(name: &str) -> bool {
+    name == "reports" || name.starts_with("msprof_run_") || name.starts_with("PROF_")
+}
+
+/// The tables of a directory, not below it, by name.
+pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::io(directory, source);
+    let mut tables = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = directory.join(entry.file_name());
+        if is_table_name(&entry.file_name().to_string_lossy()) && path.is_file() {
+            tables.push(path);
+        }
+    }
+    tables.sort();
+    Ok(tables)
+}
+
+/// The tables called `file_name` anywhere below a directory, in the order of their paths' components. Folders that hold no tables and folders
+/// that are links are not entered.
+pub fn tables_named(directory: &Path, file_name: &str) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = |source| Error::io(&folder, source);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = folder.join(entry.file_name());
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if entry.file_type().map_err(failed)?.is_dir() {
+                if !is_side_folder(&name) {
+                    folders.push(path);
+                }
+            } else if name == file_name && is_table_name(&name) && path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn the_root_is_the_nearest_checkout_and_told_relative_when_below() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let checkout = folder.path().join("checkout");
+        let inner = checkout.join("tools/inner");
+        fs::create_dir_all(&inner)?;
+        fs::create_dir_all(checkout.join(CHECKOUT))?;
+        assert_eq!(data_root(None, &checkout), Path::new(CHECKOUT).join("data"));
+        assert_eq!(data_root(None, &inner), checkout.join(CHECKOUT).join("data"));
+        assert_eq!(data_root(None, folder.path()), Path::new(CHECKOUT).join("data"));
+        assert_eq!(data_root(Some("".into()), &checkout), Path::new(CHECKOUT).join("data"));
+        assert_eq!(data_root(Some("./x/".into()), &checkout), Path::new("x"));
+        assert_eq!(data_root(Some("/elsewhere".into()), &checkout), Path::new("/elsewhere"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_home_is_told_by_the_device_or_by_the_path() {
+        let host = Path::new("/data/HOST_CPU/vllm_ascend/x");
+        assert_eq!(Home::of(host, None), Home::Host);
+        assert_eq!(Home::of(host, Some(Device::default())), Home::Accelerator);
+        assert_eq!(Home::of("/data/HOST_CPU_2".as_ref(), None), Home::Accelerator);
+        assert_eq!(Home::of("/x".as_ref(), Some(Device::HOST_CPU)), Home::Host);
+        let taken = |home: Home| ["HOST_CPU", "CUDA", "AI_CORE", ""].map(|origin| home.takes(origin));
+        assert_eq!(taken(Home::Accelerator), [false, false, true, true]);
+        assert_eq!(taken(Home::Host), [true, false, false, false]);
+    }
+
+    #[test]
+    fn what_tools_keep_beside_tables_is_no_table() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        for path in
+            ["B.csv", "A.csv", "A.dropped.csv", "A.csv.replaced", ".A.csv.tmp-1", "x/A.csv", "reports/A.csv", "PROF_1/A.csv", "x-b/A.csv"]
+        {
+            let path = folder.path().join(path);
+            fs::create_dir_all(replace::parent_of(&path))?;
+            fs::write(path, "")?;
+        }
+        std::os::unix::fs::symlink("x", folder.path().join("link"))?;
+        let relative = |paths: Vec<PathBuf>| -> Vec<String> {
+            paths.iter().map(|path| path.strip_prefix(folder.path()).map_or_else(|_| String::new(), |path| path.display().to_string())).collect()
+        };
+        assert_eq!(relative(tables_in(folder.path())?), ["A.csv", "B.csv"]);
+        assert_eq!(relative(tables_named(folder.path(), "A.csv")?), ["A.csv", "x/A.csv", "x-b/A.csv"]);
+        Ok(())
+    }
+}

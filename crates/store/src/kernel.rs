@@ -1,0 +1,100 @@
+//! Names of kernel types and operators.
+
+use perfdb_pycompat::text::trim;
+
+/// The fused mixture-of-experts kernel, whose rows carry an expert-parallel size.
+pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
+/// The attention kernel, whose rows carry runtime values.
+pub const FUSED_INFER_ATTENTION_SCORE: &str = "FusedInferAttentionScore";
+
+/// The operators that can be replayed, by code point: the values of `--ops`.
+pub const REPLAYABLE: [&str; 36] = [
+    "Add",
+    "AddRmsNormBias",
+    "ArgMaxV2",
+    "AscendQuantV2",
+    "BatchMatMulV2",
+    DISPATCH_FFN_COMBINE,
+    "DynamicQuant",
+    FUSED_INFER_ATTENTION_SCORE,
+    "GatherV2",
+    "GroupedMatmul",
+    "GroupedMatmulSwigluQuant",
+    "Index",
+    "InterleaveRope",
+    "KvRmsNormRopeCache",
+    "LightningIndexer",
+    "MaskedFill",
+    "MatMulCommon",
+    "MatMulV2",
+    "MatMulV3",
+    "MoeTokenPermute",
+    "MoeTokenUnpermute",
+    "PadV3",
+    "QuantBatchMatmulV3",
+    "RINGMLAPrefillBF16Kernel",
+    "ReshapeAndCacheNdKernel",
+    "RmsNorm",
+    "ScatterNdUpdate",
+    "Slice",
+    "SoftmaxV2",
+    "Sort",
+    "SparseFlashAttention",
+    "SwiGlu",
+    "TensorMove",
+    "Transpose",
+    "TransposeBatchMatMul",
+    "split_qkv_rmsnorm_rope_kernel",
+];
+
+/// An operator name as people give it: trimmed, without one ending `_run.py`, `_run` or `.csv`.
+///
+/// ```
+/// use perfdb_store::kernel::operator_name;
+/// assert_eq!(operator_name(" MatMulV2_run.py"), "MatMulV2");
+/// assert_eq!(operator_name("Add.csv"), "Add");
+/// ```
+pub fn operator_name(given: &str) -> &str {
+    let name = trim(given);
+    ["_run.py", "_run", ".csv"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// The other kernels of the matmul family, whose measurements fit this one's rows, in the order in which they are tried.
+pub fn matmul_siblings(operator: &str) -> &'static [&'static str] {
+    match operator {
+        "MatMulV2" => &["MatMulV3", "MatMulCommon"],
+        "MatMulV3" => &["MatMulV2", "MatMulCommon"],
+        "MatMulCommon" => &["MatMulV2", "MatMulV3"],
+        _ => &[],
+    }
+}
+
+/// The file name of a kernel type's table without `.csv`: trimmed, what file systems refuse replaced by `_`. `None` for an empty type.
+///
+/// ```
+/// use perfdb_store::kernel::file_stem;
+/// assert_eq!(file_stem(" a/b:c ").as_deref(), Some("a_b_c"));
+/// assert_eq!(file_stem(" "), None);
+/// ```
+pub fn file_stem(kernel_type: &str) -> Option<String> {
+    let refused = |character: char| matches!(character, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '\0'..='\x1f');
+    let name = trim(kernel_type);
+    (!name.is_empty()).then(|| name.replace(refused, "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted_by_code_point() {
+        assert!(REPLAYABLE.is_sorted());
+    }
+
+    #[test]
+    fn only_one_ending_is_taken() {
+        assert_eq!(operator_name("Add_run.csv"), "Add_run");
+        assert_eq!(operator_name("Add_run_run.py"), "Add_run");
+        assert_eq!(operator_name("_run"), "");
+    }
+}
