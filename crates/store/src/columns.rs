@@ -32,8 +32,7 @@ pub const OBSOLETE: [&str; 2] = ["MicroBench Task Duration(us)", "MicroBench Ker
 /// The profiled mean.
 pub const PROFILED_DURATION: &str = "Profiling Average Duration(us)";
 /// Mean, median and standard deviation of the profiled durations.
-pub const PROFILED: [&str; 3] =
-    [PROFILED_DURATION, "Profiling Median Duration(us)", "Profiling Std Duration(us)"];
+pub const PROFILED: [&str; 3] = [PROFILED_DURATION, "Profiling Median Duration(us)", "Profiling Std Duration(us)"];
 /// The duration of a communication table.
 pub const COMMUNICATION_DURATION: &str = "Duration(us)";
 /// Expert-parallel size of a measurement of [`DISPATCH_FFN_COMBINE`](crate::kernel::DISPATCH_FFN_COMBINE), part of its identity.

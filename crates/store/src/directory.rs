@@ -204,16 +204,29 @@ mod tests {
     #[test]
     fn what_tools_keep_beside_tables_is_no_table() -> TestResult {
         let folder = tempfile::tempdir()?;
-        for path in
-            ["B.csv", "A.csv", "A.dropped.csv", "A.csv.replaced", ".A.csv.tmp-1", "x/A.csv", "reports/A.csv", "PROF_1/A.csv", "x-b/A.csv"]
-        {
+        for path in [
+            "B.csv",
+            "A.csv",
+            "A.dropped.csv",
+            "A.csv.replaced",
+            ".A.csv.tmp-1",
+            "x/A.csv",
+            "reports/A.csv",
+            "PROF_1/A.csv",
+            "x-b/A.csv",
+        ] {
             let path = folder.path().join(path);
             fs::create_dir_all(replace::parent_of(&path))?;
             fs::write(path, "")?;
         }
         std::os::unix::fs::symlink("x", folder.path().join("link"))?;
         let relative = |paths: Vec<PathBuf>| -> Vec<String> {
-            paths.iter().map(|path| path.strip_prefix(folder.path()).map_or_else(|_| String::new(), |path| path.display().to_string())).collect()
+            paths
+                .iter()
+                .map(|path| {
+                    path.strip_prefix(folder.path()).map_or_else(|_| String::new(), |path| path.display().to_string())
+                })
+                .collect()
         };
         assert_eq!(relative(tables_in(folder.path())?), ["A.csv", "B.csv"]);
         assert_eq!(relative(tables_named(folder.path(), "A.csv")?), ["A.csv", "x/A.csv", "x-b/A.csv"]);

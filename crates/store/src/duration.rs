@@ -14,8 +14,7 @@ pub fn number(cell: &str) -> f64 {
     short_decimal(cell.as_bytes()).or_else(|| parse_float(cell)).unwrap_or(0.0)
 }
 
-const POWERS_OF_TEN: [f64; 16] =
-    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// Digits with or without a point, 15 at most: both the digits as an integer and the power of ten are exact doubles, so that one division
 /// rounds correctly. This is what profilers write, and several times faster than the general reader.

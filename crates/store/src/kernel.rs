@@ -77,7 +77,8 @@ pub fn matmul_siblings(operator: &str) -> &'static [&'static str] {
 /// assert_eq!(file_stem(" "), None);
 /// ```
 pub fn file_stem(kernel_type: &str) -> Option<String> {
-    let refused = |character: char| matches!(character, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '\0'..='\x1f');
+    let refused =
+        |character: char| matches!(character, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '\0'..='\x1f');
     let name = trim(kernel_type);
     (!name.is_empty()).then(|| name.replace(refused, "_"))
 }

@@ -1,10 +1,10 @@
 //! The operator performance database: directories, CSV tables, signatures, op mapping, updater, lint, locks, queries.
 #![forbid(unsafe_code)]
 
-mod error;
 pub mod columns;
 pub mod directory;
 pub mod duration;
+mod error;
 pub mod kernel;
 pub mod lock;
 pub mod replace;

@@ -141,7 +141,8 @@ impl Waiter<'_> {
                     return Ok(None);
                 }
             }
-            let left = self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let left =
+                self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Err(Error::Locked { path: path.clone(), holder: holder_of(&path) });
             }

@@ -211,8 +211,7 @@ impl Rules {
             return out.finish();
         }
         let (inputs, types, formats) = self.reduced(inputs, types, formats, &outputs);
-        let inputs: Vec<Cow<'_, str>> =
-            inputs.iter().map(|slot| Cow::Owned(normal_shape(slot).into_owned())).collect();
+        let inputs: Vec<Cow<'_, str>> = inputs.iter().map(|slot| Cow::Owned(normal_shape(slot).into_owned())).collect();
         out.part(&inputs);
         out.paired(&inputs, &types);
         out.paired(&inputs, &formats);
@@ -235,7 +234,8 @@ impl Rules {
     ) -> (Slots<'a>, Slots<'a>, Slots<'a>) {
         match self.family {
             Family::Index => {
-                let leading = outputs.first().and_then(|output| dimensions(output)).and_then(|shape| shape.first().copied());
+                let leading =
+                    outputs.first().and_then(|output| dimensions(output)).and_then(|shape| shape.first().copied());
                 if let (Some(leading), Some(&first)) = (leading, inputs.first()) {
                     let shapes = vec![Cow::Borrowed(first), Cow::Owned(leading.to_string())];
                     return (again(shapes), again(first_and_last(&types)), again(first_and_last(&formats)));
@@ -323,7 +323,8 @@ mod tests {
                 None => Rules::of_row(cell("OP Type"), cell("OP State"), Variant::Database),
             };
             let signature = rules.signature(&cells);
-            let expected: Vec<&str> = case["signature"].as_array().ok_or("no signature")?.iter().filter_map(|part| part.as_str()).collect();
+            let expected: Vec<&str> =
+                case["signature"].as_array().ok_or("no signature")?.iter().filter_map(|part| part.as_str()).collect();
             assert_eq!(signature.parts().collect::<Vec<_>>(), expected, "{case}");
             assert_eq!(Some(cells.text_form().as_str()), case["text"].as_str());
         }

@@ -22,7 +22,9 @@ impl VersionText {
         let trimmed = trim(text);
         match VERSION.as_ref().is_some_and(|pattern| pattern.is_match(trimmed)) {
             true => Ok(VersionText(trimmed.to_owned())),
-            false => Err(Error::BadVersion("a version is letters and digits with single . _ + or - between them".to_owned())),
+            false => {
+                Err(Error::BadVersion("a version is letters and digits with single . _ + or - between them".to_owned()))
+            }
         }
     }
 
@@ -57,10 +59,12 @@ impl VersionArguments {
     /// Refuses a whole directory name beside other versions, which would give a doubled name. A usage error.
     pub fn check(&self) -> Result<(), Error> {
         match &self.vllm {
-            Some(vllm) if vllm.is_directory_name() && (self.torch.is_some() || self.cann.is_some()) => Err(Error::BadVersion(format!(
-                "--vllm-version {} names a whole directory; leave out --torch-version and --cann-version",
-                vllm.as_str()
-            ))),
+            Some(vllm) if vllm.is_directory_name() && (self.torch.is_some() || self.cann.is_some()) => {
+                Err(Error::BadVersion(format!(
+                    "--vllm-version {} names a whole directory; leave out --torch-version and --cann-version",
+                    vllm.as_str()
+                )))
+            }
             _ => Ok(()),
         }
     }
