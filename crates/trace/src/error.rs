@@ -1,0 +1,151 @@
+//! What can go wrong while reading a file.
+
+use crate::scan::FaultKind;
+use std::fmt;
+use std::io;
+
+/// A place in a JSON file. Shown as `at byte N (line L, column C)`, with `(event I)` in front inside an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Position in the (inflated) file, in bytes from 0.
+    pub byte: u64,
+    /// Line, from 1.
+    pub line: u64,
+    /// Column in characters, from 1.
+    pub column: u64,
+    /// Index in `traceEvents`, from 0, where the place is inside an event.
+    pub event: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(event) = self.event {
+            write!(f, "(event {event}) ")?;
+        }
+        write!(f, "at byte {} (line {}, column {})", self.byte, self.line, self.column)
+    }
+}
+
+/// Why a file could not be read. Shown as `PATH: reason`, `PATH:LINE: reason` for lines of a CSV; control characters are
+/// escaped, so it is always one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be opened or read, or its gzip stream is broken.
+    #[error("{}: {source}", one_line(path))]
+    Io {
+        /// File as given.
+        path: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file is a Git LFS pointer instead of what it should be.
+    #[error("{}: Git LFS pointer, run git lfs pull", one_line(path))]
+    LfsPointer {
+        /// File as given.
+        path: String,
+    },
+    /// The file is no valid JSON, or not of the shape that its format asks for.
+    #[error("{}: {kind} {place}", one_line(path))]
+    Json {
+        /// File as given.
+        path: String,
+        /// What is wrong.
+        kind: FaultKind,
+        /// Where.
+        place: Place,
+    },
+    /// `traceEvents` is no list, or one of its elements no object.
+    #[error("{}: {} {place}", one_line(path), if place.event.is_some() { "not an object" } else { "traceEvents is not a list" })]
+    Shape {
+        /// File as given.
+        path: String,
+        /// Where; the event if it is one.
+        place: Place,
+    },
+    /// A record of a CSV cannot be read.
+    #[error("{}:{line}: {reason}", one_line(path))]
+    Record {
+        /// File as given.
+        path: String,
+        /// Line on which the record starts, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: RecordFault,
+    },
+}
+
+/// What can be wrong with a record of a CSV, or with its header.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordFault {
+    /// Bytes that are not UTF-8.
+    #[error("not valid UTF-8 at byte {byte}")]
+    Utf8 {
+        /// Position in the (inflated) file, from 0.
+        byte: u64,
+    },
+    /// A quote that is still open when the file ends.
+    #[error("unterminated quote")]
+    OpenQuote,
+    /// A cell beyond the limit of the preset.
+    #[error("cell longer than {limit} characters")]
+    LongCell {
+        /// The limit, in characters.
+        limit: usize,
+    },
+    /// The file has no header.
+    #[error("no CSV header")]
+    NoHeader,
+    /// A column that is used stands there twice.
+    #[error("the column {} stands in the header twice", one_line(name))]
+    RepeatedColumn {
+        /// Its name.
+        name: String,
+    },
+    /// A column that is needed is missing.
+    #[error("the column {} is missing", one_line(name))]
+    MissingColumn {
+        /// Its name.
+        name: String,
+    },
+    /// More cells than the header has.
+    #[error("{cells} cells under a header of {columns}")]
+    TooManyCells {
+        /// Cells of the record.
+        cells: usize,
+        /// Cells of the header.
+        columns: usize,
+    },
+}
+
+impl Error {
+    /// The file as given.
+    pub fn path(&self) -> &str {
+        match self {
+            Error::Io { path, .. }
+            | Error::LfsPointer { path }
+            | Error::Json { path, .. }
+            | Error::Shape { path, .. }
+            | Error::Record { path, .. } => path,
+        }
+    }
+
+    /// Whether the file, or a folder on the way to it, does not exist.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// `text` with its control characters escaped, so that it stays on one line of a message.
+pub fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}

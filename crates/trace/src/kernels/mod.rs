@@ -1,0 +1,14 @@
+//! Kernel CSVs: what profilers export about each kernel run, and the tables made of that.
+//!
+//! [`Reader`] gives record after record of a CSV in Python's dialect, whatever its size; the ways in which tools differ
+//! about the dialect are [`Options`] with named presets. Cells are borrowed and decoded when asked for; [`number`] reads a
+//! cell as a number.
+
+mod options;
+mod reader;
+mod split;
+mod text_window;
+
+pub use options::{ByteOrderMark, EmptyHeader, LineEndsInCells, Options, RepeatedColumns, SurplusCells};
+pub use perfdb_pycompat::number::parse_float as number;
+pub use reader::{Reader, Record};

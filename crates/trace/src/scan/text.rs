@@ -1,0 +1,154 @@
+//! JSON texts as they stand in the file, decoded on demand.
+
+use std::borrow::Cow;
+
+/// How the reader treats what cannot be text: bytes that are not UTF-8, and escaped halves of surrogate pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextRule {
+    /// Bytes that are not UTF-8 are an error wherever they stand, half a pair where the text is decoded.
+    Strict,
+    /// Both become U+FFFD (one per maximal bad piece) where the text is decoded, and are ignored elsewhere.
+    Replace,
+}
+
+/// A text holds half a surrogate pair (`"\ud83d"` alone), which is no character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("half a surrogate pair in a text")]
+pub struct HalfPair;
+
+/// A text, checked but not decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a> {
+    raw: &'a [u8],
+    escaped: bool,
+    rule: TextRule,
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn new(raw: &'a [u8], escaped: bool, rule: TextRule) -> Text<'a> {
+        Text { raw, escaped, rule }
+    }
+
+    /// The bytes between the quotes, escapes untouched. Equal bytes mean equal texts; the reverse holds only without escapes.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Whether the text holds escapes.
+    pub fn is_escaped(&self) -> bool {
+        self.escaped
+    }
+
+    /// Whether it is `""`.
+    pub fn is_empty(&self) -> bool {
+        self.raw.is_empty()
+    }
+
+    /// Whether it equals `other` once decoded.
+    #[inline]
+    pub fn is(&self, other: &str) -> bool {
+        if self.escaped { self.decode().is_ok_and(|text| text == other) } else { self.raw == other.as_bytes() }
+    }
+
+    /// The decoded text, borrowed where it has no escapes. Fails only under [`TextRule::Strict`].
+    pub fn decode(&self) -> Result<Cow<'a, str>, HalfPair> {
+        if self.escaped {
+            return self.unescape().map(Cow::Owned);
+        }
+        Ok(match std::str::from_utf8(self.raw) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(self.raw),
+        })
+    }
+
+    /// The decoded text where decoding does not fail, with U+FFFD in place of what cannot be text otherwise.
+    pub fn decode_lossy(&self) -> Cow<'a, str> {
+        Text { rule: TextRule::Replace, ..*self }.decode().unwrap_or_default()
+    }
+
+    fn unescape(&self) -> Result<String, HalfPair> {
+        let mut out = String::with_capacity(self.raw.len());
+        let mut rest = self.raw;
+        while let Some(at) = memchr::memchr(b'\\', rest) {
+            out.push_str(&String::from_utf8_lossy(&rest[..at]));
+            rest = &rest[at + 1..];
+            let Some((&letter, behind)) = rest.split_first() else { break };
+            rest = behind;
+            match letter {
+                b'b' => out.push('\u{8}'),
+                b'f' => out.push('\u{c}'),
+                b'n' => out.push('\n'),
+                b'r' => out.push('\r'),
+                b't' => out.push('\t'),
+                b'u' => match code_point(&mut rest) {
+                    Some(character) => out.push(character),
+                    None if self.rule == TextRule::Replace => out.push(char::REPLACEMENT_CHARACTER),
+                    None => return Err(HalfPair),
+                },
+                other => out.push(char::from(other)),
+            }
+        }
+        out.push_str(&String::from_utf8_lossy(rest));
+        Ok(out)
+    }
+}
+
+/// Takes the digits of a `\u` escape, and of the second half where the first is the first of a pair. `None`: half a pair.
+fn code_point(rest: &mut &[u8]) -> Option<char> {
+    let first = hex4(rest)?;
+    *rest = rest.get(4..)?;
+    if (0xd800..0xdc00).contains(&first)
+        && let Some(low) = rest.strip_prefix(b"\\u").and_then(hex4)
+        && (0xdc00..0xe000).contains(&low)
+    {
+        *rest = rest.get(6..)?;
+        return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00));
+    }
+    char::from_u32(first)
+}
+
+fn hex4(bytes: &[u8]) -> Option<u32> {
+    let mut value = 0;
+    for &byte in bytes.first_chunk::<4>()? {
+        value = value * 16 + char::from(byte).to_digit(16)?;
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(raw: &str, rule: TextRule) -> Result<String, HalfPair> {
+        Text::new(raw.as_bytes(), raw.contains('\\'), rule).decode().map(Cow::into_owned)
+    }
+
+    #[test]
+    fn escapes() {
+        assert_eq!(decode(r#"a\"\\\/\b\f\n\r\t\u0041\u00E9z"#, TextRule::Strict).unwrap(), "a\"\\/\u{8}\u{c}\n\r\tAéz");
+        assert_eq!(decode(r"\ud83d\ude00", TextRule::Strict).unwrap(), "\u{1f600}");
+    }
+
+    #[test]
+    fn half_pairs() {
+        for raw in [r"\ud83d", r"\ude00", r"\ud83dx", r"\ud83d\n", r"\ude00\ud83d"] {
+            assert_eq!(decode(raw, TextRule::Strict), Err(HalfPair), "{raw}");
+        }
+        assert_eq!(decode(r"\ud83dx", TextRule::Replace).unwrap(), "\u{fffd}x");
+        assert_eq!(decode(r"\ud83d\ud83d\ude00", TextRule::Replace).unwrap(), "\u{fffd}\u{1f600}");
+        assert_eq!(decode(r"\ud83d\u0041", TextRule::Replace).unwrap(), "\u{fffd}A");
+    }
+
+    #[test]
+    fn bad_bytes_are_replaced() {
+        let text = Text::new(b"a\xe2\x82z\xff\\n", true, TextRule::Replace);
+        assert_eq!(text.decode().unwrap(), "a\u{fffd}z\u{fffd}\n");
+        assert_eq!(Text::new(b"\xc3", false, TextRule::Replace).decode().unwrap(), "\u{fffd}");
+    }
+
+    #[test]
+    fn comparison_is_by_decoded_text() {
+        assert!(Text::new(br"\u0070h", true, TextRule::Strict).is("ph"));
+        assert!(!Text::new(br"\ud83d", true, TextRule::Strict).is("\u{fffd}"));
+    }
+}

@@ -1,0 +1,194 @@
+//! Opening what a path names.
+
+use super::gzip::{Inflated, MAGIC};
+use super::mapping::Mapping;
+use crate::Error;
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+
+/// The beginning of a Git LFS pointer.
+const LFS_POINTER: &[u8] = b"version https://git-lfs";
+
+/// EISDIR, so that the message is the system's.
+const IS_A_DIRECTORY: i32 = 21;
+
+/// The bytes of one input, with the name it was given.
+pub struct Source {
+    name: String,
+    content: Content,
+}
+
+enum Content {
+    Mapped(Mapping),
+    Memory(Vec<u8>),
+    Stream(Box<dyn Read + Send>),
+}
+
+/// What a reader gets: everything at once, or piece by piece.
+pub(crate) enum Bytes<'s> {
+    Whole(&'s [u8]),
+    Stream(&'s mut (dyn Read + Send)),
+}
+
+impl Source {
+    /// Opens a file, a gzip file or a pipe.
+    pub fn open(path: impl AsRef<Path>) -> Result<Source, Error> {
+        let path = path.as_ref();
+        let name = path.to_string_lossy().into_owned();
+        match content_of(path) {
+            Ok(content) => Source { name, content }.without_pointer(),
+            Err(source) => Err(Error::Io { path: name, source }),
+        }
+    }
+
+    /// Bytes that are there already, gzip or not.
+    pub fn from_bytes(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Result<Source, Error> {
+        let (name, bytes) = (name.into(), bytes.into());
+        if bytes.starts_with(&MAGIC) {
+            return Source::from_reader(name, Cursor::new(bytes));
+        }
+        Source { name, content: Content::Memory(bytes) }.without_pointer()
+    }
+
+    /// Anything that can be read, gzip or not.
+    pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Source, Error> {
+        let name = name.into();
+        match stream(reader) {
+            Ok(content) => Source { name, content }.without_pointer(),
+            Err(source) => Err(Error::Io { path: name, source }),
+        }
+    }
+
+    /// The name as given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of bytes, where it is known before reading: not for pipes and gzip.
+    pub fn len(&self) -> Option<u64> {
+        match &self.content {
+            Content::Mapped(bytes) => Some(bytes.len() as u64),
+            Content::Memory(bytes) => Some(bytes.len() as u64),
+            Content::Stream(_) => None,
+        }
+    }
+
+    /// Reads the whole rest into memory; for small files.
+    pub fn read_all(&mut self) -> Result<Vec<u8>, Error> {
+        match &mut self.content {
+            Content::Mapped(bytes) => Ok(bytes.to_vec()),
+            Content::Memory(bytes) => Ok(bytes.clone()),
+            Content::Stream(reader) => {
+                let mut bytes = Vec::new();
+                match reader.read_to_end(&mut bytes) {
+                    Ok(_) => Ok(bytes),
+                    Err(source) => Err(Error::Io { path: self.name.clone(), source }),
+                }
+            }
+        }
+    }
+
+    /// The name, and what a reader reads.
+    pub(crate) fn parts(&mut self) -> (&str, Bytes<'_>) {
+        let bytes = match &mut self.content {
+            Content::Mapped(bytes) => Bytes::Whole(bytes),
+            Content::Memory(bytes) => Bytes::Whole(bytes),
+            Content::Stream(reader) => Bytes::Stream(reader.as_mut()),
+        };
+        (&self.name, bytes)
+    }
+
+    fn without_pointer(mut self) -> Result<Source, Error> {
+        let pointer = match &mut self.content {
+            Content::Mapped(bytes) => bytes.starts_with(LFS_POINTER),
+            Content::Memory(bytes) => bytes.starts_with(LFS_POINTER),
+            Content::Stream(reader) => {
+                let (first, broken) = first_bytes(reader, LFS_POINTER.len());
+                let pointer = first == LFS_POINTER;
+                let rest = std::mem::replace(reader, Box::new(io::empty()));
+                // A fault in the first bytes is reported by whoever reads them, like one further on.
+                *reader = match broken {
+                    Some(error) => Box::new(Cursor::new(first).chain(Broken(Some(error)))),
+                    None => Box::new(Cursor::new(first).chain(rest)),
+                };
+                pointer
+            }
+        };
+        if pointer { Err(Error::LfsPointer { path: self.name }) } else { Ok(self) }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("name", &self.name).field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+fn content_of(path: &Path) -> io::Result<Content> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::from_raw_os_error(IS_A_DIRECTORY));
+    }
+    if !metadata.is_file() {
+        return stream(file);
+    }
+    let mut first = [0; 2];
+    let count = read_up_to(&mut file, &mut first)?;
+    io::Seek::rewind(&mut file)?;
+    if count == 2 && first == MAGIC {
+        return Ok(Content::Stream(Box::new(Inflated::new(BufReader::with_capacity(64 * 1024, file))?)));
+    }
+    // Files of the system (/proc) say that they are empty and are not; what is empty cannot be mapped.
+    if metadata.len() == 0 {
+        return stream(file);
+    }
+    match Mapping::new(&file) {
+        Ok(mapping) => Ok(Content::Mapped(mapping)),
+        // Some file systems cannot map.
+        Err(_) => stream(file),
+    }
+}
+
+fn stream(mut reader: impl Read + Send + 'static) -> io::Result<Content> {
+    let (first, broken) = first_bytes(&mut reader, MAGIC.len());
+    if let Some(error) = broken {
+        return Err(error);
+    }
+    let gzip = first == MAGIC;
+    let reader = Cursor::new(first).chain(reader);
+    Ok(Content::Stream(if gzip {
+        Box::new(Inflated::new(BufReader::with_capacity(64 * 1024, reader))?)
+    } else {
+        Box::new(reader)
+    }))
+}
+
+/// Up to `count` first bytes, and the error that ended them early.
+fn first_bytes(reader: &mut impl Read, count: usize) -> (Vec<u8>, Option<io::Error>) {
+    let mut first = Vec::with_capacity(count);
+    let error = reader.take(count as u64).read_to_end(&mut first).err();
+    (first, error)
+}
+
+fn read_up_to(reader: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while count < out.len() {
+        match reader.read(&mut out[count..]) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}
+
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
