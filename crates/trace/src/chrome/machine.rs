@@ -16,8 +16,8 @@ pub(super) enum Step {
     NoEvent(usize),
     /// A `traceEvents` begins; this is not the first one if `again`.
     Events { again: bool },
-    /// The `traceEvents` that has just begun is no list; its value stands at this position.
-    NoList(usize),
+    /// A `traceEvents` begins that is no list; its value stands at this position.
+    NoList { at: usize, again: bool },
     /// `traceEvents` ends.
     ListEnd,
     /// A wanted top-level member.
@@ -44,8 +44,10 @@ enum State {
     FirstMember,
     NextMember,
     AfterMember,
-    /// Behind the colon of a `traceEvents`.
-    EventsValue,
+    /// Behind the colon of a `traceEvents`, which is not the first one if `again`.
+    EventsValue {
+        again: bool,
+    },
     FirstEvent,
     Event,
     AfterEvent,
@@ -267,7 +269,7 @@ impl<'o> Machine<'o> {
                 Some(b'}') => self.object_end(scanner),
                 _ => return scanner.fault(FaultKind::ExpectedCommaOrBrace),
             },
-            State::EventsValue => return self.events_value(scanner),
+            State::EventsValue { again } => return self.events_value(scanner, again),
             State::FirstEvent => match scanner.peek() {
                 Some(b']') => {
                     self.list_end(scanner);
@@ -316,8 +318,8 @@ impl<'o> Machine<'o> {
         let is = |wanted: &str| name.is_some_and(|name| name.is(wanted));
         if is("traceEvents") {
             let again = std::mem::replace(&mut self.events_seen, true);
-            self.commit(scanner, State::EventsValue);
-            return Ok(Some(Step::Events { again }));
+            self.commit(scanner, State::EventsValue { again });
+            return Ok(None);
         }
         let wanted = match &self.options.members {
             Members::All => true,
@@ -335,17 +337,17 @@ impl<'o> Machine<'o> {
         Ok(Some(Step::Member { name: SpanOf(key), value: SpanOf(value) }))
     }
 
-    fn events_value(&mut self, scanner: &mut Scanner<'_>) -> Result<Option<Step>, Fault> {
+    fn events_value(&mut self, scanner: &mut Scanner<'_>, again: bool) -> Result<Option<Step>, Fault> {
         match scanner.peek() {
             Some(b'[') => {
                 scanner.at += 1;
                 self.commit(scanner, State::FirstEvent);
-                Ok(None)
+                Ok(Some(Step::Events { again }))
             }
             Some(_) => {
-                let start = scanner.at;
+                let at = scanner.at;
                 self.commit(scanner, State::Skipping(Box::new(Skip::new())));
-                Ok(Some(Step::NoList(start)))
+                Ok(Some(Step::NoList { at, again }))
             }
             None => scanner.fault(FaultKind::End),
         }

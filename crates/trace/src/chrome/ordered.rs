@@ -166,16 +166,16 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         G: FnMut(Part<'_, C>) -> Result<(), E>,
     {
         match step {
-            Step::Events { again } => {
+            Step::Events { again } | Step::NoList { again, .. } => {
                 self.events = 0;
                 self.deferred = None;
+                if let Step::NoList { at, .. } = step {
+                    let (path, place) = (self.window.name().to_owned(), self.window.place(at, None));
+                    self.deferred = Some(ReadError::Read(Error::Shape { path, place }));
+                }
                 if again {
                     (self.merge)(Part::Restart).map_err(ReadError::Merge)?;
                 }
-            }
-            Step::NoList(at) => {
-                let (path, place) = (self.window.name().to_owned(), self.window.place(at, None));
-                self.deferred = Some(ReadError::Read(Error::Shape { path, place }));
             }
             Step::Member { name, value } => {
                 let (bytes, rule) = (self.window.bytes(), self.options.text_rule);

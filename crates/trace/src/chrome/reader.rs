@@ -100,10 +100,12 @@ impl<'s, 'o> Reader<'s, 'o> {
                     self.defer(at, Some(self.events));
                     self.events += 1;
                 }
-                Ok(Step::NoList(at)) => self.defer(at, None),
-                Ok(Step::Events { again }) => {
+                Ok(step @ (Step::Events { again } | Step::NoList { again, .. })) => {
                     self.events = 0;
                     self.deferred = None;
+                    if let Step::NoList { at, .. } = step {
+                        self.defer(at, None);
+                    }
                     if again {
                         return Ok(Step::Events { again });
                     }
