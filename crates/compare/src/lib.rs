@@ -1,2 +1,59 @@
-//! Metrics over traces: M6, per operator, per shape; scenarios in parallel.
+//! How well a simulated forward pass matches a measured one.
+//!
+//! Two files are compared: the *chrome trace* of the simulator, one event per operator, and a *forward-pass CSV*, the rows
+//! of a profiler's `kernel_details.csv` that belong to one forward pass.
+//!
+//! - [`m6`]: one ratio, time taken from measurements over measured time;
+//! - [`operators`]: time and count per kernel type on both sides, for any number of [`scenario`]s;
+//! - [`shapes`]: the same per kernel type and shape;
+//! - [`event_table`]: the events of a trace as the rows of a table.
+//!
+//! ```
+//! use perfdb_compare::{Semantics, m6};
+//! # let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/scenarios");
+//!
+//! let m6 = m6::compare_files(
+//!     &data.join("qwen3_32b_decode/trace.json"),
+//!     &data.join("qwen3_32b_decode/forward_pass.csv"),
+//!     &m6::Options { semantics: Semantics::Corrected, ..Default::default() },
+//! ).unwrap().result;
+//! assert!(m6.is_within(0.8, 1.1), "{m6:?}");
+//! ```
+//!
+//! Each level can be called on its own: whole files (`compare_files` and the like), or sums and rows from iterators
+//! ([`m6::m6`], [`operators::op_rows`], [`shapes::shape_rows`]). Rendering is `perfdb_report`'s job.
+//!
+//! Sums are plain additions of doubles in file order, whatever the number of threads, so results are the same bit by bit
+//! on every run. Memory grows with the number of kernel types and shapes, not with the files.
 #![forbid(unsafe_code)]
+
+mod error;
+mod event;
+pub mod event_table;
+pub mod m6;
+pub mod operators;
+pub mod profile;
+pub mod scenario;
+mod semantics;
+pub mod shapes;
+pub mod sub_kernels;
+
+pub use error::{Error, Outcome, Warning};
+pub use event::EventFault;
+pub use semantics::Semantics;
+
+/// Runs the reader of a trace and the reader of a CSV at the same time. The trace's reader is told how many threads it may use.
+fn side_by_side<A: Send, B: Send>(trace: impl FnOnce(usize) -> A + Send, profile: impl FnOnce() -> B + Send) -> (A, B) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores < 2 {
+        return (trace(1), profile());
+    }
+    std::thread::scope(|scope| {
+        let profile = scope.spawn(profile);
+        let trace = trace(cores);
+        match profile.join() {
+            Ok(profile) => (trace, profile),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -7,11 +7,13 @@ pub mod duration;
 mod error;
 pub mod kernel;
 pub mod lock;
+pub mod op_mapping;
 pub mod replace;
 pub mod signature;
 pub mod slots;
 pub mod table;
 pub mod time;
 pub mod version;
+pub mod yaml;
 
 pub use error::{CELL_LIMIT, CsvFault, Error, excerpt, shown};

@@ -234,6 +234,10 @@ impl<'de> Visitor<'de> for NodeSeed<'de> {
         Ok(Node::Null)
     }
 
+    fn visit_none<E>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
     fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
         Ok(Node::Boolean(value))
     }

@@ -1,0 +1,155 @@
+//! What can go wrong, and what is worth a warning.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why a comparison fails. Every message starts with the file it is about.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A trace, a CSV or an M6 file can't be read or is not what it should be.
+    #[error(transparent)]
+    Read(#[from] perfdb_trace::Error),
+    /// The operator mapping can't be used.
+    #[error(transparent)]
+    Mapping(#[from] perfdb_store::op_mapping::Error),
+    /// A cell of a CSV can't be used.
+    #[error("{}:{line}: {column}: {reason}", path.display())]
+    Cell {
+        /// The CSV.
+        path: PathBuf,
+        /// Line on which the record starts, the header is 1.
+        line: u64,
+        /// Name of the column.
+        column: &'static str,
+        /// What is wrong with the cell.
+        reason: String,
+    },
+    /// A CSV lacks columns without which the figures are wrong.
+    #[error("{}: no column {}", path.display(), quoted(columns))]
+    MissingColumns {
+        /// The CSV.
+        path: PathBuf,
+        /// The columns.
+        columns: Vec<&'static str>,
+    },
+    /// A trace does not say which process is the profiling model's.
+    #[error("{}: cannot tell the PID of the profiling model: no process_name with \"profiling\" or \"empirical\", and {}", path.display(), found_pids(pids))]
+    NoProcess {
+        /// The trace.
+        path: PathBuf,
+        /// The pids of its X events.
+        pids: Vec<String>,
+    },
+    /// An M6 file does not hold what it should.
+    #[error("{}: {reason}", path.display())]
+    M6File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A scenario file can't be used.
+    #[error("{}: {reason}", path.display())]
+    ScenarioFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the scenario and the key.
+        reason: String,
+    },
+    /// A count can't be written as a whole number.
+    #[error("{}: the count of {kernel_type} per forward pass is infinite", path.display())]
+    InfiniteCount {
+        /// The CSV.
+        path: PathBuf,
+        /// The kernel type.
+        kernel_type: String,
+    },
+}
+
+impl Error {
+    /// The file that does not exist, if that is the reason (no other reason for not reading it).
+    pub fn missing_file(&self) -> Option<&Path> {
+        match self {
+            Error::Read(error) if error.is_missing() => Some(error.path()),
+            _ => None,
+        }
+    }
+}
+
+fn quoted(columns: &[&str]) -> String {
+    columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
+}
+
+fn found_pids(pids: &[String]) -> String {
+    match pids {
+        [] => "no X event has a PID".to_owned(),
+        _ if pids.len() > 8 => format!("the X events have {} PIDs", pids.len()),
+        _ => format!("the X events have the PIDs {}", pids.join(", ")),
+    }
+}
+
+/// Something odd that does not stop a comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// The CSV lacks columns: the figures from it are zeros.
+    MissingColumns {
+        /// The CSV.
+        path: PathBuf,
+        /// The columns.
+        columns: Vec<&'static str>,
+    },
+    /// A byte-order mark hides the column `Type`, so the profile side is empty.
+    HiddenType {
+        /// The CSV.
+        path: PathBuf,
+    },
+    /// Operators were only looked up at the top level of the mapping, where it has none.
+    NestedMapping {
+        /// The mapping.
+        path: PathBuf,
+    },
+    /// No process of the trace has the profiling model's name; the only one there was taken.
+    SoleProcess {
+        /// The trace.
+        path: PathBuf,
+        /// The pid.
+        pid: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::MissingColumns { path, columns } => write!(
+                f,
+                "{}: no column {}, which counts as zero (--semantics corrected refuses such files)",
+                path.display(),
+                quoted(columns)
+            ),
+            Warning::HiddenType { path } => write!(
+                f,
+                "{}: a byte-order mark hides the column \"Type\", so nothing of the file counts (see --semantics corrected)",
+                path.display()
+            ),
+            Warning::NestedMapping { path } => write!(
+                f,
+                "{}: entries under operator_mappings are not used (see --semantics corrected)",
+                path.display()
+            ),
+            Warning::SoleProcess { path, pid } => write!(
+                f,
+                "profiling PID not found by name in {}, using sole PID {pid}",
+                path.display()
+            ),
+        }
+    }
+}
+
+/// A result and what was odd on the way to it.
+#[derive(Debug, Clone)]
+pub struct Outcome<T> {
+    /// The result.
+    pub result: T,
+    /// In the order in which they came up.
+    pub warnings: Vec<Warning>,
+}

@@ -1,0 +1,131 @@
+//! The X events of a trace as the rows of a table.
+
+use crate::error::Error;
+use crate::event::{EventFault, check_args, decode};
+use perfdb_pycompat::float;
+use perfdb_pycompat::value::Value as PythonValue;
+use perfdb_trace::Source;
+use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
+use perfdb_trace::scan::Value;
+use std::borrow::Cow;
+use std::path::Path;
+
+/// The columns, in order.
+pub const COLUMNS: [&str; 11] = [
+    "op_name",
+    "kernel_type",
+    "simulation_shapes",
+    "dur_us",
+    "source",
+    "confidence",
+    "composite",
+    "sub_kernel_durations",
+    "kernel_shapes",
+    "shape_match_rule",
+    "sub_kernel_shapes",
+];
+
+/// The columns that are fields of the event itself; all others are members of its `args`.
+const NAME: usize = 0;
+const DURATION: usize = 3;
+
+/// The cells of one event, in the order of [`COLUMNS`].
+pub type EventRow<'e> = [Cow<'e, str>; 11];
+
+/// What the reader hands over.
+#[derive(Debug)]
+pub enum TablePart<C> {
+    /// The rows that come next in the file, as the caller collected them.
+    Rows(C),
+    /// All rows before are void: a second `traceEvents` begins.
+    Restart,
+}
+
+/// Why a table is not complete.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The trace can't be read, or an event has no row.
+    #[error(transparent)]
+    Read(#[from] Error),
+    /// The caller could not take a part.
+    #[error(transparent)]
+    Sink(std::io::Error),
+}
+
+/// Reads the events on up to `threads` threads. `row` puts one event's row into a collection that starts empty; `sink` gets
+/// the collections in file order.
+///
+/// # Errors
+/// When the trace can't be read, an event has no row (which may only be known after rows before it were handed over), or
+/// `sink` fails.
+pub fn read_events<C: Default + Send>(
+    trace: &Path,
+    threads: usize,
+    row: impl Fn(&mut C, &EventRow<'_>) + Sync,
+    mut sink: impl FnMut(TablePart<C>) -> std::io::Result<()>,
+) -> Result<(), TableError> {
+    let mut source = Source::open(trace).map_err(Error::from)?;
+    let args = COLUMNS.iter().enumerate().filter(|(at, _)| *at != NAME && *at != DURATION).map(|(_, name)| *name);
+    let options = ReadOptions::simulator().args(args);
+    let mut failed = None;
+    let result = read_ordered(
+        &mut source,
+        &options,
+        threads,
+        |chunk: &mut C, event| {
+            if let Some(cells) = event_row(event)? {
+                row(chunk, &cells);
+            }
+            Ok(())
+        },
+        |part| {
+            let part = match part {
+                Part::Chunk { value, .. } => TablePart::Rows(value),
+                Part::Restart => TablePart::Restart,
+                Part::Member { .. } => return Ok(()),
+            };
+            sink(part).map_err(|error| {
+                failed = Some(error);
+                EventFault::Args
+            })
+        },
+    );
+    match failed {
+        Some(error) => Err(TableError::Sink(error)),
+        None => result.map_err(|error| TableError::Read(error.into())),
+    }
+}
+
+fn event_row<'e>(event: &Event<'e>) -> Result<Option<EventRow<'e>>, EventFault> {
+    if !event.has_phase("X") {
+        return Ok(None);
+    }
+    check_args(event)?;
+    let mut row = EventRow::default();
+    let mut arg = 0;
+    for (at, cell) in row.iter_mut().enumerate() {
+        *cell = match at {
+            NAME => event.name().map_or(Ok("".into()), |value| cell_text(value, "name"))?,
+            DURATION => event.duration().map_or(Ok("0".into()), |value| cell_text(value, "dur"))?,
+            _ => {
+                arg += 1;
+                event.arg(arg - 1).map_or(Ok("".into()), |value| cell_text(value, COLUMNS[at]))?
+            }
+        };
+    }
+    Ok(Some(row))
+}
+
+/// Texts as they are, `null` empty, everything else as the original's language prints it.
+fn cell_text<'e>(value: Value<'e>, field: &'static str) -> Result<Cow<'e, str>, EventFault> {
+    Ok(match value {
+        Value::Text(text) => decode(text, field)?,
+        Value::Null => Cow::Borrowed(""),
+        Value::Number(number) if number.is_integer() => Cow::Borrowed(if number.text() == "-0" { "0" } else { number.text() }),
+        Value::Number(number) => Cow::Owned(float::repr(number.to_f64())),
+        other => match other.to_value().map_err(|_| EventFault::HalfPair(field))? {
+            PythonValue::Text(text) => Cow::Owned(text),
+            value => Cow::Owned(value.list_form()),
+        },
+    })
+}

@@ -1,0 +1,17 @@
+//! Per kernel type: predicted and measured time and count of a forward pass.
+//!
+//! The predicted side are the X events of the profiling model's process. An event that was found in the database (*hit*)
+//! counts for the kernel types it names, any other (*miss*) for the kernel type that the operator mapping gives it.
+
+mod chunk;
+mod gate;
+mod pid;
+mod rows;
+mod totals;
+mod trace;
+
+pub use gate::{Gate, GateFinding};
+pub use pid::Pid;
+pub use rows::{Figure, OpRow, RowStatus, TooManyKernels, measured_total_us, op_rows, share_pct};
+pub use totals::Predicted;
+pub use trace::{PredictedTrace, read_predicted};

@@ -1,0 +1,210 @@
+//! What a piece of a trace contributes, before it is known which process counts and what the mapping says.
+
+use super::pid::Pid;
+use crate::event::{EventFault, check_args, decode, duration_us, plain_form};
+use crate::sub_kernels;
+use indexmap::{IndexMap, IndexSet};
+use perfdb_pycompat::text::trim;
+use perfdb_trace::chrome::{Args, Event};
+use perfdb_trace::scan::Value;
+use rustc_hash::FxBuildHasher;
+
+/// The members of `args` that are looked at, in the order of the positions below.
+pub(super) const ARGS: [&str; 3] = ["name", "kernel_type", "sub_kernel_durations"];
+const PROCESS_NAME: usize = 0;
+const KERNEL_TYPE: usize = 1;
+const SUB_KERNELS: usize = 2;
+
+/// A collective that all-reduce operators stand for even where their kernel type does not say so.
+const ALL_REDUCE: &str = "hcom_allReduce_";
+
+/// The contributions of consecutive events, texts as positions in small tables.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    /// Operator name, and whether it is an all-reduce.
+    pub(super) operators: IndexMap<Box<str>, bool, FxBuildHasher>,
+    pub(super) kernels: IndexSet<Box<str>, FxBuildHasher>,
+    /// Each pid with the text it first had.
+    pub(super) pids: IndexMap<Pid, String, FxBuildHasher>,
+    pub(super) records: Vec<Record>,
+    /// Event and offset of the misses, for faults of the mapping.
+    pub(super) miss_places: Vec<(u64, u64)>,
+    last_pid: Option<(Box<str>, u32)>,
+}
+
+/// One contribution.
+#[derive(Debug)]
+pub(super) enum Record {
+    /// Time and one count for a kernel type.
+    Hit { pid: u32, operator: u32, kernel: u32, time_us: f64 },
+    /// Time and one count for whatever the mapping says.
+    Miss { pid: u32, operator: u32, time_us: f64, place: u32 },
+    /// An event that fails the scenario if it is looked at.
+    Fault(Box<FaultRecord>),
+    /// A `process_name` event: its pid, if the name is the profiling model's.
+    ProcessName(Box<Result<Option<Option<u32>>, PlacedFault>>),
+}
+
+/// A fault of an X event.
+#[derive(Debug)]
+pub(super) struct FaultRecord {
+    /// Absent when the pid itself is missing or faulty.
+    pub(super) pid: Option<u32>,
+    /// Absent when the operator has no name.
+    pub(super) operator: Option<u32>,
+    pub(super) fault: PlacedFault,
+}
+
+/// A fault and the event it is in.
+#[derive(Debug, Clone)]
+pub(super) struct PlacedFault {
+    /// Position in `traceEvents`.
+    pub(super) event: u64,
+    /// Position in the file, in bytes.
+    pub(super) offset: u64,
+    pub(super) fault: EventFault,
+}
+
+impl PlacedFault {
+    fn at(event: &Event<'_>, fault: EventFault) -> PlacedFault {
+        PlacedFault { event: event.index(), offset: event.offset(), fault }
+    }
+}
+
+impl Chunk {
+    /// Takes in one event.
+    pub(super) fn add(&mut self, event: &Event<'_>) {
+        if event.has_phase("X") {
+            self.add_operator(event);
+        } else if event.has_phase("M") && event.name().and_then(|name| name.as_text()).is_some_and(|name| name.is("process_name")) {
+            let process = self.named_process(event).map_err(|fault| PlacedFault::at(event, fault));
+            if !matches!(process, Ok(None)) {
+                self.records.push(Record::ProcessName(Box::new(process)));
+            }
+        }
+    }
+
+    /// The pid (`None` for `null`) if the event names the profiling model.
+    fn named_process(&mut self, event: &Event<'_>) -> Result<Option<Option<u32>>, EventFault> {
+        if let Args::Other(_) = event.args() {
+            return Err(EventFault::Args);
+        }
+        let name = match event.arg(PROCESS_NAME) {
+            None => return Ok(None),
+            Some(Value::Text(name)) => name.decode_lossy().to_ascii_lowercase(),
+            Some(_) => return Err(EventFault::NotText("args.name")),
+        };
+        if !name.contains("profiling") && !name.contains("empirical") {
+            return Ok(None);
+        }
+        match event.process() {
+            None => Err(EventFault::Missing("pid")),
+            Some(Value::Null) => Ok(Some(None)),
+            Some(value) => self.pid(value).map(|pid| Some(Some(pid))),
+        }
+    }
+
+    fn pid(&mut self, value: Value<'_>) -> Result<u32, EventFault> {
+        if let (Value::Number(number), Some((text, pid))) = (value, &self.last_pid)
+            && number.text() == &**text
+        {
+            return Ok(*pid);
+        }
+        let key = Pid::of(value)?;
+        let entry = self.pids.entry(key);
+        let pid = entry.index() as u32;
+        entry.or_insert_with(|| Pid::text_of(value));
+        if let Value::Number(number) = value {
+            self.last_pid = Some((number.text().into(), pid));
+        }
+        Ok(pid)
+    }
+
+    fn add_operator(&mut self, event: &Event<'_>) {
+        let pid = match event.process().map(|value| self.pid(value)) {
+            Some(Ok(pid)) => pid,
+            Some(Err(fault)) => return self.fault(event, None, None, fault),
+            None => return self.fault(event, None, None, EventFault::Missing("pid")),
+        };
+        let operator = match self.operator(event) {
+            Ok(operator) => operator,
+            Err(fault) => return self.fault(event, Some(pid), None, fault),
+        };
+        let before = self.records.len();
+        if let Err(fault) = self.contributions(event, pid, operator) {
+            self.records.truncate(before);
+            self.fault(event, Some(pid), Some(operator), fault);
+        }
+    }
+
+    fn fault(&mut self, event: &Event<'_>, pid: Option<u32>, operator: Option<u32>, fault: EventFault) {
+        let fault = PlacedFault::at(event, fault);
+        self.records.push(Record::Fault(Box::new(FaultRecord { pid, operator, fault })));
+    }
+
+    fn operator(&mut self, event: &Event<'_>) -> Result<u32, EventFault> {
+        let name = match event.name() {
+            Some(Value::Text(name)) => decode(name, "name")?,
+            Some(_) => return Err(EventFault::NotText("name")),
+            None => return Err(EventFault::Missing("name")),
+        };
+        if let Some(at) = self.operators.get_index_of(&*name) {
+            return Ok(at as u32);
+        }
+        let is_all_reduce = name.to_ascii_lowercase().contains("all_reduce");
+        Ok(self.operators.insert_full(name.into(), is_all_reduce).0 as u32)
+    }
+
+    fn kernel(&mut self, name: &str) -> u32 {
+        match self.kernels.get_index_of(name) {
+            Some(at) => at as u32,
+            None => self.kernels.insert_full(name.into()).0 as u32,
+        }
+    }
+
+    fn hit(&mut self, pid: u32, operator: u32, kernel: &str, time_us: f64) {
+        let kernel = self.kernel(kernel);
+        self.records.push(Record::Hit { pid, operator, kernel, time_us });
+    }
+
+    fn contributions(&mut self, event: &Event<'_>, pid: u32, operator: u32) -> Result<(), EventFault> {
+        check_args(event)?;
+        let kernel_type = match event.arg(KERNEL_TYPE) {
+            Some(Value::Text(text)) if !text.is_empty() && !text.is("?") => decode(text, "kernel_type")?,
+            Some(Value::Text(_)) | None => return self.miss(event, pid, operator),
+            Some(value) if !value.is_truthy() => return self.miss(event, pid, operator),
+            Some(Value::List(_) | Value::Object(_)) => return Err(EventFault::Structured("kernel_type")),
+            Some(value) => plain_form(value, "kernel_type")?,
+        };
+        if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
+            && let Ok(text) = text.decode()
+            && let Some(parts) = sub_kernels::read(&text)?
+        {
+            for (kernel, time_us) in parts {
+                self.hit(pid, operator, &kernel, time_us);
+            }
+            return Ok(());
+        }
+        let parts = || kernel_type.split(',').map(trim).filter(|part| !part.is_empty());
+        let count = parts().count();
+        if count > 0 {
+            let time_us = duration_us(event)? / count as f64;
+            for part in parts() {
+                self.hit(pid, operator, part, time_us);
+            }
+        }
+        let is_all_reduce = self.operators.get_index(operator as usize).is_some_and(|(_, is_all_reduce)| *is_all_reduce);
+        if is_all_reduce && !parts().any(|part| part == ALL_REDUCE) {
+            self.hit(pid, operator, ALL_REDUCE, 0.0);
+        }
+        Ok(())
+    }
+
+    fn miss(&mut self, event: &Event<'_>, pid: u32, operator: u32) -> Result<(), EventFault> {
+        let time_us = duration_us(event)?;
+        let place = self.miss_places.len() as u32;
+        self.miss_places.push((event.index(), event.offset()));
+        self.records.push(Record::Miss { pid, operator, time_us, place });
+        Ok(())
+    }
+}

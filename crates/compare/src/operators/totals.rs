@@ -1,0 +1,264 @@
+//! Predicted time and counts per kernel type, added in file order.
+
+use super::chunk::{Chunk, PlacedFault, Record};
+use super::pid::Pid;
+use crate::event::EventFault;
+use indexmap::{IndexMap, IndexSet};
+use perfdb_store::op_mapping::{Lookup, OpMapping};
+use rustc_hash::FxBuildHasher;
+
+/// How many function names a kernel type shows.
+const SHOWN_FUNCTIONS: usize = 3;
+
+/// The predicted side of one kernel type.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Predicted {
+    /// Sum of the durations in microseconds.
+    pub total_us: f64,
+    /// Number of contributions.
+    pub count: u64,
+    /// How many of them were found in the database.
+    pub hits: u64,
+    /// How many were not.
+    pub misses: u64,
+    /// The first three operators, without `torch.ops.`, in order of first appearance.
+    pub functions: Vec<String>,
+}
+
+/// The sums over a trace, for every process that may turn out to be the profiling model's.
+#[derive(Debug)]
+pub(super) struct Totals<'m> {
+    mapping: &'m OpMapping,
+    lookup: Lookup,
+    operators: IndexMap<Box<str>, Operator, FxBuildHasher>,
+    kernels: IndexSet<Box<str>, FxBuildHasher>,
+    functions: IndexSet<Box<str>, FxBuildHasher>,
+    processes: IndexMap<Pid, Process, FxBuildHasher>,
+    decision: Decision,
+    /// An X event whose pid is missing or can't be used, which counts only if no process is named.
+    pid_fault: Option<PlacedFault>,
+    /// Whether the mapping had an entry for any operator.
+    mapping_used: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Decision {
+    /// No process_name event has matched yet.
+    Open,
+    /// The process, as a position in `processes`.
+    Process(usize),
+    /// The first match has no pid.
+    NotFound,
+    /// The search came upon this.
+    Fault(PlacedFault),
+}
+
+#[derive(Debug)]
+struct Operator {
+    function: u32,
+    zero_cost: bool,
+    /// Kernel type of a miss.
+    miss: Result<u32, EventFault>,
+}
+
+#[derive(Debug)]
+struct Process {
+    text: String,
+    /// Whether an X event has this pid.
+    has_operators: bool,
+    /// Kernel type to sums.
+    rows: IndexMap<u32, Sums, FxBuildHasher>,
+    fault: Option<PlacedFault>,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    total_us: f64,
+    hits: u64,
+    misses: u64,
+    functions: Vec<u32>,
+}
+
+/// The process that counts, and how it was found.
+pub(super) struct Chosen {
+    pub(super) rows: IndexMap<String, Predicted>,
+    /// The pid, when it was the only one there was.
+    pub(super) sole_pid: Option<String>,
+    pub(super) mapping_used: bool,
+}
+
+/// Why no process counts.
+pub(super) enum NotChosen {
+    Fault(PlacedFault),
+    NoProcess(Vec<String>),
+}
+
+impl<'m> Totals<'m> {
+    pub(super) fn new(mapping: &'m OpMapping, lookup: Lookup) -> Totals<'m> {
+        Totals {
+            mapping,
+            lookup,
+            operators: IndexMap::default(),
+            kernels: IndexSet::default(),
+            functions: IndexSet::default(),
+            processes: IndexMap::default(),
+            decision: Decision::Open,
+            pid_fault: None,
+            mapping_used: false,
+        }
+    }
+
+    /// Adds what a chunk contributes. Chunks come in file order; `first_event` is the position of its first event.
+    pub(super) fn add(&mut self, chunk: Chunk, first_event: u64) {
+        let operators: Vec<usize> = chunk.operators.keys().map(|name| self.operator(name)).collect();
+        let kernels: Vec<u32> = chunk.kernels.into_iter().map(|name| self.kernels.insert_full(name).0 as u32).collect();
+        let processes: Vec<usize> = chunk.pids.into_iter().map(|(pid, text)| self.process(pid, text)).collect();
+        let placed = |mut fault: PlacedFault| {
+            fault.event += first_event;
+            fault
+        };
+        for record in chunk.records {
+            match record {
+                Record::Hit { pid, operator, kernel, time_us } => {
+                    self.count(processes[pid as usize], operators[operator as usize], Some(kernels[kernel as usize]), time_us);
+                }
+                Record::Miss { pid, operator, time_us, place } => {
+                    let (pid, operator) = (processes[pid as usize], operators[operator as usize]);
+                    if let Err(fault) = &self.operators[operator].miss {
+                        let (event, offset) = chunk.miss_places.get(place as usize).copied().unwrap_or_default();
+                        let fault = placed(PlacedFault { event, offset, fault: fault.clone() });
+                        self.fault(pid, Some(operator), fault);
+                    } else {
+                        self.count(pid, operator, None, time_us);
+                    }
+                }
+                Record::Fault(record) => {
+                    let fault = placed(record.fault);
+                    let Some(pid) = record.pid else {
+                        self.pid_fault.get_or_insert(fault);
+                        continue;
+                    };
+                    self.fault(processes[pid as usize], record.operator.map(|at| operators[at as usize]), fault);
+                }
+                Record::ProcessName(found) if matches!(self.decision, Decision::Open) => {
+                    self.decision = match *found {
+                        Ok(Some(Some(pid))) => Decision::Process(processes[pid as usize]),
+                        Ok(_) => Decision::NotFound,
+                        Err(fault) => Decision::Fault(placed(fault)),
+                    };
+                }
+                Record::ProcessName(_) => {}
+            }
+        }
+    }
+
+    /// Adds one contribution; without a kernel type it is a miss.
+    #[inline]
+    fn count(&mut self, process: usize, operator: usize, kernel: Option<u32>, time_us: f64) {
+        if matches!(self.decision, Decision::Process(chosen) if chosen != process) {
+            return;
+        }
+        let operator = &self.operators[operator];
+        let process = &mut self.processes[process];
+        process.has_operators = true;
+        if operator.zero_cost || process.fault.is_some() {
+            return;
+        }
+        let (row, is_hit) = match (kernel, &operator.miss) {
+            (Some(kernel), _) => (kernel, true),
+            (None, Ok(kernel)) => (*kernel, false),
+            (None, Err(_)) => return,
+        };
+        let sums = process.rows.entry(row).or_default();
+        sums.total_us += time_us;
+        sums.hits += u64::from(is_hit);
+        sums.misses += u64::from(!is_hit);
+        if sums.functions.len() < SHOWN_FUNCTIONS && !sums.functions.contains(&operator.function) {
+            sums.functions.push(operator.function);
+        }
+    }
+
+    /// Keeps the first fault of a process. Operators without cost are not looked at.
+    fn fault(&mut self, process: usize, operator: Option<usize>, fault: PlacedFault) {
+        let process = &mut self.processes[process];
+        process.has_operators = true;
+        if !operator.is_some_and(|at| self.operators[at].zero_cost) {
+            process.fault.get_or_insert(fault);
+        }
+    }
+
+    fn process(&mut self, pid: Pid, text: String) -> usize {
+        let entry = self.processes.entry(pid);
+        let at = entry.index();
+        entry.or_insert_with(|| Process { text, has_operators: false, rows: IndexMap::default(), fault: None });
+        at
+    }
+
+    fn operator(&mut self, name: &str) -> usize {
+        if let Some(at) = self.operators.get_index_of(name) {
+            return at;
+        }
+        let entry = self.mapping.find(name, self.lookup);
+        self.mapping_used |= entry.is_some();
+        let (zero_cost, mapped) = match &entry {
+            Some(entry) => (entry.zero_cost, entry.kernel_type.as_deref().filter(|kernel| !kernel.is_empty())),
+            None => (false, None),
+        };
+        let odd = entry.as_ref().and_then(|entry| entry.other.get("kernel_type")).filter(|node| node.is_truthy());
+        let miss = match odd {
+            Some(node) => Err(EventFault::MappedKernel { operator: name.to_owned(), kind: node.kind() }),
+            None => Ok(self.kernels.insert_full(mapped.unwrap_or(name).into()).0 as u32),
+        };
+        let function = self.functions.insert_full(name.replace("torch.ops.", "").into()).0 as u32;
+        self.operators.insert_full(name.into(), Operator { function, zero_cost, miss }).0
+    }
+
+    /// Whether a pid is a list or an object, which names no process.
+    fn is_structured(&self, process: usize) -> bool {
+        matches!(self.processes.get_index(process), Some((Pid::Structured(_), _)))
+    }
+
+    /// The sums of the process that counts.
+    pub(super) fn finish(mut self) -> Result<Chosen, NotChosen> {
+        let (process, sole_pid) = match self.decision {
+            Decision::Process(process) => (process, None),
+            Decision::Fault(fault) => return Err(NotChosen::Fault(fault)),
+            Decision::Open | Decision::NotFound => {
+                if let Some(fault) = self.pid_fault {
+                    return Err(NotChosen::Fault(fault));
+                }
+                let mut found = self.processes.values().enumerate().filter(|(_, process)| process.has_operators);
+                match (found.next(), found.next()) {
+                    (Some((at, sole)), None) if !self.is_structured(at) => (at, Some(sole.text.clone())),
+                    _ => {
+                        let pids = self.processes.values().filter(|process| process.has_operators);
+                        return Err(NotChosen::NoProcess(pids.map(|process| process.text.clone()).collect()));
+                    }
+                }
+            }
+        };
+        let mut rows = IndexMap::new();
+        let mapping_used = self.mapping_used;
+        if let Some((pid, process)) = self.processes.swap_remove_index(process)
+            && pid.equals_itself()
+        {
+            if let Some(fault) = process.fault {
+                return Err(NotChosen::Fault(fault));
+            }
+            let name = |names: &IndexSet<Box<str>, FxBuildHasher>, at: u32| {
+                names.get_index(at as usize).map_or_else(String::new, |name| name.to_string())
+            };
+            for (kernel, sums) in process.rows {
+                let predicted = Predicted {
+                    total_us: sums.total_us,
+                    count: sums.hits + sums.misses,
+                    hits: sums.hits,
+                    misses: sums.misses,
+                    functions: sums.functions.iter().map(|&function| name(&self.functions, function)).collect(),
+                };
+                rows.insert(name(&self.kernels, kernel), predicted);
+            }
+        }
+        Ok(Chosen { rows, sole_pid, mapping_used })
+    }
+}

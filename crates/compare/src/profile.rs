@@ -1,0 +1,14 @@
+//! The measured side: kernels of a forward-pass CSV, collectives counted once.
+
+mod cells;
+mod policy;
+mod read;
+mod totals;
+
+pub use cells::{CellRule, CellRules};
+pub use policy::{
+    Addition, ByteOrderMark, DurationForm, FirstTest, GroupFigure, GroupKey, GroupingPolicy, NotANumberStart, ReadDuration, ReadStart,
+};
+pub use read::{ProfileRow, read_profile, read_profile_rows};
+pub(crate) use read::excerpt;
+pub use totals::{Kernel, KernelTotals, NoGroup, Total};

@@ -1,0 +1,49 @@
+//! Scenarios: what is compared with what, one after the other or several at once.
+
+mod file;
+mod m6_file;
+mod run;
+
+pub use file::read_scenarios;
+pub use run::{Comparison, Options, ScenarioOutcome, ScenarioReport, compare_scenario, compare_scenarios};
+
+/// One forward pass: a simulator's trace and the profile it is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Title of its table and its key in the JSON.
+    pub name: String,
+    /// Path of the simulator's trace.
+    pub tc_trace: String,
+    /// Path of the forward-pass CSV.
+    pub trace_csv: String,
+    /// How many forward passes the CSV holds.
+    pub forward_passes: ForwardPasses,
+}
+
+/// Where the number of forward passes stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ForwardPasses {
+    /// Here.
+    Number(f64),
+    /// In an M6 file, which counts 1 if it does not say.
+    M6File(String),
+}
+
+impl Scenario {
+    /// The four scenarios that are compared when no others are named: traces and M6 files below `results/`, CSVs in `trace_dir`.
+    pub fn defaults(trace_dir: &str) -> Vec<Scenario> {
+        [
+            ("Qwen3 PF", "qwen3_prefill_m6", "qwen3-32b_pf_4112tok", "qwen3_pf_trace"),
+            ("Qwen3 DC", "qwen3_decode_m6", "qwen3-32b_dc_16tok", "qwen3_dc_trace"),
+            ("DSv3 PF", "dsv3_prefill_m6", "dsv3_pf_4099tok", "dsv3_pf_trace"),
+            ("DSv3 DC", "dsv3_decode_m6", "dsv3_dc_1tok", "dsv3_dc_trace"),
+        ]
+        .map(|(name, m6, csv, trace)| Scenario {
+            name: name.to_owned(),
+            tc_trace: format!("results/{trace}.json"),
+            trace_csv: format!("{trace_dir}/{csv}.csv"),
+            forward_passes: ForwardPasses::M6File(format!("results/{m6}.json")),
+        })
+        .into()
+    }
+}

@@ -1,0 +1,146 @@
+//! Scenario files: a YAML list of what to compare.
+//!
+//! ```yaml
+//! scenarios:
+//!   - name: Qwen3 PF
+//!     tc_trace: results/qwen3_pf_trace.json
+//!     trace_csv: "{trace_dir}/qwen3-32b_pf_4112tok.csv"
+//!     m6: results/qwen3_prefill_m6.json      # or n_forward_passes: 2
+//! ```
+
+use super::{ForwardPasses, Scenario};
+use crate::error::Error;
+use perfdb_store::yaml::{self, Key, Map, Node};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Reads a scenario file; `{trace_dir}` in a path becomes `trace_dir`.
+///
+/// # Errors
+/// When the file can't be read, is not a list of scenarios, or a scenario has unknown, missing or wrong keys or a name that
+/// another one has.
+pub fn read_scenarios(path: &Path, trace_dir: &str) -> Result<Vec<Scenario>, Error> {
+    let text = perfdb_trace::text::read(path)?;
+    parse(&text, trace_dir).map_err(|reason| Error::ScenarioFile { path: path.to_owned(), reason })
+}
+
+fn parse(text: &str, trace_dir: &str) -> Result<Vec<Scenario>, String> {
+    let list = match yaml::parse(text).map_err(|error| error.to_string())? {
+        Node::List(list) => list,
+        Node::Map(mut map) => {
+            let list = map.remove("scenarios");
+            if let Some((key, _)) = map.iter().next() {
+                return Err(format!("unknown key {key:?}, the only one may be \"scenarios\"", key = key.to_string()));
+            }
+            match list {
+                Some(Node::List(list)) => list,
+                Some(other) => return Err(format!("scenarios must be a list, not {}", other.kind())),
+                None => return Err("the key \"scenarios\" is missing".to_owned()),
+            }
+        }
+        other => return Err(format!("a list of scenarios is needed, not {}", other.kind())),
+    };
+    let mut names = HashSet::new();
+    let mut scenarios = Vec::with_capacity(list.len());
+    for (position, node) in list.into_iter().enumerate() {
+        let place = format!("scenario {}", position + 1);
+        let Node::Map(map) = node else { return Err(format!("{place} is {}, not a map", node.kind())) };
+        let scenario = scenario(map, trace_dir).map_err(|(name, reason)| match name {
+            Some(name) => format!("{place} ({name:?}): {reason}"),
+            None => format!("{place}: {reason}"),
+        })?;
+        if !names.insert(scenario.name.clone()) {
+            return Err(format!("{place}: the name {:?} is used twice", scenario.name));
+        }
+        scenarios.push(scenario);
+    }
+    Ok(scenarios)
+}
+
+/// One scenario, or its name (where it is known) and what is wrong with it.
+fn scenario(mut map: Map, trace_dir: &str) -> Result<Scenario, (Option<String>, String)> {
+    let name = match text(&mut map, "name") {
+        Ok(Some(name)) if !name.is_empty() => name,
+        Ok(Some(_)) => return Err((None, "name is empty".to_owned())),
+        Ok(None) => return Err((None, "the key \"name\" is missing".to_owned())),
+        Err(reason) => return Err((None, reason)),
+    };
+    rest(map, trace_dir, &name).map_err(|reason| (Some(name), reason))
+}
+
+fn rest(mut map: Map, trace_dir: &str, name: &str) -> Result<Scenario, String> {
+    let mut path = |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| path.replace("{trace_dir}", trace_dir)));
+    let needed = |key: &str, value: Option<String>| value.ok_or_else(|| format!("the key {key:?} is missing"));
+    let tc_trace = needed("tc_trace", path("tc_trace")?)?;
+    let trace_csv = needed("trace_csv", path("trace_csv")?)?;
+    let m6 = path("m6")?;
+    let number = match map.remove("n_forward_passes") {
+        None => None,
+        Some(Node::Integer(number)) => Some(number as f64),
+        Some(Node::Float(number)) => Some(number),
+        Some(other) => return Err(format!("n_forward_passes must be a number, not {}", other.kind())),
+    };
+    let forward_passes = match (m6, number) {
+        (Some(_), Some(_)) => return Err("m6 and n_forward_passes exclude each other".to_owned()),
+        (Some(path), None) => ForwardPasses::M6File(path),
+        (None, number) => ForwardPasses::Number(number.unwrap_or(1.0)),
+    };
+    match map.iter().next() {
+        Some((Key::Text(key) | Key::Other(_, key), _)) => Err(format!("unknown key {key:?}")),
+        None => Ok(Scenario { name: name.to_owned(), tc_trace, trace_csv, forward_passes }),
+    }
+}
+
+fn text(map: &mut Map, key: &str) -> Result<Option<String>, String> {
+    match map.remove(key) {
+        None => Ok(None),
+        Some(Node::Text(text)) => Ok(Some(text)),
+        Some(other) => Err(format!("{key} must be a text, not {}", other.kind())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_and_the_placeholder() {
+        let list = "- {name: a, tc_trace: t.json, trace_csv: '{trace_dir}/p.csv', m6: '{trace_dir}/m.json'}\n\
+                    - {name: b, tc_trace: t, trace_csv: c, n_forward_passes: 2.5}\n- {name: c, tc_trace: t, trace_csv: c}";
+        let scenarios = parse(list, "dir").unwrap();
+        assert_eq!(scenarios[0].trace_csv, "dir/p.csv");
+        assert_eq!(scenarios[0].forward_passes, ForwardPasses::M6File("dir/m.json".into()));
+        assert_eq!(scenarios[1].forward_passes, ForwardPasses::Number(2.5));
+        assert_eq!(scenarios[2].forward_passes, ForwardPasses::Number(1.0));
+        let indented = list.replace("\n                    ", "\n");
+        let map = format!("scenarios:\n{}", indented.lines().map(|line| format!("  {}\n", line.trim())).collect::<String>());
+        assert_eq!(parse(&map, "dir").unwrap(), scenarios);
+        assert_eq!(parse("[]", "").unwrap(), []);
+        assert_eq!(parse("scenarios: []", "").unwrap(), []);
+    }
+
+    #[test]
+    fn faults_name_the_scenario_and_the_key() {
+        for (text, part) in [
+            ("", "list of scenarios"),
+            ("scenarios:", "must be a list"),
+            ("scenarios: []\nmore: 1", "\"more\""),
+            ("- 5", "scenario 1 is a number"),
+            ("- {tc_trace: t, trace_csv: c}", "\"name\" is missing"),
+            ("- {name: '', tc_trace: t, trace_csv: c}", "name is empty"),
+            ("- {name: 5, tc_trace: t, trace_csv: c}", "name must be a text"),
+            ("- {name: a, trace_csv: c}", "(\"a\"): the key \"tc_trace\""),
+            ("- {name: a, tc_trace: t}", "\"trace_csv\" is missing"),
+            ("- {name: a, tc_trace: [t], trace_csv: c}", "tc_trace must be a text, not a list"),
+            ("- {name: a, tc_trace: t, trace_csv: c, extra: 1}", "unknown key \"extra\""),
+            ("- {name: a, tc_trace: t, trace_csv: c, n_forward_passes: '2'}", "must be a number"),
+            ("- {name: a, tc_trace: t, trace_csv: c, n_forward_passes: true}", "must be a number"),
+            ("- {name: a, tc_trace: t, trace_csv: c, n_forward_passes: 1, m6: x}", "exclude each other"),
+            ("- {name: a, tc_trace: t, trace_csv: c}\n- {name: a, tc_trace: t, trace_csv: c}", "scenario 2: the name \"a\""),
+            ("a: [", "line"),
+        ] {
+            let reason = parse(text, "").unwrap_err();
+            assert!(reason.contains(part), "{text}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Per kernel type and shape: where the prediction is off.
+
+mod key;
+mod rows;
+mod trace;
+
+pub use key::{NoShapes, ShapeKeys, shape_key};
+pub use rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
+pub use trace::{compare_files, read_predicted};

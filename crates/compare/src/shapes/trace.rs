@@ -1,0 +1,188 @@
+//! Reading the predicted side per kernel type and shape, and comparing two files.
+
+use super::key::shape_key;
+use super::rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
+use crate::error::{Error, Outcome};
+use crate::event::{EventFault, check_args, decode, duration_us, plain_form};
+use crate::profile::{GroupingPolicy, read_profile};
+use crate::{Semantics, side_by_side, sub_kernels};
+use indexmap::{IndexMap, IndexSet};
+use perfdb_pycompat::text::trim;
+use perfdb_trace::Source;
+use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
+use perfdb_trace::scan::Value;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::path::Path;
+
+const ARGS: [&str; 4] = ["kernel_type", "simulation_shapes", "sub_kernel_durations", "source"];
+const KERNEL_TYPE: usize = 0;
+const SHAPES: usize = 1;
+const SUB_KERNELS: usize = 2;
+const SOURCE: usize = 3;
+
+/// Compares a simulator's trace with a forward-pass CSV, read side by side.
+///
+/// # Errors
+/// When one of the files can't be read or holds what can't be used; the trace's error goes first.
+pub fn compare_files(trace: &Path, profile: &Path, semantics: Semantics) -> Result<Outcome<Vec<ShapeRow>>, Error> {
+    let policy = GroupingPolicy::shapes(semantics);
+    let (predicted, profile) = side_by_side(|threads| read_predicted(trace, threads), || read_profile(profile, policy));
+    let (predicted, profile) = (predicted?, profile?);
+    Ok(Outcome { result: shape_rows(predicted, profile.result.into_rows()), warnings: profile.warnings })
+}
+
+/// Sums the X events of all processes that have a kernel type.
+///
+/// # Errors
+/// When the trace can't be read or one of these events can't be used.
+pub fn read_predicted(trace: &Path, threads: usize) -> Result<IndexMap<ShapeRowKey, ShapeTotal, FxBuildHasher>, Error> {
+    let mut source = Source::open(trace)?;
+    let options = ReadOptions::simulator().args(ARGS);
+    let mut totals = Totals::default();
+    read_ordered(
+        &mut source,
+        &options,
+        threads,
+        |chunk: &mut Chunk, event| chunk.add(event),
+        |part| {
+            match part {
+                Part::Chunk { value, .. } => totals.add(value),
+                Part::Restart => totals = Totals::default(),
+                Part::Member { .. } => {}
+            }
+            Ok::<(), EventFault>(())
+        },
+    )?;
+    Ok(totals.finish())
+}
+
+type Texts = IndexSet<Box<str>, FxBuildHasher>;
+
+fn intern(texts: &mut Texts, text: &str) -> u32 {
+    match texts.get_index_of(text) {
+        Some(at) => at as u32,
+        None => texts.insert_full(text.into()).0 as u32,
+    }
+}
+
+/// What a piece of a trace contributes, texts as positions in small tables.
+#[derive(Debug, Default)]
+struct Chunk {
+    kernels: Texts,
+    shapes: Texts,
+    sources: Texts,
+    /// Shapes as the trace spells them to their key.
+    spellings: FxHashMap<Box<[u8]>, u32>,
+    records: Vec<Record>,
+}
+
+#[derive(Debug)]
+struct Record {
+    kernel: u32,
+    shape: u32,
+    source: u32,
+    time_us: f64,
+}
+
+impl Chunk {
+    fn add(&mut self, event: &Event<'_>) -> Result<(), EventFault> {
+        if !event.has_phase("X") {
+            return Ok(());
+        }
+        check_args(event)?;
+        let Some(kernel_type) = event.arg(KERNEL_TYPE).filter(Value::is_truthy) else { return Ok(()) };
+        let shape = self.shape(event.arg(SHAPES))?;
+        let source = match event.arg(SOURCE) {
+            None | Some(Value::Null) => intern(&mut self.sources, ""),
+            Some(value) => intern(&mut self.sources, &plain_form(value, "source")?),
+        };
+        if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
+            && let Ok(text) = text.decode()
+            && let Some(parts) = sub_kernels::read(&text)?
+        {
+            for (kernel, time_us) in parts {
+                self.count(&kernel, shape, source, time_us);
+            }
+            return Ok(());
+        }
+        let Value::Text(kernel_type) = kernel_type else { return Err(EventFault::NotText("kernel_type")) };
+        let kernel_type = decode(kernel_type, "kernel_type")?;
+        let duration_us = duration_us(event)?;
+        let parts = || kernel_type.split(',').map(trim).filter(|part| !part.is_empty());
+        match parts().count() {
+            0 | 1 => self.count(&kernel_type, shape, source, duration_us),
+            count => parts().for_each(|part| self.count(part, shape, source, duration_us / count as f64)),
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, kernel: &str, shape: u32, source: u32, time_us: f64) {
+        let kernel = intern(&mut self.kernels, kernel);
+        self.records.push(Record { kernel, shape, source, time_us });
+    }
+
+    fn shape(&mut self, shapes: Option<Value<'_>>) -> Result<u32, EventFault> {
+        let text = match shapes {
+            None => return Ok(intern(&mut self.shapes, "")),
+            Some(Value::Text(text)) => text,
+            Some(_) => return Err(EventFault::NotText("simulation_shapes")),
+        };
+        if text.is_escaped() {
+            let key = shape_key(&decode(text, "simulation_shapes")?)?;
+            return Ok(intern(&mut self.shapes, &key));
+        }
+        if let Some(&shape) = self.spellings.get(text.raw()) {
+            return Ok(shape);
+        }
+        let shape = intern(&mut self.shapes, &shape_key(&decode(text, "simulation_shapes")?)?);
+        self.spellings.insert(text.raw().into(), shape);
+        Ok(shape)
+    }
+}
+
+/// The sums over a trace.
+#[derive(Debug, Default)]
+struct Totals {
+    kernels: Texts,
+    shapes: Texts,
+    sources: Texts,
+    rows: IndexMap<(u32, u32), Sums, FxBuildHasher>,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    total_us: f64,
+    count: u64,
+    source: u32,
+}
+
+impl Totals {
+    /// Adds what a chunk contributes; chunks come in file order.
+    fn add(&mut self, chunk: Chunk) {
+        let globally = |texts: &mut Texts, local: Texts| -> Vec<u32> {
+            local.into_iter().map(|text| texts.insert_full(text).0 as u32).collect()
+        };
+        let kernels = globally(&mut self.kernels, chunk.kernels);
+        let shapes = globally(&mut self.shapes, chunk.shapes);
+        let sources = globally(&mut self.sources, chunk.sources);
+        for record in chunk.records {
+            let row = (kernels[record.kernel as usize], shapes[record.shape as usize]);
+            let sums = self.rows.entry(row).or_default();
+            sums.total_us += record.time_us;
+            sums.count += 1;
+            sums.source = sources[record.source as usize];
+        }
+    }
+
+    fn finish(self) -> IndexMap<ShapeRowKey, ShapeTotal, FxBuildHasher> {
+        let name = |texts: &Texts, at: u32| texts.get_index(at as usize).cloned().unwrap_or_default();
+        self.rows
+            .into_iter()
+            .map(|((kernel, shape), sums)| {
+                let source = name(&self.sources, sums.source).into();
+                let total = ShapeTotal { total_us: sums.total_us, count: sums.count, source };
+                ((name(&self.kernels, kernel), name(&self.shapes, shape)), total)
+            })
+            .collect()
+    }
+}

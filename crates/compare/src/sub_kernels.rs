@@ -1,0 +1,154 @@
+//! `sub_kernel_durations`: the parts of a composite operator, `[('MatMulV2', 22.77), ('hcom_allReduce_', 8.29)]`.
+
+use perfdb_pycompat::literal;
+use perfdb_pycompat::value::Value;
+use std::borrow::Cow;
+
+/// A list of pairs in which a pair is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadPair {
+    /// The name of a kernel is no text.
+    #[error("sub_kernel_durations: a kernel name is not a text")]
+    Name,
+    /// A duration is no number.
+    #[error("sub_kernel_durations: a duration is not a number")]
+    Duration,
+    /// A duration is an integer beyond the doubles.
+    #[error("sub_kernel_durations: a duration is too large")]
+    TooLarge,
+}
+
+/// Kernel type and duration in microseconds of one part.
+pub type SubKernel<'a> = (Cow<'a, str>, f64);
+
+/// Reads the text. `None`: it can't be used (not a list of pairs, or empty), and the operator's duration is split evenly.
+///
+/// ```
+/// let parts = perfdb_compare::sub_kernels::read("[('MatMulV2', 22.77), ('hcom_allReduce_', 8.29)]").unwrap().unwrap();
+/// assert_eq!(parts[1], ("hcom_allReduce_".into(), 8.29));
+/// assert_eq!(perfdb_compare::sub_kernels::read("[('MatMulV2', inf)]"), Ok(None));
+/// ```
+///
+/// # Errors
+/// When it is a list of pairs, but a name is no text or a duration no number.
+pub fn read(text: &str) -> Result<Option<Vec<SubKernel<'_>>>, BadPair> {
+    let mut parts = Vec::new();
+    if plain_pairs(text, &mut parts).is_some() {
+        return Ok(Some(parts));
+    }
+    parts.clear();
+    let Ok(Value::List(items)) = literal::parse(text) else { return Ok(None) };
+    let mut pairs = Vec::with_capacity(items.len());
+    for item in items {
+        let (Value::List(pair) | Value::Tuple(pair)) = item else { return Ok(None) };
+        let Ok([name, duration]) = <[Value; 2]>::try_from(pair) else { return Ok(None) };
+        pairs.push((name, duration));
+    }
+    for (name, duration) in pairs {
+        let Value::Text(name) = name else { return Err(BadPair::Name) };
+        let whole = matches!(duration, Value::Int(_) | Value::BigInt(_));
+        let duration_us = duration.as_double().ok_or(BadPair::Duration)?;
+        if whole && duration_us.is_infinite() {
+            return Err(BadPair::TooLarge);
+        }
+        parts.push((Cow::Owned(name), duration_us));
+    }
+    Ok((!parts.is_empty()).then_some(parts))
+}
+
+/// The form the simulator writes, without building values: names without quotes and backslashes, plain decimals.
+fn plain_pairs<'a>(text: &'a str, parts: &mut Vec<SubKernel<'a>>) -> Option<()> {
+    let mut rest = text.strip_prefix('[')?;
+    loop {
+        rest = rest.strip_prefix("('")?;
+        let name_end = rest.bytes().position(|byte| matches!(byte, b'\'' | b'\\' | b'\n' | b'\r' | 0))?;
+        let (name, behind) = rest.split_at_checked(name_end)?;
+        rest = behind.strip_prefix("', ")?;
+        let (duration_us, behind) = plain_decimal(rest)?;
+        parts.push((Cow::Borrowed(name), duration_us));
+        rest = behind.strip_prefix(')')?;
+        if rest == "]" {
+            return Some(());
+        }
+        rest = rest.strip_prefix(", ")?;
+    }
+}
+
+/// `12.34` in front of something else.
+fn plain_decimal(text: &str) -> Option<(f64, &str)> {
+    let whole = text.bytes().take_while(u8::is_ascii_digit).count();
+    let fraction = text.as_bytes().get(whole + 1..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if whole == 0 || fraction == 0 || text.as_bytes().get(whole) != Some(&b'.') {
+        return None;
+    }
+    let (number, behind) = text.split_at_checked(whole + 1 + fraction)?;
+    if !behind.starts_with(')') {
+        return None;
+    }
+    Some((number.parse().ok()?, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pairs(text: &str) -> Option<Vec<(String, f64)>> {
+        read(text).unwrap().map(|parts| parts.into_iter().map(|(name, duration)| (name.into_owned(), duration)).collect())
+    }
+
+    #[test]
+    fn usable_forms() {
+        for text in [
+            "[('A', 1.5), ('B', 2.0)]",
+            "[('A',1.5),('B',2)]",
+            "[['A', 1.5], ('B', 2)]",
+            "  [('A', 1.5), (\"B\", +2), ]  # parts",
+            "[('A', 1.5e0), ('B', 0x2)]",
+            "[(u'A', 1.5), ('' 'B', (2))]",
+        ] {
+            assert_eq!(pairs(text), Some(vec![("A".to_owned(), 1.5), ("B".to_owned(), 2.0)]), "{text}");
+        }
+        assert_eq!(pairs("[('A', True), ('', -1.25)]"), Some(vec![("A".to_owned(), 1.0), (String::new(), -1.25)]));
+        assert_eq!(pairs("[('A', 1e400)]"), Some(vec![("A".to_owned(), f64::INFINITY)]));
+        assert_eq!(pairs("[('a b', 1.5)]"), Some(vec![("a b".to_owned(), 1.5)]));
+    }
+
+    #[test]
+    fn unusable_forms() {
+        for text in [
+            "", "[]", "()", "(('A', 1.0),)", "[('A', 1.0), ('B',)]", "[('A', 1.0, 2)]", "['ab']", "[('A', nan)]", "[('A', inf)]",
+            "[('A', np.float64(9.0))]", "[('A', 1.0)", "[('A', 01.0x)]", "{'A': 1.0}", "[('A', 1.0), 5]", "[('A\n', 1.0)]",
+        ] {
+            assert_eq!(pairs(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_pairs() {
+        assert_eq!(read("[(1, 2.0)]"), Err(BadPair::Name));
+        assert_eq!(read("[('A', '2.0')]"), Err(BadPair::Duration));
+        assert_eq!(read("[('A', None)]"), Err(BadPair::Duration));
+        assert_eq!(read(&format!("[('A', 1{})]", "0".repeat(400))), Err(BadPair::TooLarge));
+        assert_eq!(read("[(1, 2.0), 3]"), Ok(None), "usable lists only");
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_way_agrees_with_the_literal(text in "\\[\\('[a-c\\\\\"']{0,2}', [0-9_.]{1,5}\\)(, \\('A', [0-9]{1,2}\\.[0-9]{0,2}\\))?\\]") {
+            let mut parts = Vec::new();
+            if plain_pairs(&text, &mut parts).is_some() {
+                let expected = match literal::parse(&text).unwrap() {
+                    Value::List(items) => items,
+                    other => panic!("{other:?}"),
+                };
+                for (item, (name, duration)) in expected.iter().zip(&parts) {
+                    let Value::Tuple(pair) = item else { panic!("{item:?}") };
+                    prop_assert_eq!(pair[0].as_text(), Some(name.as_ref()));
+                    prop_assert_eq!(pair[1].as_double(), Some(*duration));
+                }
+                prop_assert_eq!(expected.len(), parts.len());
+            }
+        }
+    }
+}
