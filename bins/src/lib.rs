@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod abbreviation;
+pub mod comparison;
 pub mod database;
 mod failure;
 mod output;
@@ -31,5 +32,5 @@ pub mod progress;
 mod tool;
 
 pub use failure::{Failure, Status, error_line};
-pub use output::{print, print_bytes, quiet, warn};
+pub use output::{print, print_bytes, quiet, say_limit, warn, warn_as_original};
 pub use tool::{run, run_from};

@@ -23,6 +23,20 @@ pub fn warn(warning: &str) {
     }
 }
 
+/// A warning in the words of a tool's original, which start with a capital letter.
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+pub fn warn_as_original(warning: &str) {
+    if !quiet() {
+        crate::progress::suspend(|| eprintln!("Warning: {}", escape_controls(warning)));
+    }
+}
+
+/// A `limit: …` line on stderr: what was asked for does not hold. Not silenced.
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+pub fn say_limit(line: &str) {
+    crate::progress::suspend(|| eprintln!("limit: {}", escape_controls(line)));
+}
+
 /// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())

@@ -1,7 +1,9 @@
 //! What can go wrong, and what is worth a warning.
 
+use crate::event::EventFault;
+use perfdb_trace::chrome::ReadError;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Why a comparison fails. Every message starts with the file it is about.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +11,16 @@ pub enum Error {
     /// A trace, a CSV or an M6 file can't be read or is not what it should be.
     #[error(transparent)]
     Read(#[from] perfdb_trace::Error),
+    /// An event of a trace can't be used.
+    #[error("{}: {fault} {place}", path.display())]
+    Event {
+        /// The trace.
+        path: PathBuf,
+        /// What is wrong with the event.
+        fault: EventFault,
+        /// `(event I) at byte N (line L, column C)`, as far as it is known.
+        place: String,
+    },
     /// The operator mapping can't be used.
     #[error(transparent)]
     Mapping(#[from] perfdb_store::op_mapping::Error),
@@ -68,10 +80,23 @@ pub enum Error {
 
 impl Error {
     /// The file that does not exist, if that is the reason (no other reason for not reading it).
-    pub fn missing_file(&self) -> Option<&Path> {
+    pub fn missing_file(&self) -> Option<&str> {
         match self {
             Error::Read(error) if error.is_missing() => Some(error.path()),
             _ => None,
+        }
+    }
+}
+
+impl From<ReadError<EventFault>> for Error {
+    fn from(error: ReadError<EventFault>) -> Error {
+        match error {
+            ReadError::Read(error) => Error::Read(error),
+            ReadError::Event { path, reason, place } => {
+                Error::Event { path: path.into(), fault: reason, place: place.to_string() }
+            }
+            // Merging is adding, which can't fail.
+            ReadError::Merge(fault) => Error::Event { path: PathBuf::new(), fault, place: String::new() },
         }
     }
 }
@@ -136,11 +161,9 @@ impl fmt::Display for Warning {
                 "{}: entries under operator_mappings are not used (see --semantics corrected)",
                 path.display()
             ),
-            Warning::SoleProcess { path, pid } => write!(
-                f,
-                "profiling PID not found by name in {}, using sole PID {pid}",
-                path.display()
-            ),
+            Warning::SoleProcess { path, pid } => {
+                write!(f, "profiling PID not found by name in {}, using sole PID {pid}", path.display())
+            }
         }
     }
 }

@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::event::{EventFault, check_args, decode};
 use perfdb_pycompat::float;
 use perfdb_pycompat::value::Value as PythonValue;
-use perfdb_trace::Source;
 use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::Value;
+use perfdb_trace::source::Source;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -80,7 +80,7 @@ pub fn read_events<C: Default + Send>(
         },
         |part| {
             let part = match part {
-                Part::Chunk { value, .. } => TablePart::Rows(value),
+                Part::Chunk(value) => TablePart::Rows(value),
                 Part::Restart => TablePart::Restart,
                 Part::Member { .. } => return Ok(()),
             };
@@ -121,7 +121,9 @@ fn cell_text<'e>(value: Value<'e>, field: &'static str) -> Result<Cow<'e, str>, 
     Ok(match value {
         Value::Text(text) => decode(text, field)?,
         Value::Null => Cow::Borrowed(""),
-        Value::Number(number) if number.is_integer() => Cow::Borrowed(if number.text() == "-0" { "0" } else { number.text() }),
+        Value::Number(number) if number.is_integer() => {
+            Cow::Borrowed(if number.text() == "-0" { "0" } else { number.text() })
+        }
         Value::Number(number) => Cow::Owned(float::repr(number.to_f64())),
         other => match other.to_value().map_err(|_| EventFault::HalfPair(field))? {
             PythonValue::Text(text) => Cow::Owned(text),

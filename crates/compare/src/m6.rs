@@ -4,9 +4,9 @@ use crate::error::{Error, Outcome};
 use crate::event::{EventFault, check_args, duration_us};
 use crate::profile::{GroupingPolicy, Kernel, KernelTotals, NoGroup, read_profile};
 use crate::{Semantics, side_by_side};
-use perfdb_trace::Source;
 use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::Value;
+use perfdb_trace::source::Source;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -114,13 +114,12 @@ pub struct Options {
 /// When one of the files is missing (the trace is looked for first), can't be read, or holds what can't be used.
 pub fn compare_files(trace: &Path, profile: &Path, options: &Options) -> Result<Outcome<M6>, Error> {
     for path in [trace, profile] {
-        perfdb_trace::Source::check_exists(path)?;
+        let missing = |source| perfdb_trace::Error::Io { path: path.to_string_lossy().into_owned(), source };
+        std::fs::metadata(path).map_err(missing)?;
     }
     let policy = GroupingPolicy::m6(options.semantics);
-    let (empirical_us, profile) = side_by_side(
-        |threads| empirical_us(trace, &options.source_filter, threads),
-        || read_profile(profile, policy),
-    );
+    let (empirical_us, profile) =
+        side_by_side(|threads| empirical_us(trace, &options.source_filter, threads), || read_profile(profile, policy));
     let (empirical_us, profile) = (empirical_us?, profile?);
     let totals = profile.result;
     let result = M6::from_sums(empirical_us, totals.compute_us(), totals.collective_us());

@@ -7,8 +7,9 @@ mod totals;
 
 pub use cells::{CellRule, CellRules};
 pub use policy::{
-    Addition, ByteOrderMark, DurationForm, FirstTest, GroupFigure, GroupKey, GroupingPolicy, NotANumberStart, ReadDuration, ReadStart,
+    Addition, ByteOrderMark, DurationForm, FirstTest, GroupFigure, GroupKey, GroupingPolicy, NotANumberStart,
+    ReadDuration, ReadStart,
 };
-pub use read::{ProfileRow, read_profile, read_profile_rows};
 pub(crate) use read::excerpt;
+pub use read::{ProfileRow, Refusal, read_profile, read_profile_rows};
 pub use totals::{Kernel, KernelTotals, NoGroup, Total};

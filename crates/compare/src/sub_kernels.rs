@@ -94,7 +94,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn pairs(text: &str) -> Option<Vec<(String, f64)>> {
-        read(text).unwrap().map(|parts| parts.into_iter().map(|(name, duration)| (name.into_owned(), duration)).collect())
+        read(text)
+            .unwrap()
+            .map(|parts| parts.into_iter().map(|(name, duration)| (name.into_owned(), duration)).collect())
     }
 
     #[test]
@@ -117,8 +119,21 @@ mod tests {
     #[test]
     fn unusable_forms() {
         for text in [
-            "", "[]", "()", "(('A', 1.0),)", "[('A', 1.0), ('B',)]", "[('A', 1.0, 2)]", "['ab']", "[('A', nan)]", "[('A', inf)]",
-            "[('A', np.float64(9.0))]", "[('A', 1.0)", "[('A', 01.0x)]", "{'A': 1.0}", "[('A', 1.0), 5]", "[('A\n', 1.0)]",
+            "",
+            "[]",
+            "()",
+            "(('A', 1.0),)",
+            "[('A', 1.0), ('B',)]",
+            "[('A', 1.0, 2)]",
+            "['ab']",
+            "[('A', nan)]",
+            "[('A', inf)]",
+            "[('A', np.float64(9.0))]",
+            "[('A', 1.0)",
+            "[('A', 01.0x)]",
+            "{'A': 1.0}",
+            "[('A', 1.0), 5]",
+            "[('A\n', 1.0)]",
         ] {
             assert_eq!(pairs(text), None, "{text}");
         }

@@ -1,2 +1,7 @@
 //! Rendering of results: console tables, JSON, CSV, Markdown, HTML.
 #![forbid(unsafe_code)]
+
+pub mod event_table;
+pub mod m6;
+pub mod operators;
+pub mod shapes;

@@ -22,13 +22,16 @@ mod reference;
 
 pub use entry::{Class, Entry, TpLinearProjection};
 pub use policies::{
-    CoreEnvelopeFallback, GenericCompute, InterpolationOverride, InterpolationPolicy, SelectionOverride, SelectionPolicy,
+    CoreEnvelopeFallback, GenericCompute, InterpolationOverride, InterpolationPolicy, SelectionOverride,
+    SelectionPolicy,
 };
 pub use reference::{Api, KernelReference};
 
 use crate::yaml::{self, Map, Node};
 use fields::Fields;
 use indexmap::IndexMap;
+use perfdb_trace::source::Source;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The prefix that operator names have in some traces and never in a mapping.
@@ -119,9 +122,13 @@ impl OpMapping {
     /// # Errors
     /// When the file can't be read or is not one YAML map.
     pub fn load(path: &Path) -> Result<Option<OpMapping>, Error> {
-        let text = match perfdb_trace::text::read(path) {
+        let text = match Source::open(path).and_then(|mut source| source.read_text()) {
             Ok(text) => text,
-            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) if error.is_missing() => return Ok(None),
+            // A file in place of a folder on the way to it.
+            Err(perfdb_trace::Error::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         OpMapping::parse(&text).map(Some).map_err(|malformed| match malformed {
@@ -156,7 +163,9 @@ impl OpMapping {
             interpolation_policy: fields.map("interpolation_policy").map(InterpolationPolicy::from_map),
             latency_policy: fields.map("latency_policy").map(SelectionPolicy::from_map),
             query_selection_policy: fields.map("query_selection_policy").map(SelectionPolicy::from_map),
-            operator_mappings: fields.has_map("operator_mappings").then(|| fields.maps("operator_mappings", Entry::from_map)),
+            operator_mappings: fields
+                .has_map("operator_mappings")
+                .then(|| fields.maps("operator_mappings", Entry::from_map)),
             torch_npu_reference: fields.maps("torch_npu_reference", KernelReference::from_map),
             other: fields.rest(),
             root,
@@ -174,7 +183,8 @@ impl OpMapping {
         match lookup {
             Lookup::TopLevel => top(&short).or_else(|| top(operator)).and_then(as_entry),
             Lookup::Nested => {
-                let nested = |name: &str| self.operator_mappings.as_ref()?.get(name).filter(|entry| !entry.is_empty()).cloned();
+                let nested =
+                    |name: &str| self.operator_mappings.as_ref()?.get(name).filter(|entry| !entry.is_empty()).cloned();
                 nested(&short)
                     .or_else(|| nested(operator))
                     .or_else(|| top(&short).and_then(as_entry))

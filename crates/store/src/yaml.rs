@@ -436,7 +436,10 @@ mod tests {
     fn merges_like_yaml_1_1() {
         let map = map("x: &x {p: 1, q: 2}\ny: &y {q: 3, r: 4}\nz: {<<: [*x, *y], r: 5}\nw: {<<: *x, <<: *y}\n'<<': 7");
         let z = map.get("z").and_then(Node::as_map).unwrap();
-        assert_eq!((z.get("p"), z.get("q"), z.get("r")), (Some(&Node::Integer(1)), Some(&Node::Integer(2)), Some(&Node::Integer(5))));
+        assert_eq!(
+            (z.get("p"), z.get("q"), z.get("r")),
+            (Some(&Node::Integer(1)), Some(&Node::Integer(2)), Some(&Node::Integer(5)))
+        );
         let w = map.get("w").and_then(Node::as_map).unwrap();
         assert_eq!(w.get("q"), Some(&Node::Integer(3)));
         assert_eq!(map.get("<<"), Some(&Node::Integer(7)));
@@ -444,7 +447,9 @@ mod tests {
 
     #[test]
     fn what_has_no_plain_value_is_refused() {
-        for text in ["a: 1\n---\nb: 2", "a: [", "a: !own b", "? [a]\n: b", "a: *nothing", "<<: 3", "<<: [1]", "a:\n\t- b"] {
+        for text in
+            ["a: 1\n---\nb: 2", "a: [", "a: !own b", "? [a]\n: b", "a: *nothing", "<<: 3", "<<: [1]", "a:\n\t- b"]
+        {
             assert!(parse(text).is_err(), "{text:?}");
         }
     }

@@ -29,6 +29,8 @@ pub(super) struct Chunk {
     pub(super) records: Vec<Record>,
     /// Event and offset of the misses, for faults of the mapping.
     pub(super) miss_places: Vec<(u64, u64)>,
+    /// Number of events.
+    pub(super) events: u64,
     last_pid: Option<(Box<str>, u32)>,
 }
 
@@ -58,7 +60,7 @@ pub(super) struct FaultRecord {
 /// A fault and the event it is in.
 #[derive(Debug, Clone)]
 pub(super) struct PlacedFault {
-    /// Position in `traceEvents`.
+    /// Position among the events of the chunk, or in `traceEvents` once that is known.
     pub(super) event: u64,
     /// Position in the file, in bytes.
     pub(super) offset: u64,
@@ -74,9 +76,12 @@ impl PlacedFault {
 impl Chunk {
     /// Takes in one event.
     pub(super) fn add(&mut self, event: &Event<'_>) {
+        self.events = event.index() + 1;
         if event.has_phase("X") {
             self.add_operator(event);
-        } else if event.has_phase("M") && event.name().and_then(|name| name.as_text()).is_some_and(|name| name.is("process_name")) {
+        } else if event.has_phase("M")
+            && event.name().and_then(|name| name.as_text()).is_some_and(|name| name.is("process_name"))
+        {
             let process = self.named_process(event).map_err(|fault| PlacedFault::at(event, fault));
             if !matches!(process, Ok(None)) {
                 self.records.push(Record::ProcessName(Box::new(process)));
@@ -193,7 +198,8 @@ impl Chunk {
                 self.hit(pid, operator, part, time_us);
             }
         }
-        let is_all_reduce = self.operators.get_index(operator as usize).is_some_and(|(_, is_all_reduce)| *is_all_reduce);
+        let is_all_reduce =
+            self.operators.get_index(operator as usize).is_some_and(|(_, is_all_reduce)| *is_all_reduce);
         if is_all_reduce && !parts().any(|part| part == ALL_REDUCE) {
             self.hit(pid, operator, ALL_REDUCE, 0.0);
         }

@@ -39,6 +39,8 @@ pub(super) struct Totals<'m> {
     pid_fault: Option<PlacedFault>,
     /// Whether the mapping had an entry for any operator.
     mapping_used: bool,
+    /// Number of events so far.
+    events: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -105,11 +107,14 @@ impl<'m> Totals<'m> {
             decision: Decision::Open,
             pid_fault: None,
             mapping_used: false,
+            events: 0,
         }
     }
 
-    /// Adds what a chunk contributes. Chunks come in file order; `first_event` is the position of its first event.
-    pub(super) fn add(&mut self, chunk: Chunk, first_event: u64) {
+    /// Adds what a chunk contributes. Chunks come in file order.
+    pub(super) fn add(&mut self, chunk: Chunk) {
+        let first_event = self.events;
+        self.events += chunk.events;
         let operators: Vec<usize> = chunk.operators.keys().map(|name| self.operator(name)).collect();
         let kernels: Vec<u32> = chunk.kernels.into_iter().map(|name| self.kernels.insert_full(name).0 as u32).collect();
         let processes: Vec<usize> = chunk.pids.into_iter().map(|(pid, text)| self.process(pid, text)).collect();
@@ -120,7 +125,12 @@ impl<'m> Totals<'m> {
         for record in chunk.records {
             match record {
                 Record::Hit { pid, operator, kernel, time_us } => {
-                    self.count(processes[pid as usize], operators[operator as usize], Some(kernels[kernel as usize]), time_us);
+                    self.count(
+                        processes[pid as usize],
+                        operators[operator as usize],
+                        Some(kernels[kernel as usize]),
+                        time_us,
+                    );
                 }
                 Record::Miss { pid, operator, time_us, place } => {
                     let (pid, operator) = (processes[pid as usize], operators[operator as usize]);

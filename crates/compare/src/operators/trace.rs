@@ -1,13 +1,13 @@
 //! Reading the predicted side from a simulator's trace.
 
-use super::chunk::{ARGS, Chunk};
+use super::chunk::{ARGS, Chunk, PlacedFault};
 use super::totals::{Chosen, NotChosen, Predicted, Totals};
 use crate::error::{Error, Warning};
 use crate::event::EventFault;
 use indexmap::IndexMap;
 use perfdb_store::op_mapping::{Lookup, OpMapping};
-use perfdb_trace::Source;
-use perfdb_trace::chrome::{Part, ReadOptions, read_ordered};
+use perfdb_trace::chrome::{Item, Part, ReadOptions, Reader, read_ordered};
+use perfdb_trace::source::Source;
 use std::path::Path;
 
 /// The predicted side of a comparison.
@@ -25,10 +25,16 @@ pub struct PredictedTrace {
 ///
 /// # Errors
 /// When the trace can't be read, no process is the profiling model's, or one of its events can't be used.
-pub fn read_predicted(trace: &Path, mapping: &OpMapping, lookup: Lookup, threads: usize) -> Result<PredictedTrace, Error> {
+pub fn read_predicted(
+    trace: &Path,
+    mapping: &OpMapping,
+    lookup: Lookup,
+    threads: usize,
+) -> Result<PredictedTrace, Error> {
     let mut source = Source::open(trace)?;
     let options = ReadOptions::simulator().args(ARGS);
     let mut totals = Totals::new(mapping, lookup);
+    let mut restarts = 0;
     read_ordered(
         &mut source,
         &options,
@@ -39,8 +45,11 @@ pub fn read_predicted(trace: &Path, mapping: &OpMapping, lookup: Lookup, threads
         },
         |part| {
             match part {
-                Part::Chunk { first_event, value } => totals.add(value, first_event),
-                Part::Restart => totals = Totals::new(mapping, lookup),
+                Part::Chunk(chunk) => totals.add(chunk),
+                Part::Restart => {
+                    restarts += 1;
+                    totals = Totals::new(mapping, lookup);
+                }
                 Part::Member { .. } => {}
             }
             Ok::<(), EventFault>(())
@@ -52,6 +61,32 @@ pub fn read_predicted(trace: &Path, mapping: &OpMapping, lookup: Lookup, threads
             Ok(PredictedTrace { kernel_types: rows, mapping_used, warnings: warnings.into_iter().collect() })
         }
         Err(NotChosen::NoProcess(pids)) => Err(Error::NoProcess { path: trace.to_owned(), pids }),
-        Err(NotChosen::Fault(placed)) => Err(source.error_at(placed.event, placed.offset, placed.fault).into()),
+        Err(NotChosen::Fault(PlacedFault { event, offset, fault })) => {
+            let place = place_of(trace, restarts, event, offset);
+            Err(Error::Event { path: trace.to_owned(), fault, place })
+        }
     }
+}
+
+/// Where an event stands, for a message. Only the end of the trace tells which fault counts, so the line and the column are
+/// looked for in a second reading, which a pipe does not allow.
+fn place_of(trace: &Path, restarts: usize, event: u64, offset: u64) -> String {
+    let fallback = format!("(event {event}) at byte {offset}");
+    if !std::fs::metadata(trace).is_ok_and(|metadata| metadata.is_file()) {
+        return fallback;
+    }
+    let Ok(mut source) = Source::open(trace) else { return fallback };
+    let options = ReadOptions::simulator();
+    let mut reader = Reader::new(&mut source, &options);
+    let mut restarts_left = restarts;
+    while let Ok(Some(item)) = reader.next_item() {
+        match item {
+            Item::Restart => restarts_left = restarts_left.saturating_sub(1),
+            Item::Event(found) if restarts_left == 0 && found.index() == event => {
+                return reader.place(offset, Some(event)).to_string();
+            }
+            _ => {}
+        }
+    }
+    fallback
 }

@@ -6,8 +6,8 @@ use super::totals::{Kernel, KernelTotals};
 use crate::error::{Error, Outcome, Warning};
 use crate::shapes::ShapeKeys;
 use perfdb_pycompat::text::trim;
-use perfdb_trace::Source;
 use perfdb_trace::kernels::{Options, Reader, Record};
+use perfdb_trace::source::Source;
 use std::path::Path;
 
 const TYPE: &str = "Type";
@@ -27,12 +27,17 @@ pub fn read_profile(path: &Path, policy: GroupingPolicy) -> Result<Outcome<Kerne
     let mut keys = ShapeKeys::default();
     let with_shapes = policy.group_key == GroupKey::StartTypeAndShape;
     let warnings = read_profile_rows(path, policy, |row| {
-        let shape_key = if with_shapes { keys.key(row.input_shapes).map_err(|fault| (SHAPES, fault.to_string()))? } else { "" };
-        let kernel = Kernel { kernel_type: row.kernel_type, shape_key, start_us: row.start_us, duration_us: row.duration_us };
+        let shape_key =
+            if with_shapes { keys.key(row.input_shapes).map_err(|fault| (SHAPES, fault.to_string()))? } else { "" };
+        let kernel =
+            Kernel { kernel_type: row.kernel_type, shape_key, start_us: row.start_us, duration_us: row.duration_us };
         totals.add(kernel).map_err(|fault| (START, fault.to_string()))
     })?;
     Ok(Outcome { result: totals, warnings })
 }
+
+/// The column whose cell is refused, and why.
+pub type Refusal = (&'static str, String);
 
 /// A kept row of a forward-pass CSV.
 #[derive(Debug, Clone, Copy)]
@@ -54,26 +59,20 @@ pub struct ProfileRow<'a> {
 pub fn read_profile_rows(
     path: &Path,
     policy: GroupingPolicy,
-    mut each: impl FnMut(ProfileRow<'_>) -> Result<(), (&'static str, String)>,
+    mut each: impl FnMut(ProfileRow<'_>) -> Result<(), Refusal>,
 ) -> Result<Vec<Warning>, Error> {
     let mut source = Source::open(path)?;
     let options = match policy.byte_order_mark {
         ByteOrderMark::Removed => Options::comparison(),
-        ByteOrderMark::PartOfFirstName => Options::comparison_with_mark(),
+        ByteOrderMark::PartOfFirstName => Options::comparison().keeping_byte_order_mark(),
     };
     let mut reader = Reader::new(&mut source, options)?;
     let columns = Columns::of(&reader);
     let warnings = columns.check(path, policy, reader.header())?;
     while let Some(record) = reader.next_record()? {
-        let refused = |(column, reason): (&'static str, String)| Error::Cell {
-            path: path.to_owned(),
-            line: record.line(),
-            column,
-            reason,
-        };
-        if let Some(row) = columns.row(&record, &policy).map_err(refused)? {
-            each(row).map_err(refused)?;
-        }
+        let refused =
+            |(column, reason): Refusal| Error::Cell { path: path.to_owned(), line: record.line(), column, reason };
+        columns.row(&record, &policy, &mut each).map_err(refused)?;
     }
     Ok(warnings)
 }
@@ -107,7 +106,10 @@ impl Columns {
             return if columns.is_empty() { Ok(Vec::new()) } else { Err(Error::MissingColumns { path, columns }) };
         }
         let mut warnings = Vec::new();
-        let hidden = header.first().and_then(|name| name.strip_prefix('\u{feff}')).is_some_and(|name| name.trim_matches('"') == TYPE);
+        let hidden = header
+            .first()
+            .and_then(|name| name.strip_prefix('\u{feff}'))
+            .is_some_and(|name| name.trim_matches('"') == TYPE);
         if hidden && self.kernel_type.is_none() {
             warnings.push(Warning::HiddenType { path: path.clone() });
             columns.retain(|&name| name != TYPE);
@@ -118,20 +120,23 @@ impl Columns {
         Ok(warnings)
     }
 
-    /// What a record comes to; `None` if it does not count.
-    fn row<'r>(
+    /// Hands a record over if it counts.
+    #[inline]
+    fn row(
         &self,
-        record: &'r Record<'_>,
+        record: &Record<'_>,
         policy: &GroupingPolicy,
-    ) -> Result<Option<ProfileRow<'r>>, (&'static str, String)> {
-        let Some(type_column) = self.kernel_type else { return Ok(None) };
+        each: &mut impl FnMut(ProfileRow<'_>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let Some(type_column) = self.kernel_type else { return Ok(()) };
         let kernel_type = match record.get(type_column) {
-            Some(text) => trim(text),
+            Some(text) => text,
             None if policy.absent_type == CellRule::Error => return Err((TYPE, "the record is too short".to_owned())),
-            None => "",
+            None => return Ok(()),
         };
+        let kernel_type = trim(&kernel_type);
         if kernel_type.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let class = policy.class_of(kernel_type);
         let kept = class != KernelClass::LeftOut;
@@ -142,25 +147,28 @@ impl Columns {
         };
         let number = |column: Option<usize>, name: &'static str, rules: &super::CellRules| {
             let Some(column) = column else { return Ok(Some(0.0)) };
-            match rules.read(record.get(column)) {
+            let cell = record.get(column);
+            match rules.read(cell.as_deref()) {
                 Cell::Number(number) => Ok(Some(number)),
                 Cell::SkipRecord => Ok(None),
-                Cell::Fault(fault) => Err((name, reason(fault, record.get(column)))),
+                Cell::Fault(fault) => Err((name, reason(fault, cell.as_deref()))),
             }
         };
         let mut row = ProfileRow { kernel_type, input_shapes: "", start_us: 0.0, duration_us: 0.0 };
         if kept || policy.read_duration == ReadDuration::EveryRow {
-            let Some(duration_us) = number(self.duration, DURATION, &policy.duration_rules)? else { return Ok(None) };
+            let Some(duration_us) = number(self.duration, DURATION, &policy.duration_rules)? else { return Ok(()) };
             row.duration_us = duration_us;
         }
         if start {
-            let Some(start_us) = number(self.start, START, &policy.start_rules)? else { return Ok(None) };
+            let Some(start_us) = number(self.start, START, &policy.start_rules)? else { return Ok(()) };
             row.start_us = start_us;
         }
-        if let Some(shapes) = self.shapes {
-            row.input_shapes = record.get(shapes).unwrap_or_default();
+        if !kept {
+            return Ok(());
         }
-        Ok(kept.then_some(row))
+        let shapes = self.shapes.and_then(|shapes| record.get(shapes));
+        row.input_shapes = shapes.as_deref().unwrap_or_default();
+        each(row)
     }
 }
 

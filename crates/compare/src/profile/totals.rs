@@ -158,7 +158,9 @@ impl KernelTotals {
                 }
             }
         }
-        let name = |names: &IndexSet<Box<str>, FxBuildHasher>, at: u32| names.get_index(at as usize).cloned().unwrap_or_default();
+        let name = |names: &IndexSet<Box<str>, FxBuildHasher>, at: u32| {
+            names.get_index(at as usize).cloned().unwrap_or_default()
+        };
         self.rows
             .iter()
             .map(|(&(kernel_type, shape), &total)| ((name(&self.types, kernel_type), name(&self.shapes, shape)), total))
@@ -189,7 +191,9 @@ mod tests {
 
     fn rows(policy: GroupingPolicy, kernels: &[(&str, &str, f64, f64)]) -> Vec<(String, String, f64, u64)> {
         let rows = totals(policy, kernels).unwrap().into_rows();
-        rows.into_iter().map(|((name, shape), total)| (name.into(), shape.into(), total.total_us, total.count)).collect()
+        rows.into_iter()
+            .map(|((name, shape), total)| (name.into(), shape.into(), total.total_us, total.count))
+            .collect()
     }
 
     const M6: GroupingPolicy = GroupingPolicy::m6(Semantics::Corrected);
@@ -198,7 +202,12 @@ mod tests {
 
     #[test]
     fn starts_within_one_microsecond_are_one_collective() {
-        let kernels = [("hcom_a", "", 10.1, 3.0), ("hcom_a", "", 10.9, 5.0), ("hcom_a", "", 11.0, 1.0), ("hcom_b", "", 10.1, 2.0)];
+        let kernels = [
+            ("hcom_a", "", 10.1, 3.0),
+            ("hcom_a", "", 10.9, 5.0),
+            ("hcom_a", "", 11.0, 1.0),
+            ("hcom_b", "", 10.1, 2.0),
+        ];
         assert_eq!(totals(M6, &kernels).unwrap().collective_us(), 8.0);
         let expected = [("hcom_a".to_owned(), String::new(), 6.0, 2), ("hcom_b".to_owned(), String::new(), 2.0, 1)];
         assert_eq!(rows(OPERATORS, &kernels), expected);

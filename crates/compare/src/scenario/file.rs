@@ -11,6 +11,7 @@
 use super::{ForwardPasses, Scenario};
 use crate::error::Error;
 use perfdb_store::yaml::{self, Key, Map, Node};
+use perfdb_trace::source::Source;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ use std::path::Path;
 /// When the file can't be read, is not a list of scenarios, or a scenario has unknown, missing or wrong keys or a name that
 /// another one has.
 pub fn read_scenarios(path: &Path, trace_dir: &str) -> Result<Vec<Scenario>, Error> {
-    let text = perfdb_trace::text::read(path)?;
+    let text = Source::open(path)?.read_text()?;
     parse(&text, trace_dir).map_err(|reason| Error::ScenarioFile { path: path.to_owned(), reason })
 }
 
@@ -113,7 +114,8 @@ mod tests {
         assert_eq!(scenarios[1].forward_passes, ForwardPasses::Number(2.5));
         assert_eq!(scenarios[2].forward_passes, ForwardPasses::Number(1.0));
         let indented = list.replace("\n                    ", "\n");
-        let map = format!("scenarios:\n{}", indented.lines().map(|line| format!("  {}\n", line.trim())).collect::<String>());
+        let map =
+            format!("scenarios:\n{}", indented.lines().map(|line| format!("  {}\n", line.trim())).collect::<String>());
         assert_eq!(parse(&map, "dir").unwrap(), scenarios);
         assert_eq!(parse("[]", "").unwrap(), []);
         assert_eq!(parse("scenarios: []", "").unwrap(), []);
@@ -136,7 +138,10 @@ mod tests {
             ("- {name: a, tc_trace: t, trace_csv: c, n_forward_passes: '2'}", "must be a number"),
             ("- {name: a, tc_trace: t, trace_csv: c, n_forward_passes: true}", "must be a number"),
             ("- {name: a, tc_trace: t, trace_csv: c, n_forward_passes: 1, m6: x}", "exclude each other"),
-            ("- {name: a, tc_trace: t, trace_csv: c}\n- {name: a, tc_trace: t, trace_csv: c}", "scenario 2: the name \"a\""),
+            (
+                "- {name: a, tc_trace: t, trace_csv: c}\n- {name: a, tc_trace: t, trace_csv: c}",
+                "scenario 2: the name \"a\"",
+            ),
             ("a: [", "line"),
         ] {
             let reason = parse(text, "").unwrap_err();

@@ -98,7 +98,7 @@ fn report(scenario: &Scenario, options: Options<'_>) -> ScenarioReport {
     let outcome = match compare(scenario, options, &mut warnings, &mut mapping_used) {
         Ok(rows) => ScenarioOutcome::Compared(rows),
         Err(error) => match error.missing_file() {
-            Some(path) => ScenarioOutcome::Skipped(path.to_string_lossy().into_owned()),
+            Some(path) => ScenarioOutcome::Skipped(path.to_owned()),
             None => ScenarioOutcome::Failed(error),
         },
     };

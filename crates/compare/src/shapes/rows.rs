@@ -73,7 +73,11 @@ pub fn shape_rows(
     rows
 }
 
-fn shape_row((kernel_type, shape_key): ShapeRowKey, predicted: Option<ShapeTotal>, measured: Option<Total>) -> ShapeRow {
+fn shape_row(
+    (kernel_type, shape_key): ShapeRowKey,
+    predicted: Option<ShapeTotal>,
+    measured: Option<Total>,
+) -> ShapeRow {
     let figure = |total_us: Option<f64>| total_us.map_or(Figure::Zero, |total_us| Figure::Double(round(total_us, 2)));
     let (tc_us, prof_us) = (predicted.as_ref().map(|total| total.total_us), measured.map(|total| total.total_us));
     ShapeRow {
@@ -116,14 +120,16 @@ mod tests {
         assert_eq!((rows[0].prof_dur_us, rows[0].delta_pct), (Figure::Zero, Figure::Double(f64::INFINITY)));
         let rows = shape_rows([(key("A", ""), tc(0.0))].into_iter().collect(), IndexMap::default());
         assert_eq!((rows[0].tc_dur_us, rows[0].delta_pct), (Figure::Double(0.0), Figure::Zero));
-        let rows = shape_rows(IndexMap::default(), [(key("A", ""), Total { total_us: 4.0, count: 2 })].into_iter().collect());
+        let rows =
+            shape_rows(IndexMap::default(), [(key("A", ""), Total { total_us: 4.0, count: 2 })].into_iter().collect());
         assert_eq!((rows[0].tc_dur_us, rows[0].delta_pct), (Figure::Zero, Figure::Double(-100.0)));
         assert_eq!((rows[0].source.as_str(), rows[0].prof_count), ("", 2));
     }
 
     #[test]
     fn order_is_by_rounded_time_then_names() {
-        let predicted = [(key("B", "1"), tc(1.001)), (key("A", "2"), tc(1.0)), (key("A", "1"), tc(1.004)), (key("C", ""), tc(5.0))];
+        let predicted =
+            [(key("B", "1"), tc(1.001)), (key("A", "2"), tc(1.0)), (key("A", "1"), tc(1.004)), (key("C", ""), tc(5.0))];
         let rows = shape_rows(predicted.into_iter().collect(), IndexMap::default());
         let names: Vec<_> = rows.iter().map(|row| (row.kernel_type.as_str(), row.shape_key.as_str())).collect();
         assert_eq!(names, [("C", ""), ("A", "1"), ("A", "2"), ("B", "1")]);

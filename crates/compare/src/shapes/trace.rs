@@ -8,9 +8,9 @@ use crate::profile::{GroupingPolicy, read_profile};
 use crate::{Semantics, side_by_side, sub_kernels};
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::Source;
 use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::Value;
+use perfdb_trace::source::Source;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub fn read_predicted(trace: &Path, threads: usize) -> Result<IndexMap<ShapeRowK
         |chunk: &mut Chunk, event| chunk.add(event),
         |part| {
             match part {
-                Part::Chunk { value, .. } => totals.add(value),
+                Part::Chunk(value) => totals.add(value),
                 Part::Restart => totals = Totals::default(),
                 Part::Member { .. } => {}
             }

@@ -3,6 +3,7 @@
 use super::gzip::{Inflated, MAGIC};
 use super::mapping::Mapping;
 use crate::Error;
+use crate::error::RecordFault;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
@@ -87,6 +88,17 @@ impl Source {
                 }
             }
         }
+    }
+
+    /// [`Source::read_all`] as text.
+    pub fn read_text(&mut self) -> Result<String, Error> {
+        String::from_utf8(self.read_all()?).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to();
+            let before = error.as_bytes().get(..byte).unwrap_or_default();
+            let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
+            let reason = RecordFault::Utf8 { byte: byte as u64 };
+            Error::Record { path: self.name.clone(), line, reason }
+        })
     }
 
     /// The name, and what a reader reads.

@@ -1,0 +1,115 @@
+//! What the comparison tools have in common on the command line.
+
+use crate::output::{warn, warn_as_original};
+use clap::ValueEnum;
+use perfdb_compare::Warning;
+use std::num::NonZero;
+use std::str::FromStr;
+
+/// `--semantics`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Semantics {
+    /// The original tools' figures, known faults included
+    Upstream,
+    /// Known faults switched off
+    Corrected,
+}
+
+impl From<Semantics> for perfdb_compare::Semantics {
+    fn from(semantics: Semantics) -> Self {
+        match semantics {
+            Semantics::Upstream => perfdb_compare::Semantics::Upstream,
+            Semantics::Corrected => perfdb_compare::Semantics::Corrected,
+        }
+    }
+}
+
+/// Says what was odd about the inputs.
+pub fn say_warnings(warnings: &[Warning]) {
+    for warning in warnings {
+        match warning {
+            Warning::SoleProcess { .. } => warn_as_original(&warning.to_string()),
+            _ => warn(&warning.to_string()),
+        }
+    }
+}
+
+/// How many threads a tool may use.
+pub fn usable_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// A finite number and its text, which messages repeat as it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GivenNumber {
+    /// As given.
+    pub text: String,
+    /// Its value.
+    pub value: f64,
+}
+
+impl FromStr for GivenNumber {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = perfdb_pycompat::text::trim(text);
+        match perfdb_pycompat::number::parse_float(text) {
+            Some(value) if value.is_finite() => Ok(GivenNumber { text: text.to_owned(), value }),
+            _ => Err("a finite number is needed".to_owned()),
+        }
+    }
+}
+
+impl GivenNumber {
+    /// Reads a percentage that can't be negative.
+    ///
+    /// # Errors
+    /// When the text is no finite number or below 0.
+    pub fn not_negative(text: &str) -> Result<Self, String> {
+        match GivenNumber::from_str(text)? {
+            number if number.value >= 0.0 => Ok(number),
+            _ => Err("it can't be negative".to_owned()),
+        }
+    }
+}
+
+/// `LOW,HIGH`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Range {
+    /// Smallest accepted value.
+    pub low: GivenNumber,
+    /// Largest accepted value.
+    pub high: GivenNumber,
+}
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (low, high) = text.split_once(',').ok_or("two numbers LOW,HIGH are needed")?;
+        let range = Range { low: low.parse()?, high: high.parse()? };
+        if range.low.value <= range.high.value { Ok(range) } else { Err("LOW is above HIGH".to_owned()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        let range: Range = "0.9, 1.10".parse().unwrap();
+        assert_eq!((range.low.value, range.high.text.as_str()), (0.9, "1.10"));
+        for text in ["", "1", "1,", "2,1", "nan,1", "0,inf", "1,2,3", "a,b"] {
+            assert!(text.parse::<Range>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn percentages() {
+        assert_eq!(GivenNumber::not_negative("20").unwrap().value, 20.0);
+        for text in ["-1", "nan", "inf", "", "1%"] {
+            assert!(GivenNumber::not_negative(text).is_err(), "{text}");
+        }
+    }
+}
