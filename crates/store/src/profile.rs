@@ -68,7 +68,9 @@ impl<'a> ProfileFiles<'a> {
             }
             let next = current.blocks.next_block(buffer).map_err(|source| Error::io(&self.paths[file], source))?;
             match next {
-                Some(Block { text, offset }) => return Ok(Some(Piece { file, columns, text, start: 0, line: 1, offset })),
+                Some(Block { text, offset }) => {
+                    return Ok(Some(Piece { file, columns, text, start: 0, line: 1, offset }));
+                }
                 None => self.current = None,
             }
             buffer = Vec::new();
@@ -169,7 +171,8 @@ impl<'r> ProfileRow<'r> {
 
     /// Whether a cell has more characters than Python reads.
     pub(crate) fn has_long_cell(&self) -> bool {
-        self.record.1 - self.record.0 > CELL_LIMIT && self.cells.iter().any(|cell| cell_text(self.text, cell).chars().count() > CELL_LIMIT)
+        self.record.1 - self.record.0 > CELL_LIMIT
+            && self.cells.iter().any(|cell| cell_text(self.text, cell).chars().count() > CELL_LIMIT)
     }
 }
 
@@ -184,13 +187,18 @@ pub(crate) struct PieceEnd {
 
 impl Piece {
     /// Calls `each` for every row until it says stop.
-    pub(crate) fn for_each_row(&self, path: &Path, mut each: impl FnMut(&ProfileRow<'_>) -> bool) -> Result<PieceEnd, Error> {
+    pub(crate) fn for_each_row(
+        &self,
+        path: &Path,
+        mut each: impl FnMut(&ProfileRow<'_>) -> bool,
+    ) -> Result<PieceEnd, Error> {
         let text = utf8(path, &self.text, self.offset)?;
         let mut splitter = Splitter::starting_at(text.as_bytes(), self.start, self.line);
         let mut cells = Vec::with_capacity(64);
         while let Some(record) = splitter.next_record(&mut cells) {
             let record_bytes = (record.start, record.end);
-            let row = ProfileRow { text, cells: &cells, columns: &self.columns, line: record.line, record: record_bytes };
+            let row =
+                ProfileRow { text, cells: &cells, columns: &self.columns, line: record.line, record: record_bytes };
             if !each(&row) {
                 break;
             }

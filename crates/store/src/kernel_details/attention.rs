@@ -67,7 +67,8 @@ impl OperatorRows {
 }
 
 fn names_attention(cell: &str) -> bool {
-    let reduced: String = cell.to_lowercase().chars().filter(|character| matches!(character, 'a'..='z' | '0'..='9')).collect();
+    let reduced: String =
+        cell.to_lowercase().chars().filter(|character| matches!(character, 'a'..='z' | '0'..='9')).collect();
     reduced.contains("fusedinferattentionscore")
 }
 
@@ -100,7 +101,8 @@ impl RuntimeShapes {
     pub(super) fn of(row: AttentionRow<'_>, operators: &OperatorRows) -> Result<RuntimeShapes, Error> {
         let own = (row.input_shapes, row.file, row.line);
         let (cell, path, line) = operators.get(row.number).filter(|(shapes, ..)| !shapes.is_empty()).unwrap_or(own);
-        let slots: Vec<String> = split(cell).into_iter().map(|slot| dimensions(slot, path, line)).collect::<Result<_, _>>()?;
+        let slots: Vec<String> =
+            split(cell).into_iter().map(|slot| dimensions(slot, path, line)).collect::<Result<_, _>>()?;
         let slot = |at: usize| slots.get(at).cloned().unwrap_or_default();
         let folder = row.file.parent().map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
         let name = folder.as_deref().and_then(Path::file_name);
@@ -134,7 +136,11 @@ fn dimensions(slot: &str, path: &Path, line: u64) -> Result<String, Error> {
     let mut joined = String::new();
     for part in text.split(',').map(|part| part.trim_matches(is_space)).filter(|part| !part.is_empty()) {
         let Some(value) = integer(part) else {
-            return Err(Error::input(path, Some(line), format!("Input Shapes: slot {} is no list of integers", excerpt(text))));
+            return Err(Error::input(
+                path,
+                Some(line),
+                format!("Input Shapes: slot {} is no list of integers", excerpt(text)),
+            ));
         };
         if !joined.is_empty() {
             joined.push(',');

@@ -61,7 +61,11 @@ impl std::fmt::Display for BadRow {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             BadRow::Duration(cell) => {
-                write!(formatter, "Duration(us) is {}, which is no duration; --skip-bad-rows drops such rows", crate::error::excerpt(cell))
+                write!(
+                    formatter,
+                    "Duration(us) is {}, which is no duration; --skip-bad-rows drops such rows",
+                    crate::error::excerpt(cell)
+                )
             }
             BadRow::LongCell => write!(formatter, "cell longer than {CELL_LIMIT} characters"),
         }

@@ -39,7 +39,11 @@ pub struct Options<'a> {
 
 impl std::fmt::Debug for Options<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Options").field("profile", &self.profile).field("database", &self.database).finish_non_exhaustive()
+        formatter
+            .debug_struct("Options")
+            .field("profile", &self.profile)
+            .field("database", &self.database)
+            .finish_non_exhaustive()
     }
 }
 
@@ -258,7 +262,8 @@ impl Old {
 /// Whether a table has values in columns that a parsed table lacks.
 fn has_measurements(table: &Table) -> bool {
     let is_measured = |name: &str| name == MEASURED_DURATION || name == EP_SIZE || name.starts_with("MicroBench ");
-    let measured: Vec<usize> = (0..table.columns().len()).filter(|&column| is_measured(&table.columns()[column])).collect();
+    let measured: Vec<usize> =
+        (0..table.columns().len()).filter(|&column| is_measured(&table.columns()[column])).collect();
     table.rows().any(|row| measured.iter().any(|&column| !trim(row.cell(column)).is_empty()))
 }
 

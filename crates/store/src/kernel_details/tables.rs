@@ -47,7 +47,8 @@ fn table(stem: String, kernel_types: Vec<String>, groups: Vec<Group>) -> NewTabl
     let mut content = Vec::new();
     let written = Written::PLAIN;
     push_csv_row(&mut content, columns.iter().map(String::as_str), written.line_end);
-    let mut table = NewTable { stem, kernel_types, rows: groups.len(), samples: 0, mixed_groups: 0, content: Vec::new() };
+    let mut table =
+        NewTable { stem, kernel_types, rows: groups.len(), samples: 0, mixed_groups: 0, content: Vec::new() };
     for group in groups {
         table.samples += group.samples.len();
         table.mixed_groups += usize::from(group.is_mixed);
