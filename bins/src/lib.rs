@@ -27,11 +27,10 @@ mod abbreviation;
 pub mod comparison;
 pub mod database;
 mod failure;
-pub mod json_file;
 mod output;
 pub mod progress;
 mod tool;
 
 pub use failure::{Failure, Status, error_line};
-pub use output::{print, print_bytes, quiet, say_limit, warn, warn_as_original};
+pub use output::{note, print, print_bytes, quiet, say_limit, warn, warn_as_original};
 pub use tool::{run, run_from};

@@ -37,6 +37,12 @@ pub fn say_limit(line: &str) {
     crate::progress::suspend(|| eprintln!("limit: {}", escape_controls(line)));
 }
 
+/// A line on stderr that is part of what a tool says. Not silenced.
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+pub fn note(line: &str) {
+    crate::progress::suspend(|| eprintln!("{}", escape_controls(line)));
+}
+
 /// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())

@@ -18,6 +18,7 @@ pub mod format;
 pub mod json;
 pub mod literal;
 pub mod number;
+pub mod random;
 pub mod text;
 pub mod value;
 

@@ -9,7 +9,7 @@ pub const BASE: [&str; 8] = [
     INPUT_FORMATS,
     OUTPUT_SHAPES,
     OUTPUT_TYPES,
-    "Output Formats",
+    OUTPUT_FORMATS,
 ];
 
 /// Shapes of the arguments.
@@ -22,6 +22,8 @@ pub const INPUT_FORMATS: &str = "Input Formats";
 pub const OUTPUT_SHAPES: &str = "Output Shapes";
 /// Data types of the results.
 pub const OUTPUT_TYPES: &str = "Output Data Types";
+/// Formats of the results.
+pub const OUTPUT_FORMATS: &str = "Output Formats";
 
 /// The measured duration: the minimum over replays. The name is historical.
 pub const MEASURED_DURATION: &str = "Average Duration(us)";

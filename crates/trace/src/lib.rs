@@ -26,7 +26,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod blocks;
 pub mod chrome;
 pub mod error;
 pub mod json;

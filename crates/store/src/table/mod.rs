@@ -21,12 +21,14 @@
 
 mod change;
 mod read;
+mod stream;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use read::{ReadOptions, is_lfs_pointer};
+pub use stream::{RowStream, StreamedRow};
 pub use write::{LineEnd, Written, push_csv_row};
 
 use std::path::{Path, PathBuf};

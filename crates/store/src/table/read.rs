@@ -24,7 +24,7 @@ impl ReadOptions {
     }
 }
 
-const MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
 const LFS: &[u8] = b"version https://git-lfs";
 
 /// Whether the content of a file is the pointer that Git LFS leaves in its place.

@@ -1,0 +1,83 @@
+//! What can go wrong, with the file, the place and the reason.
+
+use std::io;
+use std::path::PathBuf;
+
+use perfdb_store::{excerpt, shown};
+
+use crate::template::EnumerationError;
+
+/// Every error of this crate. The text names the file concerned, as it was given, and fits on one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder that cannot be read.
+    #[error("{}: {source}", shown(.path))]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A rule file, an op mapping or a model description that cannot be used.
+    #[error("{}: {reason}", shown(.path))]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The place and what is wrong there.
+        reason: String,
+    },
+    /// The folder of tables does not exist, or is no folder.
+    #[error("data directory does not exist: {}", shown(.0))]
+    NoDirectory(PathBuf),
+    /// The folder holds no table.
+    #[error("no CSV files found under: {}", shown(.0))]
+    NoTables(PathBuf),
+    /// A name that is neither a built-in model nor a description.
+    #[error("unknown model '{}' (known: {known}; or a path to a config.json){}", excerpt(.name), suggested(.suggestion))]
+    UnknownModel {
+        /// The name as given.
+        name: String,
+        /// All names that are known.
+        known: String,
+        /// The known name nearest to it, if one is near.
+        suggestion: Option<String>,
+    },
+    /// A rule whose expressions have no value at some point.
+    #[error("{}: patterns.{pattern}: {reason}, for {}", shown(.rules), shown(.table))]
+    Enumeration {
+        /// The rule file.
+        rules: PathBuf,
+        /// The rule.
+        pattern: String,
+        /// The expression, the values of its variables and what went wrong.
+        reason: EnumerationError,
+        /// The table whose rows were made.
+        table: PathBuf,
+    },
+    /// A shape of the first row that is none.
+    #[error("{}: row 1: {column}: '{}' is not a shape", shown(.path), excerpt(.piece))]
+    NotAShape {
+        /// The table.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// The slot.
+        piece: String,
+    },
+    /// A column that the rule of a table sets and the table lacks.
+    #[error("{}: column '{column}' is missing", shown(.path))]
+    MissingColumn {
+        /// The table.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A table, a lock or a replacement that failed.
+    #[error(transparent)]
+    Store(#[from] perfdb_store::Error),
+}
+
+fn suggested(name: &Option<String>) -> String {
+    name.as_ref().map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+}

@@ -1,0 +1,248 @@
+//! Fused attention: dense and latent, prefill and decode, with the runtime values that a replay needs.
+
+use std::collections::HashSet;
+
+use perfdb_store::columns::{INPUT_FORMATS, INPUT_TYPES};
+
+use crate::Semantics;
+use crate::candidate::Candidate;
+use crate::models::{Model, Models};
+use crate::slots::Slots;
+
+/// The kernel whose table gets the runtime columns.
+pub(crate) const KERNEL: &str = "FusedInferAttentionScore";
+
+/// The runtime columns that candidates set, in the order in which a table that lacks them gets them.
+pub(crate) const RUNTIME_COLUMNS: [&str; 15] = [
+    "Runtime source_profile",
+    "Runtime actual_seq_lengths_shape",
+    "Runtime actual_seq_lengths_values",
+    "Runtime actual_seq_lengths_kv_shape",
+    "Runtime actual_seq_lengths_kv_values",
+    "Runtime avg_seq_len",
+    "Runtime block_table_shape",
+    "Runtime block_table_valid_blocks",
+    "Runtime num_heads",
+    "Runtime num_key_value_heads",
+    "Runtime sparse_mode",
+    "Runtime input_layout",
+    "Runtime block_size",
+    "Runtime metadata_completeness",
+    "Runtime operator_input_shapes_raw",
+];
+
+/// The columns that a candidate sets: types, formats and the runtime columns.
+pub(super) const COLUMNS: [&str; 17] = {
+    let mut columns = [INPUT_TYPES; 17];
+    columns[1] = INPUT_FORMATS;
+    let mut index = 0;
+    while index < RUNTIME_COLUMNS.len() {
+        columns[index + 2] = RUNTIME_COLUMNS[index];
+        index += 1;
+    }
+    columns
+};
+
+/// Tokens per cache block.
+const BLOCK: i128 = 128;
+/// A cache has at least so many blocks.
+const FEWEST_BLOCKS: i128 = 16;
+/// The shape of the causal mask.
+const MASK: [i128; 2] = [2048, 2048];
+/// Input slots of the kernel; those that a scene does not use are empty.
+const SLOTS: usize = 31;
+
+/// Batches and lengths to combine.
+struct Grid {
+    prefill_batches: &'static [i128],
+    prefill_lengths: &'static [i128],
+    decode_batches: &'static [i128],
+    decode_lengths: &'static [i128],
+}
+
+const QWEN3_32B: Grid = Grid {
+    prefill_batches: &[1, 2, 4, 8],
+    prefill_lengths: &[512, 1024, 2048, 3072, 4096, 4112, 4608, 5120, 6144],
+    decode_batches: &[1, 2, 4, 8, 12, 16, 24, 32],
+    decode_lengths: &[1024, 2048, 3072, 4096, 4224, 4352, 4608, 4864, 5120, 5376, 5632],
+};
+
+const DEEPSEEK_V3: Grid = Grid {
+    prefill_batches: &[1, 2, 4, 8],
+    prefill_lengths: &[512, 1024, 2048, 3072, 4096, 4099, 4608, 5120, 6144],
+    decode_batches: &[1, 2, 4, 8, 12, 16],
+    decode_lengths: &[1024, 2048, 3072, 4096, 4100, 4224, 4352, 4608, 4864, 5120, 5376, 5632],
+};
+
+const OTHERS: Grid = Grid {
+    prefill_batches: &[1, 2, 4, 8],
+    prefill_lengths: &[256, 512, 1024, 2048, 4096, 8192],
+    decode_batches: &[1, 2, 4, 8, 16, 32],
+    decode_lengths: &[512, 1024, 2048, 4096, 8192],
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Prefill,
+    Decode,
+}
+
+/// The attention of one rank of a model.
+struct Attention<'a> {
+    model: &'a Model,
+    scene_key: &'a str,
+    heads: i128,
+    kv_heads: i128,
+}
+
+pub(super) fn candidates(models: &Models, semantics: Semantics) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    let mut seen = HashSet::new();
+    for model in models.iter() {
+        let scene_key = model.name.to_lowercase().replace(['-', '_'], "");
+        let grid = match (scene_key.as_str(), model.has_latent_attention()) {
+            ("qwen332b", false) => QWEN3_32B,
+            ("deepseekv3", true) => DEEPSEEK_V3,
+            _ => OTHERS,
+        };
+        for (heads, kv_heads) in heads_per_rank(model, semantics) {
+            let attention = Attention { model, scene_key: &scene_key, heads, kv_heads };
+            let phases = [
+                (Phase::Prefill, grid.prefill_batches, grid.prefill_lengths),
+                (Phase::Decode, grid.decode_batches, grid.decode_lengths),
+            ];
+            for (phase, batches, lengths) in phases {
+                for &batch in batches {
+                    for &length in lengths {
+                        let candidate = attention.candidate(phase, batch, length);
+                        // Types and formats follow from which slots are empty.
+                        if seen.insert((candidate.inputs.clone(), candidate.outputs.clone())) {
+                            candidates.push(candidate);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    candidates
+}
+
+fn heads_per_rank(model: &Model, semantics: Semantics) -> Vec<(i128, i128)> {
+    match semantics {
+        Semantics::Upstream => vec![(model.heads, model.kv_heads)],
+        Semantics::Corrected => model.split_heads().collect(),
+    }
+}
+
+impl Attention<'_> {
+    fn candidate(&self, phase: Phase, batch: i128, length: i128) -> Candidate {
+        let (inputs, outputs) = self.slots(phase, batch, length);
+        let (types, formats) = types_and_formats(&inputs);
+        let latent = self.model.has_latent_attention();
+        let scene = format!(
+            "{}_{}_{}",
+            self.scene_key,
+            if latent { "mla" } else { "dense" },
+            if phase == Phase::Prefill { "prefill" } else { "decode" }
+        );
+        let same = vec![length; batch as usize];
+        let cumulated = |step: i128| (1..=batch).map(|index| index * step).collect::<Vec<_>>();
+        let (query_lengths, kv_lengths) = match (latent, phase) {
+            (false, Phase::Prefill) => (cumulated(length), cumulated(length)),
+            (false, Phase::Decode) => (cumulated(1), same),
+            (true, Phase::Prefill) => (same.clone(), same),
+            (true, Phase::Decode) => (vec![1; batch as usize], same),
+        };
+        let blocks = blocks_of(length);
+        let (table_shape, valid_blocks) = match (latent, phase) {
+            (false, Phase::Prefill) => (String::new(), String::new()),
+            _ => (format!("{batch},{blocks}"), joined(&vec![blocks; batch as usize])),
+        };
+        let sparse_mode = if latent && phase == Phase::Decode { "0" } else { "3" };
+        let mut shapes = String::new();
+        inputs.push_text(&mut shapes);
+        let cells = [
+            types,
+            formats,
+            scene,
+            query_lengths.len().to_string(),
+            joined(&query_lengths),
+            kv_lengths.len().to_string(),
+            joined(&kv_lengths),
+            format!("{length}.000000"),
+            table_shape,
+            valid_blocks,
+            self.heads.to_string(),
+            if latent { "1".to_owned() } else { self.kv_heads.to_string() },
+            sparse_mode.to_owned(),
+            if latent { "BNSD_NBSD" } else { "TND" }.to_owned(),
+            BLOCK.to_string(),
+            "shape_grid_scene_generated".to_owned(),
+            shapes,
+        ];
+        Candidate { inputs, outputs, cells: cells.into() }
+    }
+
+    fn slots(&self, phase: Phase, batch: i128, length: i128) -> (Slots, Slots) {
+        let Self { model, heads, kv_heads, .. } = *self;
+        let (rank, rope, dim) = (model.kv_lora_rank, model.qk_rope_head_dim, model.head_dim);
+        let blocks = blocks_of(length);
+        let cache_blocks = (batch * blocks).max(FEWEST_BLOCKS);
+        let mut slots: [Vec<i128>; SLOTS] = Default::default();
+        slots[5] = vec![batch];
+        slots[6] = vec![batch];
+        let output = match (model.has_latent_attention(), phase) {
+            (false, Phase::Prefill) => {
+                slots[0] = vec![batch * length, heads, dim];
+                slots[1] = vec![batch * length, kv_heads, dim];
+                slots[0].clone()
+            }
+            (false, Phase::Decode) => {
+                slots[0] = vec![batch, heads, dim];
+                slots[1] = vec![cache_blocks, kv_heads, BLOCK, dim];
+                slots[0].clone()
+            }
+            (true, _) => {
+                // A decode step has one query per sequence.
+                let queries = if phase == Phase::Prefill { length } else { 1 };
+                slots[0] = vec![batch, heads, queries, rank];
+                slots[1] = vec![cache_blocks, 1, BLOCK, rank];
+                slots[24] = vec![batch, heads, queries, rope];
+                slots[25] = vec![cache_blocks, 1, BLOCK, rope];
+                vec![heads, batch, queries, rank]
+            }
+        };
+        slots[2] = slots[1].clone();
+        if !(model.has_latent_attention() && phase == Phase::Decode) {
+            slots[4] = MASK.to_vec();
+        }
+        if model.has_latent_attention() || phase == Phase::Decode {
+            slots[14] = vec![batch, blocks];
+        }
+        (slots.iter().map(Vec::as_slice).collect(), Slots::from_iter([output.as_slice()]))
+    }
+}
+
+fn blocks_of(length: i128) -> i128 {
+    ((length + BLOCK - 1) / BLOCK).max(1)
+}
+
+fn joined(numbers: &[i128]) -> String {
+    numbers.iter().map(i128::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn types_and_formats(inputs: &Slots) -> (String, String) {
+    let type_of = |slot: usize| match slot {
+        4 => "INT8",
+        5 | 6 => "INT64",
+        14 => "INT32",
+        _ => "DT_BF16",
+    };
+    let (mut types, mut formats) = (Vec::new(), Vec::new());
+    for (slot, shape) in inputs.iter().enumerate() {
+        let present = !shape.is_empty();
+        types.push(if present { type_of(slot) } else { "DT_UNDEFINED" });
+        formats.push(if present { "ND" } else { "NULL" });
+    }
+    (types.join(";"), formats.join(";"))
+}
