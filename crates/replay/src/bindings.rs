@@ -1,5 +1,7 @@
 //! A call with its tensors in host memory: what a reference implementation gets to see.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::argument::Argument;
 use crate::case::{Attempt, Call};
 use crate::dtype::DType;
@@ -14,6 +16,7 @@ pub struct Bindings<'c> {
     call: &'c Call,
     attempt: Option<&'c Attempt>,
     tensors: Vec<Option<Tensor>>,
+    cancel: Option<&'c AtomicBool>,
 }
 
 /// A tensor that was taken out of the bindings to be changed; it must be given back as [`Output::InPlace`].
@@ -57,7 +60,18 @@ impl<'c> Bindings<'c> {
     /// Binds the tensors, one per entry of `call.inputs`. Of several attempts the first is taken:
     /// a reference implementation accepts whatever means the same.
     pub fn new(call: &'c Call, tensors: Vec<Tensor>) -> Bindings<'c> {
-        Bindings { call, attempt: call.attempts.first(), tensors: tensors.into_iter().map(Some).collect() }
+        let tensors = tensors.into_iter().map(Some).collect();
+        Bindings { call, attempt: call.attempts.first(), tensors, cancel: None }
+    }
+
+    /// The same, to be given up when `cancel` becomes true.
+    pub fn cancelled_by(self, cancel: &'c AtomicBool) -> Bindings<'c> {
+        Bindings { cancel: Some(cancel), ..self }
+    }
+
+    /// True when nobody waits for the result any more. Long loops may look and return early with any result.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
     /// The call.

@@ -16,15 +16,31 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod accelerators;
 pub mod argument;
+pub mod backend;
 pub mod bindings;
 pub mod case;
 pub mod dtype;
+pub mod error;
+pub mod executor;
 pub mod fill;
 pub mod init;
+pub mod interrupt;
+pub mod journal;
+pub mod memory;
+pub mod op_summary;
 pub mod operator;
 pub mod operators;
+pub mod plan;
 pub mod refusal;
+pub mod removal;
+pub mod results;
 pub mod row;
+pub mod run_all;
+pub mod session;
+pub mod settings;
 pub mod shape;
+pub mod status;
+pub mod table;
 pub mod tensor;

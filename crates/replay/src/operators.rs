@@ -16,6 +16,9 @@ operators! {
     mat_mul_v2,
 }
 
+/// The operator that may run on several ranks, with flags of its own.
+pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
+
 /// The operator of that name. Case matters.
 pub fn find(name: &str) -> Option<&'static Operator> {
     OPERATORS.iter().find(|operator| operator.name == name)

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use crate::dtype::DType;
+use crate::init::Number;
 use crate::shape::{Shape, elements, swap_last_two};
 
 /// Elements of a tensor, row-major.
@@ -156,5 +157,31 @@ impl Tensor {
     /// Bytes of the elements.
     pub fn size_bytes(&self) -> u64 {
         self.len() as u64 * self.dtype().size_bytes() as u64
+    }
+
+    /// All elements as numbers, in the row-major order of the shape.
+    pub fn values(&self) -> Vec<Number> {
+        let in_memory: Vec<Number> = match &self.data {
+            Data::Float32(values) => values.iter().map(|&value| Number::Float(value.into())).collect(),
+            Data::Float16(values) => values.iter().map(|&value| Number::Float(value.into())).collect(),
+            Data::BFloat16(values) => values.iter().map(|&value| Number::Float(value.into())).collect(),
+            Data::Float64(values) => values.iter().map(|&value| Number::Float(value)).collect(),
+            Data::Int8(values) => values.iter().map(|&value| Number::Int(value.into())).collect(),
+            Data::UInt8(values) => values.iter().map(|&value| Number::Int(value.into())).collect(),
+            Data::Int16(values) => values.iter().map(|&value| Number::Int(value.into())).collect(),
+            Data::Int32(values) => values.iter().map(|&value| Number::Int(value.into())).collect(),
+            Data::Int64(values) => values.iter().map(|&value| Number::Int(value)).collect(),
+            Data::Bool(values) => values.iter().map(|&value| Number::Bool(value)).collect(),
+        };
+        let [.., rows, columns] = self.shape[..] else { return in_memory };
+        if !self.transposed {
+            return in_memory;
+        }
+        let matrix = rows * columns;
+        let at = |flat: usize| {
+            let (row, column) = (flat % matrix / columns, flat % columns);
+            flat - flat % matrix + column * rows + row
+        };
+        (0..in_memory.len()).map(|flat| in_memory[at(flat)]).collect()
     }
 }

@@ -1,0 +1,206 @@
+//! How a worker is started: the shipped one or another, alone, under msprof, or on several ranks.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// The files of the shipped worker, a Python package that is run as a folder.
+const SHIPPED: &[(&str, &str)] = &[("__main__.py", include_str!("shipped/__main__.py"))];
+
+/// A command line for a worker, with what it needs to live.
+#[derive(Clone, Debug)]
+pub struct WorkerCommand {
+    words: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    /// Messages run over this Unix socket instead of stdin and stdout.
+    pub(super) socket: Option<PathBuf>,
+    /// How long it may take to connect.
+    pub(super) connect_timeout: Duration,
+    /// Folders that live as long as the command.
+    _folders: Vec<Arc<TempDir>>,
+}
+
+/// Command lines that cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// A worker command that cannot be split into words.
+    #[error("--worker: {0}")]
+    Words(String),
+    /// The shipped worker could not be written to the temporary folder.
+    #[error("cannot write the shipped worker: {0}")]
+    Shipping(#[from] std::io::Error),
+}
+
+/// Ranks that torchrun starts for one worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    /// Processes on this node.
+    pub per_node: u32,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Number of this node.
+    pub node_rank: u32,
+    /// Address of node 0.
+    pub master_addr: String,
+    /// Port on node 0.
+    pub master_port: u16,
+}
+
+impl WorkerCommand {
+    /// The shipped worker, run by that interpreter.
+    pub fn shipped(python: &str) -> Result<WorkerCommand, CommandError> {
+        let folder = tempfile::Builder::new().prefix("perfdb-worker-").tempdir()?;
+        for (name, text) in SHIPPED {
+            std::fs::write(folder.path().join(name), text)?;
+        }
+        let words = vec![python.into(), folder.path().into()];
+        Ok(WorkerCommand { _folders: vec![Arc::new(folder)], ..WorkerCommand::of_words(words) })
+    }
+
+    /// Another worker, split into words as a shell does, without expansion.
+    pub fn custom(command: &str) -> Result<WorkerCommand, CommandError> {
+        let words = split_words(command).map_err(CommandError::Words)?;
+        if words.is_empty() {
+            return Err(CommandError::Words("empty command".to_owned()));
+        }
+        Ok(WorkerCommand::of_words(words.into_iter().map(OsString::from).collect()))
+    }
+
+    fn of_words(words: Vec<OsString>) -> WorkerCommand {
+        let connect_timeout = Duration::from_secs(120);
+        WorkerCommand { words, environment: Vec::new(), socket: None, connect_timeout, _folders: Vec::new() }
+    }
+
+    /// The same with a variable set.
+    pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> WorkerCommand {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same on several ranks.
+    pub fn on_ranks(mut self, python: &str, ranks: &Ranks) -> WorkerCommand {
+        let mut words: Vec<OsString> = [python, "-m", "torch.distributed.run"].map(OsString::from).to_vec();
+        let options = [
+            format!("--nproc_per_node={}", ranks.per_node),
+            format!("--nnodes={}", ranks.nodes),
+            format!("--node_rank={}", ranks.node_rank),
+            format!("--master_addr={}", ranks.master_addr),
+            format!("--master_port={}", ranks.master_port),
+        ];
+        words.extend(options.map(OsString::from));
+        // torchrun starts the script with its own interpreter.
+        let is_python = Path::new(&self.words[0]).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+        if is_python && self.words.len() > 1 {
+            self.words.remove(0);
+        } else if !is_python {
+            words.push("--no_python".into());
+        }
+        words.append(&mut self.words);
+        WorkerCommand { words, ..self }.with_variable("_DFC_AUTO_TORCHRUN", "1")
+    }
+
+    /// The same under msprof, which writes its profile below `output`; messages run over a socket.
+    pub fn under_msprof(self, output: &Path, connect_timeout: Duration) -> Result<WorkerCommand, CommandError> {
+        let folder = tempfile::Builder::new().prefix("perfdb-socket-").tempdir()?;
+        let socket = folder.path().join("worker");
+        let mut option = OsString::from("--output=");
+        option.push(output);
+        let mut words = vec![OsString::from("msprof"), option];
+        words.extend(self.words);
+        words.extend([OsString::from("--connect"), socket.clone().into()]);
+        let mut folders = self._folders;
+        folders.push(Arc::new(folder));
+        Ok(WorkerCommand {
+            words,
+            environment: self.environment,
+            socket: Some(socket),
+            connect_timeout,
+            _folders: folders,
+        })
+    }
+
+    /// The words, for messages.
+    pub fn shown(&self) -> String {
+        self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn to_process(&self) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+/// Splits a command line into words like a POSIX shell, without any expansion.
+fn split_words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next() {
+                        Some('\'') => break,
+                        Some(inner) => word.push(inner),
+                        None => return Err("a quote (') is not closed".to_owned()),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next() {
+                        Some('"') => break,
+                        Some('\\') => match characters.next() {
+                            Some(escaped @ ('"' | '\\' | '$' | '`')) => word.push(escaped),
+                            Some(other) => word.extend(['\\', other]),
+                            None => return Err("a quote (\") is not closed".to_owned()),
+                        },
+                        Some(inner) => word.push(inner),
+                        None => return Err("a quote (\") is not closed".to_owned()),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(characters.next().ok_or("a backslash at the end")?),
+            blank if blank.is_whitespace() => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_as_a_shell_does() {
+        let split = |text| split_words(text).expect("words");
+        assert_eq!(split("python3 fake.py"), ["python3", "fake.py"]);
+        assert_eq!(split(r#" a 'b c' "d \"e\" \x" f\ g '' "#), ["a", "b c", r#"d "e" \x"#, "f g", ""]);
+        assert_eq!(split("$HOME ~ *"), ["$HOME", "~", "*"]);
+        assert!(split_words("'a").is_err() && split_words("\"a").is_err() && split_words("a\\").is_err());
+        assert!(WorkerCommand::custom("  ").is_err());
+    }
+
+    #[test]
+    fn torchrun_comes_before_the_script() {
+        let ranks =
+            Ranks { per_node: 8, nodes: 2, node_rank: 1, master_addr: "10.0.0.1".to_owned(), master_port: 29501 };
+        let command = WorkerCommand::custom("python3 w.py -x").expect("words").on_ranks("py", &ranks);
+        assert_eq!(
+            command.shown(),
+            "py -m torch.distributed.run --nproc_per_node=8 --nnodes=2 --node_rank=1 --master_addr=10.0.0.1 \
+             --master_port=29501 w.py -x"
+        );
+        let command = WorkerCommand::custom("./w").expect("words").on_ranks("py", &ranks);
+        assert!(command.shown().ends_with("--no_python ./w"));
+    }
+}

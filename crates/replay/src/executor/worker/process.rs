@@ -1,0 +1,230 @@
+//! A worker's process: its group, its two channels, its end.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::command::WorkerCommand;
+use super::message::ToWorker;
+use crate::interrupt::Interrupt;
+
+/// How long a process group may take to end after SIGTERM.
+const TERM_GRACE: Duration = Duration::from_secs(5);
+/// How often a waiting driver looks at the interrupt and at the process.
+const TICK: Duration = Duration::from_millis(50);
+/// How long a profiler may take to export what it has recorded.
+const EXPORT: Duration = Duration::from_secs(600);
+
+/// What came from the worker.
+pub(super) enum Incoming {
+    Line(String),
+    Timeout,
+    Interrupted(i32),
+    Ended,
+}
+
+/// The process and the threads that read and write its channels, so that neither side can block the driver.
+pub(super) struct WorkerProcess {
+    child: Child,
+    status: Option<ExitStatus>,
+    input: Option<Sender<Vec<u8>>>,
+    lines: Receiver<String>,
+    /// True under a profiler, which exports after its program has ended.
+    exports: bool,
+}
+
+impl WorkerProcess {
+    pub(super) fn start(command: &WorkerCommand) -> io::Result<WorkerProcess> {
+        match &command.socket {
+            None => {
+                let mut process = command.to_process();
+                let mut child = process.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
+                let (input, output) = (child.stdin.take(), child.stdout.take());
+                let missing = || io::Error::other("no pipe");
+                Ok(WorkerProcess::talk(child, input.ok_or_else(missing)?, output.ok_or_else(missing)?, false))
+            }
+            Some(socket) => {
+                let _ = std::fs::remove_file(socket);
+                let listener = UnixListener::bind(socket)?;
+                listener.set_nonblocking(true)?;
+                let mut process = command.to_process();
+                let child = process.stdin(Stdio::null()).stdout(io::stderr()).process_group(0).spawn()?;
+                let stream = accept(&listener, child, command.connect_timeout)?;
+                let (child, stream) = stream;
+                let output = stream.try_clone()?;
+                Ok(WorkerProcess::talk(child, stream, output, true))
+            }
+        }
+    }
+
+    fn talk(
+        child: Child,
+        mut input: impl Write + Send + 'static,
+        output: impl Read + Send + 'static,
+        exports: bool,
+    ) -> WorkerProcess {
+        let (to_write, writes) = channel::<Vec<u8>>();
+        thread::spawn(move || {
+            for bytes in writes {
+                if input.write_all(&bytes).and_then(|()| input.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        let (read, lines) = channel();
+        thread::spawn(move || {
+            let mut reader = BufReader::new(output);
+            let mut bytes = Vec::new();
+            while reader.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
+                let line = String::from_utf8_lossy(&bytes);
+                if read.send(line.trim_end_matches(['\n', '\r']).to_owned()).is_err() {
+                    return;
+                }
+                bytes.clear();
+            }
+        });
+        WorkerProcess { child, status: None, input: Some(to_write), lines, exports }
+    }
+
+    /// Hands a message to the writing thread. A worker that has gone is noticed when its output ends.
+    pub(super) fn send(&mut self, message: &ToWorker<'_>) {
+        if let (Some(input), Ok(mut bytes)) = (&self.input, serde_json::to_vec(message)) {
+            bytes.push(b'\n');
+            let _ = input.send(bytes);
+        }
+    }
+
+    pub(super) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    pub(super) fn next_line(&mut self, deadline: Instant, interrupt: &Interrupt) -> Incoming {
+        let mut had_ended = false;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left.min(TICK)) {
+                Ok(line) => return Incoming::Line(line),
+                Err(RecvTimeoutError::Disconnected) => return Incoming::Ended,
+                Err(RecvTimeoutError::Timeout) if had_ended => return Incoming::Ended,
+                // A process that it has started may hold its output open; what it has written itself comes within a tick.
+                Err(RecvTimeoutError::Timeout) => had_ended = self.wait(Duration::ZERO).is_some(),
+            }
+            if let Some(signal) = interrupt.signal() {
+                return Incoming::Interrupted(signal);
+            }
+            if left.is_zero() {
+                return Incoming::Timeout;
+            }
+        }
+    }
+
+    /// How the process ended, after its output has: `exit code 139`, `signal 9`.
+    pub(super) fn ending(&mut self) -> String {
+        let limit = if self.exports { EXPORT } else { TERM_GRACE };
+        if self.wait(limit).is_none() {
+            self.terminate();
+            return "it closed its output".to_owned();
+        }
+        self.signal(Signal::SIGKILL);
+        match self.status {
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("exit code {code}"),
+                (None, Some(signal)) => format!("signal {signal}"),
+                (None, None) => "an unknown end".to_owned(),
+            },
+            None => "an unknown end".to_owned(),
+        }
+    }
+
+    /// SIGTERM to the process group, after a while SIGKILL.
+    pub(super) fn terminate(&mut self) {
+        self.input = None;
+        if self.wait(Duration::ZERO).is_none() {
+            self.signal(Signal::SIGTERM);
+            if self.wait(TERM_GRACE).is_none() {
+                self.signal(Signal::SIGKILL);
+                self.wait(TERM_GRACE);
+                return;
+            }
+        }
+        // What the worker has started itself goes with it.
+        self.signal(Signal::SIGKILL);
+    }
+
+    /// Waits for an orderly end; a worker that takes too long is ended.
+    pub(super) fn wait_for_exit(&mut self, limit: Duration, interrupt: &Interrupt) {
+        let limit = if self.exports { EXPORT } else { limit };
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline && interrupt.signal().is_none() {
+            if self.wait(TICK.min(deadline.saturating_duration_since(Instant::now()))).is_some() {
+                return;
+            }
+        }
+        self.terminate();
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            let _ = killpg(Pid::from_raw(group), signal);
+        }
+    }
+
+    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + limit;
+        let mut pause = Duration::from_micros(200);
+        while self.status.is_none() {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                self.status = Some(status);
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+        self.status
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            self.terminate();
+        }
+    }
+}
+
+/// Waits for the worker to connect; one that ends or takes too long is an error.
+fn accept(listener: &UnixListener, mut child: Child, limit: Duration) -> io::Result<(Child, UnixStream)> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok((child, stream));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(status) = child.try_wait()? {
+            return Err(io::Error::other(format!("it ended before it connected: {status}")));
+        }
+        if Instant::now() >= deadline {
+            if let Ok(group) = i32::try_from(child.id()) {
+                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+            }
+            let _ = child.wait();
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not connect in time"));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,83 @@
+//! The guard that keeps a case from filling the host's memory.
+
+use crate::case::Case;
+use crate::refusal::{CaseError, ErrorKind};
+use crate::shape::elements;
+
+/// Part of the available memory that a case may take.
+const SHARE: f64 = 0.6;
+
+/// Bytes that a case takes on a host: inputs as allocated, recorded outputs, one float32 copy of the largest input.
+pub fn needed_bytes(case: &Case) -> u64 {
+    let outputs = case.outputs.iter().filter_map(|output| {
+        let size = output.dtype.map_or(4, crate::dtype::DType::size_bytes) as u64;
+        output.shape.as_ref().map(|shape| (elements(shape) as u64).saturating_mul(size))
+    });
+    let largest = case.call.inputs.iter().map(|spec| elements(spec.storage_shape()) as u64).max().unwrap_or(0);
+    outputs.fold(case.input_bytes(), u64::saturating_add).saturating_add(largest.saturating_mul(4))
+}
+
+/// Memory that the system can give without swapping; `None` where it does not say.
+pub fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let of_system = kibibytes.saturating_mul(1024);
+    Some(left_in_group().map_or(of_system, |left| left.min(of_system)))
+}
+
+/// What the control group of this process (a container) leaves.
+fn left_in_group() -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    Some(read("memory.max")?.saturating_sub(read("memory.current")?))
+}
+
+/// Refuses a case that would take more than 60 % of the available memory, with both figures.
+pub fn check(case: &Case, available: Option<u64>) -> Result<(), CaseError> {
+    let needed = needed_bytes(case);
+    match available {
+        Some(available) if needed as f64 > available as f64 * SHARE => Err(CaseError::new(
+            ErrorKind::Oom,
+            format!("needs {} of memory, {} available", gibibytes(needed), gibibytes(available)),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Call, Check, RecordedOutput, TensorSpec};
+    use crate::dtype::DType;
+
+    #[test]
+    fn inputs_outputs_and_one_wide_copy_count() {
+        let case = Case {
+            op: "Add".into(),
+            csv: "".into(),
+            row: 2,
+            call: Call::new("torch.add")
+                .arg_tensor(TensorSpec::new("x", [1000, 100], DType::BFloat16))
+                .arg_tensor(TensorSpec::new("y", [100], DType::BFloat16)),
+            outputs: vec![RecordedOutput { shape: Some(vec![1000, 100]), dtype: Some(DType::BFloat16) }],
+            check: Check::Warn,
+            repeat: 1,
+            warmup: 0,
+            fresh_inputs: false,
+        };
+        assert_eq!(needed_bytes(&case), 200_000 + 200 + 200_000 + 400_000);
+        assert!(check(&case, Some(1_400_000)).is_ok());
+        let error = check(&case, Some(1_000_000)).expect_err("too large");
+        assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Oom, "needs 0.00 GiB of memory, 0.00 GiB available"));
+        assert!(check(&case, None).is_ok());
+    }
+
+    #[test]
+    fn this_system_says_what_it_has() {
+        assert!(available_bytes().is_none_or(|bytes| bytes > 0));
+    }
+}

@@ -1,0 +1,230 @@
+//! The op_summary table of executors that measure time themselves, in the columns of msprof.
+
+use std::path::{Path, PathBuf};
+
+use perfdb_pycompat::csv_text::{push_cell, push_row};
+use perfdb_store::replace::{Parents, replace};
+
+use crate::case::Case;
+use crate::error::Error;
+use crate::executor::Sample;
+use crate::row::column;
+
+/// Columns before the six that describe the row's tensors.
+const FRONT: [&str; 14] = [
+    "Device_id",
+    "Model ID",
+    "Task ID",
+    "Stream ID",
+    "Op Name",
+    "OP Type",
+    "OP State",
+    "Task Type",
+    "Task Start Time(us)",
+    "Task Duration(us)",
+    "Task Wait Time(us)",
+    "Block Num",
+    "Mix Block Num",
+    "HF32 Eligible",
+];
+
+/// Columns that describe the row's tensors, in this order.
+pub const METADATA: [&str; 6] = [
+    column::INPUT_SHAPES,
+    column::INPUT_DATA_TYPES,
+    column::INPUT_FORMATS,
+    column::OUTPUT_SHAPES,
+    column::OUTPUT_DATA_TYPES,
+    column::OUTPUT_FORMATS,
+];
+
+/// Columns behind them, all `N/A`: no hardware counters.
+const COUNTERS: [&str; 26] = [
+    "Context ID",
+    "aicore_time(us)",
+    "aic_total_cycles",
+    "aic_mac_time(us)",
+    "aic_mac_ratio",
+    "aic_scalar_time(us)",
+    "aic_scalar_ratio",
+    "aic_mte1_time(us)",
+    "aic_mte1_ratio",
+    "aic_mte2_time(us)",
+    "aic_mte2_ratio",
+    "aic_fixpipe_time(us)",
+    "aic_fixpipe_ratio",
+    "aic_icache_miss_rate",
+    "aiv_time(us)",
+    "aiv_total_cycles",
+    "aiv_vec_time(us)",
+    "aiv_vec_ratio",
+    "aiv_scalar_time(us)",
+    "aiv_scalar_ratio",
+    "aiv_mte2_time(us)",
+    "aiv_mte2_ratio",
+    "aiv_mte3_time(us)",
+    "aiv_mte3_ratio",
+    "aiv_icache_miss_rate",
+    "cube_utilization(%)",
+];
+
+/// The samples of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Operator.
+    pub op: String,
+    /// Number of the record, the header being 1.
+    pub row: u64,
+    /// Number of the device.
+    pub device_id: u32,
+    /// Where the times come from.
+    pub task_type: &'static str,
+    /// The row's text.
+    pub text: RowText,
+    /// One per timed run.
+    pub samples: Vec<Sample>,
+}
+
+/// A row's cells that go out again, so that its signature can be found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowText {
+    /// `OP State`.
+    pub state: String,
+    /// The cells of [`METADATA`].
+    pub metadata: [String; 6],
+}
+
+impl RowText {
+    /// The cells of a row of a table.
+    pub fn of_row(row: perfdb_store::table::Row<'_>) -> RowText {
+        let cell = |name: &str| row.get(name).unwrap_or_default().to_owned();
+        RowText { state: cell("OP State"), metadata: METADATA.map(cell) }
+    }
+
+    /// Cells made up from a case that no table holds.
+    pub fn of_case(case: &Case) -> RowText {
+        let shape_text = |shape: &[usize]| shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let join = |parts: Vec<String>| parts.join(";");
+        let inputs = &case.call.inputs;
+        let metadata = [
+            join(inputs.iter().map(|spec| shape_text(spec.storage_shape())).collect()),
+            join(inputs.iter().map(|spec| format!("DT_{}", spec.dtype.database_name())).collect()),
+            join(inputs.iter().map(|_| "ND".to_owned()).collect()),
+            join(case.outputs.iter().map(|output| shape_text(output.shape.as_deref().unwrap_or_default())).collect()),
+            join(case.outputs.iter().map(|output| output.dtype.map_or("DT_UNDEFINED".to_owned(), |dtype| format!("DT_{}", dtype.database_name()))).collect()),
+            join(case.outputs.iter().map(|_| "ND".to_owned()).collect()),
+        ];
+        RowText { state: String::new(), metadata }
+    }
+}
+
+/// The table of these entries, in order. `None` without a sample.
+pub fn table(entries: &[Entry]) -> Option<String> {
+    if entries.iter().all(|entry| entry.samples.is_empty()) {
+        return None;
+    }
+    let mut out = String::new();
+    push_row(&mut out, FRONT.into_iter().chain(METADATA).chain(COUNTERS), "\n");
+    let mut task_id = 0_u64;
+    let mut end_before: Option<f64> = None;
+    for entry in entries {
+        for sample in &entry.samples {
+            let wait = match end_before {
+                None => "0".to_owned(),
+                Some(end) => format!("{:.6}", (sample.start_us - end).max(0.0)),
+            };
+            push_line(&mut out, entry, sample, task_id, &wait);
+            end_before = Some(sample.start_us + sample.duration_us);
+            task_id += 1;
+        }
+    }
+    Some(out)
+}
+
+fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wait: &str) {
+    let state = if entry.text.state.is_empty() { "N/A" } else { &entry.text.state };
+    let front = [
+        &entry.device_id.to_string(),
+        "4294967295",
+        &task_id.to_string(),
+        "0",
+        &format!("{}_{}", entry.op, entry.row),
+        &entry.op,
+        state,
+        entry.task_type,
+        &format!("{:.3}\t", sample.start_us),
+        &format!("{:.3}", sample.duration_us),
+        wait,
+        "0",
+        "0",
+        "NO",
+    ];
+    push_row(out, front, "");
+    for (name, cell) in METADATA.iter().zip(&entry.text.metadata) {
+        out.push(',');
+        if name.ends_with("Shapes") {
+            out.push('"');
+            out.push_str(&cell.trim().trim_matches('"').replace('"', "\"\""));
+            out.push('"');
+        } else {
+            push_cell(out, cell);
+        }
+    }
+    out.push_str(&",N/A".repeat(COUNTERS.len()));
+    out.push('\n');
+}
+
+/// Writes the table below `output`, into a profile directory that does not exist yet. Returns the file.
+pub fn write(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
+    let Some(content) = table(entries) else { return Ok(None) };
+    let folder = (1..1_000_000_u32)
+        .map(|number| output.join(format!("PROF_{number:06}_{run_id}_PERFDB")))
+        .find(|folder| !folder.exists())
+        .ok_or_else(|| Error::Run(format!("{}: no free name for a profile directory", output.display())))?;
+    let file = folder.join("mindstudio_profiler_output").join(format!("op_summary_{run_id}.csv"));
+    replace(&file, content.as_bytes(), Parents::Create)?;
+    Ok(Some(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(samples: &[(f64, f64)]) -> Entry {
+        Entry {
+            op: "Add".to_owned(),
+            row: 2,
+            device_id: 0,
+            task_type: "HOST_CPU",
+            text: RowText {
+                state: "dynamic".to_owned(),
+                metadata: ["\"4,64;4,64\"", "DT_BF16;DT_BF16", "ND;ND", "", "a,b", ""].map(str::to_owned),
+            },
+            samples: samples.iter().map(|&pair| pair.into()).collect(),
+        }
+    }
+
+    #[test]
+    fn lines_have_the_form_of_msprof() {
+        let text = table(&[entry(&[(1_000_000.0, 2.0), (1_000_100.0, 2.5)])]).expect("two lines");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[1].starts_with(
+            "0,4294967295,0,0,Add_2,Add,dynamic,HOST_CPU,1000000.000\t,2.000,0,0,0,NO,\"4,64;4,64\",DT_BF16;DT_BF16,ND;ND,\"\",\"a,b\",,N/A,"
+        ), "{}", lines[1]);
+        assert!(lines[2].contains("1000100.000\t,2.500,98.000000,0,0,NO,"));
+        assert!(table(&[entry(&[])]).is_none());
+    }
+
+    #[test]
+    fn an_existing_profile_is_never_written_into() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let entries = [entry(&[(0.0, 1.0)])];
+        for number in 1..=2 {
+            let file = write(folder.path(), "20240131120000", &entries)?.ok_or("a file")?;
+            let expected = format!("PROF_00000{number}_20240131120000_PERFDB/mindstudio_profiler_output/op_summary_20240131120000.csv");
+            assert_eq!(file, folder.path().join(expected));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! Planning: the rows of a table become replay cases, or are refused or passed over.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::case::Case;
+use crate::error::Error;
+use crate::operator::{Fate, Operator, PlanOptions};
+use crate::refusal::Refusal;
+use crate::row::Row;
+use perfdb_store::table::Table;
+
+/// Which rows are replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpdateMode {
+    /// Every row.
+    #[default]
+    All,
+    /// Rows without a valid duration.
+    MissingOnly,
+}
+
+/// How the rows of one operator are planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanSettings {
+    /// Which rows.
+    pub update_mode: UpdateMode,
+    /// What row rules need besides the row.
+    pub options: PlanOptions,
+    /// Timed runs per row.
+    pub repeat: u32,
+    /// Untimed runs per row.
+    pub warmup: u32,
+    /// Build inputs anew before every run.
+    pub fresh_inputs: bool,
+}
+
+/// A table whose rows are planned.
+#[derive(Debug)]
+pub struct PlannedTable {
+    /// The file as given or found.
+    pub path: PathBuf,
+    /// Its content.
+    pub table: Table,
+    /// One entry per row, in file order.
+    pub rows: Vec<PlannedRow>,
+}
+
+/// What becomes of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedRow {
+    /// Operator.
+    pub op: &'static str,
+    /// Path of the table.
+    pub csv: Arc<str>,
+    /// Number of the record, the header being 1.
+    pub row: u64,
+    /// What becomes of it.
+    pub fate: RowFate,
+}
+
+/// What becomes of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RowFate {
+    /// It is replayed.
+    Case(Arc<Case>),
+    /// It cannot become a case.
+    Invalid(Refusal),
+    /// It is passed over, for that reason.
+    Skip(&'static str),
+}
+
+const AVERAGE_DURATION: &str = "Average Duration(us)";
+const PROFILING_AVERAGE_DURATION: &str = "Profiling Average Duration(us)";
+/// Column of DispatchFFNCombine whose value decides before a row's validity is looked at.
+const EP_SIZE: &str = "EP Size";
+
+/// Plans all rows of a table file.
+pub fn plan_file(path: &Path, operator: &'static Operator, settings: &PlanSettings) -> Result<PlannedTable, Error> {
+    let table = crate::table::read(path, operator)?;
+    let rows = plan_table(&table, operator, settings);
+    Ok(PlannedTable { path: path.to_owned(), table, rows })
+}
+
+/// Plans all rows of a table.
+pub fn plan_table(table: &Table, operator: &'static Operator, settings: &PlanSettings) -> Vec<PlannedRow> {
+    let csv: Arc<str> = table.path().to_string_lossy().into();
+    let durations = [AVERAGE_DURATION, PROFILING_AVERAGE_DURATION].map(|name| table.column(name));
+    let fresh_inputs = settings.fresh_inputs && !operator.always_reuses_inputs;
+    let mut cells = Vec::with_capacity(table.columns().len());
+    table
+        .rows()
+        .map(|record| {
+            cells.clear();
+            cells.extend(record.cells());
+            let row = record.index() as u64 + 2;
+            let has_duration = settings.update_mode == UpdateMode::MissingOnly
+                && durations.iter().flatten().any(|&column| is_positive(cells[column]));
+            let fate = if has_duration {
+                RowFate::Skip("has-duration")
+            } else {
+                match plan_row(operator, &Row::new(table.columns(), &cells), &settings.options) {
+                    Err(refusal) => RowFate::Invalid(refusal),
+                    Ok((Fate::Skip(reason), _)) => RowFate::Skip(reason),
+                    Ok((Fate::Replay(call), outputs)) => RowFate::Case(Arc::new(Case {
+                        op: operator.name.into(),
+                        csv: csv.clone(),
+                        row,
+                        call: *call,
+                        outputs,
+                        check: operator.check,
+                        repeat: settings.repeat,
+                        warmup: settings.warmup,
+                        fresh_inputs,
+                    })),
+                }
+            };
+            PlannedRow { op: operator.name, csv: csv.clone(), row, fate }
+        })
+        .collect()
+}
+
+type PlannedFate = (Fate, Vec<crate::case::RecordedOutput>);
+
+/// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused whatever the operator reads.
+fn plan_row(operator: &Operator, row: &Row<'_>, options: &PlanOptions) -> Result<PlannedFate, Refusal> {
+    let outputs = row.recorded_outputs();
+    match ((operator.plan)(row, options), outputs) {
+        (Ok(fate @ Fate::Skip(EP_SIZE_SKIP)), _) => Ok((fate, Vec::new())),
+        (Ok(fate), outputs) => Ok((fate, outputs?)),
+        (Err(refusal), Err(of_outputs)) if of_outputs.kind < refusal.kind => Err(of_outputs),
+        (Err(refusal), _) => Err(refusal),
+    }
+}
+
+/// Reason of rows that belong to another expert-parallel size.
+pub const EP_SIZE_SKIP: &str = "ep-size";
+
+/// The rule of `database.md` 4 that selects rows: a number above zero, infinity included.
+fn is_positive(cell: &str) -> bool {
+    perfdb_pycompat::number::parse_float(cell.trim()).is_some_and(|value| value > 0.0)
+}
+
+/// True if the row's `EP Size` is an integer other than `ep_size`.
+pub fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {
+    row.cell(EP_SIZE).trim().parse::<i64>().is_ok_and(|recorded| recorded != i64::from(ep_size))
+}
+
+impl PlannedRow {
+    /// The case, where the row is replayed.
+    pub fn case(&self) -> Option<&Arc<Case>> {
+        match &self.fate {
+            RowFate::Case(case) => Some(case),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for PlannedRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (status, key, word) = match &self.fate {
+            RowFate::Case(case) => return case.serialize(serializer),
+            RowFate::Invalid(refusal) => ("invalid", "error", refusal.kind.name()),
+            RowFate::Skip(reason) => ("skip", "reason", *reason),
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("v", &1)?;
+        map.serialize_entry("op", self.op)?;
+        map.serialize_entry("csv", &self.csv)?;
+        map.serialize_entry("row", &self.row)?;
+        map.serialize_entry("status", status)?;
+        map.serialize_entry(key, word)?;
+        map.end()
+    }
+}

@@ -1,0 +1,109 @@
+//! Rows that leave a table because they cannot be replayed: they are kept beside it.
+
+use std::path::{Path, PathBuf};
+
+use perfdb_store::lock::{DirectoryLocks, LockOptions};
+use perfdb_store::replace::{Parents, Staged, commit};
+use perfdb_store::table::Table;
+
+use crate::error::Error;
+
+/// Which rows may leave a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InvalidRows {
+    /// Drop on `npu`, keep elsewhere.
+    #[default]
+    Auto,
+    /// Rows whose own fault it is leave their table.
+    Drop,
+    /// All rows stay.
+    Keep,
+}
+
+/// What came of removing rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// So many rows left; the file that keeps them.
+    Done {
+        /// Number of rows.
+        rows: usize,
+        /// The file beside the table.
+        kept_in: PathBuf,
+    },
+    /// The table has changed since it was read and was left as it is.
+    TableChanged,
+}
+
+/// The file beside a table that keeps the rows that left it.
+pub fn dropped_path(table: &Path) -> PathBuf {
+    let mut name = table.as_os_str().to_owned();
+    name.push(".dropped.csv");
+    name.into()
+}
+
+/// Takes the rows at these positions (from 0) out of the table's file, under the lock of its folder.
+pub fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Result<Removal, Error> {
+    let path = table.path();
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let _locks = DirectoryLocks::acquire([folder], lock)?;
+    if std::fs::read(path).map_err(|source| Error::io(path, source))? != table.source() {
+        return Ok(Removal::TableChanged);
+    }
+    let kept_in = dropped_path(path);
+    let mut dropped = match std::fs::read(&kept_in) {
+        Ok(existing) => existing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => table.source_header().to_vec(),
+        Err(source) => return Err(Error::io(&kept_in, source)),
+    };
+    let line_end = table.header_line_end().as_str().as_bytes();
+    for &row in rows {
+        end_line(&mut dropped, line_end);
+        dropped.extend_from_slice(table.source_record(row));
+    }
+    end_line(&mut dropped, line_end);
+    let stays = table.source_without(|row| rows.contains(&row.index()));
+    // Both are on the disk before either is renamed, and the kept rows come first: a row is never in neither.
+    let dropped = Staged::with(&kept_in, &dropped, Parents::MustExist)?;
+    let stays = Staged::with(path, &stays, Parents::MustExist)?;
+    commit(vec![dropped])?;
+    commit(vec![stays])?;
+    Ok(Removal::Done { rows: rows.len(), kept_in })
+}
+
+fn end_line(bytes: &mut Vec<u8>, line_end: &[u8]) {
+    if !bytes.ends_with(b"\n") && !bytes.ends_with(b"\r") {
+        bytes.extend_from_slice(line_end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdb_store::table::ReadOptions;
+    use std::time::Duration;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
+
+    #[test]
+    fn rows_leave_with_their_bytes_and_join_earlier_ones() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("Add.csv");
+        std::fs::write(&path, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n\r\n2,3\n4,5")?;
+        let table = Table::read(&path, &ReadOptions::database())?;
+        let removal = remove_rows(&table, &[0, 2], &LOCK)?;
+        assert_eq!(removal, Removal::Done { rows: 2, kept_in: dropped_path(&path) });
+        assert_eq!(std::fs::read_to_string(&path)?, "\u{feff}a,b\r\n\r\n2,3\n");
+        assert_eq!(std::fs::read_to_string(dropped_path(&path))?, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n4,5\r\n");
+
+        assert_eq!(remove_rows(&table, &[0], &LOCK)?, Removal::TableChanged);
+        let table = Table::read(&path, &ReadOptions::database())?;
+        remove_rows(&table, &[0], &LOCK)?;
+        assert_eq!(std::fs::read_to_string(dropped_path(&path))?, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n4,5\r\n2,3\n");
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! One run: operators one after the other, their rows through the executors, reports at the end.
+
+mod lanes;
+mod operator_run;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::executor::{OutputInfo, StartError};
+use crate::interrupt::Interrupt;
+use crate::journal::Journal;
+use crate::op_summary::Entry;
+use crate::plan::PlannedRow;
+use crate::refusal::{CaseError, Refusal};
+use crate::results::{RowResult, RowRun};
+use crate::settings::RunSettings;
+
+pub use lanes::Starters;
+pub use operator_run::OperatorOutcome;
+
+/// A run over one or more operators.
+pub struct Session<'a> {
+    settings: &'a RunSettings,
+    interrupt: &'a Interrupt,
+    notify: &'a (dyn Fn(Event<'_>) + Sync),
+    lanes: lanes::Lanes<'a>,
+    journal: Option<Journal>,
+    has_begun: bool,
+    next_id: AtomicU64,
+    results: Vec<RowResult>,
+    dumps: Vec<DumpedCase>,
+    entries: Vec<Entry>,
+    counts: Counts,
+}
+
+/// Something to tell the user while a run goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'e> {
+    /// A row cannot become a case.
+    Invalid(&'e PlannedRow, &'e Refusal),
+    /// A row was passed over.
+    Skipped(&'e PlannedRow, &'static str),
+    /// A row ran.
+    Ran(&'e PlannedRow, &'e RowRun),
+    /// A row's outputs are unlike the recorded ones.
+    Unlike(&'e PlannedRow, &'e str),
+    /// A row failed.
+    Failed(&'e PlannedRow, &'e CaseError),
+    /// A row left its table.
+    Dropped(&'e PlannedRow),
+    /// A table was rewritten.
+    CleanedUp {
+        /// The table.
+        table: &'e std::path::Path,
+        /// Rows that left it.
+        rows: usize,
+        /// The file that keeps them.
+        kept_in: &'e std::path::Path,
+    },
+    /// Something that does not change results.
+    Warning(&'e str),
+    /// A line of the worker.
+    Worker(&'e str),
+    /// So many rows of an operator are done.
+    Progress {
+        /// Operator.
+        op: &'e str,
+        /// Rows done.
+        done: usize,
+        /// Rows to run.
+        total: usize,
+    },
+}
+
+/// Numbers of rows by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Ran, or taken over from a journal.
+    pub ran: usize,
+    /// Passed over.
+    pub skipped: usize,
+    /// Cannot become a case.
+    pub invalid: usize,
+    /// Were sent and failed.
+    pub failed: usize,
+    /// Left their table.
+    pub dropped: usize,
+}
+
+/// The outputs of a case that ran: an object of `--dump-outputs`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DumpedCase {
+    /// Operator.
+    pub op: String,
+    /// Number of the record.
+    pub row: u64,
+    /// Shapes, types and values.
+    pub outputs: Vec<OutputInfo>,
+}
+
+/// What a run has given.
+#[derive(Debug)]
+pub struct RunReport {
+    /// One per row, in plan order.
+    pub results: Vec<RowResult>,
+    /// One per case that ran, where asked for.
+    pub dumps: Vec<DumpedCase>,
+    /// Numbers of rows.
+    pub counts: Counts,
+    /// The op_summary file, if there was a sample.
+    pub op_summary: Option<PathBuf>,
+}
+
+impl<'a> Session<'a> {
+    /// Prepares a run; nothing is started yet. A journal is opened for writing.
+    pub fn new(
+        settings: &'a RunSettings,
+        starters: Starters<'a>,
+        interrupt: &'a Interrupt,
+        notify: &'a (dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Session<'a>, Error> {
+        settings.check()?;
+        let journal = match &settings.journal {
+            Some(path) if settings.writes_files() => Some(Journal::open(path)?),
+            _ => None,
+        };
+        Ok(Session {
+            settings,
+            interrupt,
+            notify,
+            lanes: lanes::Lanes::new(settings, starters),
+            journal,
+            has_begun: false,
+            next_id: AtomicU64::new(1),
+            results: Vec::new(),
+            dumps: Vec::new(),
+            entries: Vec::new(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// Ends the executors and writes op_summary.
+    pub fn finish(mut self) -> Result<RunReport, Error> {
+        self.lanes.shut_down();
+        let op_summary = if self.settings.writes_files() {
+            crate::op_summary::write(&self.settings.output, &self.settings.run_id, &self.entries)?
+        } else {
+            None
+        };
+        let Session { results, dumps, counts, .. } = self;
+        Ok(RunReport { results, dumps, counts, op_summary })
+    }
+
+    /// Ends the executors without writing anything.
+    pub fn abandon(mut self) {
+        self.lanes.shut_down();
+    }
+}
+
+/// The end of a run because no executor can be started.
+impl From<StartError> for Error {
+    fn from(error: StartError) -> Error {
+        match error {
+            StartError::Interrupted(signal) => Error::Interrupted(signal),
+            StartError::Environment(detail) => Error::Run(format!("environment: {detail}")),
+            error @ StartError::Protocol { .. } => Error::Run(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! One operator of a run: all rows of its tables.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use perfdb_store::lock::{LockOptions, Notice};
+
+use super::lanes::{Answer, Route, Work};
+use super::{DumpedCase, Event, Session};
+use crate::backend::Backend;
+use crate::case::Case;
+use crate::error::Error;
+use crate::executor::supervisor::Trouble;
+use crate::executor::{Greeting, Measured, Sample, StartError};
+use crate::journal::{CaseKey, RunFacts};
+use crate::memory;
+use crate::op_summary::{Entry, RowText};
+use crate::operator::Operator;
+use crate::plan::{PlannedRow, PlannedTable, RowFate, plan_file};
+use crate::refusal::{CaseError, ErrorKind};
+use crate::removal::{Removal, remove_rows};
+use crate::settings::RunSettings;
+use crate::results::{Differences, RowOutcome, RowResult, RowRun};
+
+/// How an operator ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperatorOutcome {
+    /// Well, whatever became of single rows.
+    Success,
+    /// It failed; the reason as in a status file.
+    Failed(String),
+    /// No executor can be started: the run ends.
+    RunEnds(StartError),
+}
+
+/// Rows to replay that stand together: a table, or the cases of a file.
+pub(super) struct Group {
+    rows: Vec<PlannedRow>,
+    table: Option<PlannedTable>,
+}
+
+/// Everything that is known of one operator's rows while they run.
+struct Progress {
+    /// Outcome per group and row; `None` until it is known.
+    outcomes: Vec<Vec<Option<RowOutcome>>>,
+    entries: Vec<Vec<Option<Entry>>>,
+    dumps: Vec<DumpedCase>,
+    sent: usize,
+    ran: usize,
+    ran_now: Vec<usize>,
+    kinds: BTreeMap<&'static str, usize>,
+    environment: Option<String>,
+    unsupported: bool,
+    start_error: Option<StartError>,
+}
+
+impl Session<'_> {
+    /// Replays all rows of these table files. A file that cannot be used fails the operator.
+    pub fn replay_tables(&mut self, operator: &'static Operator, files: &[PathBuf]) -> Result<OperatorOutcome, Error> {
+        let plan = self.settings.plan_settings(operator);
+        let mut groups = Vec::with_capacity(files.len());
+        for file in files {
+            match plan_file(file, operator, &plan) {
+                Ok(mut table) => {
+                    groups.push(Group { rows: std::mem::take(&mut table.rows), table: Some(table) });
+                }
+                Err(error) => return Ok(OperatorOutcome::Failed(error.to_string())),
+            }
+        }
+        self.replay(operator, groups)
+    }
+
+    /// Replays cases that no table holds.
+    pub fn replay_cases(&mut self, operator: &'static Operator, rows: Vec<PlannedRow>) -> Result<OperatorOutcome, Error> {
+        self.replay(operator, vec![Group { rows, table: None }])
+    }
+
+    fn replay(&mut self, operator: &'static Operator, mut groups: Vec<Group>) -> Result<OperatorOutcome, Error> {
+        let route = match self.route(operator, &mut groups) {
+            Ok(route) => route,
+            Err(error) => return Ok(OperatorOutcome::Failed(error.to_string())),
+        };
+        let mut progress = Progress::new(&groups);
+        self.judge_texts(&groups, &mut progress);
+        let waiting = self.take_over_finished(&groups, &mut progress);
+        self.run_cases(operator, &groups, &waiting, route, &mut progress)?;
+        if let Some(signal) = self.interrupt.signal() {
+            self.collect(operator, groups, progress);
+            return Err(Error::Interrupted(signal));
+        }
+        let outcome = progress.outcome(operator, self.settings.backend);
+        if !matches!(outcome, OperatorOutcome::RunEnds(_)) && progress.environment.is_none() {
+            self.remove_invalid_rows(&groups, &progress)?;
+        }
+        self.collect(operator, groups, progress);
+        Ok(outcome)
+    }
+
+    /// Rows on several ranks run under a launcher on `npu`, and nowhere else.
+    fn route(&self, operator: &Operator, groups: &mut [Group]) -> Result<Route, Error> {
+        let settings = self.settings;
+        let on_ranks = |case: &Case| case.call.ranks.is_some_and(|ranks| ranks > 1);
+        if settings.backend != Backend::Npu {
+            for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
+                if row.case().is_some_and(|case| on_ranks(case)) {
+                    row.fate = RowFate::Skip("needs-distributed");
+                }
+            }
+            return Ok(Route::Devices);
+        }
+        let is_dispatch = operator.name == crate::operators::DISPATCH_FFN_COMBINE;
+        if !is_dispatch || settings.dispatch.ep_size <= 1 || settings.launch.rank_of_launcher.is_some() {
+            return Ok(Route::Devices);
+        }
+        settings.check_launch()?;
+        Ok(Route::Ranks)
+    }
+
+    /// Rows that are decided without an executor.
+    fn judge_texts(&self, groups: &[Group], progress: &mut Progress) {
+        for (group, outcomes) in groups.iter().zip(&mut progress.outcomes) {
+            for (row, outcome) in group.rows.iter().zip(outcomes) {
+                match &row.fate {
+                    RowFate::Case(_) => {}
+                    RowFate::Invalid(refusal) => {
+                        (self.notify)(Event::Invalid(row, refusal));
+                        *outcome = Some(RowOutcome::Invalid(refusal.kind.name()));
+                    }
+                    RowFate::Skip(reason) => {
+                        (self.notify)(Event::Skipped(row, reason));
+                        *outcome = Some(RowOutcome::Skip(reason));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes over what the journal holds; returns the places of the rows that are to be sent.
+    fn take_over_finished(&mut self, groups: &[Group], progress: &mut Progress) -> Vec<Place> {
+        let mut waiting = Vec::new();
+        for (group_index, group) in groups.iter().enumerate() {
+            for (row_index, row) in group.rows.iter().enumerate() {
+                let Some(case) = row.case() else { continue };
+                let key = self.journal.is_some().then(|| self.key(group, row_index, case));
+                let finished = match (&mut self.journal, &key) {
+                    (Some(journal), Some(key)) => journal.take(key),
+                    _ => None,
+                };
+                let Some(finished) = finished else {
+                    waiting.push(Place { group: group_index, row: row_index, key });
+                    continue;
+                };
+                (self.notify)(Event::Ran(row, &finished.run));
+                progress.ran += 1;
+                progress.entries[group_index][row_index] =
+                    Some(entry(self.settings, group, row_index, case, (0, finished.samples)));
+                progress.outcomes[group_index][row_index] = Some(RowOutcome::Ok(finished.run));
+            }
+        }
+        waiting
+    }
+
+    fn key(&self, group: &Group, row_index: usize, case: &Case) -> CaseKey {
+        let record = match &group.table {
+            Some(planned) => planned.table.source_record(row_index).to_vec(),
+            None => serde_json::to_vec(case).unwrap_or_default(),
+        };
+        CaseKey::new(case, &record, self.settings.backend, self.settings.seed)
+    }
+
+    fn run_cases(
+        &mut self,
+        operator: &'static Operator,
+        groups: &[Group],
+        waiting: &[Place],
+        route: Route,
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let (settings, interrupt, notify, next_id) = (self.settings, self.interrupt, self.notify, &self.next_id);
+        let cases: Vec<Arc<Case>> =
+            waiting.iter().filter_map(|place| groups[place.group].rows[place.row].case().cloned()).collect();
+        let greetings = Mutex::new(Vec::new());
+        let greeted = |greeting: &Greeting| {
+            if let Ok(mut greetings) = greetings.lock() {
+                greetings.push(greeting.clone());
+            }
+        };
+        let guards_memory = settings.backend.is_host();
+        let work = Work {
+            cases: &cases,
+            dump: settings.dump_outputs,
+            next_id: &|| next_id.fetch_add(1, Ordering::Relaxed),
+            greeted: &greeted,
+            refuses: &|case| guards_memory.then(|| too_large(case)).flatten().map(Trouble::Case),
+            is_stopped: &|| interrupt.signal().is_some(),
+        };
+        let (mut journal, mut has_begun) = (self.journal.take(), self.has_begun);
+        let lanes = &mut self.lanes;
+        let session = &Recorder { settings, notify };
+        let result = lanes.run(route, &work, &mut |index, answer| {
+            let (place, case) = (&waiting[index], &cases[index]);
+            let group = &groups[place.group];
+            let row = &group.rows[place.row];
+            if let (Some(journal), false, Some(greeting)) = (&mut journal, has_begun, first_of(&greetings)) {
+                journal.begin(&facts(settings, &greeting))?;
+                has_begun = true;
+            }
+            if interrupt.signal().is_some() && answer.is_err() {
+                return Ok(());
+            }
+            let ended = session.judge(row, case, answer, progress);
+            if let Some((outcome, measured)) = ended {
+                let (samples, device_id) = measured.map_or((Vec::new(), 0), |(measured, device)| (measured.samples, device));
+                let result = RowResult { op: case.op.clone(), csv: case.csv.clone(), row: case.row, outcome };
+                if let (Some(journal), Some(key)) = (&mut journal, &place.key) {
+                    journal.note(key, &result, &samples)?;
+                }
+                if matches!(result.outcome, RowOutcome::Ok(_)) {
+                    progress.ran_now[place.group] += 1;
+                    progress.entries[place.group][place.row] =
+                        Some(entry(settings, group, place.row, case, (device_id, samples)));
+                }
+                progress.outcomes[place.group][place.row] = Some(result.outcome);
+            }
+            notify(Event::Progress { op: operator.name, done: index + 1, total: waiting.len() });
+            Ok(())
+        });
+        (self.journal, self.has_begun) = (journal, has_begun);
+        result
+    }
+
+    /// Rows whose own fault it is leave their tables, where at least one row ran.
+    fn remove_invalid_rows(&mut self, groups: &[Group], progress: &Progress) -> Result<(), Error> {
+        if !self.settings.drops_rows() || !self.settings.writes_files() {
+            return Ok(());
+        }
+        for (index, group) in groups.iter().enumerate() {
+            let Some(planned) = &group.table else { continue };
+            let leaves = |outcome: &Option<RowOutcome>| match outcome {
+                Some(RowOutcome::Invalid(_)) => true,
+                Some(RowOutcome::Failed(error)) => error.kind.is_the_rows_fault(),
+                _ => false,
+            };
+            let outcomes = &progress.outcomes[index];
+            let rows: Vec<usize> = (0..outcomes.len()).filter(|&row| leaves(&outcomes[row])).collect();
+            if rows.is_empty() || progress.ran_now[index] == 0 {
+                continue;
+            }
+            let notify = self.notify;
+            let notice = |notice: &Notice| notify(Event::Warning(&notice.to_string()));
+            let lock = LockOptions { tool: self.settings.tool, timeout: self.settings.lock_timeout, notice: &notice };
+            match remove_rows(&planned.table, &rows, &lock)? {
+                Removal::Done { rows: count, kept_in } => {
+                    self.counts.dropped += count;
+                    for &row in &rows {
+                        notify(Event::Dropped(&group.rows[row]));
+                    }
+                    notify(Event::CleanedUp { table: &planned.path, rows: count, kept_in: &kept_in });
+                }
+                Removal::TableChanged => notify(Event::Warning(&format!(
+                    "{}: changed while its rows were replayed, left as it is",
+                    planned.path.display()
+                ))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins the operator's results to those of the run.
+    fn collect(&mut self, operator: &Operator, groups: Vec<Group>, progress: Progress) {
+        let not_sent = progress.not_sent(operator, self.settings.backend);
+        for ((group, outcomes), entries) in groups.into_iter().zip(progress.outcomes).zip(progress.entries) {
+            for (row, outcome) in group.rows.into_iter().zip(outcomes) {
+                let Some(outcome) = outcome.or_else(|| not_sent.clone().map(RowOutcome::Failed)) else { continue };
+                match outcome {
+                    RowOutcome::Ok(_) => self.counts.ran += 1,
+                    RowOutcome::Invalid(_) => self.counts.invalid += 1,
+                    RowOutcome::Skip(_) => self.counts.skipped += 1,
+                    RowOutcome::Failed(_) => self.counts.failed += 1,
+                }
+                self.results.push(RowResult { op: row.op.into(), csv: row.csv, row: row.row, outcome });
+            }
+            self.entries.extend(entries.into_iter().flatten());
+        }
+        self.dumps.extend(progress.dumps);
+    }
+}
+
+/// A row that is to be sent.
+struct Place {
+    group: usize,
+    row: usize,
+    key: Option<CaseKey>,
+}
+
+struct Recorder<'r> {
+    settings: &'r RunSettings,
+    notify: &'r (dyn Fn(Event<'_>) + Sync),
+}
+
+impl Recorder<'_> {
+    /// What an answer means for its row; `None` where the row counts as not sent.
+    fn judge(
+        &self,
+        row: &PlannedRow,
+        case: &Case,
+        answer: Answer,
+        progress: &mut Progress,
+    ) -> Option<(RowOutcome, Option<(Measured, u32)>)> {
+        let error = match answer {
+            Err(Trouble::Start(error)) => {
+                progress.start_error.get_or_insert(error);
+                return None;
+            }
+            Err(Trouble::UnsupportedOperator) => {
+                progress.unsupported = true;
+                return None;
+            }
+            Err(Trouble::Case(error)) => error,
+            Ok((mut measured, device)) => {
+                let differences = Differences::between(&measured.outputs, &case.outputs);
+                match differences.error(case.check) {
+                    Some(error) => error,
+                    None => {
+                        if !differences.is_empty() {
+                            (self.notify)(Event::Unlike(row, &differences.text()));
+                        }
+                        let run = RowRun::new(case, &measured, differences.is_empty());
+                        (self.notify)(Event::Ran(row, &run));
+                        if self.settings.dump_outputs {
+                            let outputs = std::mem::take(&mut measured.outputs);
+                            progress.dumps.push(DumpedCase { op: case.op.to_string(), row: case.row, outputs });
+                        }
+                        progress.sent += 1;
+                        progress.ran += 1;
+                        return Some((RowOutcome::Ok(run), Some((measured, device))));
+                    }
+                }
+            }
+        };
+        (self.notify)(Event::Failed(row, &error));
+        progress.sent += 1;
+        *progress.kinds.entry(error.kind.name()).or_default() += 1;
+        if error.kind == ErrorKind::Environment {
+            progress.environment.get_or_insert_with(|| error.detail.clone());
+        }
+        Some((RowOutcome::Failed(error), None))
+    }
+}
+
+impl Progress {
+    fn new(groups: &[Group]) -> Progress {
+        Progress {
+            outcomes: groups.iter().map(|group| vec![None; group.rows.len()]).collect(),
+            entries: groups.iter().map(|group| vec![None; group.rows.len()]).collect(),
+            dumps: Vec::new(),
+            sent: 0,
+            ran: 0,
+            ran_now: vec![0; groups.len()],
+            kinds: BTreeMap::new(),
+            environment: None,
+            unsupported: false,
+            start_error: None,
+        }
+    }
+
+    fn outcome(&self, operator: &Operator, backend: Backend) -> OperatorOutcome {
+        if let Some(error) = &self.start_error {
+            return OperatorOutcome::RunEnds(error.clone());
+        }
+        if let Some(detail) = &self.environment {
+            return OperatorOutcome::Failed(format!("environment: {detail}"));
+        }
+        if self.unsupported {
+            return OperatorOutcome::Failed(unsupported(operator, backend));
+        }
+        if self.sent > 0 && self.ran == 0 {
+            let kinds: Vec<String> = self.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            return OperatorOutcome::Failed(format!("no row ran: {}", kinds.join(", ")));
+        }
+        OperatorOutcome::Success
+    }
+
+    /// What rows are told that were not sent because the operator had ended.
+    fn not_sent(&self, operator: &Operator, backend: Backend) -> Option<CaseError> {
+        if let Some(detail) = &self.environment {
+            return Some(CaseError::new(ErrorKind::Environment, detail.clone()));
+        }
+        self.unsupported.then(|| CaseError::new(ErrorKind::Unsupported, unsupported(operator, backend)))
+    }
+}
+
+fn entry(
+    settings: &RunSettings,
+    group: &Group,
+    row_index: usize,
+    case: &Case,
+    (device_id, samples): (u32, Vec<Sample>),
+) -> Entry {
+    let text = match &group.table {
+        Some(planned) => RowText::of_row(planned.table.row(row_index)),
+        None => RowText::of_case(case),
+    };
+    let task_type = settings.backend.task_type();
+    Entry { op: case.op.to_string(), row: case.row, device_id, task_type, text, samples }
+}
+
+fn unsupported(operator: &Operator, backend: Backend) -> String {
+    format!("unsupported: backend {backend} cannot run {}", operator.name)
+}
+
+/// Cases below this size are not weighed: asking the system costs more than they do.
+const WEIGHED_FROM_BYTES: u64 = 32 << 20;
+
+fn too_large(case: &Case) -> Option<CaseError> {
+    if memory::needed_bytes(case) < WEIGHED_FROM_BYTES {
+        return None;
+    }
+    memory::check(case, memory::available_bytes()).err()
+}
+
+fn first_of(greetings: &Mutex<Vec<Greeting>>) -> Option<Greeting> {
+    greetings.lock().ok()?.first().cloned()
+}
+
+fn facts(settings: &RunSettings, greeting: &Greeting) -> RunFacts {
+    RunFacts {
+        backend: settings.backend.name().to_owned(),
+        device: greeting.device.clone(),
+        versions: greeting.versions.clone(),
+        repeats: settings.general_repeat(),
+        warmup: settings.warmup,
+        seed: settings.seed,
+        fresh_inputs: settings.has_fresh_inputs(),
+    }
+}

@@ -1,0 +1,230 @@
+//! How a run is made: the options that op-replay, run-all-op and start-microbench share.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::operator::{Operator, PlanOptions};
+use crate::plan::{PlanSettings, UpdateMode};
+use crate::removal::InvalidRows;
+
+/// Options of a run. `RunSettings::new` has the defaults of the command line.
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    /// Who runs the cases.
+    pub backend: Backend,
+    /// Which rows.
+    pub update_mode: UpdateMode,
+    /// Timed runs per row.
+    pub repeats: Repeats,
+    /// Untimed runs before them.
+    pub warmup: u32,
+    /// Build inputs anew before every run; `None` means on `npu` alone.
+    pub fresh_inputs: Option<bool>,
+    /// Seed of random inputs.
+    pub seed: u64,
+    /// Which rows may leave a table.
+    pub invalid_rows: InvalidRows,
+    /// Threads of the `native` backend; `None` means all cores.
+    pub threads: Option<usize>,
+    /// Local accelerators that share the rows, as the driver names them; empty means the default device alone.
+    pub devices: Vec<String>,
+    /// The worker of the other backends.
+    pub worker: WorkerChoice,
+    /// Supervision of executors.
+    pub limits: Limits,
+    /// Folder of op_summary.
+    pub output: PathBuf,
+    /// Name of the run in op_summary's path.
+    pub run_id: String,
+    /// Keep the outputs of the last timed run.
+    pub dump_outputs: bool,
+    /// Journal of the run.
+    pub journal: Option<PathBuf>,
+    /// How long to wait for the lock of a folder whose table loses rows.
+    pub lock_timeout: Duration,
+    /// DispatchFFNCombine: experts and tokens.
+    pub dispatch: PlanOptions,
+    /// DispatchFFNCombine: ranks on this node and others.
+    pub launch: Launch,
+    /// The tool, for the lock's line.
+    pub tool: &'static str,
+}
+
+/// Timed runs per row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// What the command line says.
+    pub flag: Option<u32>,
+    /// What the environment says; does not count for operators with a default of their own.
+    pub variable: Option<u32>,
+}
+
+/// Timed runs per row where nothing else is said.
+pub const DEFAULT_REPEATS: u32 = 30;
+
+/// The worker of the backends other than `native`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerChoice {
+    /// Another command than the shipped worker.
+    pub command: Option<String>,
+    /// Interpreter of the shipped worker, and of torchrun.
+    pub python: String,
+    /// Start msprof around the worker.
+    pub msprof: bool,
+}
+
+/// Limits of supervision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest time for one case.
+    pub case_timeout: Duration,
+    /// Longest time until a worker greets.
+    pub worker_start_timeout: Duration,
+    /// Restarts per worker in a run.
+    pub max_restarts: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            case_timeout: Duration::from_secs(300),
+            worker_start_timeout: Duration::from_secs(120),
+            max_restarts: 20,
+        }
+    }
+}
+
+/// How the ranks of DispatchFFNCombine are started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Processes on each node; `None` means as many as the EP size.
+    pub per_node: Option<u32>,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Number of this node.
+    pub node_rank: u32,
+    /// Address of node 0.
+    pub master_addr: String,
+    /// Port on node 0; `None` means a free one, on a single node.
+    pub master_port: Option<u16>,
+    /// This process is itself one of the ranks that a launcher started; its number.
+    pub rank_of_launcher: Option<u32>,
+}
+
+impl Default for Launch {
+    fn default() -> Launch {
+        Launch {
+            per_node: None,
+            nodes: 1,
+            node_rank: 0,
+            master_addr: "127.0.0.1".to_owned(),
+            master_port: None,
+            rank_of_launcher: None,
+        }
+    }
+}
+
+impl RunSettings {
+    /// The defaults of the command line, writing below `output` under the name `run_id`.
+    pub fn new(output: impl Into<PathBuf>, run_id: impl Into<String>) -> RunSettings {
+        RunSettings {
+            backend: Backend::Native,
+            update_mode: UpdateMode::All,
+            repeats: Repeats::default(),
+            warmup: 0,
+            fresh_inputs: None,
+            seed: 0,
+            invalid_rows: InvalidRows::Auto,
+            threads: None,
+            devices: Vec::new(),
+            worker: WorkerChoice { command: None, python: "python3".to_owned(), msprof: false },
+            limits: Limits::default(),
+            output: output.into(),
+            run_id: run_id.into(),
+            dump_outputs: false,
+            journal: None,
+            lock_timeout: perfdb_store::lock::DEFAULT_TIMEOUT,
+            dispatch: PlanOptions::default(),
+            launch: Launch::default(),
+            tool: "op-replay",
+        }
+    }
+
+    /// Timed runs per row of an operator.
+    pub fn repeat_of(&self, operator: &Operator) -> u32 {
+        self.repeats.flag.or(operator.own_repeat_count).or(self.repeats.variable).unwrap_or(DEFAULT_REPEATS)
+    }
+
+    /// Timed runs per row of operators without a default of their own.
+    pub fn general_repeat(&self) -> u32 {
+        self.repeats.flag.or(self.repeats.variable).unwrap_or(DEFAULT_REPEATS)
+    }
+
+    /// Whether inputs are built anew before every run.
+    pub fn has_fresh_inputs(&self) -> bool {
+        self.fresh_inputs.unwrap_or(self.backend == Backend::Npu)
+    }
+
+    /// How the rows of an operator are planned.
+    pub fn plan_settings(&self, operator: &Operator) -> PlanSettings {
+        PlanSettings {
+            update_mode: self.update_mode,
+            options: self.dispatch.clone(),
+            repeat: self.repeat_of(operator),
+            warmup: self.warmup,
+            fresh_inputs: self.has_fresh_inputs(),
+        }
+    }
+
+    /// Whether rows whose own fault it is leave their table.
+    pub(crate) fn drops_rows(&self) -> bool {
+        match self.invalid_rows {
+            InvalidRows::Auto => self.backend == Backend::Npu,
+            InvalidRows::Drop => true,
+            InvalidRows::Keep => false,
+        }
+    }
+
+    /// Of several ranks only the first writes files.
+    pub(crate) fn writes_files(&self) -> bool {
+        self.launch.rank_of_launcher.is_none_or(|rank| rank == 0)
+    }
+
+    /// Checks what contradicts itself, before anything is started.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |reason: String| Err(Error::Run(reason));
+        if self.repeats.flag == Some(0) {
+            return refuse("--repeat-count must be at least 1".to_owned());
+        }
+        if self.devices.len() > 1 && self.backend.is_host() {
+            return refuse(format!("backend {} runs on the host: it has no devices to share rows among", self.backend));
+        }
+        if self.worker.msprof && self.backend != Backend::Npu {
+            return refuse(format!("--msprof is for backend npu, not {}", self.backend));
+        }
+        Ok(())
+    }
+
+    /// Checks the ranks of DispatchFFNCombine against its EP size.
+    pub fn check_launch(&self) -> Result<(), Error> {
+        let Launch { nodes, master_port, .. } = self.launch;
+        let ep_size = self.dispatch.ep_size;
+        let per_node = self.launch.per_node.unwrap_or(ep_size);
+        let ranks = u64::from(per_node) * u64::from(nodes);
+        if ranks != u64::from(ep_size) {
+            return Err(Error::Run(format!(
+                "{per_node} processes per node on {nodes} node(s) make {ranks} ranks, EP size is {ep_size}; \
+                 give --nproc-per-node and --nnodes whose product is the EP size"
+            )));
+        }
+        if nodes > 1 && master_port.is_none() {
+            return Err(Error::Run(format!("{nodes} nodes need the same --master-port on all of them")));
+        }
+        if self.launch.node_rank >= nodes {
+            return Err(Error::Run(format!("node rank {} of {nodes} node(s)", self.launch.node_rank)));
+        }
+        Ok(())
+    }
+}

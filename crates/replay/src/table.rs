@@ -1,0 +1,133 @@
+//! Tables of a database as replay reads them.
+
+use std::path::{Path, PathBuf};
+
+use perfdb_store::CsvFault;
+use perfdb_store::table::{ReadOptions, Table};
+use perfdb_trace::records::Splitter;
+
+use crate::error::Error;
+use crate::operator::Operator;
+
+/// Reads a table and insists on the columns of the operator.
+pub fn read(path: &Path, operator: &Operator) -> Result<Table, Error> {
+    let fault = |text: String| Error::Table { path: path.to_owned(), text };
+    let bytes = std::fs::read(path).map_err(|source| fault(format!("{}: {source}", path.display())))?;
+    let copy_for_places = || std::fs::read(path).unwrap_or_default();
+    let table = Table::parse(path, bytes, &ReadOptions::database())
+        .map_err(|error| fault(refusal_text(path, &error, copy_for_places)))?;
+    for column in operator.reads {
+        if table.column(column).is_none() {
+            return Err(fault(format!("{} lacks the column \"{column}\"", path.display())));
+        }
+    }
+    Ok(table)
+}
+
+/// The wording that also stands in status files. Rows are numbered by record, the header being 1.
+fn refusal_text(path: &Path, error: &perfdb_store::Error, bytes: impl Fn() -> Vec<u8>) -> String {
+    let path_text = path.display();
+    let perfdb_store::Error::Csv { line, fault, .. } = error else { return error.to_string() };
+    let row = || line.and_then(|line| record_on_line(&bytes(), line)).map(|row| format!(":{row}")).unwrap_or_default();
+    match fault {
+        CsvFault::LfsPointer => format!("{path_text} is a Git LFS pointer, run \"git lfs pull\""),
+        CsvFault::NoHeader => format!("{path_text} has no header"),
+        CsvFault::RowTooLong { .. } => format!("{path_text}{} has more fields than the header", row()),
+        fault => format!("{path_text}{}: {fault}", row()),
+    }
+}
+
+/// The number of the record that starts on a physical line.
+fn record_on_line(bytes: &[u8], line: u64) -> Option<u64> {
+    let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut splitter = Splitter::starting_at(bytes, mark, 1);
+    let mut cells = Vec::new();
+    let mut number = 0;
+    while let Some(record) = splitter.next_record(&mut cells) {
+        number += 1;
+        if record.line == line {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// All files named exactly `<Op>.csv` below a database folder, ordered by path components compared as texts.
+///
+/// Links to folders, `reports/`, `msprof_run_*/` and `PROF_*/` are not entered.
+pub fn find(database: &Path, op: &str) -> Result<Vec<PathBuf>, Error> {
+    if !database.is_dir() {
+        return Err(Error::NoDatabase(database.to_owned()));
+    }
+    let mut found = Vec::new();
+    collect(database, &format!("{op}.csv"), &mut found)?;
+    found.sort_by(|a, b| a.components().cmp(b.components()));
+    Ok(found)
+}
+
+fn collect(folder: &Path, name: &str, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let failed = |source| Error::io(folder, source);
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let file_name = entry.file_name();
+        let file_type = entry.file_type().map_err(failed)?;
+        let path = entry.path();
+        if file_type.is_dir() {
+            let text = file_name.to_string_lossy();
+            if text != "reports" && !text.starts_with("msprof_run_") && !text.starts_with("PROF_") {
+                collect(&path, name, found)?;
+            }
+        } else if file_name == name && path.is_file() {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    fn operator() -> &'static Operator {
+        crate::operators::find("Add").expect("Add is there")
+    }
+
+    fn reason(content: &str) -> Result<String, Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("Add.csv");
+        std::fs::write(&path, content)?;
+        match read(&path, operator()) {
+            Ok(_) => Err("read".into()),
+            Err(error) => Ok(error.to_string().replace(&path.display().to_string(), "Add.csv")),
+        }
+    }
+
+    #[test]
+    fn reasons_name_the_record_not_the_line() -> TestResult {
+        let header = "Input Shapes,Input Data Types,Input Formats\n";
+        assert_eq!(reason("version https://git-lfs.github.com/spec/v1\n")?, "Add.csv is a Git LFS pointer, run \"git lfs pull\"");
+        assert_eq!(reason("")?, "Add.csv has no header");
+        assert_eq!(reason("Input Shapes,Input Data Types\n")?, "Add.csv lacks the column \"Input Formats\"");
+        assert_eq!(reason(&format!("{header}\n\"a\nb\",c,d\n1,2,3,4\n"))?, "Add.csv:3 has more fields than the header");
+        assert_eq!(reason(&format!("{header}1,\"2\n"))?, "Add.csv:2: unterminated quote");
+        Ok(())
+    }
+
+    #[test]
+    fn scratch_folders_and_links_are_not_entered() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        for path in ["Add.csv", "a-b/Add.csv", "a/Add.csv", "reports/Add.csv", "msprof_run_x/Add.csv", "a/PROF_1/Add.csv"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().ok_or("a parent")?)?;
+            std::fs::write(path, "")?;
+        }
+        std::os::unix::fs::symlink("a", folder.path().join("link"))?;
+        let found = find(folder.path(), "Add")?;
+        let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).map(Path::display)).collect::<Result<_, _>>()?;
+        assert_eq!(names.iter().map(ToString::to_string).collect::<Vec<_>>(), ["Add.csv", "a/Add.csv", "a-b/Add.csv"]);
+        assert!(matches!(find(&folder.path().join("none"), "Add"), Err(Error::NoDatabase(_))));
+        Ok(())
+    }
+}
