@@ -29,6 +29,7 @@ pub mod database;
 mod failure;
 mod output;
 pub mod progress;
+pub mod replay;
 mod tool;
 
 pub use failure::{Failure, Status, error_line};

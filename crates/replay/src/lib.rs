@@ -21,6 +21,7 @@ pub mod argument;
 pub mod backend;
 pub mod bindings;
 pub mod case;
+pub mod case_file;
 pub mod dtype;
 pub mod error;
 pub mod executor;

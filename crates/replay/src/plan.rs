@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::Refusal;
 use crate::row::Row;
+use perfdb_store::duration::DurationColumns;
 use perfdb_store::table::Table;
 
 /// Which rows are replayed.
@@ -73,8 +74,6 @@ pub enum RowFate {
     Skip(&'static str),
 }
 
-const AVERAGE_DURATION: &str = "Average Duration(us)";
-const PROFILING_AVERAGE_DURATION: &str = "Profiling Average Duration(us)";
 /// Column of DispatchFFNCombine whose value decides before a row's validity is looked at.
 const EP_SIZE: &str = "EP Size";
 
@@ -88,7 +87,7 @@ pub fn plan_file(path: &Path, operator: &'static Operator, settings: &PlanSettin
 /// Plans all rows of a table.
 pub fn plan_table(table: &Table, operator: &'static Operator, settings: &PlanSettings) -> Vec<PlannedRow> {
     let csv: Arc<str> = table.path().to_string_lossy().into();
-    let durations = [AVERAGE_DURATION, PROFILING_AVERAGE_DURATION].map(|name| table.column(name));
+    let durations = DurationColumns::of(table);
     let fresh_inputs = settings.fresh_inputs && !operator.always_reuses_inputs;
     let mut cells = Vec::with_capacity(table.columns().len());
     table
@@ -97,8 +96,7 @@ pub fn plan_table(table: &Table, operator: &'static Operator, settings: &PlanSet
             cells.clear();
             cells.extend(record.cells());
             let row = record.index() as u64 + 2;
-            let has_duration = settings.update_mode == UpdateMode::MissingOnly
-                && durations.iter().flatten().any(|&column| is_positive(cells[column]));
+            let has_duration = settings.update_mode == UpdateMode::MissingOnly && durations.any_valid(record);
             let fate = if has_duration {
                 RowFate::Skip("has-duration")
             } else {
@@ -138,11 +136,6 @@ fn plan_row(operator: &Operator, row: &Row<'_>, options: &PlanOptions) -> Result
 
 /// Reason of rows that belong to another expert-parallel size.
 pub const EP_SIZE_SKIP: &str = "ep-size";
-
-/// The rule of `database.md` 4 that selects rows: a number above zero, infinity included.
-fn is_positive(cell: &str) -> bool {
-    perfdb_pycompat::number::parse_float(cell.trim()).is_some_and(|value| value > 0.0)
-}
 
 /// True if the row's `EP Size` is an integer other than `ep_size`.
 pub fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {

@@ -188,7 +188,7 @@ impl RunSettings {
     }
 
     /// Of several ranks only the first writes files.
-    pub(crate) fn writes_files(&self) -> bool {
+    pub fn writes_files(&self) -> bool {
         self.launch.rank_of_launcher.is_none_or(|rank| rank == 0)
     }
 

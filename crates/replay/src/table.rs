@@ -53,35 +53,11 @@ fn record_on_line(bytes: &[u8], line: u64) -> Option<u64> {
 }
 
 /// All files named exactly `<Op>.csv` below a database folder, ordered by path components compared as texts.
-///
-/// Links to folders, `reports/`, `msprof_run_*/` and `PROF_*/` are not entered.
 pub fn find(database: &Path, op: &str) -> Result<Vec<PathBuf>, Error> {
     if !database.is_dir() {
         return Err(Error::NoDatabase(database.to_owned()));
     }
-    let mut found = Vec::new();
-    collect(database, &format!("{op}.csv"), &mut found)?;
-    found.sort_by(|a, b| a.components().cmp(b.components()));
-    Ok(found)
-}
-
-fn collect(folder: &Path, name: &str, found: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let failed = |source| Error::io(folder, source);
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let file_name = entry.file_name();
-        let file_type = entry.file_type().map_err(failed)?;
-        let path = entry.path();
-        if file_type.is_dir() {
-            let text = file_name.to_string_lossy();
-            if text != "reports" && !text.starts_with("msprof_run_") && !text.starts_with("PROF_") {
-                collect(&path, name, found)?;
-            }
-        } else if file_name == name && path.is_file() {
-            found.push(path);
-        }
-    }
-    Ok(())
+    Ok(perfdb_store::directory::tables_named(database, &format!("{op}.csv"))?)
 }
 
 #[cfg(test)]

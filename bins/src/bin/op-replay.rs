@@ -1,0 +1,234 @@
+//! op-replay: measures the rows of one operator's tables again.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use perfdb_replay::backend::Backend;
+use perfdb_replay::case_file::read_cases;
+use perfdb_replay::error::Error;
+use perfdb_replay::executor::start::starters;
+use perfdb_replay::operator::Operator;
+use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find, normalize_name};
+use perfdb_replay::plan::{PlannedRow, plan_file};
+use perfdb_replay::session::{OperatorOutcome, Session};
+use perfdb_replay::settings::RunSettings;
+use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
+use perfdb_tools::replay::{
+    DispatchArguments, Narrator, ReplayArguments, UpdateModeArgument, repeat_count, run_id, stopped, visibility,
+    warn_of_host, watch_signals, worker_listener, write_dumps, write_results,
+};
+use perfdb_tools::{Failure, Status, print, run_from};
+
+/// Measures the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
+/// and the times go into an op_summary file and, on request, a results file.
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES)]
+struct Arguments {
+    /// Operator: one of --list; a final _run.py, _run or .csv is cut off
+    #[arg(value_name = "OP")]
+    op: Option<String>,
+
+    /// Print the names of the operators
+    #[arg(long)]
+    list: bool,
+
+    #[command(flatten)]
+    database: DatabaseArguments,
+
+    /// Timed runs per row [default: $MSMODELING_OP_REPLAY_REPEAT_COUNT, else 30; DispatchFFNCombine: 20]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    repeat_count: Option<i64>,
+
+    /// Which rows: all, or those without a valid duration
+    #[arg(long, value_name = "MODE", default_value = "all")]
+    update_mode: UpdateModeArgument,
+
+    /// Replay exactly this table (repeatable); the database options are not looked at
+    #[arg(long, value_name = "FILE")]
+    csv: Vec<PathBuf>,
+
+    /// Run the cases of this file (JSON array or JSON lines) instead of database rows
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    cases: Option<PathBuf>,
+
+    /// Print the cases and stop: nothing is started or changed
+    #[arg(long)]
+    plan: bool,
+
+    /// Form of the plan
+    #[arg(long, value_name = "FORM", default_value = "jsonl")]
+    plan_format: PlanFormat,
+
+    #[command(flatten)]
+    replay: ReplayArguments,
+
+    /// Folder of op_summary [default: the database folder; with --csv or --cases the current one]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Name of the run in the path of op_summary [default: UTC time]
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
+
+    /// Write one result object per row, a JSON array
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+
+    /// Write the outputs of the last timed run of each row
+    #[arg(long, value_name = "FILE")]
+    dump_outputs: Option<PathBuf>,
+
+    /// Keep a journal, and pass over rows that it says are done [default: $PERFDB_REPLAY_JOURNAL]
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+
+    /// Start msprof around the worker (npu only)
+    #[arg(long)]
+    msprof: bool,
+
+    #[command(flatten)]
+    lock: LockArguments,
+
+    #[command(flatten)]
+    dispatch: DispatchArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  op-replay MatMulV2 --database-path db --plan            show what the rows become
+  op-replay MatMulV2 --database-path db --results r.json  measure on this machine's CPU
+  op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
+  op-replay Sort --csv Sort.csv --backend npu --msprof --output prof";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PlanFormat {
+    /// One object per line
+    Jsonl,
+    /// One array
+    Json,
+}
+
+fn main() -> ExitCode {
+    let mut original = DATABASE_OPTIONS.to_vec();
+    original.extend(["repeat-count", "update-mode", "ep-size", "balanced", "no-balanced", "max-output-size"]);
+    original.extend(["nproc-per-node", "nnodes", "node-rank", "master-addr", "master-port"]);
+    run_from::<Arguments>(arguments_with_name(), &original, main_of)
+}
+
+/// The process's arguments; a program that is called through a link `<Op>_run` or `<Op>_run.py` takes OP from that name.
+fn arguments_with_name() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let name = arguments.first().and_then(|name| Path::new(name).file_name()).map(|name| name.to_string_lossy().into_owned());
+    if let Some(name) = name.filter(|name| name.ends_with("_run") || name.ends_with("_run.py")) {
+        arguments.insert(1, name.into());
+    }
+    arguments
+}
+
+fn main_of(arguments: Arguments) -> Result<Status, Failure> {
+    if arguments.list {
+        let names: Vec<&str> = OPERATORS.iter().map(|operator| operator.name).collect();
+        print(&format!("{}\n", names.join("\n")))?;
+        return Ok(Status::Success);
+    }
+    let name = arguments.op.as_deref().ok_or_else(|| Failure::usage("which operator? --list shows their names"))?;
+    let name = normalize_name(name);
+    let operator = find(name)
+        .ok_or_else(|| Failure::usage(format!("unknown operator {name:?}; --list shows their names")))?;
+    if operator.name != DISPATCH_FFN_COMBINE && arguments.dispatch.is_given() {
+        return Err(Failure::usage(format!("the options of {DISPATCH_FFN_COMBINE} do not fit {name}")));
+    }
+    arguments.database.versions().check().map_err(|error| Failure::usage(error.to_string()))?;
+    let is_free = !arguments.csv.is_empty() || arguments.cases.is_some();
+    let database =
+        if is_free { PathBuf::from(".") } else { arguments.database.directory(Some(arguments.replay.interpreter()))? };
+    let settings = settings(&arguments, operator, &database)?;
+    settings.check()?;
+    let files = match (&arguments.cases, arguments.csv.as_slice()) {
+        (Some(_), _) => Vec::new(),
+        (None, []) => perfdb_replay::table::find(&database, operator.name)?,
+        (None, files) => files.to_vec(),
+    };
+    if files.is_empty() && arguments.cases.is_none() {
+        return Err(Error::NoTable { op: operator.name.to_owned(), database }.into());
+    }
+    let cases = match &arguments.cases {
+        Some(path) => read_cases(path, operator, settings.repeats.flag)?,
+        None => Vec::new(),
+    };
+    if arguments.plan {
+        return print_plan(arguments.plan_format, operator, &settings, &files, cases);
+    }
+    let interrupt = watch_signals();
+    let narrator = Narrator::to_stdout();
+    let notify = |event: perfdb_replay::session::Event<'_>| narrator.tell(event);
+    let starters = starters(&settings, &interrupt, &worker_listener());
+    let mut session = Session::new(&settings, starters, &interrupt, &notify)?;
+    let outcome = match files.as_slice() {
+        [] => session.replay_cases(operator, cases),
+        files => session.replay_tables(operator, files),
+    };
+    if let Ok(OperatorOutcome::RunEnds(error)) = outcome {
+        session.abandon();
+        return Err(stopped(error.into()));
+    }
+    let report = session.finish()?;
+    if settings.writes_files() {
+        if let Some(path) = &arguments.results {
+            write_results(path, &report)?;
+        }
+        if let Some(path) = &arguments.dump_outputs {
+            write_dumps(path, &report)?;
+        }
+    }
+    narrator.tell_end(report.counts, report.op_summary.as_deref());
+    match outcome.map_err(stopped)? {
+        OperatorOutcome::Failed(reason) => {
+            Err(stopped(Error::OperatorFailed { op: operator.name.to_owned(), reason }))
+        }
+        _ => Ok(Status::Success),
+    }
+}
+
+fn settings(arguments: &Arguments, operator: &Operator, database: &Path) -> Result<RunSettings, Failure> {
+    let (backend, is_default) = arguments.replay.backend(Backend::Native)?;
+    if is_default && !arguments.plan {
+        warn_of_host(&visibility(Backend::Npu));
+    }
+    let output = arguments.output.clone().unwrap_or_else(|| database.to_owned());
+    let mut settings = arguments.replay.settings(backend, output, run_id(arguments.run_id.as_deref()))?;
+    settings.tool = "op-replay";
+    settings.update_mode = arguments.update_mode.into();
+    settings.lock_timeout = arguments.lock.lock_timeout;
+    settings.dump_outputs = arguments.dump_outputs.is_some();
+    settings.worker.msprof = arguments.msprof;
+    settings.journal = arguments.journal.clone().or_else(perfdb_tools::replay::journal_variable);
+    arguments.dispatch.apply(&mut settings)?;
+    // An operator with a default of its own does not look at the variable.
+    if arguments.repeat_count.is_some() || operator.own_repeat_count.is_none() {
+        settings.repeats = repeat_count(arguments.repeat_count)?;
+    }
+    Ok(settings)
+}
+
+fn print_plan(
+    format: PlanFormat,
+    operator: &'static Operator,
+    settings: &RunSettings,
+    files: &[PathBuf],
+    mut rows: Vec<PlannedRow>,
+) -> Result<Status, Failure> {
+    let plan = settings.plan_settings(operator);
+    for file in files {
+        rows.extend(plan_file(file, operator, &plan)?.rows);
+    }
+    let lines = rows.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let text = match format {
+        PlanFormat::Json => format!("[\n{}\n]\n", lines.join(",\n")),
+        PlanFormat::Jsonl => lines.into_iter().map(|line| line + "\n").collect(),
+    };
+    print(&text)?;
+    Ok(Status::Success)
+}

@@ -1,0 +1,337 @@
+//! Options of a run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, ValueEnum};
+use perfdb_replay::accelerators::{Visibility, choose, visible};
+use perfdb_replay::backend::Backend;
+use perfdb_replay::operator::PlanOptions;
+use perfdb_replay::plan::UpdateMode;
+use perfdb_replay::removal::InvalidRows;
+use perfdb_replay::settings::{Launch, Limits, Repeats, RunSettings, WorkerChoice};
+
+use crate::Failure;
+use crate::database::default_python;
+
+/// Options of a run that op-replay, run-all-op and start-microbench have, all of them new.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Running")]
+pub struct ReplayArguments {
+    /// Who runs the cases: native, torch-cpu, torch-cuda or npu [default: $PERFDB_REPLAY_BACKEND, else native]
+    #[arg(long, value_name = "BACKEND")]
+    pub backend: Option<Backend>,
+
+    /// Untimed runs before the timed ones [default: 0]
+    #[arg(long, value_name = "N")]
+    pub warmup: Option<u32>,
+
+    /// Build inputs anew before every run [default on npu]
+    #[arg(long, overrides_with = "reuse_inputs")]
+    pub fresh_inputs: bool,
+
+    /// Build inputs once per row [default on the other backends]
+    #[arg(long, overrides_with = "fresh_inputs")]
+    pub reuse_inputs: bool,
+
+    /// Seed of random inputs [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Rows that cannot be replayed: drop them into <table>.dropped.csv, or keep them; auto = drop on npu [default: auto]
+    #[arg(long, value_name = "MODE")]
+    pub invalid_rows: Option<InvalidRowsMode>,
+
+    /// Another worker than the shipped one, split into words as a shell does [default: $PERFDB_WORKER]
+    #[arg(long, value_name = "CMD")]
+    pub worker: Option<String>,
+
+    /// Interpreter of the shipped worker [default: $PERFDB_PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<OsString>,
+
+    /// Longest time for one row, in seconds [default: 300]
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    pub case_timeout: Option<Duration>,
+
+    /// Longest time until a worker greets, in seconds [default: 120]
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    pub worker_start_timeout: Option<Duration>,
+
+    /// Restarts of a worker in a run [default: 20]
+    #[arg(long, value_name = "N")]
+    pub max_restarts: Option<u32>,
+
+    /// Threads of the native backend [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Option<u32>,
+
+    /// Share the rows among local accelerators 0 to N-1
+    #[arg(long, value_name = "N", conflicts_with = "devices")]
+    pub num_devices: Option<u32>,
+
+    /// Share the rows among these local accelerators
+    #[arg(long, value_name = "I,J,…", value_delimiter = ',')]
+    pub devices: Vec<usize>,
+}
+
+/// Values of `--invalid-rows`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum InvalidRowsMode {
+    /// Drop on npu, keep elsewhere
+    Auto,
+    /// Rows whose own fault it is leave their table
+    Drop,
+    /// All rows stay
+    Keep,
+}
+
+/// Options of DispatchFFNCombine as op-replay spells them.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "DispatchFFNCombine only")]
+pub struct DispatchArguments {
+    /// Ranks that share the experts [default: 16]
+    #[arg(long, value_name = "N")]
+    pub ep_size: Option<u32>,
+
+    /// Spread tokens evenly over the experts [default]
+    #[arg(long, overrides_with = "no_balanced")]
+    pub balanced: bool,
+
+    /// Spread tokens at random
+    #[arg(long, overrides_with = "balanced")]
+    pub no_balanced: bool,
+
+    /// Largest number of rows that a rank's experts may receive [default: 65536]
+    #[arg(long, value_name = "N")]
+    pub max_output_size: Option<u64>,
+
+    /// Processes on each node [default: the EP size]
+    #[arg(long, value_name = "N")]
+    pub nproc_per_node: Option<u32>,
+
+    /// Number of nodes [default: 1]
+    #[arg(long, value_name = "N")]
+    pub nnodes: Option<u32>,
+
+    /// Number of this node [default: 0]
+    #[arg(long, value_name = "N")]
+    pub node_rank: Option<u32>,
+
+    /// Address of node 0 [default: 127.0.0.1]
+    #[arg(long, value_name = "A")]
+    pub master_addr: Option<String>,
+
+    /// Port on node 0 [default: a free one on a single node]
+    #[arg(long, value_name = "P")]
+    pub master_port: Option<u16>,
+}
+
+impl DispatchArguments {
+    /// Whether any of them was given.
+    pub fn is_given(&self) -> bool {
+        self.ep_size.is_some()
+            || self.balanced
+            || self.no_balanced
+            || self.max_output_size.is_some()
+            || self.nproc_per_node.is_some()
+            || self.nnodes.is_some()
+            || self.node_rank.is_some()
+            || self.master_addr.is_some()
+            || self.master_port.is_some()
+    }
+
+    /// Puts them into the settings of a run.
+    pub fn apply(&self, settings: &mut RunSettings) -> Result<(), Failure> {
+        let defaults = PlanOptions::default();
+        settings.dispatch = PlanOptions {
+            ep_size: self.ep_size.unwrap_or(defaults.ep_size),
+            balanced: !self.no_balanced,
+            max_output_size: self.max_output_size.unwrap_or(defaults.max_output_size),
+        };
+        let zero = [("ep-size", self.ep_size), ("nproc-per-node", self.nproc_per_node), ("nnodes", self.nnodes)];
+        for (name, value) in zero {
+            if value == Some(0) {
+                return Err(Failure::lines(vec![format!("--{name} must be at least 1")]));
+            }
+        }
+        let launch = Launch::default();
+        settings.launch = Launch {
+            per_node: self.nproc_per_node,
+            nodes: self.nnodes.unwrap_or(launch.nodes),
+            node_rank: self.node_rank.unwrap_or(launch.node_rank),
+            master_addr: self.master_addr.clone().unwrap_or(launch.master_addr),
+            master_port: self.master_port,
+            rank_of_launcher: rank_of_launcher(),
+        };
+        Ok(())
+    }
+}
+
+/// The rank of this process, where a launcher has started it as one of several.
+fn rank_of_launcher() -> Option<u32> {
+    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
+    let is_launched =
+        number("WORLD_SIZE").is_some_and(|size| size > 1) || variable("_DFC_AUTO_TORCHRUN").as_deref() == Some("1");
+    is_launched.then(|| number("RANK").unwrap_or(0))
+}
+
+impl ReplayArguments {
+    /// The backend: the option, else the variable, else `default`. Says whether the default was taken.
+    pub fn backend(&self, default: Backend) -> Result<(Backend, bool), Failure> {
+        if let Some(backend) = self.backend {
+            return Ok((backend, false));
+        }
+        match variable("PERFDB_REPLAY_BACKEND") {
+            Some(text) => text
+                .parse()
+                .map(|backend| (backend, false))
+                .map_err(|error| Failure::usage(format!("PERFDB_REPLAY_BACKEND: {error}"))),
+            None => Ok((default, true)),
+        }
+    }
+
+    /// The settings of a run with this backend.
+    pub fn settings(&self, backend: Backend, output: PathBuf, run_id: String) -> Result<RunSettings, Failure> {
+        let limits = Limits::default();
+        let mut settings = RunSettings::new(output, run_id);
+        settings.backend = backend;
+        settings.warmup = self.warmup.unwrap_or(0);
+        settings.fresh_inputs = match (self.fresh_inputs, self.reuse_inputs) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        settings.seed = self.seed.unwrap_or(0);
+        settings.invalid_rows = match self.invalid_rows {
+            Some(InvalidRowsMode::Drop) => InvalidRows::Drop,
+            Some(InvalidRowsMode::Keep) => InvalidRows::Keep,
+            Some(InvalidRowsMode::Auto) | None => InvalidRows::Auto,
+        };
+        settings.threads = self.threads.map(|threads| threads as usize);
+        settings.devices = self.devices(backend)?;
+        settings.worker = WorkerChoice {
+            command: self.worker.clone().filter(|command| !command.is_empty()).or_else(|| variable("PERFDB_WORKER")),
+            python: self.interpreter().to_string_lossy().into_owned(),
+            msprof: false,
+        };
+        settings.limits = Limits {
+            case_timeout: self.case_timeout.unwrap_or(limits.case_timeout),
+            worker_start_timeout: self.worker_start_timeout.unwrap_or(limits.worker_start_timeout),
+            max_restarts: self.max_restarts.unwrap_or(limits.max_restarts),
+        };
+        settings.launch.rank_of_launcher = rank_of_launcher();
+        Ok(settings)
+    }
+
+    /// The interpreter: the option, else the variable, else `python3`.
+    pub fn interpreter(&self) -> OsString {
+        self.python.clone().filter(|python| !python.is_empty()).unwrap_or_else(default_python)
+    }
+
+    fn devices(&self, backend: Backend) -> Result<Vec<String>, Failure> {
+        let indices: Vec<usize> = match self.num_devices {
+            Some(0) => return Err(Failure::lines(vec!["--num-devices must be at least 1".to_owned()])),
+            // One device without a name is the default one.
+            Some(1) => return Ok(Vec::new()),
+            Some(number) => (0..number as usize).collect(),
+            None => self.devices.clone(),
+        };
+        let mut distinct = indices.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        if distinct.len() < indices.len() {
+            return Err(Failure::usage("--devices names a device twice"));
+        }
+        if indices.is_empty() || (backend.is_host() && indices.len() == 1) {
+            return Ok(Vec::new());
+        }
+        Ok(choose(&visible(backend, &visibility(backend)), &indices, backend)?)
+    }
+}
+
+/// What the environment says about the accelerators of a backend.
+pub fn visibility(backend: Backend) -> Visibility {
+    Visibility {
+        number: variable("PERFDB_VISIBLE_NPUS"),
+        limited_to: backend.visible_devices_variable().and_then(variable),
+    }
+}
+
+/// The value of an environment variable; an empty one counts as unset.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Timed runs per row, from `--repeat-count` and the environment.
+pub fn repeat_count(flag: Option<i64>) -> Result<Repeats, Failure> {
+    const VARIABLE: &str = "MSMODELING_OP_REPLAY_REPEAT_COUNT";
+    let refuse = |reason: String| Failure::lines(vec![reason]);
+    if let Some(count) = flag {
+        let count = u32::try_from(count).ok().filter(|&count| count >= 1);
+        let count = count.ok_or_else(|| refuse("--repeat-count must be at least 1".to_owned()))?;
+        return Ok(Repeats { flag: Some(count), variable: None });
+    }
+    let Some(text) = variable(VARIABLE).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else {
+        return Ok(Repeats::default());
+    };
+    match text.parse::<u32>() {
+        Ok(count) if count >= 1 => Ok(Repeats { flag: None, variable: Some(count) }),
+        _ => Err(refuse(format!("{VARIABLE}: {text:?} is no integer from 1 up"))),
+    }
+}
+
+/// The name of a run: the option, else the time (of `SOURCE_DATE_EPOCH`, where that is set) in UTC.
+pub fn run_id(option: Option<&str>) -> String {
+    if let Some(id) = option.filter(|id| !id.is_empty()) {
+        return id.to_owned();
+    }
+    let fixed = variable("SOURCE_DATE_EPOCH").and_then(|text| text.trim().parse::<u64>().ok());
+    let time = fixed.map_or_else(SystemTime::now, |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+    perfdb_store::time::utc_text(time).chars().filter(char::is_ascii_digit).collect()
+}
+
+fn positive_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "not a number of seconds above 0".to_owned())
+}
+
+/// Values of `--update-mode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum UpdateModeArgument {
+    /// Every row
+    #[default]
+    All,
+    /// Rows without a valid duration
+    MissingOnly,
+}
+
+impl From<UpdateModeArgument> for UpdateMode {
+    fn from(mode: UpdateModeArgument) -> UpdateMode {
+        match mode {
+            UpdateModeArgument::All => UpdateMode::All,
+            UpdateModeArgument::MissingOnly => UpdateMode::MissingOnly,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_by_its_time() {
+        assert_eq!(run_id(Some("x")), "x");
+        assert_eq!(run_id(None).len(), 14);
+    }
+
+    #[test]
+    fn a_flag_below_one_is_refused() {
+        assert!(repeat_count(Some(0)).is_err() && repeat_count(Some(-3)).is_err());
+        assert_eq!(repeat_count(Some(7)).ok(), Some(Repeats { flag: Some(7), variable: None }));
+    }
+}
