@@ -120,7 +120,8 @@ fn main() -> ExitCode {
 /// The process's arguments; a program that is called through a link `<Op>_run` or `<Op>_run.py` takes OP from that name.
 fn arguments_with_name() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    let name = arguments.first().and_then(|name| Path::new(name).file_name()).map(|name| name.to_string_lossy().into_owned());
+    let name =
+        arguments.first().and_then(|name| Path::new(name).file_name()).map(|name| name.to_string_lossy().into_owned());
     if let Some(name) = name.filter(|name| name.ends_with("_run") || name.ends_with("_run.py")) {
         arguments.insert(1, name.into());
     }
@@ -135,15 +136,18 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     }
     let name = arguments.op.as_deref().ok_or_else(|| Failure::usage("which operator? --list shows their names"))?;
     let name = normalize_name(name);
-    let operator = find(name)
-        .ok_or_else(|| Failure::usage(format!("unknown operator {name:?}; --list shows their names")))?;
+    let operator =
+        find(name).ok_or_else(|| Failure::usage(format!("unknown operator {name:?}; --list shows their names")))?;
     if operator.name != DISPATCH_FFN_COMBINE && arguments.dispatch.is_given() {
         return Err(Failure::usage(format!("the options of {DISPATCH_FFN_COMBINE} do not fit {name}")));
     }
     arguments.database.versions().check().map_err(|error| Failure::usage(error.to_string()))?;
     let is_free = !arguments.csv.is_empty() || arguments.cases.is_some();
-    let database =
-        if is_free { PathBuf::from(".") } else { arguments.database.directory(Some(arguments.replay.interpreter()))? };
+    let database = if is_free {
+        PathBuf::from(".")
+    } else {
+        arguments.database.directory(Some(arguments.replay.interpreter()))?
+    };
     let settings = settings(&arguments, operator, &database)?;
     settings.check()?;
     let files = match (&arguments.cases, arguments.csv.as_slice()) {
@@ -185,9 +189,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     }
     narrator.tell_end(report.counts, report.op_summary.as_deref());
     match outcome.map_err(stopped)? {
-        OperatorOutcome::Failed(reason) => {
-            Err(stopped(Error::OperatorFailed { op: operator.name.to_owned(), reason }))
-        }
+        OperatorOutcome::Failed(reason) => Err(stopped(Error::OperatorFailed { op: operator.name.to_owned(), reason })),
         _ => Ok(Status::Success),
     }
 }

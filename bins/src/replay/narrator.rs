@@ -42,11 +42,9 @@ impl Narrator {
             Event::Unlike(row, differences) => self.complain(&format!("[WARN] {} {differences}", place(row))),
             Event::Failed(row, error) => self.line(&format!("[FAIL] {} {} {error}", place(row), built(row))),
             Event::Dropped(row) => self.line(&format!("[DROP] {} {}", place(row), row.op)),
-            Event::CleanedUp { table, rows, kept_in } => self.line(&format!(
-                "[CLEANUP] {}: {rows} row(s) moved to {}",
-                table.display(),
-                kept_in.display()
-            )),
+            Event::CleanedUp { table, rows, kept_in } => {
+                self.line(&format!("[CLEANUP] {}: {rows} row(s) moved to {}", table.display(), kept_in.display()))
+            }
             Event::Warning(text) => crate::warn(text),
             Event::Worker(text) => self.complain(&format!("[worker] {text}")),
             Event::Progress { op, done, total } => self.progress(op, done, total),

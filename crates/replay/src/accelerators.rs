@@ -25,9 +25,11 @@ fn visible_below(folder: &Path, backend: Backend, visibility: &Visibility) -> Ve
         Backend::TorchCuda => "nvidia",
         Backend::Native | Backend::TorchCpu => return Vec::new(),
     };
-    let limit: Option<Vec<String>> = visibility.limited_to.as_ref().filter(|text| !text.trim().is_empty()).map(|text| {
-        text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
-    });
+    let limit: Option<Vec<String>> = visibility
+        .limited_to
+        .as_ref()
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect());
     let told = visibility.number.as_deref().and_then(|text| text.trim().parse::<usize>().ok());
     if let Some(number) = told.filter(|_| backend == Backend::Npu) {
         let names = limit.filter(|names| names.len() >= number);
@@ -79,7 +81,8 @@ mod tests {
             std::fs::write(folder.path().join(name), "")?;
         }
         let see = |number: Option<&str>, limited_to: Option<&str>| {
-            let visibility = Visibility { number: number.map(str::to_owned), limited_to: limited_to.map(str::to_owned) };
+            let visibility =
+                Visibility { number: number.map(str::to_owned), limited_to: limited_to.map(str::to_owned) };
             visible_below(folder.path(), Backend::Npu, &visibility)
         };
         assert_eq!(see(None, None), ["0", "2", "10"]);

@@ -32,8 +32,7 @@ pub fn read_cases(path: &Path, operator: &'static Operator, repeat: Option<u32>)
         if matches!(value.get("status").and_then(Value::as_str), Some("invalid" | "skip")) {
             continue;
         }
-        let mut case: Case =
-            serde_json::from_value(value).map_err(|error| fault(Some(index), error.to_string()))?;
+        let mut case: Case = serde_json::from_value(value).map_err(|error| fault(Some(index), error.to_string()))?;
         if case.op != operator.name {
             return Err(fault(Some(index), format!("a case of {}, asked for {}", case.op, operator.name)));
         }

@@ -152,8 +152,7 @@ impl Journal {
     /// Opens a journal, a new one where there is none.
     pub fn open(path: &Path) -> Result<Journal, Error> {
         let failed = |source| Error::io(path, source);
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
         if file.seek(SeekFrom::End(0)).map_err(failed)? > 0 {
             // A line that was cut off is ended, so that the next one is whole.
             let mut last = [0];
@@ -245,13 +244,7 @@ mod tests {
     }
 
     fn ok() -> RowOutcome {
-        RowOutcome::Ok(RowRun {
-            api: "torch.add".into(),
-            repeat: 2,
-            times: None,
-            outputs: Vec::new(),
-            matches: true,
-        })
+        RowOutcome::Ok(RowRun { api: "torch.add".into(), repeat: 2, times: None, outputs: Vec::new(), matches: true })
     }
 
     #[test]

@@ -72,7 +72,10 @@ mod tests {
         assert_eq!(needed_bytes(&case), 200_000 + 200 + 200_000 + 400_000);
         assert!(check(&case, Some(1_400_000)).is_ok());
         let error = check(&case, Some(1_000_000)).expect_err("too large");
-        assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Oom, "needs 0.00 GiB of memory, 0.00 GiB available"));
+        assert_eq!(
+            (error.kind, error.detail.as_str()),
+            (ErrorKind::Oom, "needs 0.00 GiB of memory, 0.00 GiB available")
+        );
         assert!(check(&case, None).is_ok());
     }
 

@@ -111,7 +111,14 @@ impl RowText {
             join(inputs.iter().map(|spec| format!("DT_{}", spec.dtype.database_name())).collect()),
             join(inputs.iter().map(|_| "ND".to_owned()).collect()),
             join(case.outputs.iter().map(|output| shape_text(output.shape.as_deref().unwrap_or_default())).collect()),
-            join(case.outputs.iter().map(|output| output.dtype.map_or("DT_UNDEFINED".to_owned(), |dtype| format!("DT_{}", dtype.database_name()))).collect()),
+            join(
+                case.outputs
+                    .iter()
+                    .map(|output| {
+                        output.dtype.map_or("DT_UNDEFINED".to_owned(), |dtype| format!("DT_{}", dtype.database_name()))
+                    })
+                    .collect(),
+            ),
             join(case.outputs.iter().map(|_| "ND".to_owned()).collect()),
         ];
         RowText { state: String::new(), metadata }
@@ -222,7 +229,9 @@ mod tests {
         let entries = [entry(&[(0.0, 1.0)])];
         for number in 1..=2 {
             let file = write(folder.path(), "20240131120000", &entries)?.ok_or("a file")?;
-            let expected = format!("PROF_00000{number}_20240131120000_PERFDB/mindstudio_profiler_output/op_summary_20240131120000.csv");
+            let expected = format!(
+                "PROF_00000{number}_20240131120000_PERFDB/mindstudio_profiler_output/op_summary_20240131120000.csv"
+            );
             assert_eq!(file, folder.path().join(expected));
         }
         Ok(())

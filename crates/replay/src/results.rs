@@ -191,7 +191,11 @@ mod tests {
 
     #[test]
     fn shapes_and_types_are_told_apart() {
-        let output = |shape: &[usize], dtype: &'static str| OutputInfo { shape: shape.to_vec(), dtype: dtype.into(), values: None };
+        let output = |shape: &[usize], dtype: &'static str| OutputInfo {
+            shape: shape.to_vec(),
+            dtype: dtype.into(),
+            values: None,
+        };
         let recorded = |shape: &[usize], dtype| RecordedOutput { shape: Some(shape.to_vec()), dtype };
         use crate::dtype::DType;
         let differences = Differences::between(

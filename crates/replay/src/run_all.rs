@@ -83,8 +83,7 @@ pub fn run(
             }
             Ok(OperatorOutcome::Failed(reason)) => {
                 if !options.continue_on_error {
-                    stopped_by =
-                        Some(Error::OperatorFailed { op: operator.name.to_owned(), reason: reason.clone() });
+                    stopped_by = Some(Error::OperatorFailed { op: operator.name.to_owned(), reason: reason.clone() });
                 }
                 reason
             }
@@ -150,9 +149,8 @@ pub fn run_in_children(
             status.success.push(script_name(operator.name));
             continue;
         }
-        let code = ended.code().unwrap_or_else(|| {
-            -std::os::unix::process::ExitStatusExt::signal(&ended).unwrap_or_default()
-        });
+        let code =
+            ended.code().unwrap_or_else(|| -std::os::unix::process::ExitStatusExt::signal(&ended).unwrap_or_default());
         let reason = format!("subprocess exit code {code}");
         status.failed.push(FailedOperator { op: script_name(operator.name), reason: reason.clone() });
         if !options.continue_on_error {

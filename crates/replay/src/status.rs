@@ -37,8 +37,8 @@ impl RunStatus {
     /// Writes the file whole; its folder is made.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let style = Style { escape: Escape::NonAscii, ..Style::INDENTED };
-        let text = to_string_with(self, style)
-            .map_err(|error| Error::io(path, std::io::Error::other(error.to_string())))?;
+        let text =
+            to_string_with(self, style).map_err(|error| Error::io(path, std::io::Error::other(error.to_string())))?;
         Ok(replace(path, text.as_bytes(), Parents::Create)?)
     }
 }

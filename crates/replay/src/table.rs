@@ -83,7 +83,10 @@ mod tests {
     #[test]
     fn reasons_name_the_record_not_the_line() -> TestResult {
         let header = "Input Shapes,Input Data Types,Input Formats\n";
-        assert_eq!(reason("version https://git-lfs.github.com/spec/v1\n")?, "Add.csv is a Git LFS pointer, run \"git lfs pull\"");
+        assert_eq!(
+            reason("version https://git-lfs.github.com/spec/v1\n")?,
+            "Add.csv is a Git LFS pointer, run \"git lfs pull\""
+        );
         assert_eq!(reason("")?, "Add.csv has no header");
         assert_eq!(reason("Input Shapes,Input Data Types\n")?, "Add.csv lacks the column \"Input Formats\"");
         assert_eq!(reason(&format!("{header}\n\"a\nb\",c,d\n1,2,3,4\n"))?, "Add.csv:3 has more fields than the header");
@@ -94,14 +97,17 @@ mod tests {
     #[test]
     fn scratch_folders_and_links_are_not_entered() -> TestResult {
         let folder = tempfile::tempdir()?;
-        for path in ["Add.csv", "a-b/Add.csv", "a/Add.csv", "reports/Add.csv", "msprof_run_x/Add.csv", "a/PROF_1/Add.csv"] {
+        for path in
+            ["Add.csv", "a-b/Add.csv", "a/Add.csv", "reports/Add.csv", "msprof_run_x/Add.csv", "a/PROF_1/Add.csv"]
+        {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().ok_or("a parent")?)?;
             std::fs::write(path, "")?;
         }
         std::os::unix::fs::symlink("a", folder.path().join("link"))?;
         let found = find(folder.path(), "Add")?;
-        let names: Vec<_> = found.iter().map(|path| path.strip_prefix(folder.path()).map(Path::display)).collect::<Result<_, _>>()?;
+        let names: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(folder.path()).map(Path::display)).collect::<Result<_, _>>()?;
         assert_eq!(names.iter().map(ToString::to_string).collect::<Vec<_>>(), ["Add.csv", "a/Add.csv", "a-b/Add.csv"]);
         assert!(matches!(find(&folder.path().join("none"), "Add"), Err(Error::NoDatabase(_))));
         Ok(())

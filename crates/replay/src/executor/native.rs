@@ -166,7 +166,8 @@ fn time_one_run(operator: &Operator, bindings: &mut Bindings<'_>) -> Result<(Sam
     let begin = Instant::now();
     let outputs = (operator.run)(bindings);
     let duration = begin.elapsed();
-    let sample = Sample { start_us: since_epoch.as_nanos() as f64 / 1e3, duration_us: duration.as_nanos() as f64 / 1e3 };
+    let sample =
+        Sample { start_us: since_epoch.as_nanos() as f64 / 1e3, duration_us: duration.as_nanos() as f64 / 1e3 };
     Ok((sample, outputs?))
 }
 

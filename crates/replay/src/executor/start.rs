@@ -42,11 +42,7 @@ pub fn starters<'a>(settings: &'a RunSettings, interrupt: &Interrupt, listener: 
 }
 
 fn native_settings(settings: &RunSettings) -> NativeSettings {
-    NativeSettings {
-        threads: settings.threads,
-        seed: settings.seed,
-        case_timeout: settings.limits.case_timeout,
-    }
+    NativeSettings { threads: settings.threads, seed: settings.seed, case_timeout: settings.limits.case_timeout }
 }
 
 fn worker_command(settings: &RunSettings) -> Result<WorkerCommand, StartError> {

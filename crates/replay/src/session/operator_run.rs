@@ -22,8 +22,8 @@ use crate::operator::Operator;
 use crate::plan::{PlannedRow, PlannedTable, RowFate, plan_file};
 use crate::refusal::{CaseError, ErrorKind};
 use crate::removal::{Removal, remove_rows};
-use crate::settings::RunSettings;
 use crate::results::{Differences, RowOutcome, RowResult, RowRun};
+use crate::settings::RunSettings;
 
 /// How an operator ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,11 @@ impl Session<'_> {
     }
 
     /// Replays cases that no table holds.
-    pub fn replay_cases(&mut self, operator: &'static Operator, rows: Vec<PlannedRow>) -> Result<OperatorOutcome, Error> {
+    pub fn replay_cases(
+        &mut self,
+        operator: &'static Operator,
+        rows: Vec<PlannedRow>,
+    ) -> Result<OperatorOutcome, Error> {
         self.replay(operator, vec![Group { rows, table: None }])
     }
 
@@ -216,7 +220,8 @@ impl Session<'_> {
             }
             let ended = session.judge(row, case, answer, progress);
             if let Some((outcome, measured)) = ended {
-                let (samples, device_id) = measured.map_or((Vec::new(), 0), |(measured, device)| (measured.samples, device));
+                let (samples, device_id) =
+                    measured.map_or((Vec::new(), 0), |(measured, device)| (measured.samples, device));
                 let result = RowResult { op: case.op.clone(), csv: case.csv.clone(), row: case.row, outcome };
                 if let (Some(journal), Some(key)) = (&mut journal, &place.key) {
                     journal.note(key, &result, &samples)?;

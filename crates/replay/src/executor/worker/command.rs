@@ -93,7 +93,8 @@ impl WorkerCommand {
         ];
         words.extend(options.map(OsString::from));
         // torchrun starts the script with its own interpreter.
-        let is_python = Path::new(&self.words[0]).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+        let is_python =
+            Path::new(&self.words[0]).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
         if is_python && self.words.len() > 1 {
             self.words.remove(0);
         } else if !is_python {

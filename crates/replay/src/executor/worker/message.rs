@@ -23,12 +23,8 @@ pub(super) enum FromWorker {
     Hello(Hello),
     Result(CaseResult),
     Error(Failure),
-    Log {
-        message: String,
-    },
-    Progress {
-        done: u64,
-    },
+    Log { message: String },
+    Progress { done: u64 },
     Bye {},
 }
 
@@ -134,12 +130,14 @@ pub(super) fn read(line: &str) -> Received {
     }
     match serde_json::from_str(line) {
         Ok(message) => Received::Message(message),
-        Err(error) => match serde_json::from_str::<Value>(line).ok().as_ref().and_then(|value| value["type"].as_str()) {
-            Some(kind @ ("hello" | "result" | "error" | "log" | "progress" | "bye")) => {
-                Received::Malformed(format!("a {kind} message that cannot be read: {error}"))
+        Err(error) => {
+            match serde_json::from_str::<Value>(line).ok().as_ref().and_then(|value| value["type"].as_str()) {
+                Some(kind @ ("hello" | "result" | "error" | "log" | "progress" | "bye")) => {
+                    Received::Malformed(format!("a {kind} message that cannot be read: {error}"))
+                }
+                _ => Received::Noise,
             }
-            _ => Received::Noise,
-        },
+        }
     }
 }
 
@@ -154,10 +152,14 @@ mod tests {
         }
         assert!(matches!(read("{\"type\":\"result\",\"id\":1}"), Received::Malformed(_)));
         assert!(matches!(read("{\"type\":\"bye\"}"), Received::Message(FromWorker::Bye {})));
-        let line = r#"{"type":"error","id":3,"kind":"rejected","exception":"RuntimeError","message":"no","completed":0}"#;
+        let line =
+            r#"{"type":"error","id":3,"kind":"rejected","exception":"RuntimeError","message":"no","completed":0}"#;
         match read(line) {
             Received::Message(FromWorker::Error(error)) => {
-                assert_eq!((error.id, error.kind, error.text().as_str()), (Some(3), ErrorKind::Rejected, "RuntimeError: no"));
+                assert_eq!(
+                    (error.id, error.kind, error.text().as_str()),
+                    (Some(3), ErrorKind::Rejected, "RuntimeError: no")
+                );
             }
             other => panic!("{other:?}"),
         }
