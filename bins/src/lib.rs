@@ -27,6 +27,7 @@ mod abbreviation;
 pub mod comparison;
 pub mod database;
 mod failure;
+pub mod json_file;
 mod output;
 pub mod progress;
 pub mod replay;

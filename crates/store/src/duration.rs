@@ -19,7 +19,7 @@ const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1
 /// Digits with or without a point, 15 at most: both the digits as an integer and the power of ten are exact doubles, so that one division
 /// rounds correctly. This is what profilers write, and several times faster than the general reader.
 #[inline]
-fn short_decimal(cell: &[u8]) -> Option<f64> {
+pub(crate) fn short_decimal(cell: &[u8]) -> Option<f64> {
     let mut digits: u64 = 0;
     let mut point = None;
     if cell.is_empty() || cell.len() > 16 {

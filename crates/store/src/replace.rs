@@ -199,11 +199,14 @@ fn write_directly(path: &Path, spool: &mut File) -> io::Result<()> {
     }
 }
 
-/// Removes what killed runs have left in `folder`. Only for the holder of the folder's lock.
+/// Removes what killed runs have left in `folder`; this process's own files stay. Only for the holder of the folder's lock.
 pub fn remove_leftovers(folder: &Path) -> io::Result<()> {
+    let ours = format!(".tmp-{}", std::process::id());
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if is_leftover_name(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_file() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if is_leftover_name(&name) && !name.ends_with(&ours) && entry.file_type()?.is_file() {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -101,6 +101,15 @@ impl Source {
         })
     }
 
+    /// The bytes as a stream, inflated; a [`from_reader`](Self::from_reader) source of a file is never mapped.
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        match self.content {
+            Content::Mapped(bytes) => Box::new(Cursor::new(bytes.to_vec())),
+            Content::Memory(bytes) => Box::new(Cursor::new(bytes)),
+            Content::Stream(reader) => reader,
+        }
+    }
+
     /// The name, and what a reader reads.
     pub(crate) fn parts(&mut self) -> (&str, Bytes<'_>) {
         let bytes = match &mut self.content {

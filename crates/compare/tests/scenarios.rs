@@ -1,0 +1,94 @@
+//! The shipped scenarios: written by the generator as they are, and worth looking at.
+
+#[path = "../examples/generate_scenarios/deepseek.rs"]
+mod deepseek;
+#[path = "../examples/generate_scenarios/model.rs"]
+mod model;
+#[path = "../examples/generate_scenarios/qwen.rs"]
+mod qwen;
+#[path = "../examples/generate_scenarios/write.rs"]
+mod write;
+
+use perfdb_compare::operators::{RowStatus, measured_total_us, share_pct};
+use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
+use perfdb_compare::{Semantics, m6};
+use perfdb_store::op_mapping::{Class, Lookup, OpMapping};
+use std::path::{Path, PathBuf};
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+fn mapping() -> OpMapping {
+    OpMapping::load(&testdata().join("scenarios/op_mapping.yaml")).unwrap().unwrap()
+}
+
+/// The shipped scenarios, their paths made absolute.
+fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = read_scenarios(&testdata().join("scenarios.yaml"), "").unwrap();
+    for scenario in &mut scenarios {
+        for path in [&mut scenario.tc_trace, &mut scenario.trace_csv] {
+            *path = testdata().join("..").join(&path).to_string_lossy().into_owned();
+        }
+    }
+    scenarios
+}
+
+#[test]
+fn the_generator_writes_the_committed_bytes() {
+    for (name, text) in write::files() {
+        let committed = std::fs::read_to_string(testdata().join("scenarios").join(&name)).unwrap();
+        assert!(committed == text, "{name} differs: run the example generate_scenarios again");
+    }
+}
+
+#[test]
+fn predictions_are_close() {
+    let scenarios = scenarios();
+    assert_eq!(scenarios.len(), 4);
+    for scenario in scenarios {
+        let options = m6::Options { semantics: Semantics::Corrected, ..Default::default() };
+        let m6 =
+            m6::compare_files(Path::new(&scenario.tc_trace), Path::new(&scenario.trace_csv), &options).unwrap().result;
+        assert!(m6.is_within(0.9, 1.0), "{}: {m6:?}", scenario.name);
+    }
+}
+
+#[test]
+fn kernel_types_that_matter_are_found_and_counted() {
+    let (mapping, scenarios) = (mapping(), scenarios());
+    let mut reports = Vec::new();
+    let options = Options { mapping: &mapping, semantics: Semantics::Corrected, jobs: 2 };
+    compare_scenarios(&scenarios, options, |report| reports.push(report));
+    for (report, scenario) in reports.iter().zip(&scenarios) {
+        assert_eq!(report.name, scenario.name, "reports come in the order of the scenarios");
+        let ScenarioOutcome::Compared(rows) = &report.outcome else { panic!("{report:?}") };
+        assert!(rows.len() >= 10 && report.warnings.is_empty() && report.mapping_used);
+        let total_us = measured_total_us(rows);
+        for row in rows.iter().filter(|row| share_pct(row, total_us) > 5.0) {
+            assert_eq!(row.status, RowStatus::Hit, "{}: {}", report.name, row.kernel_type);
+            assert!(row.error_pct.value().abs() < 15.0, "{}: {row:?}", report.name);
+            assert_eq!(row.count_error_pct.value(), 0.0, "{}: collectives count once, {row:?}", report.name);
+        }
+    }
+}
+
+#[test]
+fn the_mapping_has_entries_of_every_class() {
+    let mapping = mapping();
+    let entries = mapping.operator_mappings.as_ref().unwrap();
+    let classes = [
+        Class::Composite,
+        Class::Communication,
+        Class::QueryMode,
+        Class::ZeroCost,
+        Class::AcceptedMiss,
+        Class::Compute,
+    ];
+    for class in classes {
+        assert!(entries.values().any(|entry| entry.class() == class), "{class:?}");
+    }
+    assert!(mapping.other.is_empty() && entries.values().all(|entry| entry.other.is_empty()));
+    assert!(entries.keys().all(|name| mapping.find(name, Lookup::TopLevel).is_none()));
+    assert!(mapping.find("torch.ops.aten.mm.default", Lookup::Nested).is_some());
+}

@@ -1,0 +1,208 @@
+//! Merging parts in row order into groups.
+
+use super::attention::{AttentionRow, OperatorRows, RuntimeShapes, is_attention};
+use super::rows::{BadRow, INPUT_SHAPES, OUTPUT_SHAPES, Part, RowUse, VALUES, Variant};
+use super::run::Warning;
+use crate::columns::BASE;
+use crate::error::{CsvFault, Error};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The samples of one kernel type with one input and output shape text.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) kernel_type: String,
+    /// The first non-empty cell of each base column.
+    pub(super) base: [String; BASE.len()],
+    pub(super) samples: Vec<f64>,
+    pub(super) sums: [f64; VALUES],
+    pub(super) sum_of_squares: f64,
+    pub(super) runtime: Option<RuntimeShapes>,
+    /// The types and formats of its first sample.
+    attributes: [String; 4],
+    pub(super) is_mixed: bool,
+    is_attention: bool,
+}
+
+/// Positions of types and formats among the base columns.
+const ATTRIBUTES: [usize; 4] = [3, 4, 6, 7];
+
+#[derive(Debug, Clone, Copy)]
+struct Resolved {
+    group: usize,
+    use_of_rows: RowUse,
+}
+
+/// Groups in order of first appearance.
+#[derive(Debug)]
+pub(super) struct Groups<'a> {
+    files: &'a [PathBuf],
+    /// Whether operator rows are looked for beside the kernel files.
+    with_operators: bool,
+    skip_bad: bool,
+    pub(super) groups: Vec<Group>,
+    by_key: HashMap<[String; 3], usize>,
+    /// For each worker, what its variants mean.
+    resolved: Vec<Vec<Resolved>>,
+    file: Option<usize>,
+    operators: OperatorRows,
+    attention_rows: usize,
+    /// Lines of the current file before the part.
+    lines: u64,
+    pub(super) skipped: u64,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn new(files: &'a [PathBuf], with_operators: bool, skip_bad: bool) -> Self {
+        Groups {
+            files,
+            with_operators,
+            skip_bad,
+            groups: Vec::new(),
+            by_key: HashMap::new(),
+            resolved: Vec::new(),
+            file: None,
+            operators: OperatorRows::default(),
+            attention_rows: 0,
+            lines: 0,
+            skipped: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Adds the rows of the next part.
+    pub(super) fn merge(&mut self, part: &Part) -> Result<(), Error> {
+        if self.file != Some(part.file) {
+            self.end_file();
+            self.begin_file(part.file)?;
+        }
+        if self.resolved.len() <= part.worker {
+            self.resolved.resize(part.worker + 1, Vec::new());
+        }
+        for variant in &part.new_variants {
+            let resolved = self.resolve(variant);
+            self.resolved[part.worker].push(resolved);
+        }
+        for (row, values) in part.rows.iter().zip(part.values.as_chunks::<VALUES>().0) {
+            let resolved = self.resolved[part.worker][row.variant as usize];
+            if (resolved.use_of_rows == RowUse::PairingOnly || self.groups[resolved.group].is_attention)
+                && !self.attention_row(resolved, self.lines + u64::from(row.line))?
+            {
+                continue;
+            }
+            if resolved.use_of_rows == RowUse::Samples {
+                self.groups[resolved.group].add(values);
+            }
+        }
+        self.skipped += part.skipped;
+        self.finish_part(part)
+    }
+
+    fn finish_part(&mut self, part: &Part) -> Result<(), Error> {
+        let path = &self.files[part.file];
+        if let Some((line, bad)) = &part.bad_row {
+            let line = self.lines + line;
+            return Err(match bad {
+                BadRow::LongCell => Error::csv_line(path, line, CsvFault::CellTooLong),
+                BadRow::Duration(_) => Error::input(path, Some(line), bad.to_string()),
+            });
+        }
+        if let Some(line) = part.end.open_quote {
+            self.warnings.push(Warning::OpenQuote { path: path.clone(), line: self.lines + line });
+        }
+        self.lines += part.end.lines;
+        Ok(())
+    }
+
+    fn begin_file(&mut self, file: usize) -> Result<(), Error> {
+        self.file = Some(file);
+        self.lines = 0;
+        self.attention_rows = 0;
+        self.operators = match self.with_operators {
+            true => OperatorRows::beside(&self.files[file])?,
+            false => OperatorRows::default(),
+        };
+        Ok(())
+    }
+
+    /// Ends the current file.
+    pub(super) fn end_file(&mut self) {
+        let Some(file) = self.file.take() else { return };
+        let (kernel_rows, operator_rows) = (self.attention_rows, self.operators.len());
+        if operator_rows > 0 && operator_rows != kernel_rows {
+            let directory = self.files[file].parent().unwrap_or(Path::new(".")).to_owned();
+            self.warnings.push(Warning::AttentionRowCounts { directory, kernel_rows, operator_rows });
+        }
+    }
+
+    fn resolve(&mut self, variant: &Variant) -> Resolved {
+        if variant.use_of_rows != RowUse::Samples {
+            return Resolved { group: 0, use_of_rows: variant.use_of_rows };
+        }
+        let key = [&variant.kernel_type, &variant.base[INPUT_SHAPES], &variant.base[OUTPUT_SHAPES]].map(Clone::clone);
+        let groups = &mut self.groups;
+        let group = *self.by_key.entry(key).or_insert_with(|| {
+            groups.push(Group::new(variant));
+            groups.len() - 1
+        });
+        groups[group].see(variant);
+        Resolved { group, use_of_rows: RowUse::Samples }
+    }
+
+    /// Pairs an attention row and takes its runtime shapes if it is the first of its group. False if the row is dropped.
+    fn attention_row(&mut self, resolved: Resolved, line: u64) -> Result<bool, Error> {
+        let number = self.attention_rows;
+        self.attention_rows += 1;
+        if resolved.use_of_rows != RowUse::Samples || self.groups[resolved.group].runtime.is_some() {
+            return Ok(true);
+        }
+        let group = &self.groups[resolved.group];
+        let Some(file) = self.file else { return Ok(true) };
+        let row = AttentionRow { file: &self.files[file], line, number, input_shapes: &group.base[INPUT_SHAPES] };
+        match RuntimeShapes::of(row, &self.operators) {
+            Ok(runtime) => self.groups[resolved.group].runtime = Some(runtime),
+            Err(_) if self.skip_bad => {
+                self.skipped += 1;
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(true)
+    }
+}
+
+impl Group {
+    fn new(variant: &Variant) -> Self {
+        Group {
+            kernel_type: variant.kernel_type.clone(),
+            base: Default::default(),
+            samples: Vec::new(),
+            sums: [0.0; VALUES],
+            sum_of_squares: 0.0,
+            runtime: None,
+            attributes: ATTRIBUTES.map(|column| variant.base[column].clone()),
+            is_mixed: false,
+            is_attention: is_attention(&variant.kernel_type),
+        }
+    }
+
+    fn see(&mut self, variant: &Variant) {
+        for (cell, new) in self.base.iter_mut().zip(&variant.base) {
+            if cell.is_empty() {
+                cell.clone_from(new);
+            }
+        }
+        self.is_mixed |= ATTRIBUTES.iter().zip(&self.attributes).any(|(column, first)| variant.base[*column] != *first);
+    }
+
+    /// Adds a sample. Row order is what makes the digits of the sums.
+    fn add(&mut self, values: &[f64; VALUES]) {
+        let duration_us = values[0];
+        self.samples.push(duration_us);
+        self.sum_of_squares += duration_us * duration_us;
+        for (sum, value) in self.sums.iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+}

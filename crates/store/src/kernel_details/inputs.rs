@@ -1,0 +1,37 @@
+//! Which files a profile consists of.
+
+use crate::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file as it is; of a directory every `*kernel_details*.csv` below it, in the order of the paths' components.
+pub(super) fn find(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let metadata = fs::metadata(path).map_err(|source| Error::io(path, source))?;
+    if !metadata.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = |source| Error::io(&folder, source);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(path);
+            } else if is_kernel_details(&entry.file_name().to_string_lossy()) && path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Error::input(path, None, "no kernel_details*.csv file found below this directory"));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_kernel_details(name: &str) -> bool {
+    // The stem of `.csv` itself is empty for Python, too.
+    name.strip_suffix(".csv").is_some_and(|stem| stem.to_lowercase().contains("kernel_details"))
+}

@@ -1,0 +1,26 @@
+//! Profiler output to tables: one per kernel type, with profiled averages.
+//!
+//! Rows are grouped by kernel type, input shapes and output shapes, as texts. Sums are accumulated in row order, so that the digits are the
+//! same however many threads read. Memory grows with the groups and one number per sample.
+//!
+//! ```no_run
+//! use perfdb_store::kernel_details::{self, Options};
+//! use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions};
+//!
+//! # fn main() -> Result<(), perfdb_store::Error> {
+//! let lock = LockOptions { tool: "my-program", timeout: DEFAULT_TIMEOUT, notice: &|_| {} };
+//! let mut options = Options::new("profile".as_ref(), "database".as_ref(), lock);
+//! options.threads = 2;
+//! let summary = kernel_details::parse(&options)?;
+//! println!("{} tables", summary.files.len());
+//! # Ok(()) }
+//! ```
+
+mod attention;
+mod groups;
+mod inputs;
+mod rows;
+mod run;
+mod tables;
+
+pub use run::{FileSummary, Options, Summary, Warning, parse};

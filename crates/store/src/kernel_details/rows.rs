@@ -1,0 +1,216 @@
+//! From the text of a piece to numbers, on any thread.
+
+use crate::columns::{BASE, COMMUNICATION_DURATION, METRICS};
+use crate::duration::number;
+use crate::error::CELL_LIMIT;
+use crate::kernel::FUSED_INFER_ATTENTION_SCORE;
+use crate::profile::{Piece, PieceEnd, ProfileRow};
+use perfdb_pycompat::text::trim;
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+/// Columns of a kernel_details file, in the order in which the code below counts them.
+pub(super) fn required_columns() -> Vec<&'static str> {
+    [&["Type"], BASE.as_slice(), &[COMMUNICATION_DURATION], METRICS.as_slice()].concat()
+}
+
+const TYPE: usize = 0;
+const FIRST_BASE: usize = 1;
+/// Positions of the shapes among the base columns.
+pub(super) const INPUT_SHAPES: usize = 2;
+pub(super) const OUTPUT_SHAPES: usize = 5;
+const DURATION: usize = FIRST_BASE + BASE.len();
+const FIRST_METRIC: usize = DURATION + 1;
+
+/// Duration and metrics of a row.
+pub(super) const VALUES: usize = 1 + METRICS.len();
+
+/// What equal rows have in common: the kernel type and the base cells, trimmed.
+#[derive(Debug, Clone)]
+pub(super) struct Variant {
+    pub(super) kernel_type: String,
+    pub(super) base: [String; BASE.len()],
+    pub(super) use_of_rows: RowUse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowUse {
+    /// Samples of a group.
+    Samples,
+    /// Attention rows without shapes: they only take part in the pairing with operator rows.
+    PairingOnly,
+    /// Nothing.
+    Nothing,
+}
+
+/// A row of a part: its variant by the worker's count, and its line from the piece's beginning.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowEntry {
+    pub(super) variant: u32,
+    pub(super) line: u32,
+}
+
+/// Why a row stops the run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum BadRow {
+    Duration(String),
+    LongCell,
+}
+
+impl std::fmt::Display for BadRow {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BadRow::Duration(cell) => {
+                write!(
+                    formatter,
+                    "Duration(us) is {}, which is no duration; --skip-bad-rows drops such rows",
+                    crate::error::excerpt(cell)
+                )
+            }
+            BadRow::LongCell => write!(formatter, "cell longer than {CELL_LIMIT} characters"),
+        }
+    }
+}
+
+/// The rows of one piece.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) file: usize,
+    pub(super) worker: usize,
+    /// Variants that this worker had not seen before.
+    pub(super) new_variants: Vec<Variant>,
+    pub(super) rows: Vec<RowEntry>,
+    /// `VALUES` per row.
+    pub(super) values: Vec<f64>,
+    pub(super) skipped: u64,
+    pub(super) bad_row: Option<(u64, BadRow)>,
+    pub(super) end: PieceEnd,
+    /// For the next piece.
+    pub(super) text: Vec<u8>,
+}
+
+/// What a worker remembers between pieces: the variants it has seen, by the bytes of their cells.
+#[derive(Debug, Default)]
+pub(super) struct Worker {
+    number: Option<usize>,
+    variants: FxHashMap<Box<[u8]>, (u32, RowUse)>,
+    key: Vec<u8>,
+}
+
+/// How to read pieces.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) skip_bad: bool,
+}
+
+impl Rows {
+    /// Reads the rows of a piece. `number` counts the workers.
+    pub(super) fn read(
+        self,
+        worker: &mut Worker,
+        piece: Piece,
+        path: &Path,
+        number: impl Fn() -> usize,
+        buffers: (Vec<RowEntry>, Vec<f64>),
+    ) -> Result<Part, crate::Error> {
+        let (mut rows, mut values) = buffers;
+        rows.clear();
+        values.clear();
+        let mut part = Part {
+            file: piece.file,
+            worker: *worker.number.get_or_insert_with(number),
+            new_variants: Vec::new(),
+            rows,
+            values,
+            skipped: 0,
+            bad_row: None,
+            end: PieceEnd::default(),
+            text: Vec::new(),
+        };
+        part.end = piece.for_each_row(path, |row| match worker.row(row, &mut part) {
+            Ok(()) => true,
+            Err(_) if self.skip_bad => {
+                part.skipped += 1;
+                true
+            }
+            Err(bad) => {
+                part.bad_row = Some((row.line, bad));
+                false
+            }
+        })?;
+        part.text = piece.text;
+        Ok(part)
+    }
+}
+
+impl Worker {
+    fn row(&mut self, row: &ProfileRow<'_>, part: &mut Part) -> Result<(), BadRow> {
+        if row.has_long_cell() {
+            return Err(BadRow::LongCell);
+        }
+        self.key.clear();
+        for wanted in TYPE..DURATION {
+            self.key.extend_from_slice(row.raw(wanted));
+            // No byte of UTF-8.
+            self.key.push(0xff);
+        }
+        let known = self.variants.get(self.key.as_slice()).copied();
+        let fresh = if known.is_none() { Some(variant_of(row)) } else { None };
+        let use_of_rows = known.map(|(_, use_of_rows)| use_of_rows).or(fresh.as_ref().map(|fresh| fresh.use_of_rows));
+        let duration_us = match use_of_rows {
+            Some(RowUse::Nothing) => 0.0,
+            Some(RowUse::PairingOnly) => 0.0,
+            _ => duration_of(row)?,
+        };
+        let (variant, use_of_rows) = match (known, fresh) {
+            (Some(known), _) => known,
+            (None, Some(fresh)) => {
+                let entry = (u32::try_from(self.variants.len()).unwrap_or(u32::MAX), fresh.use_of_rows);
+                self.variants.insert(self.key.as_slice().into(), entry);
+                part.new_variants.push(fresh);
+                entry
+            }
+            (None, None) => return Ok(()),
+        };
+        if use_of_rows == RowUse::Nothing {
+            return Ok(());
+        }
+        part.rows.push(RowEntry { variant, line: u32::try_from(row.line).unwrap_or(u32::MAX) });
+        part.values.push(duration_us);
+        part.values.extend((0..METRICS.len()).map(|metric| {
+            let value = value_of(row, FIRST_METRIC + metric);
+            if value.is_finite() { value } else { 0.0 }
+        }));
+        Ok(())
+    }
+}
+
+#[inline]
+fn value_of(row: &ProfileRow<'_>, wanted: usize) -> f64 {
+    crate::duration::short_decimal(row.raw(wanted)).unwrap_or_else(|| number(&row.text(wanted)))
+}
+
+fn duration_of(row: &ProfileRow<'_>) -> Result<f64, BadRow> {
+    let duration_us = value_of(row, DURATION);
+    match duration_us.is_finite() && duration_us >= 0.0 {
+        true => Ok(duration_us),
+        false => Err(BadRow::Duration(trim(&row.text(DURATION)).to_owned())),
+    }
+}
+
+fn variant_of(row: &ProfileRow<'_>) -> Variant {
+    let kernel_type = row.text(TYPE);
+    let kernel_type = match trim(&kernel_type) {
+        "split_qkv_rmsnorm_rope_kernel_0" => "split_qkv_rmsnorm_rope_kernel",
+        "muls_add_kernel_1" => "muls_add_kernel",
+        other => other,
+    };
+    let base = std::array::from_fn(|at| trim(&row.text(FIRST_BASE + at)).to_owned());
+    let is_absent = |shapes: &String| trim(shapes.trim_matches('"')).eq_ignore_ascii_case("N/A");
+    let use_of_rows = match is_absent(&base[INPUT_SHAPES]) || is_absent(&base[OUTPUT_SHAPES]) {
+        true if kernel_type == FUSED_INFER_ATTENTION_SCORE => RowUse::PairingOnly,
+        true => RowUse::Nothing,
+        false => RowUse::Samples,
+    };
+    Variant { kernel_type: kernel_type.to_owned(), base, use_of_rows }
+}

@@ -1,0 +1,318 @@
+//! The whole run: read, judge, lock, write.
+
+use super::groups::Groups;
+use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
+use super::tables::{NewTable, make};
+use super::{inputs, tables};
+use crate::columns::{EP_SIZE, MEASURED_DURATION};
+use crate::error::{CsvFault, Error};
+use crate::lock::{DirectoryLocks, LockOptions};
+use crate::profile::{Piece, ProfileFiles, Wanted, check_header};
+use crate::replace::{self, Parents, Staged};
+use crate::table::{ReadOptions, Table};
+use perfdb_pycompat::text::trim;
+use perfdb_trace::blocks::for_each_ordered;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
+
+/// What to read and where to write.
+pub struct Options<'a> {
+    /// A kernel_details file, or a directory that is searched for such files.
+    pub profile: &'a Path,
+    /// The database directory.
+    pub database: &'a Path,
+    /// Drop rows that would stop the run.
+    pub skip_bad_rows: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Threads that read.
+    pub threads: usize,
+    /// How to take the directory's lock.
+    pub lock: LockOptions<'a>,
+    /// Told the number of bytes that were read, now and then.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl std::fmt::Debug for Options<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("profile", &self.profile)
+            .field("database", &self.database)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Options<'a> {
+    /// Strict, writing, on all cores.
+    pub fn new(profile: &'a Path, database: &'a Path, lock: LockOptions<'a>) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Options { profile, database, skip_bad_rows: false, dry_run: false, threads, lock, progress: &|_| {} }
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// The profile, as it was given.
+    pub input: PathBuf,
+    /// The database directory.
+    pub output: PathBuf,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// The tables.
+    pub files: Vec<FileSummary>,
+    /// Rows that were dropped because they would have stopped the run.
+    pub skipped_rows: u64,
+    /// Groups whose samples disagree in types or formats.
+    pub mixed_groups: usize,
+    /// What to tell.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
+}
+
+/// One table.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileSummary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The kernel type whose rows it holds; of several with one file name the first.
+    pub kernel_type: String,
+    /// Rows, one per group.
+    pub rows: usize,
+    /// Samples in all groups.
+    pub samples: usize,
+    /// Rows of the table that it replaces; `None` for a new file (or one that is no readable table).
+    pub replaces_rows: Option<usize>,
+}
+
+/// Something that a user should know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Attention kernels and operators cannot all be paired. This one has always stood on stdout.
+    #[error("FIA kernel/operator row count mismatch under {}: kernel_rows={kernel_rows}, operator_rows={operator_rows}. Pairing uses row order for the shared prefix only.", crate::error::shown(.directory))]
+    AttentionRowCounts {
+        /// The profile's directory.
+        directory: PathBuf,
+        /// Attention rows of the kernel file.
+        kernel_rows: usize,
+        /// Attention rows of the operator file.
+        operator_rows: usize,
+    },
+    /// A file that breaks off inside a quoted cell.
+    #[error("{}:{line}: the quote that opens here is never closed; taken as it stands", crate::error::shown(.path))]
+    OpenQuote {
+        /// The file.
+        path: PathBuf,
+        /// Where the quote opens.
+        line: u64,
+    },
+    /// Groups whose samples disagree.
+    #[error("{}: {count} row(s) average samples of different data types or formats", crate::error::shown(.path))]
+    MixedGroups {
+        /// The table.
+        path: PathBuf,
+        /// How many groups.
+        count: usize,
+    },
+    /// Kernel types whose names coincide as file names.
+    #[error("{}: holds the rows of several kernel types: {}", crate::error::shown(.path), .kernel_types.iter().map(|name| crate::error::excerpt(name)).collect::<Vec<_>>().join(", "))]
+    SharedFile {
+        /// The table.
+        path: PathBuf,
+        /// The types.
+        kernel_types: Vec<String>,
+    },
+    /// An old table had values that the new one has not.
+    #[error("{}: had measured columns, which a parsed table lacks; the old file is kept as {}", crate::error::shown(.path), crate::error::shown(.kept))]
+    Kept {
+        /// The table.
+        path: PathBuf,
+        /// Where its old content is.
+        kept: PathBuf,
+    },
+    /// Rows were dropped on request.
+    #[error("{count} bad row(s) skipped")]
+    SkippedRows {
+        /// How many.
+        count: u64,
+    },
+}
+
+/// Reads a profile and writes one table per kernel type. All or nothing: on an error every table is as it was.
+pub fn parse(options: &Options<'_>) -> Result<Summary, Error> {
+    let files = inputs::find(options.profile)?;
+    let required = required_columns();
+    let wanted = Wanted { required: &required, optional: &[] };
+    if files.iter().all(|file| file.is_file()) {
+        files.iter().try_for_each(|file| check_header(file, wanted))?;
+    }
+    let mut groups = read(&files, wanted, options)?;
+    groups.end_file();
+    let mut warnings = std::mem::take(&mut groups.warnings);
+    let skipped_rows = groups.skipped;
+    if skipped_rows > 0 {
+        warnings.push(Warning::SkippedRows { count: skipped_rows });
+    }
+    let tables = make(groups.groups);
+    for table in &tables {
+        let path = table_path(options, table);
+        if table.mixed_groups > 0 {
+            warnings.push(Warning::MixedGroups { path: path.clone(), count: table.mixed_groups });
+        }
+        if table.kernel_types.len() > 1 {
+            warnings.push(Warning::SharedFile { path, kernel_types: table.kernel_types.clone() });
+        }
+    }
+    let old = if options.dry_run { judge_old(options, &tables)? } else { write(options, &tables, &mut warnings)? };
+    let summary = |(table, old): (&NewTable, &Old)| FileSummary {
+        path: table_path(options, table),
+        kernel_type: table.kernel_types.first().cloned().unwrap_or_default(),
+        rows: table.rows,
+        samples: table.samples,
+        replaces_rows: old.rows,
+    };
+    Ok(Summary {
+        input: options.profile.to_owned(),
+        output: options.database.to_owned(),
+        dry_run: options.dry_run,
+        files: tables.iter().zip(&old).map(summary).collect(),
+        skipped_rows,
+        mixed_groups: tables.iter().map(|table| table.mixed_groups).sum(),
+        warnings,
+    })
+}
+
+fn table_path(options: &Options<'_>, table: &NewTable) -> PathBuf {
+    options.database.join(format!("{}.csv", table.stem))
+}
+
+/// Buffers that go round instead of being allocated for every piece.
+type Buffers = (Vec<u8>, Vec<RowEntry>, Vec<f64>);
+
+fn read<'f>(files: &'f [PathBuf], wanted: Wanted<'_>, options: &Options<'_>) -> Result<Groups<'f>, Error> {
+    let mut source = ProfileFiles::new(files, wanted);
+    let with_operators = options.profile.is_dir();
+    let mut groups = Groups::new(files, with_operators, options.skip_bad_rows);
+    let workers = AtomicUsize::new(0);
+    let pool: Mutex<Vec<Buffers>> = Mutex::new(Vec::new());
+    let take = || pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+    let rows = Rows { skip_bad: options.skip_bad_rows };
+    let mut bytes = 0;
+    for_each_ordered(
+        options.threads,
+        || {
+            let (text, rows, values) = take();
+            Ok(source.next_piece(text)?.map(|piece| (piece, rows, values)))
+        },
+        |worker: &mut Worker, (piece, entries, values): (Piece, Vec<RowEntry>, Vec<f64>)| {
+            let path = &files[piece.file];
+            rows.read(worker, piece, path, || workers.fetch_add(1, Ordering::Relaxed), (entries, values))
+        },
+        |part: Result<Part, Error>| {
+            let part = part?;
+            groups.merge(&part)?;
+            bytes += part.text.len() as u64;
+            (options.progress)(bytes);
+            pool.lock().unwrap_or_else(PoisonError::into_inner).push((part.text, part.rows, part.values));
+            Ok(())
+        },
+    )?;
+    Ok(groups)
+}
+
+/// The file that a new table replaces.
+#[derive(Debug, Default)]
+struct Old {
+    /// Its rows, if it is a readable table.
+    rows: Option<usize>,
+    /// Its bytes, if they hold what the new table has not.
+    to_keep: Option<Vec<u8>>,
+}
+
+fn judge_old(options: &Options<'_>, tables: &[tables::NewTable]) -> Result<Vec<Old>, Error> {
+    tables.par_iter().map(|table| Old::of(&table_path(options, table))).collect()
+}
+
+impl Old {
+    fn of(path: &Path) -> Result<Old, Error> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Old::default()),
+            Err(error) => return Err(Error::io(path, error)),
+        };
+        match Table::parse(path, bytes, &ReadOptions::database()) {
+            Ok(table) => {
+                let to_keep = has_measurements(&table).then(|| table.source().to_vec());
+                Ok(Old { rows: Some(table.row_count()), to_keep })
+            }
+            Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(Old::default()),
+            Err(error @ Error::Csv { fault: CsvFault::LfsPointer, .. }) => Err(error),
+            // Whatever it is, it is not lost.
+            Err(_) => Ok(Old { rows: None, to_keep: Some(fs::read(path).map_err(|source| Error::io(path, source))?) }),
+        }
+    }
+}
+
+/// Whether a table has values in columns that a parsed table lacks.
+fn has_measurements(table: &Table) -> bool {
+    let is_measured = |name: &str| name == MEASURED_DURATION || name == EP_SIZE || name.starts_with("MicroBench ");
+    let measured: Vec<usize> =
+        (0..table.columns().len()).filter(|&column| is_measured(&table.columns()[column])).collect();
+    table.rows().any(|row| measured.iter().any(|&column| !trim(row.cell(column)).is_empty()))
+}
+
+fn write(options: &Options<'_>, tables: &[NewTable], warnings: &mut Vec<Warning>) -> Result<Vec<Old>, Error> {
+    let mut made = Vec::new();
+    let result = replace::make_folders(options.database, &mut made)
+        .map_err(|source| Error::io(options.database, source))
+        .and_then(|()| write_locked(options, tables, warnings));
+    if result.is_err() {
+        for folder in &made {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    result
+}
+
+fn write_locked(options: &Options<'_>, tables: &[NewTable], warnings: &mut Vec<Warning>) -> Result<Vec<Old>, Error> {
+    let _locks = DirectoryLocks::acquire([options.database], &options.lock)?;
+    let old = judge_old(options, tables)?;
+    let mut kept = Vec::new();
+    for (table, old) in tables.iter().zip(&old) {
+        if let Some(bytes) = &old.to_keep {
+            let path = table_path(options, table);
+            let (place, is_there) = place_to_keep(&path, bytes)?;
+            if !is_there {
+                kept.push(Staged::with(&place, bytes, Parents::MustExist)?);
+            }
+            warnings.push(Warning::Kept { path, kept: place });
+        }
+    }
+    let stage = |table: &NewTable| Staged::with(&table_path(options, table), &table.content, Parents::MustExist);
+    let staged: Vec<Staged> = tables.par_iter().map(stage).collect::<Result<_, _>>()?;
+    // Before the first table is replaced, what it held is safe.
+    replace::commit(kept)?;
+    replace::commit(staged)?;
+    Ok(old)
+}
+
+/// Where an old table is kept: the first free name, or one that holds these bytes already.
+fn place_to_keep(path: &Path, bytes: &[u8]) -> Result<(PathBuf, bool), Error> {
+    let mut number = 1;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if number == 1 { ".replaced".to_owned() } else { format!(".replaced_{number}") });
+        let place = PathBuf::from(name);
+        match fs::read(&place) {
+            Ok(there) if there == bytes => return Ok((place, true)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((place, false)),
+            _ => number += 1,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Reads a CSV stream as blocks of whole records, and works on blocks in parallel with results in order.
+//!
+//! A block ends at the end of a record, whatever quoted line breaks the file has, so that each can be split by a
+//! [`Splitter`](crate::records::Splitter) of its own. Nothing is mapped: the memory in use is a few blocks, however large the file.
+//!
+//! ```
+//! use perfdb_trace::blocks::Blocks;
+//!
+//! # fn main() -> std::io::Result<()> {
+//! let mut blocks = Blocks::new(&b"a,b\n1,\"x\ny\"\n2,z\n"[..], 17);
+//! let mut texts = Vec::new();
+//! while let Some(block) = blocks.next_block(Vec::new())? {
+//!     texts.push(String::from_utf8_lossy(&block.text).into_owned());
+//! }
+//! assert_eq!(texts, ["a,b\n1,\"x\ny\"\n", "2,z\n"]);
+//! # Ok(()) }
+//! ```
+
+use std::io::{self, Read};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Block size that keeps two cores busy and the memory small.
+pub const BLOCK_BYTES: usize = 1 << 19;
+
+/// Cuts a stream into blocks.
+#[derive(Debug)]
+pub struct Blocks<R> {
+    input: R,
+    block_bytes: usize,
+    /// What was read behind the last cut.
+    rest: Vec<u8>,
+    offset: u64,
+    at_end: bool,
+}
+
+/// Some whole records of a stream. The last block of a stream may end without a line end, or inside an open quote.
+#[derive(Debug)]
+pub struct Block {
+    /// The bytes.
+    pub text: Vec<u8>,
+    /// Where they stand in the stream.
+    pub offset: u64,
+}
+
+impl<R: Read> Blocks<R> {
+    /// Cuts `input` into blocks of about `block_bytes`; more where a record is longer.
+    pub fn new(input: R, block_bytes: usize) -> Self {
+        Blocks { input, block_bytes: block_bytes.max(1), rest: Vec::new(), offset: 0, at_end: false }
+    }
+
+    /// The next block, in `buffer`'s memory; `None` at the end.
+    pub fn next_block(&mut self, mut buffer: Vec<u8>) -> io::Result<Option<Block>> {
+        buffer.clear();
+        let mut text = std::mem::replace(&mut self.rest, buffer);
+        let mut wanted = self.block_bytes;
+        let cut = loop {
+            self.at_end = self.at_end || !fill(&mut self.input, &mut text, wanted)?;
+            if self.at_end {
+                break text.len();
+            }
+            match last_boundary(&text) {
+                Some(cut) => break cut,
+                None => wanted = text.len() * 2,
+            }
+        };
+        self.rest.extend_from_slice(&text[cut..]);
+        text.truncate(cut);
+        let offset = self.offset;
+        self.offset += cut as u64;
+        Ok((cut > 0).then_some(Block { text, offset }))
+    }
+}
+
+/// Reads until `text` has `wanted` bytes; false at the end of the input.
+fn fill(input: &mut impl Read, text: &mut Vec<u8>, wanted: usize) -> io::Result<bool> {
+    let missing = wanted.saturating_sub(text.len());
+    Ok(input.take(missing as u64).read_to_end(text)? == missing)
+}
+
+/// One past the last line end that ends a record, if the text starts at a record and has one. A CR as the very last byte does not count: its LF
+/// may follow.
+fn last_boundary(text: &[u8]) -> Option<usize> {
+    // Where cells are quoted is only known from the beginning; but the search for line ends can be left to the last part of the text.
+    let near_end = text.len().saturating_sub(1 << 15);
+    boundary_behind(text, near_end).or_else(|| boundary_behind(text, 0))
+}
+
+fn boundary_behind(text: &[u8], from: usize) -> Option<usize> {
+    let mut found = None;
+    let mut look = |start: usize, end: usize| {
+        let start = start.max(from);
+        if start < end {
+            let part = &text[start..end];
+            let part = part.strip_suffix(b"\r").filter(|_| end == text.len()).unwrap_or(part);
+            found = memchr::memrchr2(b'\n', b'\r', part).map(|at| start + at + 1).or(found);
+        }
+    };
+    // `outside` is where the text outside of quotes goes on.
+    let (mut outside, mut at) = (0, 0);
+    while let Some(quote) = memchr::memchr(b'"', &text[at..]).map(|length| at + length) {
+        let opens = quote == 0 || matches!(text[quote - 1], b',' | b'\n' | b'\r');
+        at = quote + 1;
+        // Behind a closing quote, too, a quote is literal: the byte before it is neither a comma nor a line end.
+        if opens {
+            look(outside, quote);
+            match closing_quote(text, at) {
+                Some(closing) => at = closing + 1,
+                None => return found,
+            }
+            outside = at;
+        }
+    }
+    look(outside, text.len());
+    found
+}
+
+/// The quote that closes a cell whose text starts at `at`. A quote as the very last byte may be the first half of a doubled one.
+fn closing_quote(text: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let quote = at + memchr::memchr(b'"', &text[at..])?;
+        match text.get(quote + 1) {
+            Some(b'"') => at = quote + 2,
+            Some(_) => return Some(quote),
+            None => return None,
+        }
+    }
+}
+
+struct Shared<N> {
+    next: N,
+    /// Number of the piece that is handed out next; `None` when there is none left.
+    number: Option<usize>,
+}
+
+struct Turn<M, E> {
+    merge: M,
+    number: usize,
+    result: Result<(), E>,
+    stopped: bool,
+}
+
+/// Works on pieces in parallel and merges the results in the order of the pieces.
+///
+/// `next` hands out the pieces one after the other, `map` works on one with the worker's own state (made by `Default`), `merge` is called for
+/// each result in order. The first error of `next` or `merge`, in that order of the pieces, ends the work. At most `threads` pieces are alive.
+pub fn for_each_ordered<S, W, P, E>(
+    threads: usize,
+    next: impl FnMut() -> Result<Option<S>, E> + Send,
+    map: impl Fn(&mut W, S) -> P + Sync,
+    merge: impl FnMut(P) -> Result<(), E> + Send,
+) -> Result<(), E>
+where
+    W: Default,
+    E: Send,
+{
+    let shared = Mutex::new(Shared { next, number: Some(0) });
+    let turn = Mutex::new(Turn { merge, number: 0, result: Ok(()), stopped: false });
+    let changed = Condvar::new();
+    let work = || {
+        let mut state = W::default();
+        loop {
+            let (number, piece) = {
+                let mut shared = lock(&shared);
+                let Some(number) = shared.number else { return };
+                let piece = (shared.next)();
+                shared.number = matches!(piece, Ok(Some(_))).then_some(number + 1);
+                (number, piece)
+            };
+            let part = match piece {
+                Ok(Some(piece)) => Ok(map(&mut state, piece)),
+                Ok(None) => return,
+                Err(error) => Err(error),
+            };
+            let mut turn = lock(&turn);
+            while turn.number != number && !turn.stopped {
+                turn = changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            }
+            if turn.stopped {
+                return;
+            }
+            let result = part.and_then(|part| (turn.merge)(part));
+            turn.number += 1;
+            if result.is_err() {
+                turn.result = result;
+                turn.stopped = true;
+                lock(&shared).number = None;
+            }
+            changed.notify_all();
+        }
+    };
+    match threads {
+        0 | 1 => work(),
+        _ => std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        }),
+    }
+    turn.into_inner().unwrap_or_else(PoisonError::into_inner).result
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Splitter;
+    use proptest::prelude::*;
+
+    type Rows = Vec<Vec<Vec<u8>>>;
+
+    fn rows(text: &[u8]) -> Rows {
+        let mut splitter = Splitter::new(text);
+        let (mut cells, mut buffer, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        while splitter.next_record(&mut cells).is_some() {
+            rows.push(cells.iter().map(|cell| cell.decode(text, &mut buffer).to_vec()).collect());
+        }
+        rows
+    }
+
+    fn in_blocks(text: &[u8], size: usize, threads: usize) -> io::Result<(Rows, u64)> {
+        let mut blocks = Blocks::new(text, size);
+        let (mut all, mut lines) = (Vec::new(), 0);
+        for_each_ordered(
+            threads,
+            || blocks.next_block(Vec::new()),
+            |(): &mut (), block: Block| (rows(&block.text), crate::records::line_ends(&block.text)),
+            |(mut part, count)| {
+                all.append(&mut part);
+                lines += count;
+                Ok(())
+            },
+        )?;
+        Ok((all, lines))
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_hold_the_same_records_and_lines_as_the_whole(text in "[ab,\"\r\n]{0,80}", size in 1usize..20, threads in 1usize..4) {
+            let (found, lines) = in_blocks(text.as_bytes(), size, threads)?;
+            prop_assert_eq!(found, rows(text.as_bytes()));
+            prop_assert_eq!(lines, crate::records::line_ends(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn the_first_error_in_order_counts() {
+        for threads in [1, 4] {
+            let mut pieces = 0..100;
+            let mut merged = Vec::new();
+            let result = for_each_ordered(
+                threads,
+                || Ok(pieces.next()),
+                |(): &mut (), piece| piece,
+                |piece| {
+                    if piece % 30 == 29 {
+                        return Err(piece);
+                    }
+                    merged.push(piece);
+                    Ok(())
+                },
+            );
+            assert_eq!(result, Err(29));
+            assert_eq!(merged, (0..29).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_source_comes_in_its_turn() {
+        let mut count = 0;
+        let source = || {
+            count += 1;
+            if count == 5 { Err("source") } else { Ok(Some(count)) }
+        };
+        let mut merged = 0;
+        let result = for_each_ordered(
+            3,
+            source,
+            |(): &mut (), piece: i32| piece,
+            |_| {
+                merged += 1;
+                Ok(())
+            },
+        );
+        assert_eq!((result, merged), (Err("source"), 4));
+    }
+}
