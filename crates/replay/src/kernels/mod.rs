@@ -1,0 +1,17 @@
+//! Kernels of the native executor: pure functions on slices that operators are put together from.
+//!
+//! Floating-point work is done in float32 (float64 for float64 tensors), inputs widened exactly, results rounded once,
+//! half to even. Blocks and orders of summation depend on shapes alone, so any number of threads gives the same bits.
+
+pub(crate) mod attention;
+pub(crate) mod broadcast;
+pub(crate) mod element;
+pub(crate) mod exponential;
+pub(crate) mod matmul;
+pub(crate) mod normalise;
+pub(crate) mod product;
+pub(crate) mod quantise;
+pub(crate) mod rope;
+pub(crate) mod rows;
+pub(crate) mod topk;
+pub(crate) mod typed;
