@@ -26,6 +26,7 @@ pub mod error;
 pub mod executor;
 pub mod fill;
 pub mod init;
+mod inputs;
 pub mod interrupt;
 pub mod journal;
 mod kernels;

@@ -1,6 +1,6 @@
 //! One record of a table as the operators see it: cells, slots, types.
 
-use crate::case::{Format, RecordedOutput};
+use crate::case::{Format, RecordedOutput, TensorSpec};
 use crate::dtype::DType;
 use crate::refusal::{Refusal, bad_rank, bad_shape, input_count, metadata_length, output_count, unsupported_dtype};
 use crate::shape::{Shape, elements, unfold_fractal_nz};
@@ -237,14 +237,7 @@ impl<'a> Present<'a> {
 
     /// Every slot has its type and format (`metadata-length`).
     pub fn strict(&self) -> Result<(), Refusal> {
-        self.slots.iter().try_for_each(|slot| {
-            for (what, text) in [("type", slot.dtype), ("format", slot.format)] {
-                if text.is_empty() {
-                    return Err(metadata_length(format!("{} {} has no {what}", self.side, slot.position)));
-                }
-            }
-            Ok(())
-        })
+        self.slots.iter().try_for_each(|slot| slot.clone().described().map(drop))
     }
 
     fn wrong_count(&self, expected: &str) -> Refusal {
@@ -309,6 +302,16 @@ impl<'a> Recorded<'a> {
         self.dtype.is_empty()
     }
 
+    /// Insists on a recorded type and format (`metadata-length`).
+    pub fn described(self) -> Result<Recorded<'a>, Refusal> {
+        for (what, text) in [("type", self.dtype), ("format", self.format)] {
+            if text.is_empty() {
+                return Err(metadata_length(format!("{} {} has no {what}", self.side, self.position)));
+            }
+        }
+        Ok(self)
+    }
+
     /// The element type (`unsupported-dtype`).
     pub fn dtype(&self) -> Result<DType, Refusal> {
         DType::from_database(self.dtype).ok_or_else(|| self.unsupported_dtype("is not a type that replay can build"))
@@ -354,6 +357,11 @@ impl<'a> Recorded<'a> {
     /// The recorded shape with exactly `N` dimensions (`bad-rank`).
     pub fn rank<const N: usize>(&self) -> Result<[usize; N], Refusal> {
         self.shape.as_slice().try_into().map_err(|_| self.wrong_rank(&N.to_string()))
+    }
+
+    /// A tensor of that name, shape and type in the recorded format.
+    pub fn tensor(&self, name: &'static str, shape: impl Into<Shape>, dtype: DType) -> TensorSpec {
+        TensorSpec::new(name, shape, dtype).format(self.format())
     }
 
     /// A `bad-rank` refusal of this slot.

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::element::Element;
 use super::rows::rows_per_job;
 
 /// How the elements of an operand follow one another within a run of result elements.
@@ -83,6 +84,9 @@ fn strides(shape: &[usize], target: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// Elements of a long run per job.
+const JOB: usize = 1 << 16;
+
 /// out = f(a, b) for each element, with the operands' ways from [`Stretched::all`].
 pub(crate) fn combine<A, B, O>(a: (&[A], &Stretched), b: (&[B], &Stretched), out: &mut [O], f: impl Fn(A, B) -> O + Sync)
 where
@@ -93,12 +97,66 @@ where
     let run = a.1.run();
     out.par_chunks_mut(run).enumerate().with_min_len(rows_per_job(run)).for_each(|(at, out)| {
         let (x, y) = (a.1.slice(a.0, at), b.1.slice(b.0, at));
-        match (x, y) {
-            ([x], y) if out.len() > 1 && y.len() > 1 => out.iter_mut().zip(y).for_each(|(out, y)| *out = f(*x, *y)),
-            (x, [y]) if out.len() > 1 && x.len() > 1 => out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x, *y)),
-            ([x], [y]) => out.iter_mut().for_each(|out| *out = f(*x, *y)),
-            (x, y) => out.iter_mut().zip(x.iter().zip(y)).for_each(|(out, (x, y))| *out = f(*x, *y)),
-        }
+        out.par_chunks_mut(JOB).enumerate().for_each(|(job, out)| {
+            let part = |values: usize| if values == 1 { 0..1 } else { job * JOB..job * JOB + out.len() };
+            match (&x[part(x.len())], &y[part(y.len())]) {
+                ([x], [y]) => out.iter_mut().for_each(|out| *out = f(*x, *y)),
+                ([x], y) => out.iter_mut().zip(y).for_each(|(out, y)| *out = f(*x, *y)),
+                (x, [y]) => out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x, *y)),
+                (x, y) => out.iter_mut().zip(x.iter().zip(y)).for_each(|(out, (x, y))| *out = f(*x, *y)),
+            }
+        });
+    });
+}
+
+/// Writes `value` over the elements of `x` whose mask is true.
+pub(crate) fn mask_into<T: Copy + Send + Sync>(x: &mut [T], mask: (&[bool], &Stretched), value: T) {
+    let run = mask.1.run();
+    x.par_chunks_mut(run).enumerate().with_min_len(rows_per_job(run)).for_each(|(at, x)| match mask.1.slice(mask.0, at) {
+        [false] => {}
+        [true] => x.fill(value),
+        mask => x.par_chunks_mut(BLOCK).zip(mask.par_chunks(BLOCK)).with_min_len(rows_per_job(BLOCK)).for_each(|(x, mask)| {
+            for (x, masked) in x.iter_mut().zip(mask) {
+                *x = if *masked { value } else { *x };
+            }
+        }),
+    });
+}
+
+/// Elements that are worked on at a time.
+const BLOCK: usize = 1024;
+
+/// [`combine`] for floating-point operands: `f` works on widened values, results are rounded once.
+pub(crate) fn combine_floats<E: Element>(
+    a: (&[E], &Stretched),
+    b: (&[E], &Stretched),
+    out: &mut [E],
+    f: impl Fn(E::Wide, E::Wide) -> E::Wide + Sync,
+) {
+    let run = a.1.run();
+    if run < BLOCK {
+        combine(a, b, out, |x, y| E::round(f(x.widen(), y.widen())));
+        return;
+    }
+    out.par_chunks_mut(run).enumerate().for_each(|(at, out)| {
+        let (x, y) = (a.1.slice(a.0, at), b.1.slice(b.0, at));
+        out.par_chunks_mut(BLOCK).enumerate().with_min_len(rows_per_job(BLOCK)).for_each_init(
+            || (vec![E::Wide::default(); BLOCK], vec![E::Wide::default(); BLOCK]),
+            |(left, right), (block, out)| {
+                let (left, right) = (&mut left[..out.len()], &mut right[..out.len()]);
+                for (values, to) in [(x, &mut *left), (y, &mut *right)] {
+                    if let [value] = values {
+                        to.fill(value.widen());
+                    } else {
+                        E::widen_slice(&values[block * BLOCK..block * BLOCK + to.len()], to);
+                    }
+                }
+                for (x, y) in left.iter_mut().zip(&*right) {
+                    *x = f(*x, *y);
+                }
+                E::round_slice(left, out);
+            },
+        );
     });
 }
 

@@ -154,17 +154,19 @@ impl<F: Factor> Workspace<F> {
 
 /// Computes `a` · `b` and hands every stretch of finished sums to `finish(row, first column, sums, result)`.
 ///
-/// `lines` are the rows of the result, `b.columns` long each; they need not be neighbours in memory.
+/// `lines` are the rows of the result, `b.columns` long each; they need not be neighbours in memory. The operands may
+/// have different types of the same wider type.
 ///
 /// # Panics
 /// If the inner dimensions differ or `lines` are not `a.rows` slices of `b.columns` elements.
-pub(crate) fn product<F, O>(
+pub(crate) fn product<F, G, O>(
     a: Operand<'_, F>,
-    b: Operand<'_, F>,
+    b: Operand<'_, G>,
     lines: Vec<&mut [O]>,
     finish: impl Fn(usize, usize, &[F::Sum], &mut [O]) + Sync,
 ) where
     F: Factor,
+    G: Factor<Panel = F::Panel>,
     O: Send,
 {
     assert_eq!(a.columns, b.rows, "inner dimensions");

@@ -4,14 +4,23 @@
 //! half to even. Blocks and orders of summation depend on shapes alone, so any number of threads gives the same bits.
 
 pub(crate) mod attention;
+pub(crate) mod batched;
 pub(crate) mod broadcast;
+pub(crate) mod cached;
+pub(crate) mod cast;
 pub(crate) mod element;
 pub(crate) mod exponential;
+pub(crate) mod grouped;
 pub(crate) mod matmul;
 pub(crate) mod normalise;
+pub(crate) mod paging;
+pub(crate) mod permute;
 pub(crate) mod product;
 pub(crate) mod quantise;
 pub(crate) mod rope;
 pub(crate) mod rows;
+pub(crate) mod sort;
+pub(crate) mod target;
 pub(crate) mod topk;
 pub(crate) mod typed;
+pub(crate) mod window;

@@ -4,10 +4,15 @@ use half::{bf16, f16};
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
-use crate::case::{Call, TensorSpec};
+use crate::case::Call;
+use crate::dtype::DType;
 use crate::init::Number;
+use crate::inputs::{dtypes, require_fit, shapes};
+use crate::kernels::broadcast::{Stretched, combine, combine_floats};
+use crate::kernels::cast::cast;
+use crate::kernels::typed::{Float, Stored, common_type, output, values, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
-use crate::refusal::{CaseError, Refusal, shape_mismatch, unsupported_dtype};
+use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::shape::broadcast;
 use crate::tensor::{Data, Tensor};
@@ -17,82 +22,102 @@ pub(super) const OPERATOR: Operator = Operator::new("Add", INPUTS, plan, run);
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
     let [x] = inputs.at_least()?;
-    let y = inputs.slots().get(1);
-    let (x_shape, y_shape) = (x.logical()?, y.map(|y| y.logical()).transpose()?);
-    let x_dtype = x.dtype_or(crate::dtype::DType::Float32)?;
-    let y_dtype = y.map(|y| y.dtype_or(crate::dtype::DType::Float32)).transpose()?;
-    let call = Call::new("torch.add").arg_tensor(TensorSpec::new("x", x_shape.clone(), x_dtype).format(x.format()));
-    match (y, y_shape, y_dtype) {
-        (Some(y), Some(y_shape), Some(y_dtype)) => {
-            if x_dtype != y_dtype {
-                return Err(unsupported_dtype(format!("{x_dtype} and {y_dtype}")));
-            }
-            if broadcast(&x_shape, &y_shape).is_none() {
-                return Err(shape_mismatch(format!("{x_shape:?} and {y_shape:?} do not broadcast")));
-            }
-            Ok(call.arg_tensor(TensorSpec::new("y", y_shape, y_dtype).format(y.format())).into())
-        }
-        _ => Ok(call.arg(1).into()),
-    }
+    let Some(y) = inputs.slots().get(1) else {
+        let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);
+        let one = if dtype.is_float() { Number::Float(1.0) } else { Number::Int(1) };
+        return Ok(Call::new("torch.add").arg_tensor(x.tensor("x", shape, dtype)).arg(one).into());
+    };
+    let ([x_shape, y_shape], [x_dtype, y_dtype]) = (shapes([x, y])?, dtypes([x, y])?);
+    require_fit(broadcast(&x_shape, &y_shape).is_some(), || format!("{x_shape:?} and {y_shape:?} do not broadcast"))?;
+    let call = Call::new("torch.add").arg_tensor(x.tensor("x", x_shape, x_dtype));
+    Ok(call.arg_tensor(y.tensor("y", y_shape, y_dtype)).into())
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let x = bindings.tensor(0)?;
-    let y = match bindings.arg(1)? {
-        Argument::Number(number) => scalar_like(x, *number),
-        _ => bindings.tensor(1)?.clone(),
-    };
-    let shape = broadcast(x.shape(), y.shape()).ok_or_else(|| CaseError::rejected("shapes do not broadcast"))?;
-    let (x_at, y_at) = (positions(x.shape(), &shape), positions(y.shape(), &shape));
-    macro_rules! sum {
-        ($a:expr, $b:expr, $add:expr) => {
-            x_at.iter().zip(&y_at).map(|(&i, &j)| $add($a[i], $b[j])).collect()
-        };
+    match bindings.arg(1)? {
+        Argument::Number(number) => {
+            let dtype = type_with_number(x.dtype(), *number);
+            let one = Tensor::new([], scalar(dtype, *number)).unwrap_or_else(|| Tensor::zeros([], dtype));
+            sum(x, &one)
+        }
+        _ => sum(x, bindings.tensor(1)?),
     }
-    let data = match (x.data(), y.data()) {
-        (Data::Float32(a), Data::Float32(b)) => Data::Float32(sum!(a, b, |a: f32, b: f32| a + b)),
-        (Data::Float16(a), Data::Float16(b)) => {
-            Data::Float16(sum!(a, b, |a: f16, b: f16| f16::from_f32(a.to_f32() + b.to_f32())))
-        }
-        (Data::BFloat16(a), Data::BFloat16(b)) => {
-            Data::BFloat16(sum!(a, b, |a: bf16, b: bf16| bf16::from_f32(a.to_f32() + b.to_f32())))
-        }
-        (Data::Int64(a), Data::Int64(b)) => Data::Int64(sum!(a, b, i64::wrapping_add)),
-        (Data::Int32(a), Data::Int32(b)) => Data::Int32(sum!(a, b, i32::wrapping_add)),
-        _ => return Err(CaseError::unsupported(format!("add of {} and {}", x.dtype(), y.dtype()))),
-    };
-    Ok(vec![Output::new(shape, data)?])
+    .map(|sum| vec![sum])
 }
 
-fn scalar_like(x: &Tensor, number: Number) -> Tensor {
-    let mut scalar = Tensor::zeros([], x.dtype());
-    match scalar.data_mut() {
-        Data::Float32(values) => values.fill(number.as_f64() as f32),
-        Data::BFloat16(values) => values.fill(bf16::from_f64(number.as_f64())),
-        Data::Float16(values) => values.fill(f16::from_f64(number.as_f64())),
-        Data::Int64(values) => values.fill(number.as_i64()),
-        Data::Int32(values) => values.fill(number.as_i64() as i32),
-        _ => {}
+/// The type of a tensor plus a number: that of the tensor, unless the number is of a higher kind.
+fn type_with_number(tensor: DType, number: Number) -> DType {
+    match number {
+        Number::Float(_) if !tensor.is_float() => DType::Float32,
+        Number::Int(_) if tensor == DType::Bool => DType::Int64,
+        _ => tensor,
     }
-    scalar
 }
 
-fn positions(shape: &[usize], target: &[usize]) -> Vec<usize> {
-    let offset = target.len() - shape.len();
-    (0..crate::shape::elements(target))
-        .map(|flat| {
-            let (mut rest, mut at, mut stride) = (flat, 0, 1);
-            for i in (0..target.len()).rev() {
-                let coordinate = rest % target[i];
-                rest /= target[i];
-                if i >= offset {
-                    if shape[i - offset] != 1 {
-                        at += coordinate * stride;
-                    }
-                    stride *= shape[i - offset];
-                }
-            }
-            at
-        })
-        .collect()
+fn scalar(dtype: DType, number: Number) -> Data {
+    let data = match number {
+        Number::Float(value) => Data::Float64(vec![value]),
+        Number::Int(value) => Data::Int64(vec![value]),
+        Number::Bool(value) => Data::Bool(vec![value]),
+    };
+    Tensor::new([], data).map_or_else(|| Data::zeros(dtype, 1), |number| cast(&number, dtype))
+}
+
+fn sum(x: &Tensor, y: &Tensor) -> Result<Output, CaseError> {
+    let shape = broadcast(x.shape(), y.shape())
+        .ok_or_else(|| CaseError::rejected(format!("shapes {:?} and {:?} do not broadcast", x.shape(), y.shape())))?;
+    let dtype = common_type(x.dtype(), y.dtype());
+    let brought = |tensor: &Tensor| (tensor.dtype() != dtype).then(|| Tensor::new(tensor.shape(), cast(tensor, dtype))).flatten();
+    let (x_cast, y_cast) = (brought(x), brought(y));
+    let (x, y) = (x_cast.as_ref().unwrap_or(x), y_cast.as_ref().unwrap_or(y));
+    match dtype {
+        DType::Float32 => floats::<f32>(x, y, shape),
+        DType::Float16 => floats::<f16>(x, y, shape),
+        DType::BFloat16 => floats::<bf16>(x, y, shape),
+        DType::Float64 => floats::<f64>(x, y, shape),
+        DType::Int8 => each(x, y, shape, i8::wrapping_add),
+        DType::UInt8 => each(x, y, shape, u8::wrapping_add),
+        DType::Int16 => each(x, y, shape, i16::wrapping_add),
+        DType::Int32 => each(x, y, shape, i32::wrapping_add),
+        DType::Int64 => each(x, y, shape, i64::wrapping_add),
+        DType::Bool => each(x, y, shape, |x: bool, y: bool| x | y),
+    }
+}
+
+fn floats<E: Float>(x: &Tensor, y: &Tensor, shape: Vec<usize>) -> Result<Output, CaseError> {
+    let [x_way, y_way] = Stretched::all([x.shape(), y.shape()], &shape);
+    let mut out = zeros::<E>(&shape);
+    combine_floats((values(x)?, &x_way), (values(y)?, &y_way), &mut out, |x, y| x + y);
+    output(shape, out)
+}
+
+fn each<T: Stored>(x: &Tensor, y: &Tensor, shape: Vec<usize>, add: impl Fn(T, T) -> T + Sync) -> Result<Output, CaseError> {
+    let [x_way, y_way] = Stretched::all([x.shape(), y.shape()], &shape);
+    let mut out = zeros::<T>(&shape);
+    combine((values(x)?, &x_way), (values(y)?, &y_way), &mut out, add);
+    output(shape, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_have_the_common_type() {
+        let tensor = |data: Data| Tensor::new([data.len()], data).expect("a vector");
+        let add = |x: Data, y: Data| sum(&tensor(x), &tensor(y)).expect("a sum").tensor().data().clone();
+        assert_eq!(add(Data::Int8(vec![127, 1]), Data::UInt8(vec![255])), Data::Int16(vec![382, 256]));
+        assert_eq!(add(Data::Int64(vec![3]), Data::Float16(vec![f16::from_f32(0.5)])), Data::Float16(vec![f16::from_f32(3.5)]));
+        assert_eq!(add(Data::Int8(vec![127]), Data::Int8(vec![1])), Data::Int8(vec![-128]));
+        assert_eq!(add(Data::Bool(vec![true, false]), Data::Bool(vec![true])), Data::Bool(vec![true, true]));
+    }
+
+    #[test]
+    fn numbers_keep_the_tensors_type_where_they_can() {
+        assert_eq!(type_with_number(DType::Bool, Number::Int(1)), DType::Int64);
+        assert_eq!(type_with_number(DType::Int8, Number::Int(1)), DType::Int8);
+        assert_eq!(type_with_number(DType::BFloat16, Number::Float(1.0)), DType::BFloat16);
+        assert_eq!(type_with_number(DType::Int32, Number::Float(1.0)), DType::Float32);
+    }
 }

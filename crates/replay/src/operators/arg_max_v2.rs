@@ -1,0 +1,37 @@
+//! ArgMaxV2: index of the maximum along the last dimension, the first of equals; NaN counts as the largest.
+
+use crate::bindings::{Bindings, Output};
+use crate::case::Call;
+use crate::inputs::{dtypes, shapes};
+use crate::kernels::rows::rows_per_job;
+use crate::kernels::sort::{Ordered, first_largest};
+use crate::kernels::typed::{output, require, values, with_type, zeros};
+use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::refusal::{CaseError, Refusal};
+use crate::row::Row;
+use crate::tensor::Tensor;
+use rayon::prelude::*;
+
+pub(super) const OPERATOR: Operator = Operator::new("ArgMaxV2", INPUTS, plan, run);
+
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+    let inputs = row.inputs()?.present();
+    let [x] = inputs.exactly()?;
+    let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);
+    Ok(Call::new("torch.argmax").arg_tensor(x.tensor("x", shape, dtype)).kwarg("dim", -1).into())
+}
+
+fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
+    let x = bindings.tensor(0)?;
+    with_type!(x.dtype(), T => largest::<T>(x)).map(|indices| vec![indices])
+}
+
+fn largest<T: Ordered>(x: &Tensor) -> Result<Output, CaseError> {
+    let width = x.last_size();
+    require(width > 0, || "argmax of nothing".to_owned())?;
+    let outer = x.shape().split_last().map_or(&[][..], |(_, outer)| outer);
+    let mut indices = zeros::<i64>(outer);
+    let rows = values::<T>(x)?.par_chunks_exact(width);
+    rows.zip(&mut indices).with_min_len(rows_per_job(width)).for_each(|(row, index)| *index = first_largest(row) as i64);
+    output(outer, indices)
+}

@@ -1,0 +1,41 @@
+//! Index: rows of a tensor, `source[index]`.
+
+use super::gather_v2::rows_of;
+use crate::bindings::{Bindings, Output};
+use crate::case::{Call, TensorSpec};
+use crate::dtype::DType;
+use crate::init::Init;
+use crate::inputs::{dtypes, shapes};
+use crate::kernels::typed::with_type;
+use crate::operator::{Fate, Operator, PlanOptions};
+use crate::refusal::{CaseError, Refusal, out_of_range, output_count};
+use crate::row::{Row, column};
+
+const READS: &[&str] =
+    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+
+pub(super) const OPERATOR: Operator = Operator::new("Index", READS, plan, run);
+
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+    let inputs = row.inputs()?.present();
+    let output = row.outputs()?.get(0).shape;
+    let [source, _, _, index] = inputs.exactly()?;
+    let output = output.ok_or_else(|| output_count("no recorded output"))?;
+    let [shape] = shapes([source])?;
+    let [dtype] = dtypes([source])?;
+    let index_dtype = index.dtype_where("int32 or int64", |dtype| matches!(dtype, DType::Int32 | DType::Int64))?;
+    let length = output.first().copied().unwrap_or(0);
+    let rows = shape.first().copied().unwrap_or(0);
+    if length == 0 || length > rows {
+        return Err(out_of_range(format!("{length} of {rows} rows")));
+    }
+    Ok(Call::new("torch.Tensor.__getitem__")
+        .arg_tensor(source.tensor("source", shape, dtype))
+        .arg_tensor(TensorSpec::new("index", [length], index_dtype).init(Init::Arange { start: 0 }))
+        .into())
+}
+
+fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
+    let (source, index) = (bindings.tensor(0)?, bindings.tensor(1)?);
+    with_type!(source.dtype(), T => rows_of::<T>(source, index)).map(|rows| vec![rows])
+}

@@ -1,0 +1,90 @@
+//! MoeTokenUnpermute: tokens back in their own order, the choices of a token weighted and summed.
+
+use crate::bindings::{Bindings, Output};
+use crate::case::Call;
+use crate::dtype::DType;
+use crate::init::Init;
+use crate::inputs::require_fit;
+use crate::kernels::rows::{gather, rows_per_job};
+use crate::kernels::typed::{Float, Stored, indices, output, rank, require, values, wide, with_float, with_type, zeros};
+use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::refusal::{CaseError, Refusal};
+use crate::row::Row;
+use crate::tensor::Tensor;
+use rayon::prelude::*;
+
+pub(super) const OPERATOR: Operator = Operator::new("MoeTokenUnpermute", INPUTS, plan, run);
+
+/// Different rows that are gathered at most.
+const ROWS: usize = 8;
+
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+    let mut inputs = row.inputs()?.present();
+    inputs.retain(|slot| slot.lacks_dtype() || slot.dtype_word() != "UNDEFINED");
+    let [tokens, indices] = inputs.at_least()?;
+    let probs = inputs.slots().get(2);
+    let [p, h] = tokens.logical_rank::<2>()?;
+    let [n] = indices.logical_rank::<1>()?;
+    let probs_shape = probs.map(|probs| probs.logical_rank::<2>()).transpose()?;
+    let dtype = tokens.dtype_or(DType::BFloat16)?;
+    let indices_dtype = indices.dtype_or(DType::BFloat16)?;
+    if !indices_dtype.is_integer() {
+        indices.dtype_where("an integer type", |_| false)?;
+    }
+    let probs_dtype = probs.map(|probs| probs.dtype_or(DType::BFloat16)).transpose()?;
+    require_fit(n == p, || format!("{n} indices for {p} tokens"))?;
+    if let Some([t, k]) = probs_shape {
+        require_fit(t.checked_mul(k) == Some(p), || format!("probs of shape {:?} for {p} tokens", [t, k]))?;
+    }
+    let high = ROWS.min(p) as i64;
+    let call = Call::new("torch_npu.npu_moe_token_unpermute")
+        .arg_tensor(tokens.tensor("permuted_tokens", [p, h], dtype))
+        .arg_tensor(indices.tensor("sorted_indices", [n], indices_dtype).init(Init::Randint { low: 0, high }));
+    Ok(match (probs, probs_shape, probs_dtype) {
+        (Some(probs), Some(shape), Some(dtype)) => call.arg_tensor(probs.tensor("probs", shape, dtype)).into(),
+        _ => call.into(),
+    })
+}
+
+fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
+    let (tokens, at, probs) = (bindings.tensor(0)?, bindings.tensor(1)?, bindings.optional_tensor(2)?);
+    let [p, _] = rank(tokens, "permuted_tokens")?;
+    let places = indices(at, p)?;
+    require(places.len() == p, || format!("{} indices for {p} tokens", places.len()))?;
+    match probs {
+        None => with_type!(tokens.dtype(), T => unpermuted::<T>(tokens, &places)),
+        Some(probs) => with_float!(tokens.dtype(), E => weighted::<E>(tokens, &places, probs)),
+    }
+    .map(|tokens| vec![tokens])
+}
+
+fn unpermuted<T: Stored>(tokens: &Tensor, places: &[usize]) -> Result<Output, CaseError> {
+    let [p, h] = rank(tokens, "permuted_tokens")?;
+    let mut out = zeros::<T>(&[p, h]);
+    gather(values::<T>(tokens)?, h, &mut out, |row| places[row]);
+    output([p, h], out)
+}
+
+fn weighted<E: Float>(tokens: &Tensor, places: &[usize], probs: &Tensor) -> Result<Output, CaseError> {
+    let ([p, h], [t, k]) = (rank(tokens, "permuted_tokens")?, rank(probs, "probs")?);
+    require(t * k == p, || format!("probs of shape {:?} for {p} tokens", probs.shape()))?;
+    let (tokens, probs) = (values::<E>(tokens)?, wide::<E::Wide>(probs)?);
+    let mut out = zeros::<E>(&[t, h]);
+    if h > 0 {
+        out.par_chunks_exact_mut(h).enumerate().with_min_len(rows_per_job(h * k)).for_each_init(
+            || (vec![E::Wide::default(); h], vec![E::Wide::default(); h]),
+            |(sum, row), (token, out)| {
+                sum.fill(E::Wide::default());
+                for choice in token * k..(token + 1) * k {
+                    let at = places[choice] * h;
+                    E::widen_slice(&tokens[at..at + h], row);
+                    for (sum, value) in sum.iter_mut().zip(&*row) {
+                        *sum += probs[choice] * *value;
+                    }
+                }
+                E::round_slice(sum, out);
+            },
+        );
+    }
+    output([t, h], out)
+}

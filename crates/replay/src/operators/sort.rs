@@ -1,0 +1,41 @@
+//! Sort: the last dimension in descending order, values and indices.
+
+use crate::bindings::{Bindings, Output};
+use crate::case::Call;
+use crate::inputs::{dtypes, shapes};
+use crate::kernels::rows::rows_per_job;
+use crate::kernels::sort::{Ordered, descending};
+use crate::kernels::typed::{output, values, with_type, zeros};
+use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::refusal::{CaseError, Refusal};
+use crate::row::Row;
+use crate::tensor::Tensor;
+use rayon::prelude::*;
+
+pub(super) const OPERATOR: Operator = Operator::new("Sort", INPUTS, plan, run);
+
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+    let inputs = row.inputs()?.present();
+    let [x] = inputs.exactly()?;
+    let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);
+    Ok(Call::new("torch.sort").arg_tensor(x.tensor("x", shape, dtype)).kwarg("dim", -1).kwarg("descending", true).into())
+}
+
+fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
+    let x = bindings.tensor(0)?;
+    if !bindings.flag("descending")? {
+        return Err(CaseError::unsupported("sorting in ascending order"));
+    }
+    with_type!(x.dtype(), T => sorted::<T>(x))
+}
+
+fn sorted<T: Ordered>(x: &Tensor) -> Result<Vec<Output>, CaseError> {
+    let width = x.last_size();
+    let (mut out, mut indices) = (zeros::<T>(x.shape()), zeros::<i64>(x.shape()));
+    if width > 0 {
+        let results = out.par_chunks_exact_mut(width).zip(indices.par_chunks_exact_mut(width));
+        let rows = values::<T>(x)?.par_chunks_exact(width).zip(results).with_min_len(rows_per_job(width));
+        rows.for_each(|(row, (out, indices))| descending(row, out, indices));
+    }
+    Ok(vec![output(x.shape(), out)?, output(x.shape(), indices)?])
+}
