@@ -25,7 +25,11 @@ pub(crate) fn floats<const N: usize>(slots: [&Recorded<'_>; N]) -> Result<[DType
     dtypes_where(slots, "a floating-point type", DType::is_float)
 }
 
-fn dtypes_where<const N: usize>(slots: [&Recorded<'_>; N], expected: &str, accepts: impl Fn(DType) -> bool) -> Result<[DType; N], Refusal> {
+fn dtypes_where<const N: usize>(
+    slots: [&Recorded<'_>; N],
+    expected: &str,
+    accepts: impl Fn(DType) -> bool,
+) -> Result<[DType; N], Refusal> {
     let mut dtypes = [DType::Float32; N];
     for (dtype, slot) in dtypes.iter_mut().zip(slots) {
         *dtype = slot.dtype_where(expected, &accepts)?;
@@ -57,10 +61,13 @@ pub(crate) fn spread(total: usize, count: usize) -> Vec<i64> {
 
 /// Running sums.
 pub(crate) fn running_sums(parts: Vec<i64>) -> Vec<i64> {
-    parts.into_iter().scan(0, |sum, part| {
-        *sum += part;
-        Some(*sum)
-    }).collect()
+    parts
+        .into_iter()
+        .scan(0, |sum, part| {
+            *sum += part;
+            Some(*sum)
+        })
+        .collect()
 }
 
 #[cfg(test)]

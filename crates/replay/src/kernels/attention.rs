@@ -82,7 +82,11 @@ struct Running<W> {
 
 impl<W: Wide> Running<W> {
     fn new(queries: usize, value_size: usize) -> Self {
-        Self { maximum: vec![W::neg_infinity(); queries], sum: vec![W::zero(); queries], values: vec![W::zero(); queries * value_size] }
+        Self {
+            maximum: vec![W::neg_infinity(); queries],
+            sum: vec![W::zero(); queries],
+            values: vec![W::zero(); queries * value_size],
+        }
     }
 
     /// Raises the maximum of one query and rescales what was summed under the old one.
@@ -132,13 +136,24 @@ pub(crate) fn attend<W: Wide>(queries: &[W], scale: W, source: &impl Source<W>, 
     let count = queries.len().checked_div(key_size).unwrap_or(0);
     let end = visible.end();
     let chunks: Vec<Range<usize>> = (0..end).step_by(CHUNK).map(|start| start..end.min(start + CHUNK)).collect();
-    let mut parts = chunks.into_par_iter().map(|chunk| over_chunk(queries, count, scale, source, visible, chunk)).collect::<Vec<_>>().into_iter();
+    let mut parts = chunks
+        .into_par_iter()
+        .map(|chunk| over_chunk(queries, count, scale, source, visible, chunk))
+        .collect::<Vec<_>>()
+        .into_iter();
     let mut running = parts.next().unwrap_or_else(|| Running::new(count, value_size));
     parts.for_each(|part| running.merge(&part, value_size));
     running.finish(value_size)
 }
 
-fn over_chunk<W: Wide>(queries: &[W], count: usize, scale: W, source: &impl Source<W>, visible: &Visible<'_>, chunk: Range<usize>) -> Running<W> {
+fn over_chunk<W: Wide>(
+    queries: &[W],
+    count: usize,
+    scale: W,
+    source: &impl Source<W>,
+    visible: &Visible<'_>,
+    chunk: Range<usize>,
+) -> Running<W> {
     let (key_size, value_size) = (source.key_size(), source.value_size());
     let mut running = Running::new(count, value_size);
     let longest = STEP.min(chunk.len());
@@ -150,7 +165,12 @@ fn over_chunk<W: Wide>(queries: &[W], count: usize, scale: W, source: &impl Sour
         let keys = &mut lines[..length * key_size];
         source.load_keys(positions.clone(), keys);
         let scores = &mut scores[..count * length];
-        multiply(Matrix::row_major(queries, count, key_size), Matrix::row_major(keys, length, key_size).transposed(), scores, Previous::Replaced);
+        multiply(
+            Matrix::row_major(queries, count, key_size),
+            Matrix::row_major(keys, length, key_size).transposed(),
+            scores,
+            Previous::Replaced,
+        );
         let all = visible.covers(&positions);
         for (query, scores) in scores.chunks_exact_mut(length).enumerate() {
             for (position, score) in positions.clone().zip(scores.iter_mut()) {
@@ -173,7 +193,12 @@ fn over_chunk<W: Wide>(queries: &[W], count: usize, scale: W, source: &impl Sour
         }
         let values = &mut lines[..length * value_size];
         source.load_values(positions, values);
-        multiply(Matrix::row_major(scores, count, length), Matrix::row_major(values, length, value_size), &mut running.values, Previous::Kept);
+        multiply(
+            Matrix::row_major(scores, count, length),
+            Matrix::row_major(values, length, value_size),
+            &mut running.values,
+            Previous::Kept,
+        );
     }
     running
 }
@@ -208,11 +233,15 @@ mod tests {
 
         fn load_keys(&self, positions: Range<usize>, to: &mut [f64]) {
             let size = self.size;
-            to.iter_mut().zip(positions.flat_map(|p| (0..size).map(move |at| self.key(p, at)))).for_each(|(to, value)| *to = value);
+            to.iter_mut()
+                .zip(positions.flat_map(|p| (0..size).map(move |at| self.key(p, at))))
+                .for_each(|(to, value)| *to = value);
         }
 
         fn load_values(&self, positions: Range<usize>, to: &mut [f64]) {
-            to.iter_mut().zip(positions.flat_map(|p| (0..2).map(move |at| Self::value(p, at)))).for_each(|(to, value)| *to = value);
+            to.iter_mut()
+                .zip(positions.flat_map(|p| (0..2).map(move |at| Self::value(p, at))))
+                .for_each(|(to, value)| *to = value);
         }
     }
 
@@ -221,10 +250,15 @@ mod tests {
         let (mut outputs, mut logs) = (Vec::new(), Vec::new());
         for (i, query) in queries.chunks_exact(source.size).enumerate() {
             let seen: Vec<usize> = (0..visible.end()).filter(|p| !visible.hides(i, *p)).collect();
-            let weights: Vec<f64> = seen.iter().map(|p| (0.5 * query.iter().enumerate().map(|(at, q)| q * source.key(*p, at)).sum::<f64>()).exp()).collect();
+            let weights: Vec<f64> = seen
+                .iter()
+                .map(|p| (0.5 * query.iter().enumerate().map(|(at, q)| q * source.key(*p, at)).sum::<f64>()).exp())
+                .collect();
             let sum: f64 = weights.iter().sum();
             logs.push(sum.ln());
-            outputs.extend((0..2).map(|at| seen.iter().zip(&weights).map(|(p, w)| w * Waves::value(*p, at)).sum::<f64>() / sum));
+            outputs.extend(
+                (0..2).map(|at| seen.iter().zip(&weights).map(|(p, w)| w * Waves::value(*p, at)).sum::<f64>() / sum),
+            );
         }
         (outputs, logs)
     }

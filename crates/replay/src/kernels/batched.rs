@@ -59,7 +59,13 @@ pub(crate) fn matrix_product(a: &Tensor, b: &Tensor, order: Order) -> Result<Out
     }
 }
 
-fn floats<E: Float>(a: &Tensor, b: &Tensor, sizes: Sizes, order: Order, shape: Vec<usize>) -> Result<Output, CaseError> {
+fn floats<E: Float>(
+    a: &Tensor,
+    b: &Tensor,
+    sizes: Sizes,
+    order: Order,
+    shape: Vec<usize>,
+) -> Result<Output, CaseError> {
     each_batch::<E>(a, b, sizes, order, shape, rounded_product)
 }
 
@@ -124,7 +130,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let refused = |a: &[usize], b: &[usize]| matrix_product(&Tensor::zeros(a, DType::Int8), &Tensor::zeros(b, DType::Int8), Order::BatchFirst).is_err();
+        let refused = |a: &[usize], b: &[usize]| {
+            matrix_product(&Tensor::zeros(a, DType::Int8), &Tensor::zeros(b, DType::Int8), Order::BatchFirst).is_err()
+        };
         assert!(refused(&[2, 3], &[2, 3]) && refused(&[2, 3, 4], &[4, 4]) && refused(&[2, 3, 4], &[1, 4, 4]));
         assert!(!refused(&[2, 3], &[3, 2]));
     }

@@ -34,7 +34,9 @@ impl Stretched {
         for (at, &size) in target.iter().enumerate().filter(|(_, size)| **size != 1) {
             let stride: [usize; N] = std::array::from_fn(|operand| strides[operand][at]);
             match merged.last_mut() {
-                Some((outer, outer_stride)) if (0..N).all(|operand| outer_stride[operand] == size * stride[operand]) => {
+                Some((outer, outer_stride))
+                    if (0..N).all(|operand| outer_stride[operand] == size * stride[operand]) =>
+                {
                     *outer *= size;
                     *outer_stride = stride;
                 }
@@ -88,8 +90,12 @@ fn strides(shape: &[usize], target: &[usize]) -> Vec<usize> {
 const JOB: usize = 1 << 16;
 
 /// out = f(a, b) for each element, with the operands' ways from [`Stretched::all`].
-pub(crate) fn combine<A, B, O>(a: (&[A], &Stretched), b: (&[B], &Stretched), out: &mut [O], f: impl Fn(A, B) -> O + Sync)
-where
+pub(crate) fn combine<A, B, O>(
+    a: (&[A], &Stretched),
+    b: (&[B], &Stretched),
+    out: &mut [O],
+    f: impl Fn(A, B) -> O + Sync,
+) where
     A: Copy + Sync,
     B: Copy + Sync,
     O: Send,
@@ -112,14 +118,18 @@ where
 /// Writes `value` over the elements of `x` whose mask is true.
 pub(crate) fn mask_into<T: Copy + Send + Sync>(x: &mut [T], mask: (&[bool], &Stretched), value: T) {
     let run = mask.1.run();
-    x.par_chunks_mut(run).enumerate().with_min_len(rows_per_job(run)).for_each(|(at, x)| match mask.1.slice(mask.0, at) {
-        [false] => {}
-        [true] => x.fill(value),
-        mask => x.par_chunks_mut(BLOCK).zip(mask.par_chunks(BLOCK)).with_min_len(rows_per_job(BLOCK)).for_each(|(x, mask)| {
-            for (x, masked) in x.iter_mut().zip(mask) {
-                *x = if *masked { value } else { *x };
-            }
-        }),
+    x.par_chunks_mut(run).enumerate().with_min_len(rows_per_job(run)).for_each(|(at, x)| {
+        match mask.1.slice(mask.0, at) {
+            [false] => {}
+            [true] => x.fill(value),
+            mask => x.par_chunks_mut(BLOCK).zip(mask.par_chunks(BLOCK)).with_min_len(rows_per_job(BLOCK)).for_each(
+                |(x, mask)| {
+                    for (x, masked) in x.iter_mut().zip(mask) {
+                        *x = if *masked { value } else { *x };
+                    }
+                },
+            ),
+        }
     });
 }
 
@@ -167,7 +177,8 @@ mod tests {
     use super::*;
 
     fn sums(x_shape: &[usize], y_shape: &[usize], target: &[usize]) -> (usize, Vec<usize>) {
-        let (x, y): (Vec<usize>, Vec<usize>) = ((0..x_shape.iter().product()).collect(), (0..y_shape.iter().product()).map(|i: usize| 1000 * i).collect());
+        let (x, y): (Vec<usize>, Vec<usize>) =
+            ((0..x_shape.iter().product()).collect(), (0..y_shape.iter().product()).map(|i: usize| 1000 * i).collect());
         let [x_way, y_way] = Stretched::all([x_shape, y_shape], target);
         let mut out = vec![0; target.iter().product()];
         combine((&x, &x_way), (&y, &y_way), &mut out, |x, y| x + y);

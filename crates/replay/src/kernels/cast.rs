@@ -102,7 +102,8 @@ mod tests {
         assert_eq!(cast(&large, DType::Int64), Data::Int64(vec![i64::MAX, -3]));
         assert_eq!(cast(&large, DType::Int8), Data::Int8(vec![-1, -3]));
         assert_eq!(cast(&large, DType::Bool), Data::Bool(vec![true, true]));
-        let halves = Tensor::new([2], Data::Float16(vec![f16::from_f32(0.1), f16::from_f32(-2.5)])).expect("two elements");
+        let halves =
+            Tensor::new([2], Data::Float16(vec![f16::from_f32(0.1), f16::from_f32(-2.5)])).expect("two elements");
         assert_eq!(cast(&halves, DType::Float32), Data::Float32(vec![0.099_975_586, -2.5]));
         assert_eq!(cast(&halves, DType::Int32), Data::Int32(vec![0, -2]));
     }

@@ -9,7 +9,17 @@ use half::{bf16, f16};
 use super::exponential;
 
 /// A type that floating-point work is done in: `f32` or `f64`.
-pub(crate) trait Wide: num_traits::Float + std::ops::AddAssign + std::ops::MulAssign + std::iter::Sum + Default + Send + Sync + std::fmt::Debug + 'static {
+pub(crate) trait Wide:
+    num_traits::Float
+    + std::ops::AddAssign
+    + std::ops::MulAssign
+    + std::iter::Sum
+    + Default
+    + Send
+    + Sync
+    + std::fmt::Debug
+    + 'static
+{
     /// The nearest value to `value`.
     fn from_f64(value: f64) -> Self;
     /// e to the power of `self`, to about one unit in the last place.
@@ -155,7 +165,10 @@ mod tests {
 
     #[test]
     fn saturation_clips_after_rounding() {
-        assert_eq!([0.5f32, 1.5, -0.5, -1.5, 126.5, 127.4, 1e9, -1e9, f32::NAN].map(|x| x.saturate(-128, 127)), [0, 2, 0, -2, 126, 127, 127, -128, 0]);
+        assert_eq!(
+            [0.5f32, 1.5, -0.5, -1.5, 126.5, 127.4, 1e9, -1e9, f32::NAN].map(|x| x.saturate(-128, 127)),
+            [0, 2, 0, -2, 126, 127, 127, -128, 0]
+        );
         assert_eq!(3e9f32.saturate(i32::MIN, i32::MAX), i32::MAX);
         assert_eq!((-3e9f64).saturate(i32::MIN, i32::MAX), i32::MIN);
     }

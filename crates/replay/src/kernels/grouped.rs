@@ -76,7 +76,8 @@ mod tests {
     fn rows_meet_the_matrix_of_their_group() {
         let x = [1.0f32, 2.0, 3.0, 4.0, 5.0];
         let weights = Matrices { values: &[1.0f32, -1.0, 10.0, -10.0], rows: 1, columns: 2 };
-        let groups = [Group { rows: 0..2, matrix: 0 }, Group { rows: 2..2, matrix: 1 }, Group { rows: 3..5, matrix: 1 }];
+        let groups =
+            [Group { rows: 0..2, matrix: 0 }, Group { rows: 2..2, matrix: 1 }, Group { rows: 3..5, matrix: 1 }];
         let mut out = [7.0f32; 10];
         grouped_product(&x, weights, &groups, &mut out, |row, matrix, _, sums, to| {
             assert_eq!(matrix, usize::from(row > 2));

@@ -111,8 +111,14 @@ struct Panel<W> {
 }
 
 impl<W: Wide> Panel<W> {
-    fn load<F: Factor<Panel = W>>(&mut self, from: Operand<'_, F>, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) {
-        let (outer, inner) = if from.transposed { (columns.clone(), rows.clone()) } else { (rows.clone(), columns.clone()) };
+    fn load<F: Factor<Panel = W>>(
+        &mut self,
+        from: Operand<'_, F>,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+    ) {
+        let (outer, inner) =
+            if from.transposed { (columns.clone(), rows.clone()) } else { (rows.clone(), columns.clone()) };
         let stride = if from.transposed { from.rows } else { from.columns };
         (self.rows, self.columns, self.transposed) = (rows.len(), columns.len(), from.transposed);
         self.values.resize(outer.len() * inner.len(), W::zero());
@@ -202,7 +208,8 @@ fn cut<O>(lines: Vec<&mut [O]>, columns: usize) -> Vec<Tile<'_, O>> {
     if columns == 0 || lines.is_empty() {
         return Vec::new();
     }
-    let width = if lines.len() >= 4 * TILE { TILE } else { (columns / 8).next_power_of_two().clamp(SMALLEST_TILE, TILE) };
+    let width =
+        if lines.len() >= 4 * TILE { TILE } else { (columns / 8).next_power_of_two().clamp(SMALLEST_TILE, TILE) };
     let mut tiles: Vec<Tile<'_, O>> = Vec::new();
     let row_of_tiles = columns.div_ceil(width);
     for (row, line) in lines.into_iter().enumerate() {
@@ -292,7 +299,10 @@ pub(crate) fn integer_product<I: Copy + Send + Sync>(
     let dense = |operand: Operand<'_, I>| -> Vec<i64> {
         if operand.transposed {
             let get = |row: usize, column: usize| widen(operand.values[column * operand.rows + row]);
-            (0..operand.rows).flat_map(|row| (0..operand.columns).map(move |column| (row, column))).map(|(r, c)| get(r, c)).collect()
+            (0..operand.rows)
+                .flat_map(|row| (0..operand.columns).map(move |column| (row, column)))
+                .map(|(r, c)| get(r, c))
+                .collect()
         } else {
             operand.values.iter().map(|value| widen(*value)).collect()
         }
@@ -319,8 +329,13 @@ mod tests {
 
     /// The sums of the definition, in double precision.
     fn exact(a: Operand<'_, f32>, b: Operand<'_, f32>) -> Vec<f64> {
-        let at = |m: &Operand<'_, f32>, r: usize, c: usize| f64::from(m.values[if m.transposed { c * m.rows + r } else { r * m.columns + c }]);
-        (0..a.rows).flat_map(|r| (0..b.columns).map(move |c| (r, c))).map(|(r, c)| (0..a.columns).map(|k| at(&a, r, k) * at(&b, k, c)).sum()).collect()
+        let at = |m: &Operand<'_, f32>, r: usize, c: usize| {
+            f64::from(m.values[if m.transposed { c * m.rows + r } else { r * m.columns + c }])
+        };
+        (0..a.rows)
+            .flat_map(|r| (0..b.columns).map(move |c| (r, c)))
+            .map(|(r, c)| (0..a.columns).map(|k| at(&a, r, k) * at(&b, k, c)).sum())
+            .collect()
     }
 
     fn numbers(count: usize, seed: usize) -> Vec<f32> {
@@ -336,7 +351,10 @@ mod tests {
                 let mut out = vec![0.0f32; m * n];
                 rounded_product(a, b, out.chunks_mut(n).collect());
                 for (got, want) in out.iter().zip(exact(a, b)) {
-                    assert!((f64::from(*got) - want).abs() <= 1e-6 + 1e-5 * want.abs(), "{m} {n} {k} {ta} {tb}: {got} {want}");
+                    assert!(
+                        (f64::from(*got) - want).abs() <= 1e-6 + 1e-5 * want.abs(),
+                        "{m} {n} {k} {ta} {tb}: {got} {want}"
+                    );
                 }
             }
         }
@@ -357,7 +375,12 @@ mod tests {
     fn int8_sums_are_exact_at_the_limits() {
         let (a, b) = (vec![-128i8; 6 * 5000], vec![-128i8; 5000 * 2]);
         let mut out = vec![0i32; 12];
-        product(Operand::row_major(&a, 6, 5000), Operand::column_major(&b, 5000, 2), out.chunks_mut(2).collect(), |_, _, sums, line| line.copy_from_slice(sums));
+        product(
+            Operand::row_major(&a, 6, 5000),
+            Operand::column_major(&b, 5000, 2),
+            out.chunks_mut(2).collect(),
+            |_, _, sums, line| line.copy_from_slice(sums),
+        );
         assert!(out.iter().all(|x| *x == 5000 * 128 * 128));
     }
 
@@ -376,8 +399,17 @@ mod tests {
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
             let mut out = vec![f16::ZERO; 37 * 700];
-            let (a, b) = (a.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>(), b.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>());
-            pool.install(|| rounded_product(Operand::row_major(&a, 37, 2100), Operand::row_major(&b, 2100, 700), out.chunks_mut(700).collect()));
+            let (a, b) = (
+                a.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>(),
+                b.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>(),
+            );
+            pool.install(|| {
+                rounded_product(
+                    Operand::row_major(&a, 37, 2100),
+                    Operand::row_major(&b, 2100, 700),
+                    out.chunks_mut(700).collect(),
+                )
+            });
             out
         };
         assert_eq!(on(1), on(3));

@@ -50,7 +50,10 @@ impl BlockTable {
     /// Line of the cache (block · block size + offset) for each of the first `length` positions of a sequence.
     pub(crate) fn lines(&self, sequence: usize, length: usize) -> Result<Vec<usize>, CaseError> {
         require(sequence < self.rows && length <= self.capacity(), || {
-            format!("{length} positions of sequence {sequence} in a block table of shape [{}, {}]", self.rows, self.width)
+            format!(
+                "{length} positions of sequence {sequence} in a block table of shape [{}, {}]",
+                self.rows, self.width
+            )
         })?;
         let row = &self.blocks[sequence * self.width..(sequence + 1) * self.width];
         Ok((0..length).map(|at| row[at / self.block_size] * self.block_size + at % self.block_size).collect())

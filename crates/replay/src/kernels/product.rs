@@ -27,7 +27,13 @@ impl<'a, W> Matrix<'a, W> {
 
     /// The same values read with rows and columns exchanged.
     pub(crate) fn transposed(self) -> Self {
-        Self { rows: self.columns, columns: self.rows, row_stride: self.column_stride, column_stride: self.row_stride, ..self }
+        Self {
+            rows: self.columns,
+            columns: self.rows,
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+            ..self
+        }
     }
 }
 
@@ -99,7 +105,12 @@ mod tests {
         let mut out = [9.0; 4];
         multiply(Matrix::row_major(&a, 2, 3), Matrix::row_major(&b, 3, 2), &mut out, Previous::Replaced);
         assert_eq!(out, [0.5, 7.0, 2.0, 16.0]);
-        multiply(Matrix::row_major(&a, 3, 2).transposed(), Matrix::row_major(&b, 2, 3).transposed(), &mut out, Previous::Kept);
+        multiply(
+            Matrix::row_major(&a, 3, 2).transposed(),
+            Matrix::row_major(&b, 2, 3).transposed(),
+            &mut out,
+            Previous::Kept,
+        );
         assert_eq!(out, [0.5 - 4.0, 7.0 + 8.5, 2.0 - 4.0, 16.0 + 12.0]);
     }
 

@@ -52,7 +52,12 @@ pub(crate) fn map_plain_rows<E: Element, O: Send>(
 }
 
 /// Copies whole rows of `width` elements: row i of `out` is row `from(i)` of `source`.
-pub(crate) fn gather<T: Copy + Send + Sync>(source: &[T], width: usize, out: &mut [T], from: impl Fn(usize) -> usize + Sync) {
+pub(crate) fn gather<T: Copy + Send + Sync>(
+    source: &[T],
+    width: usize,
+    out: &mut [T],
+    from: impl Fn(usize) -> usize + Sync,
+) {
     if width == 0 {
         return;
     }

@@ -130,7 +130,9 @@ pub(crate) fn wide<W: Wide>(tensor: &Tensor) -> Result<Vec<W>, CaseError> {
 /// All scales of a tensor: real numbers, or float32 bits in the low half of 64-bit integers.
 pub(crate) fn scales<W: Wide>(tensor: &Tensor) -> Result<Vec<W>, CaseError> {
     match tensor.data() {
-        Data::Int64(bits) => Ok(bits.iter().map(|bits| W::from_f64(f64::from(super::quantise::scale_from_bits(*bits)))).collect()),
+        Data::Int64(bits) => {
+            Ok(bits.iter().map(|bits| W::from_f64(f64::from(super::quantise::scale_from_bits(*bits)))).collect())
+        }
         _ => wide(tensor),
     }
 }
@@ -156,12 +158,18 @@ pub(crate) fn indices(tensor: &Tensor, end: usize) -> Result<Vec<usize>, CaseErr
 
 /// One place below `end` (`rejected` if it lies outside).
 pub(crate) fn index(value: i64, end: usize) -> Result<usize, CaseError> {
-    usize::try_from(value).ok().filter(|value| *value < end).ok_or_else(|| CaseError::rejected(format!("index {value} is out of range, there are {end}")))
+    usize::try_from(value)
+        .ok()
+        .filter(|value| *value < end)
+        .ok_or_else(|| CaseError::rejected(format!("index {value} is out of range, there are {end}")))
 }
 
 /// The shape of a tensor with exactly `N` dimensions (`rejected`).
 pub(crate) fn rank<const N: usize>(tensor: &Tensor, name: &str) -> Result<[usize; N], CaseError> {
-    tensor.shape().try_into().map_err(|_| CaseError::rejected(format!("{name} has shape {:?}, expected {N} dimensions", tensor.shape())))
+    tensor
+        .shape()
+        .try_into()
+        .map_err(|_| CaseError::rejected(format!("{name} has shape {:?}, expected {N} dimensions", tensor.shape())))
 }
 
 /// Insists on a shape (`rejected`).
@@ -231,6 +239,9 @@ mod tests {
         let tensor = Tensor::new([3], Data::Int32(vec![0, 2, -1])).expect("three elements");
         assert_eq!(indices(&tensor, 3).expect_err("a negative index").detail, "index -1 is out of range, there are 3");
         assert!(wide::<f32>(&tensor).is_err());
-        assert_eq!(scales::<f32>(&Tensor::new([1], Data::Int64(vec![1_056_964_608])).expect("one element")).expect("a scale"), [0.5]);
+        assert_eq!(
+            scales::<f32>(&Tensor::new([1], Data::Int64(vec![1_056_964_608])).expect("one element")).expect("a scale"),
+            [0.5]
+        );
     }
 }

@@ -7,7 +7,13 @@ use super::typed::Stored;
 
 /// Fills `out` (of shape `out_shape`) with the elements of `source` whose coordinates are larger by `offsets`; zeros
 /// where there is none. All three have the same rank.
-pub(crate) fn copy_window<T: Stored>(source: &[T], source_shape: &[usize], out: &mut [T], out_shape: &[usize], offsets: &[i64]) {
+pub(crate) fn copy_window<T: Stored>(
+    source: &[T],
+    source_shape: &[usize],
+    out: &mut [T],
+    out_shape: &[usize],
+    offsets: &[i64],
+) {
     let (Some((&width, outer)), Some((&source_width, source_outer)), Some((&shift, outer_offsets))) =
         (out_shape.split_last(), source_shape.split_last(), offsets.split_last())
     else {
