@@ -1,5 +1,6 @@
 //! One event, borrowed from the bytes it was read from.
 
+use super::seen::Seen;
 use crate::scan::{Kind, Span, TextRule, Value};
 
 /// Where the fields and wanted args of an event stand.
@@ -9,6 +10,9 @@ pub(super) struct Record {
     pub(super) fields: [Span; FIELDS],
     pub(super) args: Span,
     pub(super) wanted: Vec<Span>,
+    /// Where the keys of the members of `args` start; only while an event is taken.
+    pub(super) keys: Vec<usize>,
+    pub(super) seen: Seen,
 }
 
 pub(super) const FIELDS: usize = 8;
@@ -23,7 +27,14 @@ pub(super) const ID: usize = 7;
 
 impl Record {
     pub(super) fn new(wanted_args: usize) -> Record {
-        Record { start: 0, fields: [Span::ABSENT; FIELDS], args: Span::ABSENT, wanted: vec![Span::ABSENT; wanted_args] }
+        Record {
+            start: 0,
+            fields: [Span::ABSENT; FIELDS],
+            args: Span::ABSENT,
+            wanted: vec![Span::ABSENT; wanted_args],
+            keys: Vec::new(),
+            seen: Seen::new(),
+        }
     }
 
     #[inline]
@@ -32,8 +43,8 @@ impl Record {
         for field in &mut self.fields {
             field.kind = Kind::Absent;
         }
+        // The wanted members are cleared when args come.
         self.args.kind = Kind::Absent;
-        self.clear_args();
     }
 
     #[inline]
@@ -134,6 +145,9 @@ impl<'r> Event<'r> {
     /// absent, or `args` is no object.
     #[inline]
     pub fn arg(&self, position: usize) -> Option<Value<'r>> {
+        if self.record.args.kind != Kind::Object {
+            return None;
+        }
         self.record.wanted.get(position)?.of(self.window, self.rule)
     }
 

@@ -3,9 +3,10 @@
 //! A step takes whole values only. Where the bytes end inside one, it fails with [`FaultKind::End`] and leaves the machine
 //! as it was, so that the caller can come again with more bytes.
 
-use super::event::{CATEGORY, DURATION, ID, NAME, PHASE, PROCESS, Record, THREAD, TIMESTAMP};
+use super::event::Record;
 use super::options::{Members, ReadOptions, TopLevel};
-use crate::scan::{Fault, FaultKind, Kind, Scanner, Skip, Span};
+use super::take::{WantedArgs, take_event};
+use crate::scan::{Fast, Fault, FaultKind, Kind, Scanner, Skip, Span};
 
 /// What a step came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,7 @@ enum State {
 #[derive(Debug, Clone)]
 pub(super) struct Machine<'o> {
     options: &'o ReadOptions,
+    wanted: WantedArgs<'o>,
     state: State,
     at: usize,
     bare_list: bool,
@@ -69,7 +71,14 @@ pub(super) struct Machine<'o> {
 impl<'o> Machine<'o> {
     /// At the start of a trace.
     pub(super) fn new(options: &'o ReadOptions) -> Machine<'o> {
-        Machine { options, state: State::Start, at: 0, bare_list: false, events_seen: false }
+        Machine {
+            options,
+            wanted: WantedArgs::new(&options.args),
+            state: State::Start,
+            at: 0,
+            bare_list: false,
+            events_seen: false,
+        }
     }
 
     /// In front of an event inside `traceEvents`, at `at`.
@@ -139,7 +148,11 @@ impl<'o> Machine<'o> {
         let start = scanner.at;
         let step = if scanner.peek() == Some(b'{') {
             record.clear(start);
-            self.members_of_event(scanner, record)?;
+            let fast = Fast::new(scanner.bytes, self.options.text_rule);
+            match take_event(fast, start, &self.wanted, record) {
+                Some(end) => scanner.at = end,
+                None => return Err(fault_of(scanner)),
+            }
             Step::Event
         } else {
             let span = scanner.value_span()?;
@@ -175,76 +188,6 @@ impl<'o> Machine<'o> {
     fn list_end(&mut self, scanner: &mut Scanner<'_>) {
         scanner.at += 1;
         self.commit(scanner, if self.bare_list { State::Done } else { State::AfterMember });
-    }
-
-    #[inline]
-    fn members_of_event(&mut self, scanner: &mut Scanner<'_>, record: &mut Record) -> Result<(), Fault> {
-        scanner.at += 1;
-        scanner.space();
-        if scanner.peek() == Some(b'}') {
-            scanner.at += 1;
-            return Ok(());
-        }
-        loop {
-            let key = scanner.key_span()?;
-            match field_of(scanner, key) {
-                Field::Known(field) => record.fields[field] = scanner.value_span()?,
-                Field::Args => self.args_of_event(scanner, record)?,
-                Field::Other => drop(scanner.value_span()?),
-            }
-            if scanner.peek() != Some(b',') {
-                scanner.space();
-                if scanner.peek() == Some(b'}') {
-                    scanner.at += 1;
-                    return Ok(());
-                }
-            }
-            scanner.expect(b',', FaultKind::ExpectedCommaOrBrace)?;
-            scanner.space();
-        }
-    }
-
-    #[inline]
-    fn args_of_event(&mut self, scanner: &mut Scanner<'_>, record: &mut Record) -> Result<(), Fault> {
-        record.clear_args();
-        let start = scanner.at;
-        if scanner.peek() != Some(b'{') {
-            record.args = scanner.value_span()?;
-            return Ok(());
-        }
-        scanner.at += 1;
-        scanner.space();
-        if scanner.peek() != Some(b'}') {
-            loop {
-                let key = scanner.key_span()?;
-                let value = scanner.value_span()?;
-                if let Some(wanted) = self.wanted_arg(scanner, key) {
-                    record.wanted[wanted] = value;
-                }
-                if scanner.peek() != Some(b',') {
-                    scanner.space();
-                    if scanner.peek() == Some(b'}') {
-                        break;
-                    }
-                }
-                scanner.expect(b',', FaultKind::ExpectedCommaOrBrace)?;
-                scanner.space();
-            }
-        }
-        scanner.at += 1;
-        record.args = Span { start, end: scanner.at, kind: Kind::Object };
-        Ok(())
-    }
-
-    #[inline]
-    fn wanted_arg(&self, scanner: &Scanner<'_>, key: Span) -> Option<usize> {
-        let wanted = &self.options.args;
-        if key.kind == Kind::PlainText {
-            let raw = scanner.bytes.get(key.start..key.end)?;
-            return wanted.iter().position(|name| name.as_bytes() == raw);
-        }
-        let text = key.of(scanner.bytes, self.options.text_rule)?.as_text()?;
-        wanted.iter().position(|name| text.is(name))
     }
 
     #[inline(never)]
@@ -354,37 +297,11 @@ impl<'o> Machine<'o> {
     }
 }
 
-enum Field {
-    Known(usize),
-    Args,
-    Other,
-}
-
-#[inline(always)]
-fn field_of(scanner: &Scanner<'_>, key: Span) -> Field {
-    let raw = scanner.bytes.get(key.start..key.end).unwrap_or_default();
-    if key.kind == Kind::PlainText { field_named(raw) } else { escaped_field(raw) }
-}
-
+/// Why the object at the scanner's position could not be taken.
 #[cold]
-fn escaped_field(raw: &[u8]) -> Field {
-    let key = Span { start: 0, end: raw.len(), kind: Kind::EscapedText };
-    let text = key.of(raw, crate::scan::TextRule::Replace).and_then(|key| key.as_text());
-    text.map_or(Field::Other, |text| field_named(text.decode_lossy().as_bytes()))
-}
-
-#[inline(always)]
-fn field_named(name: &[u8]) -> Field {
-    match name {
-        b"name" => Field::Known(NAME),
-        b"cat" => Field::Known(CATEGORY),
-        b"ph" => Field::Known(PHASE),
-        b"ts" => Field::Known(TIMESTAMP),
-        b"dur" => Field::Known(DURATION),
-        b"pid" => Field::Known(PROCESS),
-        b"tid" => Field::Known(THREAD),
-        b"id" => Field::Known(ID),
-        b"args" => Field::Args,
-        _ => Field::Other,
+fn fault_of(scanner: &Scanner<'_>) -> Fault {
+    match scanner.clone().skip_value() {
+        Err(fault) => fault,
+        Ok(()) => Fault { at: scanner.at, kind: FaultKind::ExpectedValue },
     }
 }

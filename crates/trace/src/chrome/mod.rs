@@ -13,6 +13,8 @@ mod machine;
 mod options;
 mod ordered;
 mod reader;
+mod seen;
+mod take;
 
 pub use event::{Args, Event};
 pub use options::{ReadOptions, TopLevel};

@@ -129,7 +129,7 @@ where
                 }
             }
             Ok(step) => run.outside_events(step)?,
-            Err(fault) if fault.kind == FaultKind::End && run.refill()? == Refill::More => {}
+            Err(fault) if fault.kind == FaultKind::End && run.refill()? == Refill::Moved => {}
             Err(fault) => return Err(run.fault(fault.kind, fault.at)),
         }
     }
@@ -150,7 +150,7 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
     fn refill(&mut self) -> Result<Refill, Error> {
         let done = self.machine.position();
         let refill = self.window.refill(done)?;
-        if refill == Refill::More {
+        if refill == Refill::Moved {
             self.machine.drop_front(done);
         }
         Ok(refill)
@@ -203,7 +203,7 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         let end = chunk.end;
         self.take(chunk)?;
         match end {
-            ChunkEnd::Fault(fault) if fault.kind == FaultKind::End && self.refill()? == Refill::More => Ok(()),
+            ChunkEnd::Fault(fault) if fault.kind == FaultKind::End && self.refill()? == Refill::Moved => Ok(()),
             ChunkEnd::Fault(fault) => Err(self.fault(fault.kind, fault.at)),
             ChunkEnd::Limit(_) | ChunkEnd::List(_) => Ok(()),
         }

@@ -131,7 +131,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     /// Takes in more; false at the end of the file.
     fn refill(&mut self) -> Result<bool, Error> {
         let done = self.machine.position();
-        let more = self.window.refill(done)? == Refill::More;
+        let more = self.window.refill(done)? == Refill::Moved;
         if more {
             self.machine.drop_front(done);
         }

@@ -21,6 +21,7 @@
 //! scanner.finish().unwrap();
 //! ```
 
+mod fast;
 mod fault;
 mod number;
 mod scanner;
@@ -35,5 +36,7 @@ pub use scanner::Scanner;
 pub use text::{HalfPair, Text, TextRule};
 pub use value::{Raw, Value};
 
+pub(crate) use fast::{Behind, Fast, Key};
 pub(crate) use skip::Skip;
+pub(crate) use text_end::common_prefix;
 pub(crate) use value::{Kind, Span};

@@ -5,19 +5,28 @@ use super::fault::{Fault, FaultKind, Scan};
 /// A number with its digits as they stand in the text; `NaN`, `Infinity` and `-Infinity` are numbers too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number<'a> {
-    text: &'a str,
+    raw: &'a [u8],
     integer: bool,
 }
 
+/// The powers of ten that are doubles without rounding.
+const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
 impl<'a> Number<'a> {
+    #[inline]
     pub(super) fn new(raw: &'a [u8], integer: bool) -> Number<'a> {
-        // The grammar lets only ASCII pass.
-        Number { text: std::str::from_utf8(raw).unwrap_or_default(), integer }
+        Number { raw, integer }
     }
 
     /// The digits as written.
     pub fn text(&self) -> &'a str {
-        self.text
+        // The grammar lets only ASCII pass.
+        std::str::from_utf8(self.raw).unwrap_or_default()
+    }
+
+    /// The digits as written, as bytes.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
     }
 
     /// Whether there is neither a point nor an exponent, so that Python reads an `int` of any size.
@@ -26,12 +35,35 @@ impl<'a> Number<'a> {
     }
 
     /// The nearest double; an infinity where the number is too large, for integers too.
+    #[inline]
     pub fn to_f64(&self) -> f64 {
-        match self.to_i64() {
-            // At most 15 digits: exact.
-            Some(small) if self.text.len() <= 15 && small != 0 => small as f64,
-            _ => self.text.parse().unwrap_or(f64::NAN),
+        self.short().unwrap_or_else(|| self.text().parse().unwrap_or(f64::NAN))
+    }
+
+    /// The value of a number of up to 15 digits without sign and exponent. Digits and power of ten are exact doubles then,
+    /// so that the one division rounds correctly.
+    #[inline]
+    fn short(&self) -> Option<f64> {
+        if self.raw.len() > 16 {
+            return None;
         }
+        let mut digits = 0u64;
+        let mut count = 0;
+        let mut point = None;
+        for &byte in self.raw {
+            match byte {
+                b'0'..=b'9' => {
+                    digits = digits * 10 + u64::from(byte - b'0');
+                    count += 1;
+                }
+                b'.' => point = Some(count),
+                _ => return None,
+            }
+        }
+        if count > 15 {
+            return None;
+        }
+        Some(digits as f64 / TENS.get(point.map_or(0, |point| count - point))?)
     }
 
     /// The nearest double for a sum: an integer counts as `0.0` and not `-0.0` when it is `-0`, and gives `None` when it
@@ -47,18 +79,7 @@ impl<'a> Number<'a> {
 
     /// The integer, if it is one of 64 bits.
     pub fn to_i64(&self) -> Option<i64> {
-        if !self.integer {
-            return None;
-        }
-        let (digits, negative) = match self.text.strip_prefix('-') {
-            Some(digits) => (digits, true),
-            None => (self.text, false),
-        };
-        if digits.len() > 18 {
-            return self.text.parse().ok();
-        }
-        let value = digits.bytes().fold(0i64, |value, digit| value * 10 + i64::from(digit.wrapping_sub(b'0')));
-        Some(if negative { -value } else { value })
+        if self.integer { self.text().parse().ok() } else { None }
     }
 }
 

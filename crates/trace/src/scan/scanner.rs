@@ -3,7 +3,7 @@
 use super::fault::{Fault, FaultKind, Scan};
 use super::number::{number_end, word_end};
 use super::skip::Skip;
-use super::text_end::text_stop;
+use super::text_end::{BLOCK, block_at, stops, text_stop};
 use super::{Kind, Span, Text, TextRule, Value};
 use crate::json::Opened;
 
@@ -207,6 +207,11 @@ impl<'a> Scanner<'a> {
         Ok(Span { start, end, kind })
     }
 
+    /// Passes over a value that stands `depth` levels deep.
+    pub(super) fn value_below(&mut self, depth: usize) -> Scan<()> {
+        Skip::below(depth).run(self)
+    }
+
     #[inline(never)]
     fn container_span(&mut self) -> Scan<Span> {
         let start = self.at;
@@ -229,12 +234,37 @@ impl<'a> Scanner<'a> {
 
     /// The rest of a text that is plain only up to `at`.
     #[inline(never)]
-    fn text_span_from(&mut self, start: usize, mut at: usize) -> Scan<Span> {
+    pub(super) fn text_span_from(&mut self, start: usize, mut at: usize) -> Scan<Span> {
         let mut kind = Kind::PlainText;
         let mut ascii = true;
+        'blocks: while let Some(block) = block_at(self.bytes, at) {
+            let mut stops = stops(block);
+            while stops != 0 {
+                let stop = stops.trailing_zeros() as usize;
+                match block[stop] {
+                    b'"' => return self.text_done(start, at + stop, kind, ascii),
+                    b'\\' => {
+                        kind = Kind::EscapedText;
+                        // The byte behind the backslash is done with too, whatever it is.
+                        let next = self.escape_end(at + stop)? - at;
+                        if next >= BLOCK {
+                            at += next;
+                            continue 'blocks;
+                        }
+                        stops &= !0 << next;
+                    }
+                    0x80.. => {
+                        ascii = false;
+                        stops &= stops - 1;
+                    }
+                    _ => return Err(Fault { at: at + stop, kind: FaultKind::ControlCharacter }),
+                }
+            }
+            at += BLOCK;
+        }
         loop {
             match self.bytes.get(at) {
-                Some(b'"') => break,
+                Some(b'"') => return self.text_done(start, at, kind, ascii),
                 Some(b'\\') => {
                     kind = Kind::EscapedText;
                     at = self.escape_end(at)?;
@@ -243,19 +273,28 @@ impl<'a> Scanner<'a> {
                     ascii = false;
                     at += 1;
                 }
-                Some(0x20..) => at = text_stop(self.bytes, at),
+                Some(0x20..) => at += 1,
                 Some(_) => return Err(Fault { at, kind: FaultKind::ControlCharacter }),
                 None => return Err(Fault { at, kind: FaultKind::End }),
             }
         }
-        if !ascii
-            && self.rule == TextRule::Strict
-            && let Err(error) = std::str::from_utf8(self.bytes.get(start..at).unwrap_or_default())
-        {
-            return Err(Fault { at: start + error.valid_up_to(), kind: FaultKind::Utf8 });
+    }
+
+    #[inline(always)]
+    fn text_done(&mut self, start: usize, end: usize, kind: Kind, ascii: bool) -> Scan<Span> {
+        if !ascii && self.rule == TextRule::Strict {
+            self.check_utf8(start, end)?;
         }
-        self.at = at + 1;
-        Ok(Span { start, end: at, kind })
+        self.at = end + 1;
+        Ok(Span { start, end, kind })
+    }
+
+    #[inline(never)]
+    fn check_utf8(&self, start: usize, end: usize) -> Scan<()> {
+        match std::str::from_utf8(self.bytes.get(start..end).unwrap_or_default()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Fault { at: start + error.valid_up_to(), kind: FaultKind::Utf8 }),
+        }
     }
 
     /// The end of the escape whose backslash stands at `at`.

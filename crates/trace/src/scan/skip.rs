@@ -8,6 +8,7 @@ use super::{Kind, Scanner};
 pub(crate) struct Skip {
     next: Next,
     depth: usize,
+    limit: usize,
     /// One bit per open bracket, the innermost lowest: 1 for objects. The innermost 64.
     objects: u64,
     /// The same for those further out, in words of 64.
@@ -27,7 +28,19 @@ enum Next {
 
 impl Skip {
     pub(crate) fn new() -> Skip {
-        Skip { next: Next::Value, depth: 0, objects: 0, outer: Vec::new(), at: 0 }
+        Skip::below(0)
+    }
+
+    /// The same for a value that stands that many levels deep, and so may itself be nested that much less.
+    pub(super) fn below(levels: usize) -> Skip {
+        Skip {
+            next: Next::Value,
+            depth: 0,
+            limit: Scanner::MAX_DEPTH.saturating_sub(levels),
+            objects: 0,
+            outer: Vec::new(),
+            at: 0,
+        }
     }
 
     /// Where [`Skip::run`] has come to, also after an error.
@@ -103,10 +116,10 @@ impl Skip {
 
     #[inline(always)]
     fn open(&mut self, scanner: &mut Scanner<'_>, object: bool) -> Scan<()> {
-        if self.depth == Scanner::MAX_DEPTH {
+        if self.depth == self.limit {
             return Err(Fault { at: scanner.at, kind: FaultKind::Depth });
         }
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.outer.push(self.objects);
         }
         self.objects = self.objects << 1 | u64::from(object);
@@ -121,7 +134,7 @@ impl Skip {
         scanner.at += 1;
         self.depth -= 1;
         self.objects >>= 1;
-        if self.depth > 0 && self.depth % 64 == 0 {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.objects = self.outer.pop().unwrap_or_default();
         }
         self.next = Next::Separator;

@@ -67,7 +67,7 @@ impl Source {
     }
 
     /// Number of bytes, where it is known before reading: not for pipes and gzip.
-    pub fn len(&self) -> Option<u64> {
+    pub fn size(&self) -> Option<u64> {
         match &self.content {
             Content::Mapped(bytes) => Some(bytes.len() as u64),
             Content::Memory(bytes) => Some(bytes.len() as u64),
@@ -142,7 +142,7 @@ impl Source {
 
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source").field("name", &self.name).field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Source").field("name", &self.name).field("size", &self.size()).finish_non_exhaustive()
     }
 }
 

@@ -28,7 +28,9 @@ enum Content<'s> {
 /// What came of asking for more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refill {
-    More,
+    /// The view has moved, and may hold more than before.
+    Moved,
+    /// All that was left is in view already; nothing has changed.
     Ended,
 }
 
@@ -90,11 +92,10 @@ impl<'s> Window<'s> {
         buffer.truncate(buffer.len() - done);
         let room = PIECE.max(buffer.len()) as u64;
         match read_some(reader, room, buffer) {
-            Ok(0) => {
-                *ended = true;
-                Ok(Refill::Ended)
+            Ok(count) => {
+                *ended = count == 0;
+                Ok(Refill::Moved)
             }
-            Ok(_) => Ok(Refill::More),
             Err(source) => Err(Error::Io { path: self.name.to_owned(), source }),
         }
     }
@@ -110,7 +111,7 @@ impl<'s> Window<'s> {
         Place { byte: self.base + at as u64, line: self.lines + lines + 1, column: column + 1, event }
     }
 
-    /// Lines before the byte at `at` in view, for records of a CSV that ends its lines with LF.
+    /// The error for a fault in the JSON at `at` in view.
     pub(crate) fn error(&self, kind: crate::scan::FaultKind, at: usize, event: Option<u64>) -> Error {
         Error::Json { path: self.name.to_owned(), kind, place: self.place(at, event) }
     }
