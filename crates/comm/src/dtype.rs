@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// An element type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DataType {
     /// Two bytes, eight bits of exponent.
+    #[default]
     #[serde(rename = "torch.bfloat16")]
     BFloat16,
     /// Two bytes, IEEE half precision.

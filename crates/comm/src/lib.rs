@@ -21,13 +21,17 @@
 pub mod aggregate;
 pub mod alignment;
 pub mod bandwidth;
+pub mod bench;
 pub mod collective;
 mod document;
 pub mod dtype;
+pub mod engine;
 mod error;
+mod home;
 pub mod plan;
 mod profile;
 pub mod results;
+mod results_folder;
 pub mod sessions;
 pub mod tables;
 pub mod topology;

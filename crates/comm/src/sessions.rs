@@ -1,8 +1,10 @@
 //! The standard collection: which sessions of the bench run, on one node or on many.
 
 use crate::collective::Collective;
+use crate::dtype::DataType;
+use crate::engine::Nodes;
 use crate::error::Error;
-use crate::plan::{BenchMode, powers_of_two};
+use crate::plan::{BenchMode, PlanRequest, powers_of_two};
 use serde::Serialize;
 
 /// The schema of [`SessionPlan`] as a document.
@@ -47,6 +49,8 @@ pub struct SessionOptions {
     pub grid_shape: Option<Vec<u64>>,
     /// How times are taken.
     pub bench_mode: Option<BenchMode>,
+    /// Element type.
+    pub dtype: Option<DataType>,
 }
 
 /// One node or many.
@@ -104,6 +108,32 @@ pub struct Session {
     pub nproc_per_node: u64,
 }
 
+impl Session {
+    /// What the session asks of the bench.
+    pub fn request(&self, dtype: DataType) -> PlanRequest {
+        PlanRequest {
+            ops: self.ops.clone(),
+            num_devices: self.num_devices.clone(),
+            topology_tier: self.topology_tier.clone(),
+            grid_shape: self.grid_shape.clone(),
+            dtype,
+            bytes_grid: self.bytes_grid.clone(),
+            bench_mode: self.bench_mode,
+        }
+    }
+
+    /// The nodes that take part.
+    pub fn nodes(&self) -> Nodes {
+        Nodes {
+            count: self.nnodes,
+            rank: self.node_rank,
+            master_addr: self.master_addr.clone(),
+            master_port: Some(self.master_port),
+            nproc: Some(self.nproc_per_node),
+        }
+    }
+}
+
 const ROUNDS: [(&str, &[Collective]); 3] = [
     ("allReduce", &[Collective::AllReduce]),
     ("allGather+reduceScatter", &[Collective::AllGather, Collective::ReduceScatter]),
@@ -122,7 +152,11 @@ impl SessionPlan {
             Some(text) => whole_number("NNODES", text)?,
             None => 1,
         };
-        if nnodes < 2 { single_node(options) } else { multi_node(nnodes, environment, options) }
+        let plan = if nnodes < 2 { single_node(options) } else { multi_node(nnodes, environment, options) }?;
+        for session in &plan.sessions {
+            session.request(options.dtype.unwrap_or_default()).check()?;
+        }
+        Ok(plan)
     }
 }
 

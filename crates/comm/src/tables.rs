@@ -75,14 +75,29 @@ pub struct WrittenTable {
 /// Checks, without a lock and without changing anything, that rows of these operators could be written: what is there can be
 /// extended. Run before hours of measuring, not instead of the check that [`write`] makes.
 pub fn check(destination: &Destination, ops: &[Collective], existing: Existing) -> Result<(), Error> {
-    let folder = destination.folder();
-    if folder.exists() && !folder.is_dir() {
-        return Err(Error::input(&folder, "not a directory"));
-    }
+    check_folder(&destination.folder())?;
     for op in ops {
         compose(&destination.table(*op), &[], existing)?;
     }
     Ok(())
+}
+
+/// Checks, without changing anything, that a file could be written.
+pub fn check_file(path: &Path) -> Result<(), Error> {
+    if path.is_dir() {
+        return Err(Error::input(path, "is a directory"));
+    }
+    check_folder(&Destination::File(path.to_owned()).folder())
+}
+
+/// Checks that a folder is there and can be written to, or could be made.
+fn check_folder(folder: &Path) -> Result<(), Error> {
+    let nearest = folder.ancestors().find(|f| f.as_os_str().is_empty() || f.exists()).unwrap_or(folder);
+    let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
+    if !nearest.is_dir() {
+        return Err(Error::input(nearest, "not a directory"));
+    }
+    nix::unistd::access(nearest, nix::unistd::AccessFlags::W_OK).map_err(|e| Error::io(nearest, e.into()))
 }
 
 /// Writes rows and, in the same step, one more file (a report), if given.

@@ -1,0 +1,267 @@
+//! Finds an interpreter that has torch, and asks it what it can do.
+
+use crate::error::{Error, one_line};
+use crate::results::Backend;
+use serde::Deserialize;
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait for the answer of an interpreter; importing torch from a cold network disk takes its time.
+const PROBE_LIMIT: Duration = Duration::from_secs(120);
+
+/// What the line with the answer begins with, whatever else the import prints.
+const MARK: &str = "PERFDB-PROBE ";
+
+const PROBE: &str = r#"
+import json, sys
+answer = {"python": list(sys.version_info[:2])}
+try:
+    import torch
+    import torch.distributed as distributed
+    answer["torch"] = str(torch.__version__)
+    answer["distributed"] = bool(distributed.is_available())
+    available = lambda name: bool(getattr(distributed, name, lambda: True)())
+    answer["gloo"] = available("is_gloo_available")
+    answer["nccl"] = available("is_nccl_available")
+    answer["cuda_devices"] = int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
+except BaseException as error:
+    answer["error"] = "%s: %s" % (type(error).__name__, error)
+else:
+    try:
+        import torch_npu
+        answer["npu"] = True
+    except BaseException as error:
+        answer["npu_error"] = "%s: %s" % (type(error).__name__, error)
+print("PERFDB-PROBE " + json.dumps(answer), flush=True)
+"#;
+
+/// An interpreter that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedInterpreter {
+    /// Path, or name to look for in `PATH`.
+    pub program: OsString,
+}
+
+/// An interpreter with torch.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    /// How it is started.
+    pub program: PathBuf,
+    /// Version of torch.
+    pub torch: String,
+    python: [u32; 2],
+    gloo: bool,
+    nccl: bool,
+    npu: bool,
+    npu_error: String,
+    cuda_devices: u64,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    python: [u32; 2],
+    #[serde(default)]
+    torch: String,
+    #[serde(default)]
+    distributed: bool,
+    #[serde(default)]
+    gloo: bool,
+    #[serde(default)]
+    nccl: bool,
+    #[serde(default)]
+    cuda_devices: u64,
+    #[serde(default)]
+    npu: bool,
+    #[serde(default)]
+    npu_error: String,
+    error: Option<String>,
+}
+
+impl Interpreter {
+    /// The interpreter that was asked for; else the first with torch of: `python3` of the search path, the interpreter that
+    /// runs the `torchrun` found there, the system's own `python3`.
+    pub fn find(named: Option<&NamedInterpreter>) -> Result<Self, Error> {
+        let candidates = match named {
+            Some(named) => vec![PathBuf::from(&named.program)],
+            None => candidates(std::env::var_os("PATH").as_deref()),
+        };
+        let mut tried = Vec::new();
+        for program in candidates {
+            match probe(&program) {
+                Ok(found) => return Ok(found),
+                Err(reason) => tried.push(format!("{}: {reason}", program.display())),
+            }
+        }
+        Err(Error::NoEngine(one_line(&format!(
+            "no Python with torch found (tried: {}); install torch with the gloo, nccl or hccl backend, \
+             or name an interpreter with --python; --plan needs none",
+            if tried.is_empty() { "python3, not in PATH".to_owned() } else { tried.join("; ") }
+        ))))
+    }
+
+    /// The engine for `ranks` ranks on this node: the one asked for if it is there, else the best that is.
+    pub fn backend(&self, asked: Option<Backend>, ranks: u64) -> Result<Backend, Error> {
+        let missing = |backend: Backend| -> Option<String> {
+            match backend {
+                Backend::Hccl if !self.npu => Some(format!("torch_npu cannot be imported ({})", one_line(&self.npu_error))),
+                Backend::Nccl if !self.nccl => Some("this torch is built without it".into()),
+                Backend::Nccl if self.cuda_devices < ranks => {
+                    Some(format!("{} CUDA devices for {ranks} ranks", self.cuda_devices))
+                }
+                Backend::Gloo if !self.gloo => Some("this torch is built without it".into()),
+                _ => None,
+            }
+        };
+        let refused = |backend: Backend, reason: String| {
+            let text = format!("--backend {backend}: not available with {} (torch {}): {reason}", self.program.display(), self.torch);
+            Error::NoEngine(one_line(&text))
+        };
+        match asked {
+            Some(backend) => missing(backend).map_or(Ok(backend), |reason| Err(refused(backend, reason))),
+            None => [Backend::Hccl, Backend::Nccl]
+                .into_iter()
+                .find(|backend| missing(*backend).is_none())
+                .map_or_else(|| self.backend(Some(Backend::Gloo), ranks), Ok),
+        }
+    }
+
+    /// torchrun of torch 1 stops in its own option handling under Python 3.11 and later, unless output is redirected.
+    pub(crate) fn torchrun_needs_redirects(&self) -> bool {
+        let major: u32 = self.torch.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(2);
+        major < 2 && self.python >= [3, 11]
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests(torch: &str, python: [u32; 2], npu: bool, cuda_devices: u64) -> Self {
+        Self {
+            program: "python3".into(),
+            torch: torch.into(),
+            python,
+            gloo: true,
+            nccl: cuda_devices > 0,
+            npu,
+            npu_error: "no module".into(),
+            cuda_devices,
+        }
+    }
+}
+
+fn candidates(search_path: Option<&OsStr>) -> Vec<PathBuf> {
+    let on_path = |name: &str| {
+        std::env::split_paths(search_path.unwrap_or_default()).map(|folder| folder.join(name)).find(|file| file.is_file())
+    };
+    let of_torchrun = on_path("torchrun").and_then(|file| interpreter_of(&file));
+    let mut found: Vec<PathBuf> = Vec::new();
+    for program in [on_path("python3"), of_torchrun, Some("/usr/bin/python3".into())].into_iter().flatten() {
+        if program.is_file() && !found.contains(&program) {
+            found.push(program);
+        }
+    }
+    found
+}
+
+/// The interpreter in the first line of a script, `#!/…/python3`.
+fn interpreter_of(script: &Path) -> Option<PathBuf> {
+    let mut start = vec![0; 512];
+    let length = std::fs::File::open(script).ok()?.read(&mut start).ok()?;
+    let text = String::from_utf8_lossy(&start[..length]).into_owned();
+    let mut words = text.lines().next()?.strip_prefix("#!")?.split_whitespace();
+    let program = words.next()?;
+    if program.ends_with("/env") {
+        return None; // whatever it finds is on the search path, and that has been looked at
+    }
+    Some(PathBuf::from(program))
+}
+
+/// Asks one interpreter; `Err` says why it cannot be used.
+fn probe(program: &Path) -> Result<Interpreter, String> {
+    let mut output = tempfile::tempfile().map_err(|e| e.to_string())?;
+    let mut child = Command::new(program)
+        .args(["-c", PROBE])
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().map_err(|e| e.to_string())?)
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("cannot be started: {e}"))?;
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|e| e.to_string())? {
+            Some(status) => break status,
+            None if start.elapsed() > PROBE_LIMIT => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("no answer within {} s", PROBE_LIMIT.as_secs()));
+            }
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let mut bytes = Vec::new();
+    output.rewind().and_then(|()| output.read_to_end(&mut bytes)).map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&bytes);
+    let Some(answer) = text.lines().find_map(|line| line.strip_prefix(MARK)) else {
+        return Err(format!("no answer when asked for torch ({status})"));
+    };
+    let answer: Answer = serde_json::from_str(answer).map_err(|e| format!("an answer that cannot be read: {e}"))?;
+    match answer.error {
+        Some(error) => Err(error),
+        None if !answer.distributed => Err(format!("torch {} is built without torch.distributed", answer.torch)),
+        None => Ok(Interpreter {
+            program: program.to_owned(),
+            torch: answer.torch,
+            python: answer.python,
+            gloo: answer.gloo,
+            nccl: answer.nccl,
+            npu: answer.npu,
+            npu_error: answer.npu_error,
+            cuda_devices: answer.cuda_devices,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_engine_is_taken_and_an_explicit_one_never_replaced() {
+        let chosen = |npu, cuda, asked, ranks| Interpreter::for_tests("2.9.0", [3, 12], npu, cuda).backend(asked, ranks);
+        assert_eq!(chosen(true, 8, None, 2).unwrap(), Backend::Hccl);
+        assert_eq!(chosen(false, 2, None, 2).unwrap(), Backend::Nccl);
+        assert_eq!(chosen(false, 1, None, 2).unwrap(), Backend::Gloo);
+        let refusal = chosen(false, 1, Some(Backend::Nccl), 2).unwrap_err().to_string();
+        assert!(refusal.contains("--backend nccl") && refusal.contains("1 CUDA devices for 2 ranks"), "{refusal}");
+        assert!(chosen(false, 0, Some(Backend::Hccl), 2).unwrap_err().to_string().contains("torch_npu"));
+    }
+
+    #[test]
+    fn old_torchrun_under_new_python_needs_redirects() {
+        let needs = |torch, python| Interpreter::for_tests(torch, python, false, 0).torchrun_needs_redirects();
+        assert!(needs("1.13.0a0", [3, 11]));
+        assert!(!needs("1.13.1", [3, 10]) && !needs("2.0.0", [3, 11]) && !needs("rubbish", [3, 11]));
+    }
+
+    #[test]
+    fn the_interpreter_of_a_script() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("torchrun");
+        std::fs::write(&script, "#!/opt/x/bin/python3 -s\nimport sys\n").unwrap();
+        assert_eq!(interpreter_of(&script), Some("/opt/x/bin/python3".into()));
+        std::fs::write(&script, "#!/usr/bin/env python3\n").unwrap();
+        assert_eq!(interpreter_of(&script), None);
+        std::fs::write(&script, b"\x7fELF").unwrap();
+        assert_eq!(interpreter_of(&script), None);
+    }
+
+    #[test]
+    fn the_only_one_tried_is_named() {
+        let named = NamedInterpreter { program: "./no-such-python".into() };
+        let error = Interpreter::find(Some(&named)).unwrap_err().to_string();
+        assert!(error.starts_with("no Python with torch found (tried: ./no-such-python: "), "{error}");
+        let named = NamedInterpreter { program: "false".into() };
+        let error = Interpreter::find(Some(&named)).unwrap_err().to_string();
+        assert!(error.contains("tried: false: ") && error.contains("install torch"), "{error}");
+    }
+}
