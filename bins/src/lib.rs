@@ -24,9 +24,11 @@
 #![forbid(unsafe_code)]
 
 mod abbreviation;
+pub mod communication;
 pub mod comparison;
 pub mod database;
 mod failure;
+pub mod interrupt;
 pub mod json_file;
 mod output;
 pub mod progress;
@@ -34,5 +36,5 @@ pub mod replay;
 mod tool;
 
 pub use failure::{Failure, Status, error_line};
-pub use output::{note, print, print_bytes, quiet, say_limit, warn, warn_as_original};
+pub use output::{inform, note, print, print_bytes, quiet, say_error, say_limit, warn, warn_as_original};
 pub use tool::{run, run_from};

@@ -43,6 +43,20 @@ pub fn note(line: &str) {
     crate::progress::suspend(|| eprintln!("{}", escape_controls(line)));
 }
 
+/// A `note: …` line on stderr: what was chosen or done. Silenced by `--quiet`.
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+pub fn inform(text: &str) {
+    if !quiet() {
+        crate::progress::suspend(|| eprintln!("note: {}", escape_controls(text)));
+    }
+}
+
+/// An `error: …` line on stderr about a part of the work, where the tool goes on. Not silenced.
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+pub fn say_error(line: &str) {
+    crate::progress::suspend(|| eprintln!("error: {}", escape_controls(line)));
+}
+
 /// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())

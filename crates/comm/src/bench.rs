@@ -11,7 +11,7 @@ use crate::plan::{BenchMode, Plan, PlanRequest};
 use crate::results::{Backend, Results, Timing};
 use crate::results_folder::ResultsFolder;
 use crate::tables::{self, Destination, Existing, WrittenTable};
-use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions};
+use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -144,7 +144,10 @@ fn finish(
     }
     let bandwidths = bandwidth_rows(plan, &measurements, results.run.executed_dtype);
     let report = output.report.as_deref().map(|path| (path, report_bytes(path, &bandwidths)));
-    let notice = |notice: &perfdb_store::lock::Notice| events(Event::Warning(notice.to_string()));
+    let notice = |notice: &Notice| {
+        let text = notice.to_string();
+        events(if matches!(notice, Notice::Waiting { .. }) { Event::Waiting(text) } else { Event::Warning(text) });
+    };
     let lock = LockOptions { tool: output.tool, timeout: output.lock_timeout, notice: &notice };
     let report = report.as_ref().map(|(path, bytes)| (*path, bytes.as_slice()));
     let written = tables::write(&rows, output.destination.as_ref(), output.existing, report, &lock)?;

@@ -37,6 +37,8 @@ impl Phase {
 pub enum Event {
     /// What has been chosen or is being done.
     Note(String),
+    /// Another run holds the lock of the folder; said once.
+    Waiting(String),
     /// Something that the user should know.
     Warning(String),
     /// The leader of this node begins a point.

@@ -1,0 +1,200 @@
+//! What the tools of the communication bench share: options of a run, progress, and how an outcome is told.
+
+use crate::database::LockArguments;
+use crate::{Failure, inform, note, progress, say_error, warn};
+use clap::{Args, ValueEnum};
+use perfdb_comm::bench::Outcome;
+use perfdb_comm::collective::Collective;
+use perfdb_comm::dtype::DataType;
+use perfdb_comm::engine::{Event, Launcher, NamedInterpreter};
+use perfdb_comm::plan::BenchMode;
+use perfdb_comm::results::Backend;
+use perfdb_comm::tables::Existing;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// Options of both tools that run the bench.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine and results")]
+pub struct RunArguments {
+    /// Engine that moves the data; `auto` takes hccl (torch_npu), else nccl (a CUDA device per rank), else gloo (CPUs)
+    #[arg(long, value_name = "BACKEND", default_value = "auto")]
+    pub backend: BackendName,
+
+    /// What starts the ranks; `auto` is torchrun, and on one node the tool itself where torchrun cannot
+    #[arg(long, value_name = "LAUNCHER", default_value = "auto")]
+    pub launcher: LauncherName,
+
+    /// Interpreter that has torch [default: $PERFDB_PYTHON, else python3, torchrun's, or the system's]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<OsString>,
+
+    /// What happens to rows of a table that are there already: `merge` replaces those measured again
+    #[arg(long, value_name = "MODE", default_value = "merge")]
+    pub existing: ExistingName,
+
+    /// Also write latencies with algorithm and bus bandwidth (nccl-tests convention): CSV, or JSON if FILE ends in .json
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
+    /// Write times into the folder of a device whose engine did not measure them
+    #[arg(long)]
+    pub allow_foreign_times: bool,
+
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would show it as help")]
+    pub lock: LockArguments,
+}
+
+impl RunArguments {
+    /// The interpreter asked for by flag or variable.
+    pub fn interpreter(&self) -> Option<NamedInterpreter> {
+        let variable = || std::env::var_os("PERFDB_PYTHON").filter(|value| !value.is_empty());
+        self.python.clone().or_else(variable).map(|program| NamedInterpreter { program })
+    }
+
+    /// The engine asked for.
+    pub fn backend(&self) -> Option<Backend> {
+        match self.backend {
+            BackendName::Auto => None,
+            BackendName::Hccl => Some(Backend::Hccl),
+            BackendName::Nccl => Some(Backend::Nccl),
+            BackendName::Gloo => Some(Backend::Gloo),
+        }
+    }
+
+    /// What starts the ranks.
+    pub fn launcher(&self) -> Launcher {
+        match self.launcher {
+            LauncherName::Auto => Launcher::Auto,
+            LauncherName::Torchrun => Launcher::Torchrun,
+            LauncherName::Direct => Launcher::Direct,
+        }
+    }
+
+    /// What happens to rows that are there already.
+    pub fn existing(&self) -> Existing {
+        match self.existing {
+            ExistingName::Merge => Existing::Merge,
+            ExistingName::Append => Existing::Append,
+            ExistingName::Error => Existing::Error,
+        }
+    }
+}
+
+/// `--backend`
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[expect(missing_docs, reason = "clap would show it as help")]
+pub enum BackendName {
+    Auto,
+    Hccl,
+    Nccl,
+    Gloo,
+}
+
+/// `--launcher`
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[expect(missing_docs, reason = "clap would show it as help")]
+pub enum LauncherName {
+    Auto,
+    Torchrun,
+    Direct,
+}
+
+/// `--existing`
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[expect(missing_docs, reason = "clap would show it as help")]
+pub enum ExistingName {
+    Merge,
+    Append,
+    Error,
+}
+
+/// `--bench-mode`
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[expect(missing_docs, reason = "clap would show it as help")]
+pub enum BenchModeName {
+    Kernel,
+    Event,
+}
+
+impl From<BenchModeName> for BenchMode {
+    fn from(name: BenchModeName) -> Self {
+        match name {
+            BenchModeName::Kernel => Self::Kernel,
+            BenchModeName::Event => Self::Event,
+        }
+    }
+}
+
+/// Parses an operator.
+pub fn collective(text: &str) -> Result<Collective, String> {
+    let names = Collective::ALL.map(Collective::name).join(", ");
+    Collective::from_name(text).ok_or_else(|| format!("unknown operator; one of {names}"))
+}
+
+/// Parses a dtype.
+pub fn data_type(text: &str) -> Result<DataType, String> {
+    let names = DataType::ALL.map(DataType::torch_name).join(", ");
+    DataType::from_torch_name(text).ok_or_else(|| format!("unknown dtype; one of {names}"))
+}
+
+/// Parses a plain decimal integer.
+pub fn whole_number(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits).ok_or_else(|| "not a whole number".to_owned())
+}
+
+/// The library's error as the tool's failure: exit 2 where the command line or the environment is at fault.
+pub fn failure(error: perfdb_comm::Error) -> Failure {
+    if error.is_usage() { Failure::usage(error.to_string()) } else { error.into() }
+}
+
+/// Shows what a run tells: notes and warnings as lines, progress as a bar.
+#[derive(Default)]
+pub struct Display {
+    bar: Mutex<Option<indicatif::ProgressBar>>,
+}
+
+impl Display {
+    /// Shows one event.
+    pub fn show(&self, event: Event) {
+        match event {
+            Event::Note(text) => inform(&text),
+            Event::Waiting(text) => note(&text),
+            Event::Warning(text) => warn(&text),
+            Event::Progress { phase, step, steps, point } => {
+                if let Ok(mut bar) = self.bar.lock() {
+                    let bar = bar.get_or_insert_with(|| progress::items("points", Some(steps)));
+                    bar.set_position(step.saturating_sub(1));
+                    bar.set_message(format!("{} {point}", phase.name()));
+                }
+            }
+            Event::ProgressEnd => {
+                if let Some(bar) = self.bar.lock().ok().and_then(|mut bar| bar.take()) {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    }
+}
+
+/// Tells what a run left out and where its results are.
+pub fn tell_outcome(outcome: &Outcome) {
+    if let Some(failure) = &outcome.failure {
+        say_error(failure);
+    }
+    for missing in &outcome.missing {
+        say_error(&format!("no row for {}: {}", missing.point, missing.reason));
+    }
+    for table in &outcome.written {
+        inform(&table.to_string());
+    }
+    if outcome.bad_shutdown {
+        inform("the launcher died while shutting down; all data was safe by then");
+    }
+    if let Some(folder) = &outcome.kept_results {
+        inform(&format!("raw results are in {}", folder.display()));
+    }
+}
