@@ -211,7 +211,11 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
             let stop = interrupt::on_signal();
             let options = arguments.run_options()?;
             let silent = options.rank_of_launcher.as_ref().is_some_and(|rank| rank.rank != 0);
-            let events = |event| if !silent { display.show(event) };
+            let events = |event| {
+                if !silent {
+                    display.show(event)
+                }
+            };
             let bench = Bench::new(&request, options, arguments.output()).map_err(failure)?;
             bench.plan().warnings().iter().filter(|_| !silent).for_each(|warning| warn(warning));
             let interpreter = Interpreter::find(arguments.run.interpreter().as_ref())?;

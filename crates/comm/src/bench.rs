@@ -264,7 +264,9 @@ impl Bench {
         match (self.plan.bench_mode, backend) {
             (BenchMode::Kernel, Backend::Hccl) => Timing::Profiler,
             (BenchMode::Kernel, _) => {
-                events(Event::Warning(format!("kernel timing needs hccl: with {backend} calls are timed (event timing)")));
+                events(Event::Warning(format!(
+                    "kernel timing needs hccl: with {backend} calls are timed (event timing)"
+                )));
                 Timing::Event
             }
             (BenchMode::Event, _) => Timing::Event,
@@ -317,7 +319,9 @@ impl Bench {
                 (with.events)(Event::Note(format!("port {} is in use, trying another", start.port)));
             } else if kind == LaunchKind::Torchrun && self.options.launcher == Launcher::Auto && !ending.port_in_use {
                 kind = LaunchKind::Direct;
-                (with.events)(Event::Note(format!("torchrun did not get a rank going ({why}); starting the ranks directly")));
+                (with.events)(Event::Note(format!(
+                    "torchrun did not get a rank going ({why}); starting the ranks directly"
+                )));
             } else {
                 return Ok(ending);
             }

@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 /// The device whose folder this is: a part of the absolute path that is the name of a device. A host's name goes before an
 /// accelerator's.
 fn device_of(folder: &Path) -> Option<(&'static str, Home)> {
-    let parts: Vec<String> = absolute(folder).components().map(|part| part.as_os_str().to_string_lossy().into()).collect();
+    let parts: Vec<String> =
+        absolute(folder).components().map(|part| part.as_os_str().to_string_lossy().into()).collect();
     let found = DEVICES.into_iter().filter(|device| parts.iter().any(|part| part == device));
     let device = found.max_by_key(|device| *device == Device::HOST_CPU.name())?;
     let home = if device == Device::HOST_CPU.name() { Home::Host } else { Home::Accelerator };

@@ -62,7 +62,9 @@ fn refuse_results(path: &Path) -> Result<(), Error> {
     for entry in std::fs::read_dir(path).map_err(|e| Error::io(path, e))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name == "run.json" || name == "prof" || (name.starts_with("rank") && name.ends_with(".jsonl")) {
-            let reason = format!("holds results already ({name}); name another folder, or turn them into rows with --from-results");
+            let reason = format!(
+                "holds results already ({name}); name another folder, or turn them into rows with --from-results"
+            );
             return Err(Error::Input { place: format!("--results-dir {}", shown(path)), reason });
         }
     }

@@ -106,7 +106,9 @@ impl Interpreter {
     pub fn backend(&self, asked: Option<Backend>, ranks: u64) -> Result<Backend, Error> {
         let missing = |backend: Backend| -> Option<String> {
             match backend {
-                Backend::Hccl if !self.npu => Some(format!("torch_npu cannot be imported ({})", one_line(&self.npu_error))),
+                Backend::Hccl if !self.npu => {
+                    Some(format!("torch_npu cannot be imported ({})", one_line(&self.npu_error)))
+                }
                 Backend::Nccl if !self.nccl => Some("this torch is built without it".into()),
                 Backend::Nccl if self.cuda_devices < ranks => {
                     Some(format!("{} CUDA devices for {ranks} ranks", self.cuda_devices))
@@ -116,7 +118,11 @@ impl Interpreter {
             }
         };
         let refused = |backend: Backend, reason: String| {
-            let text = format!("--backend {backend}: not available with {} (torch {}): {reason}", self.program.display(), self.torch);
+            let text = format!(
+                "--backend {backend}: not available with {} (torch {}): {reason}",
+                self.program.display(),
+                self.torch
+            );
             Error::NoEngine(one_line(&text))
         };
         match asked {
@@ -151,7 +157,9 @@ impl Interpreter {
 
 fn candidates(search_path: Option<&OsStr>) -> Vec<PathBuf> {
     let on_path = |name: &str| {
-        std::env::split_paths(search_path.unwrap_or_default()).map(|folder| folder.join(name)).find(|file| file.is_file())
+        std::env::split_paths(search_path.unwrap_or_default())
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
     };
     let of_torchrun = on_path("torchrun").and_then(|file| interpreter_of(&file));
     let mut found: Vec<PathBuf> = Vec::new();
@@ -227,7 +235,8 @@ mod tests {
 
     #[test]
     fn the_best_engine_is_taken_and_an_explicit_one_never_replaced() {
-        let chosen = |npu, cuda, asked, ranks| Interpreter::for_tests("2.9.0", [3, 12], npu, cuda).backend(asked, ranks);
+        let chosen =
+            |npu, cuda, asked, ranks| Interpreter::for_tests("2.9.0", [3, 12], npu, cuda).backend(asked, ranks);
         assert_eq!(chosen(true, 8, None, 2).unwrap(), Backend::Hccl);
         assert_eq!(chosen(false, 2, None, 2).unwrap(), Backend::Nccl);
         assert_eq!(chosen(false, 1, None, 2).unwrap(), Backend::Gloo);

@@ -104,9 +104,7 @@ fn number(
 ) -> Result<Option<(u64, &'static str)>, Error> {
     match texts {
         (Some(text), _) => whole_number(flag, &text).map(|number| Some((number, flag))),
-        (None, Some(text)) if !text.is_empty() => {
-            whole_number(variable, &text).map(|number| Some((number, variable)))
-        }
+        (None, Some(text)) if !text.is_empty() => whole_number(variable, &text).map(|number| Some((number, variable))),
         _ => Ok(None),
     }
 }
@@ -211,7 +209,8 @@ mod tests {
 
     #[test]
     fn flags_go_before_variables_and_empty_variables_are_unset() {
-        let found = nodes((Some("2"), Some("9")), (None, Some("1")), (Some("a"), None), (None, Some("29500")), NONE).unwrap();
+        let found =
+            nodes((Some("2"), Some("9")), (None, Some("1")), (Some("a"), None), (None, Some("29500")), NONE).unwrap();
         assert_eq!((found.count, found.rank, found.master_addr.as_str(), found.master_port), (2, 1, "a", Some(29500)));
         assert_eq!(nodes((None, Some("")), NONE, NONE, NONE, (None, Some(""))).unwrap(), Nodes::default());
     }
@@ -239,7 +238,8 @@ mod tests {
         let with = |pairs: &'static [(&'static str, &'static str)]| {
             RankOfLauncher::new(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
         };
-        let pairs = &[("RANK", "3"), ("WORLD_SIZE", "4"), ("MASTER_ADDR", "h"), ("MASTER_PORT", "1"), ("LOCAL_RANK", "1")];
+        let pairs =
+            &[("RANK", "3"), ("WORLD_SIZE", "4"), ("MASTER_ADDR", "h"), ("MASTER_PORT", "1"), ("LOCAL_RANK", "1")];
         let found = with(pairs).unwrap().unwrap();
         assert_eq!((found.rank, found.world_size, found.local_rank, found.local_world_size), (3, 4, 1, 4));
         assert_eq!(with(&[("MASTER_PORT", "1"), ("MASTER_ADDR", "h")]).unwrap(), None);

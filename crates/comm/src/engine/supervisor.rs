@@ -183,7 +183,8 @@ impl Run<'_> {
                 Some(format!("rank {} did not start within {} s", late.join(", "), limit.as_secs()))
             }
             Cause::Stalled(limit) => Some(self.blame().unwrap_or_else(|| {
-                let at: Vec<String> = self.ranks.iter().filter(|rank| !rank.done).map(|rank| self.place(rank)).collect();
+                let at: Vec<String> =
+                    self.ranks.iter().filter(|rank| !rank.done).map(|rank| self.place(rank)).collect();
                 format!("no rank got on for {} s: {}", limit.as_secs(), at.join("; "))
             })),
             Cause::Ended | Cause::Trouble => Some(self.blame().unwrap_or_else(|| self.launcher_failure(bad_status))),
@@ -233,7 +234,8 @@ impl Run<'_> {
 
     /// Whether the rank died before the launcher had a reason to end it.
     fn was_alone(&self, dead: &RankWatch) -> bool {
-        let timed_out = self.ranks.iter().any(|rank| rank.fatal.as_ref().is_some_and(|fatal| is_time_out(&fatal.reason)));
+        let timed_out =
+            self.ranks.iter().any(|rank| rank.fatal.as_ref().is_some_and(|fatal| is_time_out(&fatal.reason)));
         dead.fatal.is_none() && !timed_out
     }
 
