@@ -282,7 +282,6 @@ impl Arguments {
         Ok(RunOptions {
             backend: self.run.backend(),
             launcher: self.run.launcher(),
-            python: self.run.interpreter(),
             nodes,
             rank_of_launcher,
             iters: self.iters,

@@ -1,6 +1,5 @@
 //! How a plan is to be run.
 
-use super::interpreter::NamedInterpreter;
 use crate::error::Error;
 use crate::results::Backend;
 use crate::sessions::whole_number;
@@ -156,8 +155,6 @@ pub struct RunOptions {
     pub backend: Option<Backend>,
     /// What starts the ranks.
     pub launcher: Launcher,
-    /// Interpreter that has torch; `None` = a search.
-    pub python: Option<NamedInterpreter>,
     /// Nodes and ranks.
     pub nodes: Nodes,
     /// Set when another launcher has started this process.
@@ -179,7 +176,6 @@ impl Default for RunOptions {
         Self {
             backend: None,
             launcher: Launcher::Auto,
-            python: None,
             nodes: Nodes::default(),
             rank_of_launcher: None,
             iters: 100,
