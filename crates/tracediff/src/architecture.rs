@@ -1,0 +1,51 @@
+//! The architecture of the model, judged by the names of its kernels.
+
+use serde::Serialize;
+
+use crate::trace::Trace;
+
+/// Architecture of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Architecture {
+    /// Attention and state-space kernels.
+    Hybrid,
+    /// Attention kernels.
+    Transformer,
+    /// State-space kernels.
+    Ssm,
+    /// Neither.
+    Unknown,
+}
+
+impl Architecture {
+    /// As results show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::Hybrid => "hybrid",
+            Architecture::Transformer => "transformer",
+            Architecture::Ssm => "ssm",
+            Architecture::Unknown => "unknown",
+        }
+    }
+}
+
+/// Architecture by the kernel names of some traces.
+pub fn architecture<'a>(traces: impl IntoIterator<Item = &'a Trace>) -> Architecture {
+    let mut attention = false;
+    let mut state_space = false;
+    for trace in traces {
+        for group in &trace.groups {
+            let name = trace.name(group.name).to_lowercase();
+            let contains = |words: &[&str]| words.iter().any(|word| name.contains(word));
+            attention |= contains(&["fmha", "attention", "flash", "sdpa"]);
+            state_space |= contains(&["selective_scan", "mamba", "ssd", "causal_conv"]);
+        }
+    }
+    match (attention, state_space) {
+        (true, true) => Architecture::Hybrid,
+        (true, false) => Architecture::Transformer,
+        (false, true) => Architecture::Ssm,
+        (false, false) => Architecture::Unknown,
+    }
+}

@@ -1,0 +1,85 @@
+//! Kernel classes: which operation a kernel belongs to, judged by its name.
+//!
+//! The tables are data ([`table`], [`host_operator`], [`wafer_0_1_33`], [`wafer_0_1_35`]); [`condition`] is the one
+//! engine that reads them. Users put their own patterns in front with a [`Registry`].
+
+pub(crate) mod condition;
+mod glob;
+mod host_operator;
+mod registry;
+mod table;
+mod wafer_0_1_33;
+mod wafer_0_1_33_rows;
+mod wafer_0_1_35;
+mod words;
+
+pub use registry::{Registry, Vendor};
+
+use std::borrow::Cow;
+
+use crate::device::Platform;
+use crate::rules::{ClassTable, Rules};
+use condition::{Subject, first_match};
+
+/// What a kernel does, and the name that stands for its family.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Operation {
+    /// Operation, for example `Dense GEMM`.
+    pub name: Cow<'static, str>,
+    /// Family label of the legacy rules (`nvjet_* (cuBLASLt)`); empty under the default rules, which show real kernels.
+    pub label: Cow<'static, str>,
+}
+
+/// Class of kernels no rule knows.
+pub const OTHER: &str = "Other";
+/// Class of attention kernels under the default rules.
+pub const ATTENTION: &str = "Attention";
+/// Class of state-space kernels under the default rules.
+pub const STATE_SPACE: &str = "SSM";
+/// Norm kernels that Inductor named after a graph piece with a matrix product.
+pub const NORM_WITH_GEMM: &str = "RMSNorm+GEMM";
+/// Plain RMS norm.
+pub const NORM: &str = "RMSNorm";
+
+/// Classes after which the next attention kernel opens a layer.
+pub(crate) const MATRIX_PRODUCTS: [&str; 6] =
+    ["Dense GEMM", "MoE GEMM", "MoE GEMM+SwiGLU", "RMSNorm+GEMM", "SwiGLU+GEMM", "Embedding+RMSNorm+GEMM"];
+
+/// Classes of kernels that talk to other devices.
+pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-Scatter", "All-to-All", "Communication"];
+
+/// Class of one kernel.
+///
+/// `host_operator` is the `cpu_op` that launched the kernel, asked by the default rules only when the name says nothing.
+///
+/// ```
+/// use perfdb_tracediff::{PERFDB, Platform, classify};
+/// assert_eq!(classify("nvjet_tst_256x128_64x4_TNN", Platform::Nvidia, None, &PERFDB).name, "Dense GEMM");
+/// assert_eq!(classify("opaque_kernel", Platform::Amd, Some("aten::addmm"), &PERFDB).name, "Dense GEMM");
+/// ```
+pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: &Rules) -> Operation {
+    classify_name(name, platform, rules)
+        .or_else(|| host_operator.and_then(classify_host_operator))
+        .unwrap_or_else(|| Operation::plain(OTHER))
+}
+
+/// Class by the name alone; `None` only under the default rules, where the host operator decides then.
+pub(crate) fn classify_name(name: &str, platform: Platform, rules: &Rules) -> Option<Operation> {
+    let subject = Subject::new(name, platform);
+    match rules.classes {
+        ClassTable::Perfdb => first_match(table::ROWS, &subject),
+        ClassTable::Wafer0133 => Some(wafer_0_1_33::classify(&subject)),
+        ClassTable::Wafer0135 => first_match(wafer_0_1_35::ROWS, &subject),
+    }
+}
+
+/// Class by the operator on the host that launched the kernel.
+pub(crate) fn classify_host_operator(name: &str) -> Option<Operation> {
+    host_operator::classify(name).map(Operation::plain)
+}
+
+impl Operation {
+    pub(crate) fn plain(name: &'static str) -> Operation {
+        Operation { name: Cow::Borrowed(name), label: Cow::Borrowed("") }
+    }
+}

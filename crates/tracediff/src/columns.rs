@@ -1,0 +1,211 @@
+//! What is kept of a trace: compact rows for the events that matter, texts interned.
+
+use rustc_hash::FxHashMap;
+
+use crate::id::{Id, IdTable};
+use crate::names::{NO_NAME, NameId, Names};
+use crate::time::Picoseconds;
+
+/// A kernel event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernel {
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+    pub(crate) correlation: Id,
+    pub(crate) external: Id,
+    pub(crate) name: NameId,
+    pub(crate) device: u32,
+    pub(crate) stream: u32,
+}
+
+impl Kernel {
+    /// End of the kernel.
+    pub(crate) fn end(&self) -> Picoseconds {
+        self.start + self.duration
+    }
+}
+
+/// A runtime call or the start of a flow: where a kernel was launched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch {
+    pub(crate) start: Picoseconds,
+    pub(crate) correlation: Id,
+    pub(crate) external: Id,
+    pub(crate) name: NameId,
+    pub(crate) thread: u32,
+}
+
+/// An operator on the host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HostOperator {
+    pub(crate) external: Id,
+    pub(crate) name: NameId,
+}
+
+/// A call of a Python function.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame {
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+    pub(crate) id: Id,
+    pub(crate) parent: Id,
+    pub(crate) name: NameId,
+    pub(crate) thread: u32,
+}
+
+/// A step that the server annotated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Annotation {
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+    pub(crate) name: String,
+}
+
+/// Start and duration in microseconds as doubles, kept for the legacy rules alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Doubles {
+    pub(crate) start: f64,
+    pub(crate) duration: f64,
+}
+
+/// Distinct keys, numbered in order of appearance.
+#[derive(Debug)]
+pub(crate) struct Numbering<K> {
+    numbers: FxHashMap<K, u32>,
+    keys: Vec<K>,
+    last: Option<(K, u32)>,
+}
+
+impl<K> Default for Numbering<K> {
+    fn default() -> Self {
+        Numbering { numbers: FxHashMap::default(), keys: Vec::new(), last: None }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Numbering<K> {
+    /// Number of a key.
+    pub(crate) fn number(&mut self, key: K) -> u32 {
+        if let Some((last, number)) = self.last
+            && last == key
+        {
+            return number;
+        }
+        let next = self.keys.len() as u32;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.keys.push(key);
+        }
+        self.last = Some((key, number));
+        number
+    }
+
+    /// The keys in order.
+    pub(crate) fn keys(&self) -> &[K] {
+        &self.keys
+    }
+}
+
+/// The rows of a trace or of a piece of it.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) names: Names,
+    pub(crate) ids: IdTable,
+    pub(crate) kernels: Vec<Kernel>,
+    pub(crate) launches: Vec<Launch>,
+    pub(crate) flows: Vec<Launch>,
+    pub(crate) operators: Vec<HostOperator>,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) annotations: Vec<Annotation>,
+    pub(crate) devices: Numbering<Id>,
+    pub(crate) streams: Numbering<(u32, Id)>,
+    pub(crate) threads: Numbering<(Id, Id)>,
+    /// Beside `kernels`, under the legacy rules.
+    pub(crate) kernel_doubles: Vec<Doubles>,
+    /// Beside `frames`, under the legacy rules.
+    pub(crate) frame_doubles: Vec<Doubles>,
+    /// Beside `annotations`, under the legacy rules.
+    pub(crate) annotation_doubles: Vec<Doubles>,
+    /// Kernel events without a name or a start time.
+    pub(crate) skipped_kernels: u64,
+    /// Whether there was any `python_function` event.
+    pub(crate) has_frames: bool,
+}
+
+impl Columns {
+    /// Puts the rows of the piece of the trace that follows behind these.
+    pub(crate) fn append(&mut self, mut piece: Columns) {
+        let names = self.names.adopt(&piece.names);
+        let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
+        if !piece.ids.is_empty() {
+            piece.adopt_ids(&mut self.ids);
+        }
+        let devices: Vec<u32> = piece.devices.keys().iter().map(|key| self.devices.number(*key)).collect();
+        let streams: Vec<u32> = piece
+            .streams
+            .keys()
+            .iter()
+            .map(|(device, stream)| self.streams.number((devices[*device as usize], *stream)))
+            .collect();
+        let threads: Vec<u32> = piece.threads.keys().iter().map(|key| self.threads.number(*key)).collect();
+        self.kernels.extend(piece.kernels.iter().map(|kernel| Kernel {
+            name: name(kernel.name),
+            device: devices[kernel.device as usize],
+            stream: streams[kernel.stream as usize],
+            ..*kernel
+        }));
+        let launch = |launch: &Launch| Launch {
+            name: name(launch.name),
+            thread: threads[launch.thread as usize],
+            ..*launch
+        };
+        self.launches.extend(piece.launches.iter().map(launch));
+        self.flows.extend(piece.flows.iter().map(launch));
+        self.operators.extend(piece.operators.iter().map(|operator| HostOperator { name: name(operator.name), ..*operator }));
+        self.frames.extend(piece.frames.iter().map(|frame| Frame {
+            name: name(frame.name),
+            thread: threads[frame.thread as usize],
+            ..*frame
+        }));
+        self.annotations.append(&mut piece.annotations);
+        self.kernel_doubles.append(&mut piece.kernel_doubles);
+        self.frame_doubles.append(&mut piece.frame_doubles);
+        self.annotation_doubles.append(&mut piece.annotation_doubles);
+        self.skipped_kernels += piece.skipped_kernels;
+        self.has_frames |= piece.has_frames;
+    }
+
+    /// Replaces ids of this piece's table by those of `table`.
+    fn adopt_ids(&mut self, table: &mut IdTable) {
+        let ids = std::mem::take(&mut self.ids);
+        let mut adopt = |id: &mut Id| *id = table.adopt(*id, &ids);
+        for kernel in &mut self.kernels {
+            adopt(&mut kernel.correlation);
+            adopt(&mut kernel.external);
+        }
+        for launch in self.launches.iter_mut().chain(&mut self.flows) {
+            adopt(&mut launch.correlation);
+            adopt(&mut launch.external);
+        }
+        for operator in &mut self.operators {
+            adopt(&mut operator.external);
+        }
+        for frame in &mut self.frames {
+            adopt(&mut frame.id);
+            adopt(&mut frame.parent);
+        }
+        self.devices.rename(|device| table.adopt(device, &ids));
+        self.streams.rename(|(device, stream)| (device, table.adopt(stream, &ids)));
+        self.threads.rename(|(process, thread)| (table.adopt(process, &ids), table.adopt(thread, &ids)));
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Numbering<K> {
+    /// Replaces the keys, one for one.
+    fn rename(&mut self, mut rename: impl FnMut(K) -> K) {
+        let renamed: Vec<K> = self.keys.iter().map(|key| rename(*key)).collect();
+        *self = Numbering::default();
+        for key in renamed {
+            self.number(key);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The comparison under the default rules: operation by operation, layer by layer.
+
+use crate::occupancy::occupancy;
+use crate::pairing::{Pair, Pairing, Single};
+use crate::result::{
+    Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation,
+};
+use crate::steps::PhaseFilter;
+use crate::time::{MICROSECOND, Picoseconds, average_microseconds, microseconds, milliseconds};
+use crate::totals::{OperationTotals, Sum, phase_names};
+use crate::trace::Trace;
+use crate::{Error, warnings};
+
+/// What is compared, and how much is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareOptions {
+    /// Kernels that are compared.
+    pub phase: PhaseFilter,
+    /// Python stacks per operation and trace; 0 is no limit (under the rules of 0.1.33: none).
+    pub max_stacks: usize,
+    /// Gap in ms beyond which an operation is slower or faster.
+    pub threshold_ms: f64,
+    /// Names of the traces in the result; their paths otherwise.
+    pub labels: [Option<String>; 2],
+    /// Whether operations list their kernels.
+    pub kernels: bool,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        CompareOptions {
+            phase: PhaseFilter::All,
+            max_stacks: 3,
+            threshold_ms: 5.0,
+            labels: [None, None],
+            kernels: true,
+        }
+    }
+}
+
+/// Compares two traces under the default rules.
+///
+/// # Errors
+/// [`Error::NoPhase`] when one of them has no kernel of the wanted phase.
+pub fn compare(first: &Trace, second: &Trace, options: &CompareOptions) -> Result<Comparison, Error> {
+    first.require_phase(options.phase)?;
+    second.require_phase(options.phase)?;
+    let pairing = Pairing::new([first, second], options.phase, options.max_stacks);
+    Ok(from_pairing(&pairing, options))
+}
+
+pub(crate) fn from_pairing(pairing: &Pairing<'_>, options: &CompareOptions) -> Comparison {
+    Comparison {
+        metadata: metadata(pairing, options),
+        operations: pairing.pairs.iter().map(|pair| operation_row(pair, pairing.traces, options)).collect(),
+        layers: layers(pairing),
+        unmatched_operations: pairing.singles.iter().map(|single| unmatched(single, pairing.traces)).collect(),
+        warnings: warnings::of(pairing),
+    }
+}
+
+pub(crate) fn metadata(pairing: &Pairing<'_>, options: &CompareOptions) -> Metadata {
+    let [first, second] = pairing.traces;
+    let name = |side: usize| match &options.labels[side] {
+        Some(label) => label.clone(),
+        None => pairing.traces[side].path.to_string_lossy().into_owned(),
+    };
+    let total = |side: usize| pairing.totals[side].sum;
+    let busy = |trace| milliseconds(occupancy(trace, pairing.filter).busy);
+    Metadata {
+        trace1_name: name(0),
+        trace1_platform: first.platform,
+        trace1_gpu: first.device.name.clone(),
+        trace1_device: first.device.clone(),
+        trace1_kernels: total(0).count,
+        trace1_total_ms: milliseconds(total(0).time),
+        trace1_layers: first.layers,
+        trace1_busy_ms: busy(first),
+        trace1_passes: first.passes,
+        trace1_compared_ms: milliseconds(pairing.compared(0)),
+        trace2_name: name(1),
+        trace2_platform: second.platform,
+        trace2_gpu: second.device.name.clone(),
+        trace2_device: second.device.clone(),
+        trace2_kernels: total(1).count,
+        trace2_total_ms: milliseconds(total(1).time),
+        trace2_layers: second.layers,
+        trace2_busy_ms: busy(second),
+        trace2_passes: second.passes,
+        trace2_compared_ms: milliseconds(pairing.compared(1)),
+        phase: pairing.filter.name(),
+    }
+}
+
+fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions) -> OperationRow {
+    let [first, second] = &pair.sides;
+    let (sum1, sum2) = (first.sum, second.sum);
+    let gap = milliseconds(pair.gap());
+    let status = if gap > options.threshold_ms {
+        Status::Slower
+    } else if gap < -options.threshold_ms {
+        Status::Faster
+    } else {
+        Status::Similar
+    };
+    let stacks = |side: usize| -> Vec<Vec<String>> {
+        let trace = traces[side];
+        pair.sides[side].stacks.iter().map(|(_, stack)| trace.stacks.texts(*stack, &trace.names)).collect()
+    };
+    let kernels = |side: usize| options.kernels.then(|| kernel_totals(&pair.sides[side], traces[side]));
+    let mut phases = first.phases;
+    for (all, one) in phases.iter_mut().zip(second.phases) {
+        *all |= one;
+    }
+    OperationRow {
+        operation: pair.operation.clone(),
+        trace1_count: sum1.count,
+        trace2_count: sum2.count,
+        trace1_avg_us: average_microseconds(sum1.time, sum1.count),
+        trace2_avg_us: average_microseconds(sum2.time, sum2.count),
+        trace1_total_ms: milliseconds(sum1.time),
+        trace2_total_ms: milliseconds(sum2.time),
+        ratio: ratio(sum1.time, sum2.time),
+        avg_ratio: average_ratio(sum1, sum2),
+        gap_ms: gap,
+        status,
+        trace1_kernel: first.longest_kernel(traces[0]).to_owned(),
+        trace2_kernel: second.longest_kernel(traces[1]).to_owned(),
+        trace1_cpu_op: first.most_frequent_operator(traces[0]),
+        trace2_cpu_op: second.most_frequent_operator(traces[1]),
+        trace1_python_stacks: stacks(0),
+        trace2_python_stacks: stacks(1),
+        trace1_kernels: kernels(0),
+        trace2_kernels: kernels(1),
+        phases: phase_names(phases),
+    }
+}
+
+/// Kernels by total descending, then name.
+fn kernel_totals(totals: &OperationTotals, trace: &Trace) -> Vec<KernelTotal> {
+    let mut kernels: Vec<(&str, Sum)> = totals.kernels.iter().map(|(name, sum)| (trace.name(*name), *sum)).collect();
+    kernels.sort_by(|(a, first), (b, second)| second.time.cmp(&first.time).then_with(|| a.cmp(b)));
+    kernels
+        .into_iter()
+        .map(|(name, sum)| KernelTotal {
+            name: name.to_owned(),
+            total_us: microseconds(sum.time),
+            count: sum.count,
+            avg_us: average_microseconds(sum.time, sum.count),
+        })
+        .collect()
+}
+
+fn unmatched(single: &Single, traces: [&Trace; 2]) -> UnmatchedOperation {
+    let trace = traces[single.side];
+    let sum = single.totals.sum;
+    UnmatchedOperation {
+        operation: single.operation.clone(),
+        trace: single.side as u8 + 1,
+        count: sum.count,
+        total_ms: milliseconds(sum.time),
+        avg_us: average_microseconds(sum.time, sum.count),
+        kernel: single.totals.longest_kernel(trace).to_owned(),
+        cpu_op: single.totals.most_frequent_operator(trace),
+        phases: phase_names(single.totals.phases),
+    }
+}
+
+/// `first / second`; of nothing by nothing 1, of something by nothing infinite.
+pub(crate) fn ratio(first: Picoseconds, second: Picoseconds) -> Option<f64> {
+    match (first, second) {
+        (0, 0) => Some(1.0),
+        (_, 0) => None,
+        _ => Some(first as f64 / second as f64),
+    }
+}
+
+/// [`ratio`] of the averages; `None` too when one side has no kernels.
+pub(crate) fn average_ratio(first: Sum, second: Sum) -> Option<f64> {
+    if first.count == 0 || second.count == 0 {
+        return None;
+    }
+    match (first.time, second.time) {
+        (0, 0) => Some(1.0),
+        (_, 0) => None,
+        _ => Some((first.time as f64 * second.count as f64) / (second.time as f64 * first.count as f64)),
+    }
+}
+
+/// Layers differ when they do so by more than this and by a fifth.
+const LAYER_THRESHOLD: Picoseconds = 100 * MICROSECOND;
+
+fn layers(pairing: &Pairing<'_>) -> Vec<LayerRow> {
+    let [first, second] = [0, 1].map(|side| pairing.totals[side].layers.as_slice());
+    let mut rows: Vec<(Picoseconds, LayerRow)> = (0..first.len().max(second.len()))
+        .filter_map(|layer| {
+            let sum = |side: &[Sum]| side.get(layer).copied().unwrap_or_default();
+            let (first, second) = (sum(first), sum(second));
+            (first.count + second.count > 0)
+                .then(|| ((first.time - second.time).abs(), layer_row(layer as u32, first, second)))
+        })
+        .collect();
+    rows.sort_by(|(a, first), (b, second)| {
+        second.in_both.cmp(&first.in_both).then(b.cmp(a)).then(first.layer.cmp(&second.layer))
+    });
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn layer_row(layer: u32, first: Sum, second: Sum) -> LayerRow {
+    let gap = first.time - second.time;
+    let (status, ratio) = if second.count == 0 {
+        (Status::Trace1Only, None)
+    } else if first.count == 0 {
+        (Status::Trace2Only, Some(0.0))
+    } else {
+        let status = if gap > LAYER_THRESHOLD && 5 * first.time > 6 * second.time {
+            Status::Slower
+        } else if -gap > LAYER_THRESHOLD && 6 * first.time < 5 * second.time {
+            Status::Faster
+        } else {
+            Status::Similar
+        };
+        (status, ratio(first.time, second.time))
+    };
+    LayerRow {
+        layer,
+        trace1_kernels: first.count,
+        trace2_kernels: second.count,
+        trace1_total_ms: milliseconds(first.time),
+        trace2_total_ms: milliseconds(second.time),
+        ratio,
+        gap_ms: milliseconds(gap),
+        status,
+        in_both: first.count > 0 && second.count > 0,
+    }
+}

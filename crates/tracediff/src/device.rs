@@ -1,0 +1,149 @@
+//! The GPU a trace was taken on.
+
+use perfdb_pycompat::value::Value;
+use serde::Serialize;
+
+use crate::rules::DeviceRule;
+
+/// Vendor of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum Platform {
+    /// AMD.
+    #[serde(rename = "AMD")]
+    Amd,
+    /// NVIDIA.
+    #[serde(rename = "NVIDIA")]
+    Nvidia,
+}
+
+impl Platform {
+    /// `AMD` or `NVIDIA`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Platform::Amd => "AMD",
+            Platform::Nvidia => "NVIDIA",
+        }
+    }
+}
+
+/// Properties of the GPU, as results show them; missing numbers are 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Device {
+    /// Name of the GPU.
+    pub name: String,
+    /// `major.minor`.
+    pub compute_capability: String,
+    /// Memory in GiB.
+    pub total_memory_gb: f64,
+    /// Number of multiprocessors or compute units.
+    pub sm_count: i64,
+    /// Threads that run in lockstep; 32 if missing.
+    pub warp_size: i64,
+    /// Largest thread block.
+    pub max_threads_per_block: i64,
+    /// Shared memory per block in KiB.
+    pub shared_mem_per_block_kb: f64,
+}
+
+/// Top-level members of a trace that tell about its GPU; the last of each wins.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Members {
+    device_properties: Option<Value>,
+    roctracer: bool,
+    rocprofiler: bool,
+}
+
+/// Names of the members in the file.
+pub(crate) const MEMBERS: [&str; 3] = ["deviceProperties", "roctracer_version", "rocprofiler_version"];
+
+impl Members {
+    /// Takes one member; `truthy` says whether it is present and neither zero nor empty.
+    pub(crate) fn take(&mut self, name: &str, value: Option<Value>, truthy: bool) {
+        match name {
+            "deviceProperties" => self.device_properties = value,
+            "roctracer_version" => self.roctracer = truthy,
+            "rocprofiler_version" => self.rocprofiler = truthy,
+            _ => {}
+        }
+    }
+
+    /// Whether the trace says anything about its device.
+    pub(crate) fn has_properties(&self) -> bool {
+        self.first().is_some()
+    }
+
+    fn first(&self) -> Option<&indexmap::IndexMap<String, Value>> {
+        match &self.device_properties {
+            Some(Value::List(devices)) => match devices.first() {
+                Some(Value::Dict(properties)) => Some(properties),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Platform and device under a rule set.
+    pub(crate) fn device(&self, rule: DeviceRule) -> (Platform, Device) {
+        let get = |key: &str| self.first().and_then(|properties| properties.get(key));
+        let name = match get("name") {
+            Some(Value::Text(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        let warp_size = get("warpSize").and_then(integer);
+        let platform = self.platform(rule, name.unwrap_or(""), warp_size);
+        let name = match rule {
+            DeviceRule::Any => name.filter(|name| !name.is_empty()).unwrap_or("Unknown GPU"),
+            DeviceRule::Mi300x if platform == Platform::Amd => name.unwrap_or("MI300X"),
+            DeviceRule::Mi300x => name.unwrap_or("Unknown GPU"),
+        };
+        let whole = |key: &str| get(key).and_then(integer).unwrap_or(0);
+        let divided = |key: &str, unit: f64| get(key).and_then(double).unwrap_or(0.0) / unit;
+        let device = Device {
+            name: name.to_owned(),
+            compute_capability: format!("{}.{}", part(get("computeMajor")), part(get("computeMinor"))),
+            total_memory_gb: divided("totalGlobalMem", 1_073_741_824.0),
+            sm_count: whole("numSms"),
+            warp_size: warp_size.unwrap_or(32),
+            max_threads_per_block: whole("maxThreadsPerBlock"),
+            shared_mem_per_block_kb: divided("sharedMemPerBlock", 1024.0),
+        };
+        (platform, device)
+    }
+
+    fn platform(&self, rule: DeviceRule, name: &str, warp_size: Option<i64>) -> Platform {
+        let named = || {
+            let name = name.to_lowercase();
+            ["amd", "instinct", "radeon"].iter().any(|word| name.contains(word))
+        };
+        let amd = match rule {
+            DeviceRule::Any => self.roctracer || self.rocprofiler || warp_size == Some(64) || named(),
+            DeviceRule::Mi300x => self.roctracer || warp_size == Some(64),
+        };
+        if amd { Platform::Amd } else { Platform::Nvidia }
+    }
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        Value::Float(number) if number.is_finite() => Some(*number as i64),
+        _ => None,
+    }
+}
+
+fn double(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::Float(number) if number.is_finite() => Some(*number),
+        _ => None,
+    }
+}
+
+/// One half of the compute capability, as Python prints it.
+fn part(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Text(text)) => text.clone(),
+        Some(value) if double(value).is_some() => value.list_form(),
+        _ => "0".to_owned(),
+    }
+}

@@ -1,0 +1,66 @@
+//! Everything that can go wrong, each with the file it is about.
+
+use std::path::{Path, PathBuf};
+
+/// Why a trace, a registry or a list of pairs is of no use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// File.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file is not a trace.
+    #[error(transparent)]
+    Trace(#[from] perfdb_trace::chrome::Error),
+    /// The trace has no kernel with a name and a start.
+    #[error("{}: no GPU kernel events", path.display())]
+    NoKernels {
+        /// File.
+        path: PathBuf,
+    },
+    /// The trace has no kernel of the phase that was asked for.
+    #[error("{}: no {phase} phase (kernels per phase: {found})", path.display())]
+    NoPhase {
+        /// File.
+        path: PathBuf,
+        /// Phase that was asked for.
+        phase: &'static str,
+        /// Phases that exist, with their number of kernels.
+        found: String,
+    },
+    /// A YAML file is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Yaml {
+        /// File.
+        path: PathBuf,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A list of pairs contradicts itself.
+    #[error("{}: {reason}", path.display())]
+    Pairs {
+        /// The list.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
+        Error::Io { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn yaml(path: &Path, source: &serde_yaml::Error) -> Error {
+        Error::Yaml { path: path.to_path_buf(), reason: source.to_string().replace('\n', " ") }
+    }
+
+    pub(crate) fn pairs(path: &Path, reason: impl Into<String>) -> Error {
+        Error::Pairs { path: path.to_path_buf(), reason: reason.into() }
+    }
+}

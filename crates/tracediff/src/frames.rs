@@ -1,0 +1,185 @@
+//! Python stacks: the innermost frame around each launch, and the chain of its callers.
+
+use rustc_hash::FxHashMap;
+
+use crate::columns::{Frame, Launch};
+use crate::id::Id;
+use crate::id_index::IdIndex;
+use crate::names::{NameId, Names};
+
+/// Number of a stack in a [`Stacks`] table.
+pub(crate) type StackId = u32;
+
+/// No stack.
+pub(crate) const NO_STACK: StackId = StackId::MAX;
+
+/// Names of a stack at most.
+pub(crate) const MAX_DEPTH: usize = 50;
+
+/// Distinct stacks as a tree: equal stacks have equal numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Stacks {
+    nodes: Vec<Node>,
+    numbers: FxHashMap<(StackId, NameId), StackId>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    caller: StackId,
+    name: NameId,
+    depth: u32,
+}
+
+impl Stacks {
+    /// The stack of `caller` with one more name inside.
+    pub(crate) fn push(&mut self, caller: StackId, name: NameId) -> StackId {
+        let next = self.nodes.len() as StackId;
+        let number = *self.numbers.entry((caller, name)).or_insert(next);
+        if number == next {
+            let depth = 1 + self.depth(caller) as u32;
+            self.nodes.push(Node { caller, name, depth });
+        }
+        number
+    }
+
+    /// How many stacks there are; numbers are below.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The names from the innermost outwards.
+    pub(crate) fn inwards_out(&self, stack: StackId) -> impl Iterator<Item = NameId> + '_ {
+        let mut next = self.nodes.get(stack as usize);
+        std::iter::from_fn(move || {
+            let node = next?;
+            next = self.nodes.get(node.caller as usize);
+            Some(node.name)
+        })
+    }
+
+    /// The texts of a stack, outermost first.
+    pub(crate) fn texts(&self, stack: StackId, names: &Names) -> Vec<String> {
+        let mut texts: Vec<String> = self.inwards_out(stack).map(|name| names.get(name).to_owned()).collect();
+        texts.reverse();
+        texts
+    }
+
+    fn depth(&self, stack: StackId) -> usize {
+        self.nodes.get(stack as usize).map_or(0, |node| node.depth as usize)
+    }
+}
+
+/// Follows Python parent ids from frames to stacks.
+pub(crate) struct Chains<'a> {
+    frames: &'a [Frame],
+    by_id: IdIndex,
+    /// Per frame: its stack, once known.
+    known: Vec<StackId>,
+    /// Per frame: whether `known` is its whole chain, so that frames inside it can build on it.
+    whole: Vec<bool>,
+    path: Vec<u32>,
+}
+
+impl<'a> Chains<'a> {
+    pub(crate) fn new(frames: &'a [Frame]) -> Chains<'a> {
+        Chains {
+            frames,
+            // Of equal ids the last frame.
+            by_id: IdIndex::last(frames.iter().zip(0..).map(|(frame, at)| (frame.id, at))),
+            known: vec![NO_STACK; frames.len()],
+            whole: vec![false; frames.len()],
+            path: Vec::with_capacity(MAX_DEPTH),
+        }
+    }
+
+    /// The stack of a frame: at most [`MAX_DEPTH`] names, ended by a repeated or unknown id.
+    pub(crate) fn stack(&mut self, frame: u32, stacks: &mut Stacks) -> StackId {
+        if self.known[frame as usize] != NO_STACK {
+            return self.known[frame as usize];
+        }
+        self.path.clear();
+        let mut base = NO_STACK;
+        let mut repeated = false;
+        let mut next = Some(frame);
+        while let Some(at) = next {
+            if self.whole[at as usize] {
+                base = self.known[at as usize];
+                break;
+            }
+            repeated = self.path.contains(&at);
+            if repeated || self.path.len() == MAX_DEPTH {
+                break;
+            }
+            self.path.push(at);
+            next = self.caller(at);
+        }
+        let cut = next.is_some() && base == NO_STACK && !repeated;
+        if !repeated && !cut && self.path.len() + stacks.depth(base) <= MAX_DEPTH {
+            for &at in self.path.iter().rev() {
+                base = stacks.push(base, self.frames[at as usize].name);
+                self.known[at as usize] = base;
+                self.whole[at as usize] = true;
+            }
+            return base;
+        }
+        let mut names: Vec<NameId> = self.path.iter().map(|at| self.frames[*at as usize].name).collect();
+        names.extend(stacks.inwards_out(base).take(MAX_DEPTH - names.len()));
+        let stack = names.iter().rev().fold(NO_STACK, |stack, name| stacks.push(stack, *name));
+        self.known[frame as usize] = stack;
+        stack
+    }
+
+    fn caller(&self, frame: u32) -> Option<u32> {
+        let frame = &self.frames[frame as usize];
+        if frame.id.is_there() && frame.parent.is_there() { self.by_id.get(frame.parent) } else { None }
+    }
+}
+
+/// For each launch of `wanted` (numbers into `launches`), the frame around it: the one with the greatest start on its
+/// thread that covers the launch; the shorter, then the larger Python id on ties.
+///
+/// One sweep per thread: frames stand on a pile in order of preference, and one that has ended when it comes to the top
+/// will cover no later launch either.
+pub(crate) fn frames_at_launches(frames: &[Frame], launches: &[Launch], wanted: &[u32]) -> Vec<(u32, u32)> {
+    let threads = wanted.iter().map(|at| launches[*at as usize].thread).max().map_or(0, |thread| thread as usize + 1);
+    let mut launching = vec![false; threads];
+    for at in wanted {
+        launching[launches[*at as usize].thread as usize] = true;
+    }
+    let on_launching = |frame: &Frame| launching.get(frame.thread as usize).copied().unwrap_or(false);
+    let mut by_thread: Vec<u32> = (0..frames.len() as u32).filter(|at| on_launching(&frames[*at as usize])).collect();
+    let key = |at: &u32| {
+        let frame = &frames[*at as usize];
+        let id = if frame.id.is_there() { frame.id } else { Id::plain(b"-1").unwrap_or(Id::MISSING) };
+        (frame.thread, frame.start, std::cmp::Reverse(frame.duration), id)
+    };
+    if !by_thread.is_sorted_by_key(key) {
+        by_thread.sort_by_key(key);
+    }
+    let mut queries = wanted.to_vec();
+    let query_key = |at: &u32| (launches[*at as usize].thread, launches[*at as usize].start);
+    if !queries.is_sorted_by_key(query_key) {
+        queries.sort_by_key(query_key);
+    }
+    let mut found = Vec::with_capacity(queries.len());
+    let mut coming = by_thread.into_iter().peekable();
+    let mut pile: Vec<u32> = Vec::new();
+    for query in queries {
+        let (thread, time) = query_key(&query);
+        while let Some(next) = coming.next_if(|at| {
+            let frame = &frames[*at as usize];
+            (frame.thread, frame.start) <= (thread, time)
+        }) {
+            pile.push(next);
+        }
+        while let Some(top) = pile.last() {
+            let frame = &frames[*top as usize];
+            if frame.thread == thread && time <= frame.start + frame.duration {
+                found.push((query, *top));
+                break;
+            }
+            pile.pop();
+        }
+    }
+    found
+}

@@ -1,0 +1,85 @@
+//! Prefill and decode by the kernel's own time, from `execute_context…` annotations.
+
+use crate::columns::Columns;
+use crate::frames::NO_STACK;
+use crate::names::NO_NAME;
+use crate::steps::Phase;
+use crate::trace::{NOWHERE, Place, Trace};
+
+/// An annotated step in microseconds, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Window {
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    pub(crate) phase: Phase,
+}
+
+/// Fills in phases: those of the window with the greatest start before the kernel, decode outside of windows.
+pub(crate) fn place(trace: &mut Trace, columns: &Columns, prefill_tokens: i64) {
+    let mut windows: Vec<Window> = columns
+        .annotations
+        .iter()
+        .zip(&columns.annotation_doubles)
+        .filter(|(annotation, _)| annotation.name.starts_with("execute_context"))
+        .map(|(annotation, times)| Window {
+            start: times.start,
+            end: times.start + times.duration,
+            phase: phase(&annotation.name, prefill_tokens),
+        })
+        .collect();
+    windows.sort_by(|a, b| a.start.total_cmp(&b.start));
+    trace.places = trace
+        .doubles
+        .iter()
+        .map(|kernel| {
+            let behind = windows.partition_point(|window| window.start <= kernel.start);
+            let window = behind.checked_sub(1).map(|at| windows[at]).filter(|window| kernel.start <= window.end);
+            Place {
+                group: 0,
+                pass: NOWHERE,
+                layer: NOWHERE,
+                operator: NO_NAME,
+                stack: NO_STACK,
+                phase: Some(window.map_or(Phase::Decode, |window| window.phase)),
+                has_host_operator: false,
+            }
+        })
+        .collect();
+    trace.has_steps = !windows.is_empty();
+    trace.legacy_windows = windows;
+}
+
+fn phase(name: &str, prefill_tokens: i64) -> Phase {
+    let prefill = context_tokens(name) >= prefill_tokens && name.contains("generation_0");
+    if prefill { Phase::Prefill } else { Phase::Decode }
+}
+
+/// The integer in the parentheses of the first part behind a part `context`; 0 if there is none.
+fn context_tokens(name: &str) -> i64 {
+    let parts: Vec<&str> = name.split('_').collect();
+    let inside = parts
+        .windows(2)
+        .filter(|pair| pair[0] == "context" && pair[1].contains('(') && pair[1].contains(')'))
+        .find_map(|pair| pair[1].split_once('(').map(|(_, rest)| rest.split(')').next().unwrap_or("")));
+    inside.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_old_form_is_understood() {
+        for (name, tokens, expected) in [
+            ("execute_context_1(2048)_generation_0(0)", 1, Phase::Prefill),
+            ("execute_context_1(1023)_generation_0(0)", 1024, Phase::Decode),
+            ("execute_context_1(1024)_generation_0(0)", 1024, Phase::Prefill),
+            ("execute_context_1(2048)_generation_1(1)", 1, Phase::Decode),
+            ("execute_context_0(0)_generation_0(0)", 1, Phase::Decode),
+            ("execute_context_1(888_788544)_generation_0(0)", 1, Phase::Decode),
+            ("execute_context_1(x)_generation_0(0)", 1, Phase::Decode),
+        ] {
+            assert_eq!(phase(name, tokens), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Steps of the server: annotations around forward passes, and the phase each one is in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::columns::Annotation;
+use crate::time::Picoseconds;
+
+/// Phase of a forward pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Generates tokens only.
+    Decode,
+    /// Prefill and decode tokens in one batch.
+    Mixed,
+    /// Reads prompts only.
+    Prefill,
+}
+
+impl Phase {
+    /// All phases, in the order in which results list them.
+    pub const ALL: [Phase; 3] = [Phase::Decode, Phase::Mixed, Phase::Prefill];
+
+    /// `decode`, `mixed` or `prefill`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Decode => "decode",
+            Phase::Mixed => "mixed",
+            Phase::Prefill => "prefill",
+        }
+    }
+}
+
+/// Which kernels are compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseFilter {
+    /// Every kernel.
+    #[default]
+    All,
+    /// Kernels of prefill steps.
+    Prefill,
+    /// Kernels of decode steps.
+    Decode,
+    /// Kernels of mixed steps.
+    Mixed,
+}
+
+impl PhaseFilter {
+    /// `all` or the phase's name.
+    pub fn name(self) -> &'static str {
+        self.phase().map_or("all", Phase::name)
+    }
+
+    /// The phase, unless every kernel is meant.
+    pub fn phase(self) -> Option<Phase> {
+        match self {
+            PhaseFilter::All => None,
+            PhaseFilter::Prefill => Some(Phase::Prefill),
+            PhaseFilter::Decode => Some(Phase::Decode),
+            PhaseFilter::Mixed => Some(Phase::Mixed),
+        }
+    }
+
+    /// Whether a kernel of that phase is compared.
+    pub(crate) fn lets(self, phase: Option<Phase>) -> bool {
+        self.phase().is_none_or(|wanted| phase == Some(wanted))
+    }
+}
+
+/// One forward pass on the host's clock, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+    pub(crate) phase: Option<Phase>,
+}
+
+/// The forward passes of a trace, by start; neither starts nor ends repeat.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    pub(crate) windows: Vec<Window>,
+    /// Whether any annotation told a phase (idle counts).
+    pub(crate) recognised: bool,
+}
+
+impl Steps {
+    /// Windows of the annotations of a trace.
+    pub(crate) fn new(annotations: &[Annotation]) -> Steps {
+        let window = |annotation: &Annotation, phase| Window {
+            start: annotation.start,
+            end: annotation.start + annotation.duration,
+            phase,
+        };
+        let recognised: Vec<Window> = annotations
+            .iter()
+            .filter_map(|annotation| Some(window(annotation, step_phase(&annotation.name)?)))
+            .collect();
+        if !recognised.is_empty() {
+            return Steps { windows: outermost(recognised), recognised: true };
+        }
+        let profiler = annotations
+            .iter()
+            .filter(|annotation| annotation.name.starts_with(PROFILER_STEP))
+            .map(|annotation| window(annotation, None))
+            .collect();
+        Steps { windows: outermost(profiler), recognised: false }
+    }
+
+    /// The window at a time: the latest-starting one that covers it. Ends grow with starts, so no other can cover it.
+    pub(crate) fn at(&self, time: Picoseconds) -> Option<usize> {
+        let behind = self.windows.partition_point(|window| window.start <= time);
+        let at = behind.checked_sub(1)?;
+        (time <= self.windows[at].end).then_some(at)
+    }
+}
+
+/// Start of the annotations that the profiler's own schedule writes.
+pub(crate) const PROFILER_STEP: &str = "ProfilerStep#";
+
+/// Whether an annotation can be a step under any rule set.
+pub(crate) fn may_be_step(name: &str) -> bool {
+    name.starts_with("execute_") || name.starts_with("step[") || name.starts_with(PROFILER_STEP)
+}
+
+/// Sorted by start, without windows that end no later than an earlier one.
+fn outermost(mut windows: Vec<Window>) -> Vec<Window> {
+    windows.sort_by(|a, b| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
+    let mut kept: Vec<Window> = Vec::with_capacity(windows.len());
+    for window in windows {
+        if kept.last().is_none_or(|last| window.end > last.end) {
+            kept.push(window);
+        }
+    }
+    kept
+}
+
+/// The phase that a step annotation tells: `None` if it is none, `Some(None)` for an idle step.
+pub(crate) fn step_phase(name: &str) -> Option<Option<Phase>> {
+    if let Some(rest) = name.strip_prefix("step[") {
+        let kind = rest.split([' ', ']']).next().unwrap_or("");
+        return Some(match kind {
+            "EXTEND" | "PREFILL" => Some(Phase::Prefill),
+            "DECODE" => Some(Phase::Decode),
+            "MIXED" => Some(Phase::Mixed),
+            _ => None,
+        });
+    }
+    let rest = name.strip_prefix("execute_")?;
+    let context = tokens(rest, "context_")?;
+    let generation = tokens(rest, "generation_")?;
+    Some(match (context > 0, generation > 0) {
+        (true, true) => Some(Phase::Mixed),
+        (true, false) => Some(Phase::Prefill),
+        (false, true) => Some(Phase::Decode),
+        (false, false) => None,
+    })
+}
+
+/// Tokens behind `word` and a number: the first integer inside the parentheses that follow, else the number itself.
+fn tokens(name: &str, word: &str) -> Option<u64> {
+    name.match_indices(word).find_map(|(at, _)| {
+        let rest = &name[at + word.len()..];
+        let (requests, behind) = integer(rest)?;
+        let inside = behind.strip_prefix('(').and_then(|inside| {
+            let inside = inside.split(')').next().unwrap_or(inside);
+            let digit = inside.find(|character: char| character.is_ascii_digit())?;
+            integer(&inside[digit..])
+        });
+        Some(inside.map_or(requests, |(tokens, _)| tokens))
+    })
+}
+
+/// The integer at the start of a text, saturating, and what follows.
+fn integer(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let digits = &text[..end];
+    if digits.is_empty() {
+        return None;
+    }
+    Some((digits.parse().unwrap_or(u64::MAX), &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_of_servers_tell_phases() {
+        use Phase::{Decode, Mixed, Prefill};
+        for (name, expected) in [
+            ("execute_context_1(2048)_generation_0(0)", Some(Some(Prefill))),
+            ("execute_context_0(0)_generation_8(8)", Some(Some(Decode))),
+            ("execute_context_1(512)_generation_4(4)", Some(Some(Mixed))),
+            ("execute_context_0(0)_generation_0(0)", Some(None)),
+            ("execute_context_1(888_788544)_generation_0(0)", Some(Some(Prefill))),
+            ("execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086", Some(Some(Decode))),
+            ("execute_3_context_1(sq7sk7)_generation_2(sq2sk9)", Some(Some(Mixed))),
+            ("execute_context_3_generation_0", Some(Some(Prefill))),
+            ("execute_context_0_generation_2", Some(Some(Decode))),
+            ("execute_context_2(0)_generation_0(0)", Some(None)),
+            ("execute_context_2(99999999999999999999999)_generation_0(0)", Some(Some(Prefill))),
+            ("execute_context_2()_generation_0()", Some(Some(Prefill))),
+            ("execute_context_2(4096)", None),
+            ("execute_model", None),
+            ("context_1(5)_generation_0(0)", None),
+            ("step[DECODE bs=32]", Some(Some(Decode))),
+            ("step[EXTEND bs=1 toks=5]", Some(Some(Prefill))),
+            ("step[PREFILL]", Some(Some(Prefill))),
+            ("step[MIXED bs=2]", Some(Some(Mixed))),
+            ("step[TARGET_VERIFY bs=2]", Some(None)),
+            ("step DECODE", None),
+        ] {
+            assert_eq!(step_phase(name), expected, "{name}");
+        }
+    }
+
+    fn annotation(name: &str, start: i128, duration: i128) -> Annotation {
+        Annotation { name: name.to_owned(), start, duration }
+    }
+
+    #[test]
+    fn nested_and_equal_windows_are_dropped() {
+        let steps = Steps::new(&[
+            annotation("step[DECODE]", 100, 50),
+            annotation("step[EXTEND]", 0, 60),
+            annotation("step[DECODE]", 10, 50),
+            annotation("step[DECODE]", 10, 40),
+            annotation("step[MIXED]", 100, 60),
+            annotation("ProfilerStep#1", 0, 1000),
+        ]);
+        let ends: Vec<_> = steps.windows.iter().map(|window| (window.start, window.end)).collect();
+        assert_eq!(ends, [(0, 60), (100, 160)]);
+        assert_eq!([-1, 0, 60, 61, 99, 100, 160, 161].map(|time| steps.at(time)), [
+            None,
+            Some(0),
+            Some(0),
+            None,
+            None,
+            Some(1),
+            Some(1),
+            None
+        ]);
+    }
+
+    #[test]
+    fn profiler_steps_are_the_last_resort() {
+        let steps = Steps::new(&[annotation("ProfilerStep#3", 5, 10), annotation("execute_model", 0, 100)]);
+        assert!(!steps.recognised);
+        assert_eq!(steps.windows, [Window { start: 5, end: 15, phase: None }]);
+    }
+}

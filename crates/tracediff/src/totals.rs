@@ -1,0 +1,196 @@
+//! Sums per operation, kernel name and layer of one trace: what both the comparison and the explanation start from.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::frames::{NO_STACK, StackId};
+use crate::names::{NO_NAME, NameId};
+use crate::steps::{Phase, PhaseFilter};
+use crate::time::Picoseconds;
+use crate::trace::{NOWHERE, Trace};
+
+/// Number and summed duration of some kernels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) count: u64,
+    pub(crate) time: Picoseconds,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, time: Picoseconds) {
+        self.count += 1;
+        self.time += time;
+    }
+
+    pub(crate) fn merge(&mut self, other: Sum) {
+        self.count += other.count;
+        self.time += other.time;
+    }
+}
+
+/// One operation of one trace.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OperationTotals {
+    pub(crate) sum: Sum,
+    pub(crate) kernels: FxHashMap<NameId, Sum>,
+    pub(crate) operators: FxHashMap<NameId, u64>,
+    /// Distinct stacks with the first kernel of each, in file order, up to the limit.
+    pub(crate) stacks: Vec<(usize, StackId)>,
+    /// Number of the first kernel.
+    pub(crate) first_kernel: usize,
+    /// By `Phase as usize`.
+    pub(crate) phases: [bool; 3],
+}
+
+/// Sums over the kernels of a trace that a phase filter lets through.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Totals {
+    pub(crate) sum: Sum,
+    /// By number of the operation; empty ones have no kernels.
+    pub(crate) operations: Vec<OperationTotals>,
+    /// By layer.
+    pub(crate) layers: Vec<Sum>,
+}
+
+/// Sums of a trace. Stacks are gathered up to `stack_limit` per operation (`None`: all).
+pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usize>) -> Totals {
+    let mut groups = vec![Sum::default(); trace.groups.len()];
+    let mut phases = vec![[false; 3]; trace.groups.len()];
+    let mut first = vec![usize::MAX; trace.groups.len()];
+    let mut operators: FxHashMap<(u32, NameId), u64> = FxHashMap::default();
+    // Neighbours in the file mostly share their operator; counted in runs.
+    let mut run: ((u32, NameId), u64) = ((u32::MAX, NO_NAME), 0);
+    let mut layers: Vec<Sum> = vec![Sum::default(); trace.layers as usize];
+    let mut stacks = StackLists::new(trace, stack_limit);
+    for (at, (kernel, place)) in trace.kernels.iter().zip(&trace.places).enumerate() {
+        if !filter.lets(place.phase) {
+            continue;
+        }
+        let group = place.group as usize;
+        groups[group].add(kernel.duration);
+        first[group] = first[group].min(at);
+        if let Some(phase) = place.phase {
+            phases[group][phase as usize] = true;
+        }
+        if place.operator != NO_NAME {
+            let key = (trace.groups[group].operation, place.operator);
+            if run.0 != key {
+                flush(&mut operators, run);
+                run = (key, 0);
+            }
+            run.1 += 1;
+        }
+        if place.layer != NOWHERE {
+            layers[place.layer as usize].add(kernel.duration);
+        }
+        if place.stack != NO_STACK {
+            stacks.add(trace.groups[group].operation, at, place.stack);
+        }
+    }
+    flush(&mut operators, run);
+    let mut totals = Totals { operations: vec![OperationTotals::default(); trace.operations.len()], layers, ..Totals::default() };
+    for (stacks, totals) in stacks.lists.into_iter().zip(&mut totals.operations) {
+        totals.stacks = stacks;
+        totals.first_kernel = usize::MAX;
+    }
+    for ((group, sum), (phases, first)) in trace.groups.iter().zip(groups).zip(phases.into_iter().zip(first)) {
+        totals.sum.merge(sum);
+        let operation = &mut totals.operations[group.operation as usize];
+        operation.sum.merge(sum);
+        if sum.count > 0 {
+            operation.kernels.entry(group.name).or_default().merge(sum);
+        }
+        operation.first_kernel = operation.first_kernel.min(first);
+        for (all, one) in operation.phases.iter_mut().zip(phases) {
+            *all |= one;
+        }
+    }
+    // Every entry goes to its own place: the order of the map does not show.
+    #[expect(clippy::iter_over_hash_type, reason = "the entries go to places of their own")]
+    for ((operation, operator), count) in operators {
+        totals.operations[operation as usize].operators.insert(operator, count);
+    }
+    totals
+}
+
+fn flush(operators: &mut FxHashMap<(u32, NameId), u64>, (key, count): ((u32, NameId), u64)) {
+    if count > 0 {
+        *operators.entry(key).or_default() += count;
+    }
+}
+
+/// Distinct stacks per operation, in file order.
+struct StackLists {
+    limit: usize,
+    lists: Vec<Vec<(usize, StackId)>>,
+    last: Vec<StackId>,
+    seen: FxHashSet<(u32, StackId)>,
+}
+
+impl StackLists {
+    fn new(trace: &Trace, limit: Option<usize>) -> StackLists {
+        StackLists {
+            limit: limit.unwrap_or(usize::MAX),
+            lists: vec![Vec::new(); trace.operations.len()],
+            last: vec![NO_STACK; trace.operations.len()],
+            seen: FxHashSet::default(),
+        }
+    }
+
+    fn add(&mut self, operation: u32, kernel: usize, stack: StackId) {
+        let list = &mut self.lists[operation as usize];
+        let last = &mut self.last[operation as usize];
+        if list.len() < self.limit && *last != stack && self.seen.insert((operation, stack)) {
+            list.push((kernel, stack));
+        }
+        *last = stack;
+    }
+}
+
+impl OperationTotals {
+    /// These kernels and those of another operation together.
+    pub(crate) fn with(mut self, other: &OperationTotals, stack_limit: Option<usize>) -> OperationTotals {
+        self.sum.merge(other.sum);
+        #[expect(clippy::iter_over_hash_type, reason = "the entries go to places of their own")]
+        for (name, sum) in &other.kernels {
+            self.kernels.entry(*name).or_default().merge(*sum);
+        }
+        #[expect(clippy::iter_over_hash_type, reason = "the entries go to places of their own")]
+        for (operator, count) in &other.operators {
+            *self.operators.entry(*operator).or_default() += count;
+        }
+        self.stacks.extend(&other.stacks);
+        self.stacks.sort_unstable();
+        let mut seen = FxHashSet::default();
+        self.stacks.retain(|(_, stack)| seen.insert(*stack));
+        self.stacks.truncate(stack_limit.unwrap_or(usize::MAX));
+        for (all, one) in self.phases.iter_mut().zip(other.phases) {
+            *all |= one;
+        }
+        self.first_kernel = self.first_kernel.min(other.first_kernel);
+        self
+    }
+
+    /// The kernel with most time, the smallest name on ties.
+    pub(crate) fn longest_kernel<'a>(&self, trace: &'a Trace) -> &'a str {
+        let longest = self
+            .kernels
+            .iter()
+            .max_by(|(a, first), (b, second)| first.time.cmp(&second.time).then_with(|| trace.name(**b).cmp(trace.name(**a))));
+        longest.map_or("", |(name, _)| trace.name(*name))
+    }
+
+    /// The most frequent operator on the host, the smallest text on ties.
+    pub(crate) fn most_frequent_operator(&self, trace: &Trace) -> Option<String> {
+        let most = self
+            .operators
+            .iter()
+            .max_by(|(a, first), (b, second)| first.cmp(second).then_with(|| trace.name(**b).cmp(trace.name(**a))));
+        most.map(|(operator, _)| trace.name(*operator).to_owned())
+    }
+}
+
+/// Names of the phases, in order, or `all` when there is none.
+pub(crate) fn phase_names(phases: [bool; 3]) -> Vec<&'static str> {
+    let names: Vec<&str> = Phase::ALL.iter().filter(|phase| phases[**phase as usize]).map(|phase| phase.name()).collect();
+    if names.is_empty() { vec!["all"] } else { names }
+}
