@@ -31,15 +31,15 @@ pub struct Operation {
 }
 
 /// Class of kernels no rule knows.
-pub const OTHER: &str = "Other";
+pub(crate) const OTHER: &str = "Other";
 /// Class of attention kernels under the default rules.
-pub const ATTENTION: &str = "Attention";
+pub(crate) const ATTENTION: &str = "Attention";
 /// Class of state-space kernels under the default rules.
-pub const STATE_SPACE: &str = "SSM";
+pub(crate) const STATE_SPACE: &str = "SSM";
 /// Norm kernels that Inductor named after a graph piece with a matrix product.
-pub const NORM_WITH_GEMM: &str = "RMSNorm+GEMM";
+pub(crate) const NORM_WITH_GEMM: &str = "RMSNorm+GEMM";
 /// Plain RMS norm.
-pub const NORM: &str = "RMSNorm";
+pub(crate) const NORM: &str = "RMSNorm";
 
 /// Classes after which the next attention kernel opens a layer.
 pub(crate) const MATRIX_PRODUCTS: [&str; 6] =

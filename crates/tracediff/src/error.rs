@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", shown(path))]
     Io {
         /// File.
         path: PathBuf,
@@ -16,15 +16,15 @@ pub enum Error {
     },
     /// The file is not a trace.
     #[error(transparent)]
-    Trace(#[from] perfdb_trace::chrome::Error),
+    Trace(#[from] perfdb_trace::Error),
     /// The trace has no kernel with a name and a start.
-    #[error("{}: no GPU kernel events", path.display())]
+    #[error("{}: no GPU kernel events", shown(path))]
     NoKernels {
         /// File.
         path: PathBuf,
     },
     /// The trace has no kernel of the phase that was asked for.
-    #[error("{}: no {phase} phase (kernels per phase: {found})", path.display())]
+    #[error("{}: no {phase} phase (kernels per phase: {found})", shown(path))]
     NoPhase {
         /// File.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum Error {
         found: String,
     },
     /// A YAML file is not what it should be.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown(path))]
     Yaml {
         /// File.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum Error {
         reason: String,
     },
     /// A list of pairs contradicts itself.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", shown(path))]
     Pairs {
         /// The list.
         path: PathBuf,
@@ -63,4 +63,9 @@ impl Error {
     pub(crate) fn pairs(path: &Path, reason: impl Into<String>) -> Error {
         Error::Pairs { path: path.to_path_buf(), reason: reason.into() }
     }
+}
+
+/// A path on one line.
+fn shown(path: &Path) -> String {
+    perfdb_trace::error::one_line(&path.to_string_lossy())
 }

@@ -15,6 +15,9 @@ impl Id {
     /// No id.
     pub(crate) const MISSING: Id = Id(i64::MAX);
 
+    /// The id 0.
+    pub(crate) const ZERO: Id = Id(0);
+
     /// True unless the event has no id.
     pub(crate) fn is_there(self) -> bool {
         self != Id::MISSING
@@ -89,6 +92,12 @@ impl IdTable {
             Some(text) => self.entry(text.clone()),
             None => id,
         }
+    }
+
+    /// The text of an id that is no small integer: texts as they are, other numbers by digits and power of ten.
+    pub(crate) fn shown(&self, id: Id) -> String {
+        let text = id.entry().and_then(|at| self.texts.get(at));
+        text.and_then(|text| text.get(1..)).unwrap_or_default().to_owned()
     }
 
     /// True when every id stands for itself.

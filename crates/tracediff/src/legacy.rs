@@ -2,11 +2,12 @@
 //! on both sides only. What is wrong with them is why the default rules exist.
 
 pub(crate) mod aligned;
+pub(crate) mod aligned_result;
 pub(crate) mod compare;
 pub(crate) mod full;
 pub(crate) mod layers;
-pub(crate) mod metadata;
 pub(crate) mod passes;
 pub(crate) mod phases;
 pub(crate) mod result;
 pub(crate) mod stacks;
+pub(crate) mod totals;

@@ -1,2 +1,85 @@
-//! Two GPU traces side by side: classification, phases, layers, alignment, fusion.
+//! Two GPU traces of the same workload, operation by operation: classification, phases, layers, alignment, fusion.
+//!
+//! ```
+//! use perfdb_tracediff::{CompareOptions, LoadOptions, Trace, compare};
+//!
+//! let load = |name: &str, kernels: &str| {
+//!     let text = format!(r#"{{"traceEvents": [{kernels}]}}"#);
+//!     Trace::from_reader(name, std::io::Cursor::new(text), &LoadOptions::default())
+//! };
+//! let first = load("amd.json", r#"{"cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 30}"#)?;
+//! let second = load("nvidia.json", r#"{"cat": "kernel", "name": "nvjet_A", "ts": 0, "dur": 20}"#)?;
+//! let result = compare(&first, &second, &CompareOptions::default())?;
+//! assert_eq!(result.operations[0].operation, "Dense GEMM");
+//! assert_eq!(result.operations[0].ratio, Some(1.5));
+//! # Ok::<(), perfdb_tracediff::Error>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod align;
+mod architecture;
+mod classify;
+mod columns;
+mod compare;
+mod device;
+mod document;
+mod error;
+mod explain;
+mod frames;
+mod fusion;
+mod id;
+mod id_index;
+mod launch_counts;
+mod legacy;
+mod names;
+mod occupancy;
+mod overlaps;
+mod pairing;
+mod peek;
+mod place;
+mod read;
+mod result;
+mod rules;
+mod same_kernels;
+mod steps;
+mod summary;
+pub mod time;
+mod totals;
+mod trace;
+mod warnings;
+
+pub use align::{KernelPair, LayerAlignment, align};
+pub use architecture::{Architecture, architecture};
+pub use classify::{Operation, Registry, Vendor, classify};
+pub use compare::{CompareOptions, compare};
+pub use device::{Device, Platform};
+pub use document::{
+    AlignedDocument, Analysis, AnalysisOptions, Document, FullDocument, PlainDocument, View, analyse,
+};
+pub use error::Error;
+pub use explain::{Coverage, Difference, Explanation, OperationDifference, Parts, Share, UnmatchedKernel};
+pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
+pub use launch_counts::{
+    CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts, launch_counts,
+};
+pub use legacy::aligned::align_legacy;
+pub use legacy::aligned_result::{
+    AlignedLayer, AlignedMetadata, AlignedPair, LegacyAlignment, LegacyFull, LegacyFusion, LegacyFusionMapping,
+    LegacyFusionOpportunity, LegacyFusionSummary, LegacySameKernel, LegacySameKernelSummary, LegacySameKernels,
+    LegacyWarning, PhaseBreakdown,
+};
+pub use legacy::compare::compare_legacy;
+pub use legacy::full::full_legacy;
+pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
+pub use peek::{TraceMeta, peek};
+pub use result::{
+    Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning,
+};
+pub use rules::{
+    ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
+    WAFER_0_1_35, ZeroStacks,
+};
+pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary, same_kernels};
+pub use steps::{Phase, PhaseFilter};
+pub use trace::{LoadOptions, Trace};
+pub use warnings::{coverage_finding, findings};

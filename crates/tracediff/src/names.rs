@@ -1,5 +1,7 @@
 //! Interned texts: every distinct name of a trace once.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 /// Number of a name in a [`Names`] table.
@@ -20,7 +22,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// Number of the name written as `source`; `decode` is asked for its text the first time.
-    pub(crate) fn source(&mut self, source: &[u8], decode: impl FnOnce() -> String) -> NameId {
+    pub(crate) fn source<'a>(&mut self, source: &[u8], decode: impl FnOnce() -> Cow<'a, str>) -> NameId {
         if let Some(id) = self.by_source.get(source) {
             return *id;
         }

@@ -7,11 +7,12 @@ use crate::columns::{Columns, Doubles, Kernel};
 use crate::device::{Device, Members, Platform};
 use crate::error::Error;
 use crate::frames::{StackId, Stacks};
+use crate::id::IdTable;
 use crate::names::{NameId, Names};
 use crate::overlaps::{self, Overlaps};
-use crate::rules::{FrameRule, LayerRule, PERFDB, PhaseRule, Rules};
+use crate::rules::{DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, Rules};
 use crate::steps::{Phase, PhaseFilter};
-use crate::time::Picoseconds;
+use crate::time::milliseconds;
 use crate::{legacy, place};
 
 /// How a trace is loaded.
@@ -40,11 +41,13 @@ impl Default for LoadOptions {
 pub struct Trace {
     pub(crate) path: PathBuf,
     pub(crate) rules: Rules,
-    pub(crate) stacks_wanted: bool,
     pub(crate) platform: Platform,
     pub(crate) device: Device,
     pub(crate) has_device_properties: bool,
+    /// Name of the GPU as 0.1.33 has it.
+    pub(crate) legacy_gpu: String,
     pub(crate) names: Names,
+    pub(crate) ids: IdTable,
     pub(crate) kernels: Vec<Kernel>,
     /// Beside `kernels`, under the legacy rules.
     pub(crate) doubles: Vec<Doubles>,
@@ -136,11 +139,12 @@ impl Trace {
         let mut trace = Trace {
             path,
             rules: rules.clone(),
-            stacks_wanted: options.stacks,
             platform,
             device,
             has_device_properties: members.has_properties(),
+            legacy_gpu: members.device(DeviceRule::Mi300x).1.name,
             names: std::mem::take(&mut columns.names),
+            ids: std::mem::take(&mut columns.ids),
             kernels: std::mem::take(&mut columns.kernels),
             doubles: std::mem::take(&mut columns.kernel_doubles),
             places: Vec::new(),
@@ -243,14 +247,10 @@ impl Trace {
         in_order(self.by_start.as_deref(), self.kernels.len())
     }
 
-    /// Sum of the durations of the kernels of a phase.
-    pub(crate) fn total(&self, filter: PhaseFilter) -> Picoseconds {
-        self.kernels
-            .iter()
-            .zip(&self.places)
-            .filter(|(_, place)| filter.lets(place.phase))
-            .map(|(kernel, _)| kernel.duration)
-            .sum()
+    /// Kernel time of a phase in ms.
+    pub(crate) fn total_ms(&self, filter: PhaseFilter) -> f64 {
+        let kernels = self.kernels.iter().zip(&self.places).filter(|(_, place)| filter.lets(place.phase));
+        milliseconds(kernels.map(|(kernel, _)| kernel.duration).sum())
     }
 }
 

@@ -1,0 +1,198 @@
+//! What can be said about two traces, in one call.
+
+use serde::Serialize;
+
+use crate::align::{LayerAlignment, align};
+use crate::architecture::{Architecture, architecture};
+use crate::compare::{CompareOptions, from_pairing};
+use crate::error::Error;
+use crate::explain::{Explanation, explain};
+use crate::fusion::{FusionAnalysis, fusion_of};
+use crate::launch_counts::{LaunchCounts, launch_counts};
+use crate::legacy::aligned::align_legacy;
+use crate::legacy::aligned_result::{LegacyAlignment, LegacyFull};
+use crate::legacy::compare::compare_legacy;
+use crate::legacy::full::full_legacy;
+use crate::legacy::result::LegacyComparison;
+use crate::pairing::Pairing;
+use crate::result::{Comparison, Metadata};
+use crate::same_kernels::{SameKernelAnalysis, same_kernels};
+use crate::trace::Trace;
+use crate::warnings::{coverage_finding, findings};
+
+/// What is to be said about two traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum View {
+    /// Operations and layers.
+    #[default]
+    Plain,
+    /// Kernel by kernel within layers.
+    Aligned,
+    /// Everything.
+    Full,
+    /// Differences of launch counts.
+    LaunchCounts,
+}
+
+/// How two loaded traces are compared.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AnalysisOptions {
+    /// What is to be said.
+    pub view: View,
+    /// What is compared.
+    pub compare: CompareOptions,
+    /// Whether the difference is explained.
+    pub explain: bool,
+    /// Smallest correlation group for [`View::LaunchCounts`].
+    pub min_group_size: usize,
+}
+
+/// What was found; serialises to the JSON output.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Document {
+    /// Operations and layers.
+    Plain(Box<PlainDocument>),
+    /// Kernel by kernel.
+    Aligned(Box<AlignedDocument>),
+    /// Everything.
+    Full(Box<FullDocument>),
+    /// Launch counts.
+    LaunchCounts(Box<LaunchCounts>),
+    /// Operations and layers under the rules of wafer-core.
+    Legacy(Box<LegacyComparison>),
+    /// Kernel by kernel under the rules of wafer-core.
+    LegacyAligned(Box<LegacyAlignment>),
+    /// Everything under the rules of wafer-core.
+    LegacyFull(Box<LegacyFull>),
+}
+
+/// Operations and layers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlainDocument {
+    /// The comparison.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Why the times differ, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+}
+
+/// Kernel by kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlignedDocument {
+    /// What the traces are.
+    pub metadata: Metadata,
+    /// Layers, kernel by kernel.
+    pub layer_alignments: Vec<LayerAlignment>,
+    /// Fused operations.
+    pub fusion_analysis: FusionAnalysis,
+    /// Kernels of both traces.
+    pub same_kernel_analysis: SameKernelAnalysis,
+    /// Why the times differ, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+}
+
+/// Everything.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FullDocument {
+    /// The comparison.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Architecture of the model.
+    pub architecture: Architecture,
+    /// Layers, kernel by kernel.
+    pub layer_alignments: Vec<LayerAlignment>,
+    /// Fused operations.
+    pub fusion_analysis: FusionAnalysis,
+    /// Kernels of both traces.
+    pub same_kernel_analysis: SameKernelAnalysis,
+    /// Why the times differ, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+}
+
+/// A document, the totals of both traces, and what else was noticed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analysis {
+    /// What was asked for.
+    pub document: Document,
+    /// Kernel time of the traces, ms.
+    pub total_ms: [f64; 2],
+    /// Findings that are no part of the document, by trace.
+    pub findings: [Vec<String>; 2],
+}
+
+/// Says about two traces what is asked for. Both must have been loaded under the same rules.
+///
+/// # Errors
+/// [`Error::NoPhase`] when a trace has no kernel of the wanted phase.
+pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Result<Analysis, Error> {
+    let phase = options.compare.phase;
+    if first.rules.is_legacy() && options.view != View::LaunchCounts {
+        return analyse_legacy(first, second, options);
+    }
+    if options.view == View::LaunchCounts {
+        first.require_phase(phase)?;
+        second.require_phase(phase)?;
+        let counts = launch_counts(first, second, phase, options.min_group_size);
+        let document = Document::LaunchCounts(Box::new(counts));
+        let total_ms = [first, second].map(|trace| trace.total_ms(phase));
+        return Ok(Analysis { document, total_ms, findings: [findings(first), findings(second)] });
+    }
+    first.require_phase(phase)?;
+    second.require_phase(phase)?;
+    let pairing = Pairing::new([first, second], phase, options.compare.max_stacks);
+    let comparison = from_pairing(&pairing, &options.compare);
+    let metadata = &comparison.metadata;
+    let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
+    let compared = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
+    let explanation = options.explain.then(|| explain(&pairing));
+    let document = match options.view {
+        View::Plain | View::LaunchCounts => Document::Plain(Box::new(PlainDocument { comparison, explanation })),
+        View::Aligned => Document::Aligned(Box::new(AlignedDocument {
+            metadata: comparison.metadata,
+            layer_alignments: align(first, second, phase),
+            fusion_analysis: fusion_of(first, second, phase),
+            same_kernel_analysis: same_kernels(first, second, phase),
+            explanation,
+        })),
+        View::Full => Document::Full(Box::new(FullDocument {
+            comparison,
+            architecture: architecture([first, second]),
+            layer_alignments: align(first, second, phase),
+            fusion_analysis: fusion_of(first, second, phase),
+            same_kernel_analysis: same_kernels(first, second, phase),
+            explanation,
+        })),
+    };
+    Ok(with_findings(document, total_ms, compared, [first, second]))
+}
+
+fn analyse_legacy(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Result<Analysis, Error> {
+    let comparison = compare_legacy(first, second, &options.compare)?;
+    let metadata = &comparison.metadata;
+    let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
+    // A norm that is compared twice counts once.
+    let compared = [0, 1].map(|side| {
+        let rows = comparison.operations.iter();
+        let time = rows.map(|row| [row.trace1_total_ms, row.trace2_total_ms][side]).sum::<f64>();
+        time.min(total_ms[side])
+    });
+    let document = match options.view {
+        View::Plain | View::LaunchCounts => Document::Legacy(Box::new(comparison)),
+        View::Aligned => Document::LegacyAligned(Box::new(align_legacy(first, second, options.compare.phase))),
+        View::Full => Document::LegacyFull(Box::new(full_legacy(first, second, &options.compare)?)),
+    };
+    Ok(with_findings(document, total_ms, compared, [first, second]))
+}
+
+fn with_findings(document: Document, total_ms: [f64; 2], compared_ms: [f64; 2], traces: [&Trace; 2]) -> Analysis {
+    let of = |side: usize| {
+        let mut found = findings(traces[side]);
+        found.extend(coverage_finding(compared_ms[side], total_ms[side]));
+        found
+    };
+    Analysis { document, total_ms, findings: [of(0), of(1)] }
+}

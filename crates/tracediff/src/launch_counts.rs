@@ -1,0 +1,136 @@
+//! Differences of launch counts: counts, which are facts, and guesses about fusion, which are not.
+//!
+//! The report of wafer-core 0.1.35, made deterministic: wherever it walks a set of types, byte order is used.
+
+mod groups;
+mod mappings;
+mod opportunities;
+mod sequences;
+mod types;
+
+use indexmap::IndexMap;
+use serde::Serialize;
+
+pub use mappings::{CorrelationId, FusionMapping};
+pub use opportunities::LaunchCountOpportunity;
+
+use crate::steps::PhaseFilter;
+use crate::trace::Trace;
+use types::{TYPES, Type};
+
+/// Differences of launch counts of two traces.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LaunchCounts {
+    /// What was counted.
+    pub metadata: LaunchCountMetadata,
+    /// Kernels per type.
+    pub global_counts: IndexMap<&'static str, GlobalCount>,
+    /// Types that one trace launches far more often.
+    pub fusion_opportunities: Vec<LaunchCountOpportunity>,
+    /// Guesses about what was fused into what.
+    pub fusion_mappings: Vec<FusionMapping>,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LaunchCountMetadata {
+    /// GPU of trace 1.
+    pub trace1_gpu: String,
+    /// GPU of trace 2.
+    pub trace2_gpu: String,
+    /// Kernels of trace 1.
+    pub trace1_total_kernels: usize,
+    /// Kernels of trace 2.
+    pub trace2_total_kernels: usize,
+    /// Large correlation groups of trace 1.
+    pub trace1_correlation_groups: usize,
+    /// Large correlation groups of trace 2.
+    pub trace2_correlation_groups: usize,
+    /// Groups that have a counterpart.
+    pub matched_groups: usize,
+}
+
+/// Kernels of one type.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GlobalCount {
+    /// In trace 1.
+    pub trace1_count: u64,
+    /// In trace 2.
+    pub trace2_count: u64,
+    /// Of the counts; `None` is infinite.
+    pub ratio: Option<f64>,
+}
+
+/// Kernels per type, and their time.
+pub(crate) type Counts = [types::Tally; types::TYPES.len()];
+
+/// Kernels of a trace as this report sees them.
+pub(crate) struct Side<'a> {
+    pub(crate) trace: &'a Trace,
+    /// Type of every kernel, by number.
+    pub(crate) types: Vec<Type>,
+    /// Kernels by time.
+    pub(crate) by_time: Vec<u32>,
+    pub(crate) counts: Counts,
+}
+
+/// Compares the launch counts of two traces; groups are correlation ids with at least `min_group_size` kernels.
+pub fn launch_counts(first: &Trace, second: &Trace, phase: PhaseFilter, min_group_size: usize) -> LaunchCounts {
+    let sides = [first, second].map(|trace| Side::new(trace, phase));
+    let groups = [0, 1].map(|side| groups::large_groups(&sides[side], min_group_size));
+    let matches = groups::matches(&groups);
+    let global_counts = (0..TYPES.len())
+        .map(|at| (TYPES[at], [0, 1].map(|side: usize| sides[side].counts[at].count)))
+        .filter(|(_, counts)| counts.iter().any(|count| *count > 0))
+        .map(|(name, [trace1_count, trace2_count])| {
+            let ratio = (trace2_count > 0).then(|| trace1_count as f64 / trace2_count as f64);
+            (name, GlobalCount { trace1_count, trace2_count, ratio })
+        })
+        .collect();
+    LaunchCounts {
+        metadata: LaunchCountMetadata {
+            trace1_gpu: first.legacy_gpu.clone(),
+            trace2_gpu: second.legacy_gpu.clone(),
+            trace1_total_kernels: sides[0].by_time.len(),
+            trace2_total_kernels: sides[1].by_time.len(),
+            trace1_correlation_groups: groups[0].len(),
+            trace2_correlation_groups: groups[1].len(),
+            matched_groups: matches.len(),
+        },
+        global_counts,
+        fusion_opportunities: opportunities::opportunities(&sides, &matches),
+        fusion_mappings: mappings::mappings(&sides, &matches),
+    }
+}
+
+impl<'a> Side<'a> {
+    fn new(trace: &'a Trace, phase: PhaseFilter) -> Side<'a> {
+        let mut by_name: Vec<Option<Type>> = vec![None; trace.names.len()];
+        let types: Vec<Type> = trace
+            .kernels
+            .iter()
+            .map(|kernel| {
+                *by_name[kernel.name as usize].get_or_insert_with(|| types::type_of(trace.name(kernel.name)))
+            })
+            .collect();
+        let by_time: Vec<u32> = trace
+            .in_time_order()
+            .filter(|kernel| phase.lets(trace.places[*kernel].phase))
+            .map(|kernel| kernel as u32)
+            .collect();
+        let mut side = Side { trace, types, by_time, counts: Counts::default() };
+        side.counts = side.counts_of(&side.by_time);
+        side
+    }
+
+    /// Kernels per type of some kernels.
+    pub(crate) fn counts_of(&self, kernels: &[u32]) -> Counts {
+        let mut counts = Counts::default();
+        for kernel in kernels {
+            let tally = &mut counts[self.types[*kernel as usize] as usize];
+            tally.count += 1;
+            tally.time += self.trace.kernels[*kernel as usize].duration;
+        }
+        counts
+    }
+}

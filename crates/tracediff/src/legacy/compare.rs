@@ -1,0 +1,211 @@
+//! Operations and layers under the rules of wafer-core.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
+use super::totals::{OperationTotals, Sum, Totals, totals};
+use crate::classify::{NORM, NORM_WITH_GEMM};
+use crate::compare::CompareOptions;
+use crate::error::Error;
+use crate::result::Status;
+use crate::rules::RatioRule;
+use crate::steps::Phase;
+use crate::totals::phase_names;
+use crate::trace::Trace;
+
+/// Compares two traces that were loaded under a rule set of wafer-core.
+///
+/// # Errors
+/// [`Error::NoPhase`] when neither has kernels of the wanted phase.
+pub fn compare_legacy(first: &Trace, second: &Trace, options: &CompareOptions) -> Result<LegacyComparison, Error> {
+    if let Err(error) = first.require_phase(options.phase)
+        && second.require_phase(options.phase).is_err()
+    {
+        return Err(error);
+    }
+    let traces = [first, second];
+    let totals = traces.map(|trace| totals(trace, options.phase, options.max_stacks));
+    let mut operations = operations(traces, &totals, options);
+    operations.sort_by(|a, b| b.gap_ms.abs().total_cmp(&a.gap_ms.abs()));
+    let layers = layers(&totals);
+    Ok(LegacyComparison { metadata: metadata(traces, &totals, options), operations, layers })
+}
+
+fn metadata(traces: [&Trace; 2], totals: &[Totals<'_>; 2], options: &CompareOptions) -> LegacyMetadata {
+    let [first, second] = traces;
+    let name = |side: usize| match &options.labels[side] {
+        Some(label) => label.clone(),
+        None => traces[side].path.to_string_lossy().into_owned(),
+    };
+    LegacyMetadata {
+        trace1_name: name(0),
+        trace2_name: name(1),
+        trace1_platform: first.platform,
+        trace1_gpu: first.device.name.clone(),
+        trace1_device: first.device.clone(),
+        trace2_platform: second.platform,
+        trace2_gpu: second.device.name.clone(),
+        trace2_device: second.device.clone(),
+        trace1_kernels: totals[0].sum.count,
+        trace2_kernels: totals[1].sum.count,
+        trace1_total_ms: totals[0].sum.ms(),
+        trace2_total_ms: totals[1].sum.ms(),
+        phase: options.phase.name(),
+        trace1_layers: first.layers,
+        trace2_layers: second.layers,
+    }
+}
+
+/// Rows in name order. The guard against comparing a norm twice comes too late, as in the original: `RMSNorm` stands
+/// before `RMSNorm+GEMM`.
+fn operations(traces: [&Trace; 2], totals: &[Totals<'_>; 2], options: &CompareOptions) -> Vec<LegacyOperation> {
+    let labels = traces.map(labels);
+    let names: BTreeSet<&str> = totals.iter().flat_map(|totals| totals.operations.keys().copied()).collect();
+    let mut norm_compared = false;
+    let mut rows = Vec::new();
+    for name in names {
+        let mut used = [name, name];
+        if name == NORM_WITH_GEMM && !totals[1].operations.contains_key(name) {
+            used[1] = NORM;
+            norm_compared = true;
+        } else if name == NORM && !totals[0].operations.contains_key(name) {
+            if norm_compared {
+                continue;
+            }
+            used[0] = NORM_WITH_GEMM;
+            norm_compared = true;
+        }
+        let [Some(first), Some(second)] = [0, 1].map(|side| totals[side].operations.get(used[side])) else { continue };
+        let label = |side: usize| labels[side].get(used[side]).copied().unwrap_or("unknown").to_owned();
+        rows.push(operation(name, [first, second], [label(0), label(1)], traces, options));
+    }
+    rows
+}
+
+fn operation(
+    name: &str,
+    sides: [&OperationTotals; 2],
+    [trace1_kernel, trace2_kernel]: [String; 2],
+    traces: [&Trace; 2],
+    options: &CompareOptions,
+) -> LegacyOperation {
+    let [sum1, sum2] = sides.map(|side| side.sum);
+    let gap_ms = sum1.ms() - sum2.ms();
+    let status = if gap_ms > options.threshold_ms {
+        Status::Slower
+    } else if gap_ms < -options.threshold_ms {
+        Status::Faster
+    } else {
+        Status::Similar
+    };
+    let kernels = |side: usize| options.kernels.then(|| kernels(sides[side], traces[side]));
+    let operator = |side: usize| {
+        let most = sides[side].operators.iter().max_by(|(a, first), (b, second)| {
+            first.cmp(second).then_with(|| traces[side].name(**b).cmp(traces[side].name(**a)))
+        });
+        most.map(|(operator, _)| traces[side].name(*operator).to_owned())
+    };
+    LegacyOperation {
+        operation: name.to_owned(),
+        trace1_count: sum1.count,
+        trace2_count: sum2.count,
+        trace1_avg_us: sum1.average(),
+        trace2_avg_us: sum2.average(),
+        trace1_total_ms: sum1.ms(),
+        trace2_total_ms: sum2.ms(),
+        ratio: ratio(sum1, sum2, traces[0].rules.ratio),
+        gap_ms,
+        status,
+        trace1_kernel,
+        trace2_kernel,
+        trace1_cpu_op: operator(0),
+        trace2_cpu_op: operator(1),
+        trace1_python_stacks: sides[0].stacks.clone(),
+        trace2_python_stacks: sides[1].stacks.clone(),
+        trace1_kernels: kernels(0),
+        trace2_kernels: kernels(1),
+        phases: phase_names([0, 1, 2].map(|phase| sides[0].phases[phase] || sides[1].phases[phase])),
+    }
+}
+
+fn ratio(first: Sum, second: Sum, rule: RatioRule) -> Option<f64> {
+    match rule {
+        RatioRule::Averages if second.average() > 0.0 => Some(first.average() / second.average()),
+        RatioRule::Averages => Some(1.0),
+        RatioRule::Totals if second.ms() > 0.0 => Some(first.ms() / second.ms()),
+        RatioRule::Totals if first.ms() > 0.0 => None,
+        RatioRule::Totals => Some(1.0),
+    }
+}
+
+fn kernels(totals: &OperationTotals, trace: &Trace) -> Vec<LegacyKernel> {
+    let mut kernels: Vec<LegacyKernel> = totals
+        .kernels
+        .iter()
+        .map(|(name, sum)| LegacyKernel {
+            name: trace.name(*name).to_owned(),
+            total_us: sum.us,
+            count: sum.count,
+            avg_us: sum.average(),
+        })
+        .collect();
+    kernels.sort_by(|a, b| b.total_us.total_cmp(&a.total_us).then_with(|| a.name.cmp(&b.name)));
+    kernels
+}
+
+/// Per operation, the smallest label of its decode kernels, else of its prefill kernels, of the whole trace.
+fn labels(trace: &Trace) -> BTreeMap<&str, &str> {
+    let mut labels: BTreeMap<&str, [Option<&str>; 2]> = BTreeMap::new();
+    let mut seen = vec![[false; 2]; trace.groups.len()];
+    for place in &trace.places {
+        let prefill = usize::from(place.phase == Some(Phase::Prefill));
+        if std::mem::replace(&mut seen[place.group as usize][prefill], true) {
+            continue;
+        }
+        let group = trace.groups[place.group as usize];
+        let label = trace.labels[group.label as usize].as_str();
+        let smallest = &mut labels.entry(&trace.operations[group.operation as usize]).or_default()[prefill];
+        *smallest = Some(smallest.map_or(label, |known| known.min(label)));
+    }
+    labels.into_iter().filter_map(|(operation, [decode, prefill])| Some((operation, decode.or(prefill)?))).collect()
+}
+
+fn layers(totals: &[Totals<'_>; 2]) -> Vec<LegacyLayer> {
+    let numbers: BTreeSet<u32> = totals.iter().flat_map(|totals| totals.layers.keys().copied()).collect();
+    let mut rows: Vec<LegacyLayer> =
+        numbers.into_iter().map(|number| layer(number, [0, 1].map(|side| totals[side].layers.get(&number)))).collect();
+    // One-sided layers first: the original reverses both keys.
+    rows.sort_by(|a, b| a.in_both.cmp(&b.in_both).then(b.gap_ms.abs().total_cmp(&a.gap_ms.abs())));
+    rows
+}
+
+fn layer(number: u32, sides: [Option<&Sum>; 2]) -> LegacyLayer {
+    let [first, second] = sides.map(|side| side.copied().unwrap_or_default());
+    let gap = first.ms() - second.ms();
+    let (status, ratio) = match sides {
+        [Some(_), Some(_)] => {
+            let ratio = if second.ms() > 0.0 { first.ms() / second.ms() } else { 1.0 };
+            let status = if gap > 0.1 && ratio > 1.2 {
+                Status::Slower
+            } else if gap < -0.1 && ratio < 1.0 / 1.2 {
+                Status::Faster
+            } else {
+                Status::Similar
+            };
+            (status, ratio)
+        }
+        [Some(_), None] => (Status::Trace1Only, 0.0),
+        _ => (Status::Trace2Only, 0.0),
+    };
+    LegacyLayer {
+        layer: number,
+        trace1_kernels: first.count,
+        trace2_kernels: second.count,
+        trace1_total_ms: first.ms(),
+        trace2_total_ms: second.ms(),
+        ratio,
+        gap_ms: gap,
+        status,
+        in_both: sides.iter().all(Option::is_some),
+    }
+}

@@ -1,0 +1,63 @@
+//! Everything about two traces under the rules of 0.1.33.
+
+use super::aligned::align_legacy;
+use super::aligned_result::{LegacyFull, LegacyWarning};
+use super::compare::compare_legacy;
+use crate::architecture::architecture;
+use crate::compare::CompareOptions;
+use crate::device::Platform;
+use crate::error::Error;
+use crate::trace::Trace;
+
+/// Stacks per operation, whatever was asked for.
+const STACKS: usize = 3;
+
+/// The whole result of 0.1.33. If only the second trace is AMD, the traces are exchanged.
+///
+/// # Errors
+/// As [`compare_legacy`].
+pub fn full_legacy(first: &Trace, second: &Trace, options: &CompareOptions) -> Result<LegacyFull, Error> {
+    let exchange = first.platform != Platform::Amd && second.platform == Platform::Amd;
+    let (first, second) = if exchange { (second, first) } else { (first, second) };
+    let name = |trace: &Trace| Some(format!("{} {}", trace.platform.name(), trace.device.name));
+    let options = CompareOptions { max_stacks: STACKS, labels: [name(first), name(second)], ..options.clone() };
+    let comparison = compare_legacy(first, second, &options)?;
+    let alignment = align_legacy(first, second, options.phase);
+    let mut warnings: Vec<LegacyWarning> = Vec::new();
+    for warning in [first, second].into_iter().flat_map(warnings_of) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    Ok(LegacyFull {
+        metadata: comparison.metadata,
+        operations: comparison.operations,
+        layers: comparison.layers,
+        fusion_opportunities: alignment.fusion_analysis.fusion_opportunities.clone(),
+        fusion_mappings: alignment.fusion_analysis.fusion_mappings.clone(),
+        warnings,
+        architecture: architecture([first, second]).name(),
+        layer_alignments: alignment.layer_alignments,
+        fusion_analysis: alignment.fusion_analysis,
+        same_kernel_analysis: alignment.same_kernel_analysis,
+    })
+}
+
+fn warnings_of(trace: &Trace) -> Vec<LegacyWarning> {
+    let unknown = super::layers::names_with(trace, |name| name.contains("unknown"));
+    let unknown = trace
+        .kernels
+        .iter()
+        .filter(|kernel| unknown[kernel.name as usize] || trace.name(kernel.name) == "Other")
+        .count();
+    [
+        ("NO_PHASE_ANNOTATIONS", "warning", !trace.has_steps),
+        ("NO_PYTHON_STACKS", "info", !trace.has_frames),
+        ("HIGH_UNKNOWN_KERNELS", "warning", 5 * unknown > trace.kernels.len()),
+        ("LAYER_DETECTION_FAILED", "warning", trace.layers == 0 && trace.kernels.len() > 100),
+    ]
+    .into_iter()
+    .filter(|(_, _, holds)| *holds)
+    .map(|(code, severity, _)| LegacyWarning { code, severity })
+    .collect()
+}

@@ -1,0 +1,243 @@
+//! From the events of a trace file to [`Columns`].
+
+use std::convert::Infallible;
+use std::io::Read;
+use std::path::Path;
+
+use perfdb_trace::chrome::{Event, Part, ReadError, ReadOptions, read_ordered};
+use perfdb_trace::scan::{Text, Value};
+use perfdb_trace::source::Source;
+
+use crate::columns::{Annotation, Columns, Doubles, Frame, HostOperator, Kernel, Launch};
+use crate::device::{MEMBERS, Members};
+use crate::error::Error;
+use crate::id::{Id, IdTable};
+use crate::names::{NO_NAME, NameId, Names};
+use crate::steps::may_be_step;
+use crate::time::{Picoseconds, picoseconds};
+use crate::trace::LoadOptions;
+
+/// Members of `args` that are used, and their positions.
+const ARGS: [&str; 6] = ["correlation", "External id", "device", "stream", "Python id", "Python parent id"];
+const CORRELATION: usize = 0;
+const EXTERNAL: usize = 1;
+const DEVICE: usize = 2;
+const STREAM: usize = 3;
+const PYTHON_ID: usize = 4;
+const PYTHON_PARENT: usize = 5;
+
+/// Reads a trace file.
+pub(crate) fn open(path: &Path, options: &LoadOptions) -> Result<(Columns, Members), Error> {
+    read(&mut Source::open(path)?, options)
+}
+
+/// Reads a trace from a reader.
+pub(crate) fn reader(
+    path: &Path,
+    reader: impl Read + Send + 'static,
+    options: &LoadOptions,
+) -> Result<(Columns, Members), Error> {
+    read(&mut Source::from_reader(path.to_string_lossy(), reader)?, options)
+}
+
+fn read(source: &mut Source, options: &LoadOptions) -> Result<(Columns, Members), Error> {
+    let wanted = Wanted { stacks: options.stacks, doubles: options.rules.is_legacy() };
+    let mut columns = Columns::default();
+    let mut members = Members::default();
+    let read_options = ReadOptions::profiler().args(ARGS).members(MEMBERS);
+    read_ordered(
+        source,
+        &read_options,
+        options.threads.max(1),
+        |columns: &mut Columns, event| {
+            columns.take(event, wanted);
+            Ok::<(), Infallible>(())
+        },
+        |part| {
+            match part {
+                Part::Chunk(piece) => columns.append(piece),
+                Part::Restart => columns = Columns::default(),
+                Part::Member { name, value } => take_member(&mut members, &name, &value),
+            }
+            Ok(())
+        },
+    )
+    .map_err(|error| match error {
+        ReadError::Read(error) => Error::from(error),
+        ReadError::Event { reason, .. } | ReadError::Merge(reason) => match reason {},
+    })?;
+    Ok((columns, members))
+}
+
+/// Takes a top-level member.
+pub(crate) fn take_member(members: &mut Members, name: &Text<'_>, value: &Value<'_>) {
+    // Texts are decoded leniently under the profiler's preset, so this does not fail.
+    members.take(&name.decode_lossy(), value.to_value().ok(), value.is_truthy());
+}
+
+/// What is kept beside the essentials.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    stacks: bool,
+    doubles: bool,
+}
+
+impl Columns {
+    fn take(&mut self, event: &Event<'_>, wanted: Wanted) {
+        let Some(Value::Text(category)) = event.category() else { return };
+        let decoded;
+        let category = if category.is_escaped() {
+            decoded = category.decode_lossy();
+            decoded.as_bytes()
+        } else {
+            category.raw()
+        };
+        match category {
+            b"kernel" => self.take_kernel(event, wanted),
+            b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(event),
+            b"cuda_runtime" | b"cuda_driver" => self.take_call(event),
+            b"cpu_op" => self.take_operator(event),
+            b"python_function" => {
+                self.has_frames = true;
+                if wanted.stacks {
+                    self.take_frame(event, wanted);
+                }
+            }
+            b"user_annotation" => self.take_annotation(event, wanted),
+            _ => {}
+        }
+    }
+
+    fn take_kernel(&mut self, event: &Event<'_>, wanted: Wanted) {
+        let name = name(&mut self.names, event);
+        let start = time(event.timestamp());
+        let duration = match event.duration() {
+            None | Some(Value::Null) => Some(0),
+            value => time(value).filter(|duration| *duration >= 0),
+        };
+        let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration) else {
+            self.skipped_kernels += 1;
+            return;
+        };
+        let device = self.id(event.arg(DEVICE));
+        let device = self.devices.number(if device.is_there() { device } else { Id::ZERO });
+        let stream = self.id(event.arg(STREAM));
+        let stream = self.streams.number((device, stream));
+        let kernel = Kernel {
+            start,
+            duration,
+            correlation: self.id(event.arg(CORRELATION)),
+            external: self.id(event.arg(EXTERNAL)),
+            name,
+            device,
+            stream,
+        };
+        self.kernels.push(kernel);
+        if wanted.doubles {
+            self.kernel_doubles.push(doubles(event));
+        }
+    }
+
+    fn take_call(&mut self, event: &Event<'_>) {
+        let correlation = self.id(event.arg(CORRELATION));
+        if !correlation.is_there() {
+            return;
+        }
+        if let Some(start) = time(event.timestamp()) {
+            let call = Launch {
+                start,
+                correlation,
+                external: self.id(event.arg(EXTERNAL)),
+                name: name(&mut self.names, event),
+                thread: self.thread(event),
+            };
+            self.launches.push(call);
+        }
+    }
+
+    fn take_flow(&mut self, event: &Event<'_>) {
+        let correlation = self.id(event.id());
+        // Nearly every flow starts at the call just read, which goes first anyway.
+        if !correlation.is_there() || self.launches.last().is_some_and(|call| call.correlation == correlation) {
+            return;
+        }
+        if let Some(start) = time(event.timestamp()) {
+            let thread = self.thread(event);
+            self.flows.push(Launch { start, correlation, external: Id::MISSING, name: NO_NAME, thread });
+        }
+    }
+
+    fn take_operator(&mut self, event: &Event<'_>) {
+        let external = self.id(event.arg(EXTERNAL));
+        let name = name(&mut self.names, event);
+        if external.is_there() && name != NO_NAME {
+            self.operators.push(HostOperator { external, name });
+        }
+    }
+
+    fn take_frame(&mut self, event: &Event<'_>, wanted: Wanted) {
+        let Some(start) = time(event.timestamp()) else { return };
+        let frame = Frame {
+            start,
+            duration: time(event.duration()).unwrap_or(0),
+            id: self.id(event.arg(PYTHON_ID)),
+            parent: self.id(event.arg(PYTHON_PARENT)),
+            name: name(&mut self.names, event),
+            thread: self.thread(event),
+        };
+        self.frames.push(frame);
+        if wanted.doubles {
+            self.frame_doubles.push(doubles(event));
+        }
+    }
+
+    fn take_annotation(&mut self, event: &Event<'_>, wanted: Wanted) {
+        let (Some(Value::Text(name)), Some(start)) = (event.name(), time(event.timestamp())) else { return };
+        let name = name.decode_lossy();
+        if !may_be_step(&name) {
+            return;
+        }
+        let duration = time(event.duration()).unwrap_or(0);
+        self.annotations.push(Annotation { start, duration, name: name.into_owned() });
+        if wanted.doubles {
+            self.annotation_doubles.push(doubles(event));
+        }
+    }
+
+    fn thread(&mut self, event: &Event<'_>) -> u32 {
+        let key = (self.id(event.process()), self.id(event.thread()));
+        self.threads.number(key)
+    }
+
+    fn id(&mut self, value: Option<Value<'_>>) -> Id {
+        id(&mut self.ids, value)
+    }
+}
+
+fn id(ids: &mut IdTable, value: Option<Value<'_>>) -> Id {
+    match value {
+        Some(Value::Number(number)) => ids.number(number.text().as_bytes()),
+        Some(Value::Text(text)) => ids.text(&text.decode_lossy()),
+        _ => Id::MISSING,
+    }
+}
+
+fn name(names: &mut Names, event: &Event<'_>) -> NameId {
+    match event.name() {
+        Some(Value::Text(text)) => names.source(text.raw(), || text.decode_lossy()),
+        _ => NO_NAME,
+    }
+}
+
+fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
+    picoseconds(value?.as_number()?.text().as_bytes())
+}
+
+/// Start and duration as doubles, for the legacy rules; events without a start are not asked.
+fn doubles(event: &Event<'_>) -> Doubles {
+    let double = |value: Option<Value<'_>>| {
+        let number = value.and_then(|value| value.as_number());
+        number.filter(|number| picoseconds(number.text().as_bytes()).is_some()).map_or(0.0, |number| number.to_f64())
+    };
+    Doubles { start: double(event.timestamp()), duration: double(event.duration()) }
+}
