@@ -26,6 +26,7 @@
 mod abbreviation;
 pub mod communication;
 pub mod comparison;
+pub mod compare_traces;
 pub mod database;
 mod failure;
 pub mod interrupt;

@@ -5,3 +5,5 @@ pub mod event_table;
 pub mod m6;
 pub mod operators;
 pub mod shapes;
+
+pub mod tracediff;

@@ -35,6 +35,7 @@ mod names;
 mod occupancy;
 mod overlaps;
 mod pairing;
+mod pairs;
 mod peek;
 mod place;
 mod read;
@@ -71,6 +72,7 @@ pub use legacy::aligned_result::{
 pub use legacy::compare::compare_legacy;
 pub use legacy::full::full_legacy;
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
+pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use peek::{TraceMeta, peek};
 pub use result::{
     Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning,

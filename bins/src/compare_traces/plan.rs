@@ -1,0 +1,159 @@
+//! From options to what is to be done, checked for contradictions.
+
+use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
+use perfdb_tracediff::{
+    Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,
+    Registry, Rules, View, WAFER_0_1_33, WAFER_0_1_35,
+};
+
+/// Legacy rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Compat {
+    /// wafer-core 0.1.33
+    #[value(name = "0.1.33")]
+    V0133,
+    /// wafer-core 0.1.35
+    #[value(name = "0.1.35")]
+    V0135,
+}
+
+/// Options that hold for every pair.
+#[derive(Debug, Clone, Default)]
+pub struct Common {
+    /// Legacy rules.
+    pub compat: Option<Compat>,
+    /// User patterns.
+    pub registry: Option<Registry>,
+    /// Whether the difference is explained.
+    pub explain: bool,
+    /// Whether launch counts are compared.
+    pub fusion: bool,
+    /// Smallest group of launch counts.
+    pub min_group_size: usize,
+    /// Whether impossible durations are cut.
+    pub clip_overlaps: bool,
+    /// Top-level keys to keep.
+    pub sections: Option<Vec<String>>,
+    /// Whether kernel lists are left out.
+    pub no_kernels: bool,
+    /// Whether the text report is whole.
+    pub show_all: bool,
+    /// Whether the text report shows stacks.
+    pub stack_traces: bool,
+}
+
+/// What is to be done with one pair.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How the traces are compared.
+    pub analysis: AnalysisOptions,
+    /// Form of the output.
+    pub format: Format,
+    table: CsvTable,
+    text: TextOptions,
+    sections: Option<Vec<String>>,
+}
+
+impl Common {
+    /// How traces are loaded, with that many threads for each.
+    pub fn load_options(&self, stacks: bool, threads: usize) -> LoadOptions {
+        LoadOptions {
+            rules: self.rules(),
+            stacks,
+            registry: self.registry.clone().unwrap_or_default(),
+            clip_overlaps: self.clip_overlaps,
+            threads,
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        match self.compat {
+            None => PERFDB,
+            Some(Compat::V0133) => WAFER_0_1_33,
+            Some(Compat::V0135) => WAFER_0_1_35,
+        }
+    }
+
+    /// What the settings of a pair come to, or why they contradict each other.
+    ///
+    /// # Errors
+    /// A sentence that names the options.
+    pub fn plan(&self, settings: &PairSettings) -> Result<Plan, String> {
+        self.check(settings)?;
+        let is = |setting: Option<bool>| setting.unwrap_or(false);
+        let (aligned, full, layers) = (is(settings.aligned), is(settings.full), is(settings.layers));
+        let view = match (self.fusion, full, aligned) {
+            (true, _, _) => View::LaunchCounts,
+            (_, true, _) => View::Full,
+            (_, _, true) => View::Aligned,
+            _ => View::Plain,
+        };
+        let only_json = view != View::Plain || self.compat.is_some();
+        let format = settings.format.unwrap_or(if only_json { Format::Json } else { Format::Text });
+        let threshold_ms = settings.threshold_ms.unwrap_or(5.0);
+        let table = match (self.explain, layers) {
+            (true, _) => CsvTable::Explanation,
+            (_, true) => CsvTable::Layers,
+            _ => CsvTable::Operations,
+        };
+        Ok(Plan {
+            analysis: AnalysisOptions {
+                view,
+                compare: CompareOptions {
+                    phase: settings.phase.unwrap_or_default(),
+                    max_stacks: settings.max_stacks.unwrap_or(3),
+                    threshold_ms,
+                    labels: [settings.label1.clone(), settings.label2.clone()],
+                    kernels: format != Format::Json || !self.no_kernels,
+                },
+                explain: self.explain,
+                min_group_size: self.min_group_size,
+            },
+            format,
+            table,
+            text: TextOptions { show_all: self.show_all, stack_traces: self.stack_traces, layers, threshold_ms },
+            sections: self.sections.clone(),
+        })
+    }
+
+    fn check(&self, settings: &PairSettings) -> Result<(), String> {
+        let is = |setting: Option<bool>| setting.unwrap_or(false);
+        let compat = self.compat.is_some();
+        let old = self.compat == Some(Compat::V0135);
+        let (aligned, full) = (is(settings.aligned), is(settings.full));
+        let text = settings.format == Some(Format::Text);
+        let table = text || settings.format == Some(Format::Csv);
+        let threshold = settings.threshold_ms.is_some_and(|limit| !limit.is_finite() || limit < 0.0);
+        let contradictions = [
+            (threshold, "--threshold-ms must be a number of at least 0"),
+            (table && aligned, "--aligned gives JSON, not text or CSV"),
+            (table && full, "--full gives JSON, not text or CSV"),
+            (table && self.fusion, "--fusion gives JSON, not text or CSV"),
+            (compat && text, "--compat gives JSON or CSV, not text"),
+            (compat && settings.phase == Some(PhaseFilter::Mixed), "--compat knows no --phase mixed"),
+            (compat && self.registry.is_some(), "--compat takes no --registry"),
+            (compat && self.explain, "--compat has no --explain"),
+            (compat && self.clip_overlaps, "--compat has no --clip-overlaps"),
+            (self.explain && self.fusion, "--fusion has no --explain"),
+            (old && aligned, "--compat 0.1.35 has no --aligned"),
+            (old && full, "--compat 0.1.35 has no --full"),
+            (old && is(settings.no_stacks), "--compat 0.1.35 has no --no-stacks"),
+        ];
+        match contradictions.into_iter().find(|(holds, _)| *holds) {
+            Some((_, reason)) => Err(reason.to_owned()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Plan {
+    /// The output.
+    pub fn render(&self, analysis: &Analysis) -> String {
+        let document: &Document = &analysis.document;
+        match self.format {
+            Format::Json => json(document, self.sections.as_deref()),
+            Format::Csv => csv(document, self.table),
+            Format::Text => text(document, &self.text),
+        }
+    }
+}

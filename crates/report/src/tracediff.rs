@@ -1,0 +1,24 @@
+//! Two GPU traces compared: JSON, CSV and text.
+//!
+//! ```
+//! use perfdb_report::tracediff::{TextOptions, json, text};
+//! use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
+//!
+//! let trace = r#"{"traceEvents": [{"cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 30}]}"#;
+//! let load = |name| Trace::from_reader(name, std::io::Cursor::new(trace), &LoadOptions::default());
+//! let analysis = analyse(&load("a.json")?, &load("b.json")?, &AnalysisOptions::default())?;
+//! assert!(json(&analysis.document, None).starts_with("{\n  \"metadata\": {"));
+//! assert!(text(&analysis.document, &TextOptions::default()).starts_with("GPU TRACE COMPARISON\n"));
+//! # Ok::<(), perfdb_tracediff::Error>(())
+//! ```
+
+mod csv;
+mod explanation;
+mod json;
+mod legacy_csv;
+mod text;
+mod text_parts;
+
+pub use csv::{CsvTable, csv};
+pub use json::json;
+pub use text::{TextOptions, text};

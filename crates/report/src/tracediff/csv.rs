@@ -1,0 +1,95 @@
+//! CSV tables: operations, layers or the explanation. RFC 4180 quoting, lines end in LF.
+
+use perfdb_pycompat::csv_text::push_row;
+use perfdb_pycompat::format::fixed;
+use perfdb_tracediff::{Comparison, Document, LayerRow, OperationRow};
+
+use super::{explanation, legacy_csv};
+
+/// Which table is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CsvTable {
+    /// Operations.
+    #[default]
+    Operations,
+    /// Layers.
+    Layers,
+    /// The explanation; nothing if the document has none.
+    Explanation,
+}
+
+const OPERATIONS: &str = "operation,trace1_count,trace2_count,trace1_avg_us,trace2_avg_us,trace1_total_ms,trace2_total_ms,ratio,\
+avg_ratio,gap_ms,status,trace1_kernel,trace2_kernel,trace1_cpu_op,trace2_cpu_op,phases\n";
+const LAYERS: &str =
+    "layer,trace1_kernels,trace2_kernels,trace1_total_ms,trace2_total_ms,ratio,gap_ms,status,in_both\n";
+
+/// A table of a document; empty for documents that are no tables (alignments, launch counts).
+pub fn csv(document: &Document, table: CsvTable) -> String {
+    match document {
+        Document::Plain(plain) if table == CsvTable::Explanation => {
+            plain.explanation.as_ref().map(explanation::csv).unwrap_or_default()
+        }
+        Document::Plain(plain) => default_table(&plain.comparison, table),
+        Document::Full(full) => default_table(&full.comparison, table),
+        Document::Legacy(comparison) => legacy_csv::csv(comparison, table),
+        Document::Aligned(_)
+        | Document::LaunchCounts(_)
+        | Document::LegacyAligned(_)
+        | Document::LegacyFull(_) => String::new(),
+    }
+}
+
+fn default_table(comparison: &Comparison, table: CsvTable) -> String {
+    if table == CsvTable::Layers {
+        let mut out = LAYERS.to_owned();
+        comparison.layers.iter().for_each(|row| push_record(&mut out, &layer_cells(row)));
+        return out;
+    }
+    let mut out = OPERATIONS.to_owned();
+    comparison.operations.iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
+    out
+}
+
+/// One line, quoted where it must be.
+pub(super) fn push_record(out: &mut String, cells: &[String]) {
+    push_row(out, cells.iter().map(String::as_str), "\n");
+}
+
+fn operation_cells(row: &OperationRow) -> Vec<String> {
+    vec![
+        row.operation.clone(),
+        row.trace1_count.to_string(),
+        row.trace2_count.to_string(),
+        fixed(row.trace1_avg_us, 3),
+        fixed(row.trace2_avg_us, 3),
+        fixed(row.trace1_total_ms, 6),
+        fixed(row.trace2_total_ms, 6),
+        ratio(row.ratio),
+        ratio(row.avg_ratio),
+        fixed(row.gap_ms, 6),
+        row.status.name().to_owned(),
+        row.trace1_kernel.clone(),
+        row.trace2_kernel.clone(),
+        row.trace1_cpu_op.clone().unwrap_or_default(),
+        row.trace2_cpu_op.clone().unwrap_or_default(),
+        row.phases.join("|"),
+    ]
+}
+
+fn layer_cells(row: &LayerRow) -> Vec<String> {
+    vec![
+        row.layer.to_string(),
+        row.trace1_kernels.to_string(),
+        row.trace2_kernels.to_string(),
+        fixed(row.trace1_total_ms, 6),
+        fixed(row.trace2_total_ms, 6),
+        ratio(row.ratio),
+        fixed(row.gap_ms, 6),
+        row.status.name().to_owned(),
+        row.in_both.to_string(),
+    ]
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    fixed(ratio.unwrap_or(f64::INFINITY), 6)
+}

@@ -1,0 +1,186 @@
+//! Why the times differ, as text and as CSV.
+
+use std::fmt::Write as _;
+
+use perfdb_pycompat::format::fixed;
+use perfdb_tracediff::{Explanation, OperationDifference, Parts, Share};
+
+use super::csv::push_record;
+use super::text_parts::{cut, shortened};
+
+/// What the parts of a difference are, in words.
+const PARTS: [(&str, &str); 6] = [
+    ("calls", "more or fewer calls"),
+    ("speed", "slower or faster calls"),
+    ("one_sided", "operations in one trace only"),
+    ("fusion", "fused in one trace"),
+    ("overlap", "kernels at the same time"),
+    ("idle", "idle between kernels"),
+];
+
+fn coverage_rows(explanation: &Explanation) -> [(&'static str, &'static str, Share); 5] {
+    let coverage = &explanation.coverage;
+    [
+        ("classified", "in a known class", coverage.classified),
+        ("host_operator", "with a host operator", coverage.host_operator),
+        ("python_stack", "with a Python stack", coverage.python_stack),
+        ("layered", "in a layer", coverage.layered),
+        ("compared", "compared", coverage.compared),
+    ]
+}
+
+/// The two sections of the text report.
+pub(super) fn text(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    coverage_text(&mut out, explanation);
+    difference_text(&mut out, explanation);
+    out
+}
+
+fn coverage_text(out: &mut String, explanation: &Explanation) {
+    let _ = writeln!(out, "\nCOVERAGE: kernel time");
+    let _ = writeln!(out, "{:<26}{:>13}{:>8}{:>13}{:>8}", "", "trace 1 ms", "%", "trace 2 ms", "%");
+    for (_, name, share) in coverage_rows(explanation) {
+        let _ = writeln!(
+            out,
+            "{name:<26}{:>13.3}{:>8}{:>13.3}{:>8}",
+            share.trace1_ms,
+            percent(share.trace1_percent),
+            share.trace2_ms,
+            percent(share.trace2_percent)
+        );
+    }
+    if !explanation.coverage.top_unmatched.is_empty() {
+        let _ = writeln!(out, "  longest kernels without a counterpart:");
+    }
+    for kernel in &explanation.coverage.top_unmatched {
+        let _ = writeln!(
+            out,
+            "    trace {} {:>12.3} ms {:>7}% {:>10} x  {} ({})",
+            kernel.trace,
+            kernel.total_ms,
+            percent(kernel.percent),
+            kernel.count,
+            cut(&kernel.kernel, 60),
+            kernel.operation
+        );
+    }
+}
+
+fn difference_text(out: &mut String, explanation: &Explanation) {
+    let difference = &explanation.difference;
+    let _ = writeln!(
+        out,
+        "\nWHAT CHANGED: elapsed {:.3} ms - {:.3} ms = {:+.3} ms",
+        difference.trace1_elapsed_ms, difference.trace2_elapsed_ms, difference.elapsed_ms
+    );
+    let shares = difference.shares_percent.as_ref().map(Parts::named);
+    for (at, ((_, name), (_, value))) in PARTS.iter().zip(difference.parts.named()).enumerate() {
+        let share = shares.map(|shares| shares[at].1);
+        let _ = writeln!(out, "  {name:<32}{value:>+13.3} ms{:>9} %", percent(share));
+    }
+    let all = difference.shares_percent.map(|_| 100.0);
+    let _ = writeln!(out, "  {:<32}{:>+13.3} ms{:>9} %", "all", difference.elapsed_ms, percent(all));
+    let _ = writeln!(
+        out,
+        "{:<26}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}",
+        "operation", "trace 1 ms", "trace 2 ms", "difference", "calls", "speed", "one-sided", "fusion"
+    );
+    for row in &difference.operations {
+        let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.operation), row.trace1_ms, row.trace2_ms);
+        for part in [row.difference_ms, row.calls_ms, row.speed_ms, row.one_sided_ms, row.fusion_ms] {
+            let _ = write!(out, "{part:>+13.3}");
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{:<26}{:>13}{:>13}{:>+13.3}", "all kernels", "", "", difference.kernel_ms);
+}
+
+fn percent(percent: Option<f64>) -> String {
+    percent.map_or_else(|| "-".to_owned(), |percent| fixed(percent, 1))
+}
+
+/// One row per figure: times in ms with nine decimals (whole picoseconds), so that sums over rows are exact.
+pub(super) fn csv(explanation: &Explanation) -> String {
+    let mut out = "section,name,part,trace,count,trace1_ms,trace2_ms,difference_ms,trace1_percent,trace2_percent,\
+                   share_percent\n"
+        .to_owned();
+    for (name, _, share) in coverage_rows(explanation) {
+        let cells = Cells {
+            times: [Some(share.trace1_ms), Some(share.trace2_ms), None],
+            percents: [share.trace1_percent, share.trace2_percent, None],
+            ..Cells::new("coverage", name)
+        };
+        cells.push(&mut out);
+    }
+    for kernel in &explanation.coverage.top_unmatched {
+        let side = usize::from(kernel.trace == 2);
+        let mut cells = Cells { part: &kernel.operation, ..Cells::new("unmatched_kernel", &kernel.kernel) };
+        cells.trace = Some(kernel.trace);
+        cells.count = Some(kernel.count);
+        cells.times[side] = Some(kernel.total_ms);
+        cells.percents[side] = kernel.percent;
+        cells.push(&mut out);
+    }
+    let difference = &explanation.difference;
+    let shares = difference.shares_percent.as_ref().map(Parts::named);
+    for (at, (name, value)) in difference.parts.named().into_iter().enumerate() {
+        let cells = Cells {
+            part: name,
+            times: [None, None, Some(value)],
+            percents: [None, None, shares.map(|shares| shares[at].1)],
+            ..Cells::new("difference", "all")
+        };
+        cells.push(&mut out);
+    }
+    let elapsed = [difference.trace1_elapsed_ms, difference.trace2_elapsed_ms, difference.elapsed_ms];
+    let all = Cells {
+        part: "total",
+        times: elapsed.map(Some),
+        percents: [None, None, shares.map(|_| 100.0)],
+        ..Cells::new("difference", "all")
+    };
+    all.push(&mut out);
+    difference.operations.iter().for_each(|row| operation(&mut out, row));
+    out
+}
+
+fn operation(out: &mut String, row: &OperationDifference) {
+    let parts = [
+        ("calls", row.calls_ms),
+        ("speed", row.speed_ms),
+        ("one_sided", row.one_sided_ms),
+        ("fusion", row.fusion_ms),
+    ];
+    for (part, value) in parts {
+        Cells { part, times: [None, None, Some(value)], ..Cells::new("operation", &row.operation) }.push(out);
+    }
+    let times = [row.trace1_ms, row.trace2_ms, row.difference_ms].map(Some);
+    Cells { part: "total", times, ..Cells::new("operation", &row.operation) }.push(out);
+}
+
+/// One row of the CSV.
+struct Cells<'a> {
+    section: &'a str,
+    name: &'a str,
+    part: &'a str,
+    trace: Option<u8>,
+    count: Option<u64>,
+    times: [Option<f64>; 3],
+    percents: [Option<f64>; 3],
+}
+
+impl<'a> Cells<'a> {
+    fn new(section: &'a str, name: &'a str) -> Cells<'a> {
+        Cells { section, name, part: "", trace: None, count: None, times: [None; 3], percents: [None; 3] }
+    }
+
+    fn push(&self, out: &mut String) {
+        let mut cells = vec![self.section.to_owned(), self.name.to_owned(), self.part.to_owned()];
+        cells.push(self.trace.map(|trace| trace.to_string()).unwrap_or_default());
+        cells.push(self.count.map(|count| count.to_string()).unwrap_or_default());
+        cells.extend(self.times.map(|time| time.map(|time| fixed(time, 9)).unwrap_or_default()));
+        cells.extend(self.percents.map(|percent| percent.map(|percent| fixed(percent, 1)).unwrap_or_default()));
+        push_record(out, &cells);
+    }
+}

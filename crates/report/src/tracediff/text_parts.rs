@@ -1,0 +1,141 @@
+//! Smaller parts of the text report.
+
+use std::fmt::Write as _;
+
+use perfdb_pycompat::format::fixed;
+use perfdb_tracediff::{LayerRow, OperationRow, Status, Warning};
+
+/// The first characters of a text.
+pub(super) fn cut(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}
+
+/// An operation's name in its column.
+pub(super) fn shortened(name: &str) -> String {
+    if name.chars().count() > 25 { cut(name, 22) + "..." } else { name.to_owned() }
+}
+
+/// A ratio with three decimals; `inf` if there is none.
+pub(super) fn ratio(ratio: Option<f64>) -> String {
+    fixed(ratio.unwrap_or(f64::INFINITY), 3)
+}
+
+/// A number as C's `%g` writes it: six significant digits, no trailing zeros.
+pub(super) fn general(number: f64) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return fixed(number, 0);
+    }
+    let scientific = format!("{number:.5e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let power: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if (-4..6).contains(&power) {
+        return trimmed(&fixed(number, (5 - power) as usize));
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trimmed(digits), power.abs())
+}
+
+/// Python stacks of the first ten operations that have some, or of all.
+pub(super) fn python_stacks(out: &mut String, rows: &[OperationRow], show_all: bool) {
+    let limit = if show_all { usize::MAX } else { 10 };
+    let with_stacks =
+        rows.iter().filter(|row| !row.trace1_python_stacks.is_empty() || !row.trace2_python_stacks.is_empty());
+    for row in with_stacks.take(limit) {
+        let _ = writeln!(out, "\nPYTHON STACKS OF {}", row.operation);
+        for (trace, stacks) in (1..).zip([&row.trace1_python_stacks, &row.trace2_python_stacks]) {
+            for (number, stack) in (1..).zip(stacks) {
+                let _ = writeln!(out, "  trace {trace}, stack {number}:");
+                for frame in stack {
+                    let _ = writeln!(out, "    {frame}");
+                }
+            }
+        }
+    }
+}
+
+/// Layers that a report shows.
+const LAYERS_SHOWN: usize = 20;
+
+/// The layer table.
+pub(super) fn layers(out: &mut String, rows: &[LayerRow], show_all: bool) {
+    let count = |status| rows.iter().filter(|row| row.status == status).count();
+    let _ = writeln!(
+        out,
+        "\nLAYERS: {} in both; trace 1 slower {}, faster {}, similar {}; only in trace 1 {}, only in trace 2 {}",
+        rows.iter().filter(|row| row.in_both).count(),
+        count(Status::Slower),
+        count(Status::Faster),
+        count(Status::Similar),
+        count(Status::Trace1Only),
+        count(Status::Trace2Only),
+    );
+    let _ = writeln!(
+        out,
+        "{:>6} {:<12}{:>11}{:>11}{:>13}{:>13}{:>9}{:>10}",
+        "layer", "status", "kernels 1", "kernels 2", "total 1 ms", "total 2 ms", "ratio", "gap ms"
+    );
+    let shown = if show_all { rows.len() } else { rows.len().min(LAYERS_SHOWN) };
+    for row in &rows[..shown] {
+        let _ = writeln!(
+            out,
+            "{:>6} {:<12}{:>11}{:>11}{:>13.3}{:>13.3}{:>9}{:>+10.3}",
+            row.layer,
+            row.status.name(),
+            row.trace1_kernels,
+            row.trace2_kernels,
+            row.trace1_total_ms,
+            row.trace2_total_ms,
+            ratio(row.ratio),
+            row.gap_ms,
+        );
+    }
+    if shown < rows.len() {
+        let _ = writeln!(out, "  ... {} more", rows.len() - shown);
+    }
+}
+
+/// The warnings.
+pub(super) fn warnings(out: &mut String, warnings: &[Warning]) {
+    if warnings.is_empty() {
+        return;
+    }
+    out.push_str("\nWARNINGS\n");
+    for warning in warnings {
+        let whose = warning.trace.map_or_else(|| "pair".to_owned(), |trace| format!("trace {trace}"));
+        let _ = writeln!(out, "  {}: {whose}: {} ({})", warning.severity, warning.message, warning.code);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_c_writes_them() {
+        for (number, expected) in [
+            (5.0, "5"),
+            (1.25, "1.25"),
+            (0.0, "0"),
+            (0.1, "0.1"),
+            (123456.0, "123456"),
+            (1234567.0, "1.23457e+06"),
+            (999999.5, "1e+06"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1e300, "1e+300"),
+        ] {
+            assert_eq!(general(number), expected);
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut_at_characters() {
+        assert_eq!(shortened("Embedding+RMSNorm+GEMM"), "Embedding+RMSNorm+GEMM");
+        assert_eq!(shortened("ééééééééééééééééééééééééééé"), "éééééééééééééééééééééé...");
+        assert_eq!(cut("äbc", 2), "äb");
+    }
+}
