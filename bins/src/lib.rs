@@ -25,8 +25,8 @@
 
 mod abbreviation;
 pub mod communication;
-pub mod comparison;
 pub mod compare_traces;
+pub mod comparison;
 pub mod database;
 mod failure;
 pub mod interrupt;

@@ -132,7 +132,9 @@ fn main() -> ExitCode {
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let traces: Vec<&str> = arguments.traces.iter().map(String::as_str).collect();
     let usage = match (&arguments.pairs, traces.len()) {
-        (Some(_), 0) if arguments.output.is_some() => "--output takes one result; with --pairs, the list or --output-dir say where results go",
+        (Some(_), 0) if arguments.output.is_some() => {
+            "--output takes one result; with --pairs, the list or --output-dir say where results go"
+        }
         (Some(_), 0) | (None, 2) => "",
         (Some(_), _) => "--pairs takes no traces",
         (None, _) => "two traces are needed, or --pairs",

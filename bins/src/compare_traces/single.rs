@@ -57,7 +57,8 @@ fn load(traces: [&str; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure>
 
 /// Compares two loaded traces; findings go to stderr. `names` are the traces as the user wrote them.
 fn compare(plan: &Plan, traces: [&Trace; 2], names: [&str; 2]) -> Result<String, Failure> {
-    let analysis = analyse(traces[0], traces[1], &plan.analysis).map_err(|error| phase_failure(&error, plan, traces))?;
+    let analysis =
+        analyse(traces[0], traces[1], &plan.analysis).map_err(|error| phase_failure(&error, plan, traces))?;
     for line in warnings(&analysis.findings, names) {
         warn(&line);
     }

@@ -153,14 +153,12 @@ impl Columns {
             stream: streams[kernel.stream as usize],
             ..*kernel
         }));
-        let launch = |launch: &Launch| Launch {
-            name: name(launch.name),
-            thread: threads[launch.thread as usize],
-            ..*launch
-        };
+        let launch =
+            |launch: &Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..*launch };
         self.launches.extend(piece.launches.iter().map(launch));
         self.flows.extend(piece.flows.iter().map(launch));
-        self.operators.extend(piece.operators.iter().map(|operator| HostOperator { name: name(operator.name), ..*operator }));
+        self.operators
+            .extend(piece.operators.iter().map(|operator| HostOperator { name: name(operator.name), ..*operator }));
         self.frames.extend(piece.frames.iter().map(|frame| Frame {
             name: name(frame.name),
             thread: threads[frame.thread as usize],

@@ -2,9 +2,7 @@
 
 use crate::occupancy::occupancy;
 use crate::pairing::{Pair, Pairing, Single};
-use crate::result::{
-    Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation,
-};
+use crate::result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation};
 use crate::steps::PhaseFilter;
 use crate::time::{MICROSECOND, Picoseconds, average_microseconds, microseconds, milliseconds};
 use crate::totals::{OperationTotals, Sum, phase_names};

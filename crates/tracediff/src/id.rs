@@ -70,7 +70,8 @@ impl IdTable {
         let Some(decimal) = Decimal::parse(number) else { return Id::MISSING };
         let digits = String::from_utf8_lossy(&decimal.digits);
         if (0..19).contains(&decimal.exponent) && decimal.digits.len() < 19 {
-            let whole = format!("{}{digits}{}", if decimal.negative { "-" } else { "" }, "0".repeat(decimal.exponent as usize));
+            let whole =
+                format!("{}{digits}{}", if decimal.negative { "-" } else { "" }, "0".repeat(decimal.exponent as usize));
             if let Some(id) = Id::plain(whole.as_bytes()) {
                 return id;
             }

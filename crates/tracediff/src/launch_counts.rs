@@ -109,9 +109,7 @@ impl<'a> Side<'a> {
         let types: Vec<Type> = trace
             .kernels
             .iter()
-            .map(|kernel| {
-                *by_name[kernel.name as usize].get_or_insert_with(|| types::type_of(trace.name(kernel.name)))
-            })
+            .map(|kernel| *by_name[kernel.name as usize].get_or_insert_with(|| types::type_of(trace.name(kernel.name))))
             .collect();
         let by_time: Vec<u32> = trace
             .in_time_order()

@@ -54,9 +54,7 @@ pub use architecture::{Architecture, architecture};
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use compare::{CompareOptions, compare};
 pub use device::{Device, Platform};
-pub use document::{
-    AlignedDocument, Analysis, AnalysisOptions, Document, FullDocument, PlainDocument, View, analyse,
-};
+pub use document::{AlignedDocument, Analysis, AnalysisOptions, Document, FullDocument, PlainDocument, View, analyse};
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, OperationDifference, Parts, Share, UnmatchedKernel};
 pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
@@ -74,9 +72,7 @@ pub use legacy::full::full_legacy;
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use peek::{TraceMeta, peek};
-pub use result::{
-    Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning,
-};
+pub use result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning};
 pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
     WAFER_0_1_35, ZeroStacks,

@@ -231,16 +231,10 @@ mod tests {
         ]);
         let ends: Vec<_> = steps.windows.iter().map(|window| (window.start, window.end)).collect();
         assert_eq!(ends, [(0, 60), (100, 160)]);
-        assert_eq!([-1, 0, 60, 61, 99, 100, 160, 161].map(|time| steps.at(time)), [
-            None,
-            Some(0),
-            Some(0),
-            None,
-            None,
-            Some(1),
-            Some(1),
-            None
-        ]);
+        assert_eq!(
+            [-1, 0, 60, 61, 99, 100, 160, 161].map(|time| steps.at(time)),
+            [None, Some(0), Some(0), None, None, Some(1), Some(1), None]
+        );
     }
 
     #[test]

@@ -42,7 +42,10 @@ mod tests {
     #[test]
     fn the_innermost_frame_of_the_model_speaks() {
         let of = |names: &[&'static str]| summary(names.iter().copied()).map(|(name, graph)| (name, graph));
-        assert_eq!(of(&["torch/x.py(1): f", "VLLM/a.py(2): g", "run.py(1): main"]), Some(("VLLM/a.py(2): g".into(), false)));
+        assert_eq!(
+            of(&["torch/x.py(1): f", "VLLM/a.py(2): g", "run.py(1): main"]),
+            Some(("VLLM/a.py(2): g".into(), false))
+        );
         assert_eq!(of(&["a.py(1): f", "torch/cuda/graphs.py(9): replay"]), Some(("a.py(1): f".into(), true)));
         assert_eq!(of(&[]), None);
         let long = "vllm/model_executor/layers/quantization/fp8.py(123): apply_weights";

@@ -87,7 +87,8 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usi
         }
     }
     flush(&mut operators, run);
-    let mut totals = Totals { operations: vec![OperationTotals::default(); trace.operations.len()], layers, ..Totals::default() };
+    let mut totals =
+        Totals { operations: vec![OperationTotals::default(); trace.operations.len()], layers, ..Totals::default() };
     for (stacks, totals) in stacks.lists.into_iter().zip(&mut totals.operations) {
         totals.stacks = stacks;
         totals.first_kernel = usize::MAX;
@@ -172,10 +173,9 @@ impl OperationTotals {
 
     /// The kernel with most time, the smallest name on ties.
     pub(crate) fn longest_kernel<'a>(&self, trace: &'a Trace) -> &'a str {
-        let longest = self
-            .kernels
-            .iter()
-            .max_by(|(a, first), (b, second)| first.time.cmp(&second.time).then_with(|| trace.name(**b).cmp(trace.name(**a))));
+        let longest = self.kernels.iter().max_by(|(a, first), (b, second)| {
+            first.time.cmp(&second.time).then_with(|| trace.name(**b).cmp(trace.name(**a)))
+        });
         longest.map_or("", |(name, _)| trace.name(*name))
     }
 
@@ -191,6 +191,7 @@ impl OperationTotals {
 
 /// Names of the phases, in order, or `all` when there is none.
 pub(crate) fn phase_names(phases: [bool; 3]) -> Vec<&'static str> {
-    let names: Vec<&str> = Phase::ALL.iter().filter(|phase| phases[**phase as usize]).map(|phase| phase.name()).collect();
+    let names: Vec<&str> =
+        Phase::ALL.iter().filter(|phase| phases[**phase as usize]).map(|phase| phase.name()).collect();
     if names.is_empty() { vec!["all"] } else { names }
 }

@@ -140,8 +140,10 @@ fn skew_findings(trace: &Trace) -> Vec<String> {
             continue;
         }
         let median = *medians[collective].get_or_insert_with(|| {
-            let mut durations: Vec<Picoseconds> =
-                (0..trace.kernels.len()).filter(|at| class_of(*at) == Some(collective)).map(|at| trace.kernels[at].duration).collect();
+            let mut durations: Vec<Picoseconds> = (0..trace.kernels.len())
+                .filter(|at| class_of(*at) == Some(collective))
+                .map(|at| trace.kernels[at].duration)
+                .collect();
             durations.sort_unstable();
             durations.get(durations.len() / 2).copied().unwrap_or(0)
         });

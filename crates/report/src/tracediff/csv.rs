@@ -32,10 +32,9 @@ pub fn csv(document: &Document, table: CsvTable) -> String {
         Document::Plain(plain) => default_table(&plain.comparison, table),
         Document::Full(full) => default_table(&full.comparison, table),
         Document::Legacy(comparison) => legacy_csv::csv(comparison, table),
-        Document::Aligned(_)
-        | Document::LaunchCounts(_)
-        | Document::LegacyAligned(_)
-        | Document::LegacyFull(_) => String::new(),
+        Document::Aligned(_) | Document::LaunchCounts(_) | Document::LegacyAligned(_) | Document::LegacyFull(_) => {
+            String::new()
+        }
     }
 }
 

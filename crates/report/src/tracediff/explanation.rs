@@ -146,12 +146,8 @@ pub(super) fn csv(explanation: &Explanation) -> String {
 }
 
 fn operation(out: &mut String, row: &OperationDifference) {
-    let parts = [
-        ("calls", row.calls_ms),
-        ("speed", row.speed_ms),
-        ("one_sided", row.one_sided_ms),
-        ("fusion", row.fusion_ms),
-    ];
+    let parts =
+        [("calls", row.calls_ms), ("speed", row.speed_ms), ("one_sided", row.one_sided_ms), ("fusion", row.fusion_ms)];
     for (part, value) in parts {
         Cells { part, times: [None, None, Some(value)], ..Cells::new("operation", &row.operation) }.push(out);
     }

@@ -15,9 +15,10 @@ pub(super) fn csv(comparison: &LegacyComparison, table: CsvTable) -> String {
 }
 
 fn operations(comparison: &LegacyComparison, exchange: bool) -> String {
-    let mut out = "operation,amd_count,nvidia_count,amd_avg_us,nvidia_avg_us,amd_total_ms,nvidia_total_ms,ratio,gap_ms,status,\
+    let mut out =
+        "operation,amd_count,nvidia_count,amd_avg_us,nvidia_avg_us,amd_total_ms,nvidia_total_ms,ratio,gap_ms,status,\
                    amd_kernel,nvidia_kernel,amd_cpu_op,nvidia_cpu_op\n"
-        .to_owned();
+            .to_owned();
     for row in &comparison.operations {
         let counts = ordered([row.trace1_count, row.trace2_count], exchange);
         let averages = ordered([row.trace1_avg_us, row.trace2_avg_us], exchange);

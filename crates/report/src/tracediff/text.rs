@@ -166,11 +166,7 @@ fn unmatched(out: &mut String, rows: &[UnmatchedOperation]) {
         return;
     }
     let _ = writeln!(out, "\nONLY IN ONE TRACE: {}", rows.len());
-    let _ = writeln!(
-        out,
-        "{:<26}{:>6}{:>10}{:>12}{:>13}  kernel",
-        "operation", "trace", "count", "avg us", "total ms"
-    );
+    let _ = writeln!(out, "{:<26}{:>6}{:>10}{:>12}{:>13}  kernel", "operation", "trace", "count", "avg us", "total ms");
     for row in rows {
         let _ = writeln!(
             out,

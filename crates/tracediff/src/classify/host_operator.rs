@@ -29,9 +29,7 @@ pub(crate) fn classify(operator: &str) -> Option<&'static str> {
     let find = |rows: &[(&'static str, &[&str])]| {
         rows.iter().find(|(_, words)| words.iter().any(|word| lower.contains(word))).map(|(operation, _)| *operation)
     };
-    find(&BEFORE)
-        .or_else(|| MATRIX_PRODUCTS.contains(&base).then_some("Dense GEMM"))
-        .or_else(|| find(&BEHIND))
+    find(&BEFORE).or_else(|| MATRIX_PRODUCTS.contains(&base).then_some("Dense GEMM")).or_else(|| find(&BEHIND))
 }
 
 #[cfg(test)]

@@ -119,10 +119,7 @@ pub(crate) const ROWS: &[Row] = &[
             "nhwctonchw",
         ]),
     ),
-    class(
-        "Quantize",
-        Both(&[Any(&["quant"]), None(&["gemm", "matmul", "silu", "swiglu", "act_and_mul", "gelu"])]),
-    ),
+    class("Quantize", Both(&[Any(&["quant"]), None(&["gemm", "matmul", "silu", "swiglu", "act_and_mul", "gelu"])])),
     class(
         "Dense GEMM",
         Any(&[
@@ -148,15 +145,7 @@ pub(crate) const ROWS: &[Row] = &[
     class("Reduce", Any(&["reduce", "scan_", "devicescan", "cumsum", "wrapped_scan"])),
     class(
         "Indexing",
-        Any(&[
-            "gather",
-            "scatter",
-            "embedding",
-            "indices",
-            "index_select",
-            "indexselect",
-            "index_elementwise",
-        ]),
+        Any(&["gather", "scatter", "embedding", "indices", "index_select", "indexselect", "index_elementwise"]),
     ),
     class("Copy/Memory", Either(&[Any(&["copy", "catarray", "transpose"]), All(&["rocprim", "transform"])])),
     class("Elementwise", Any(&["at::native::", "elementwise", "memset"])),

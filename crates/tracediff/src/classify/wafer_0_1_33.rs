@@ -15,14 +15,8 @@ struct Category {
 }
 
 /// Attention patterns that mean decode.
-const DECODE: [&str; 6] = [
-    "*unified_attention_3d*",
-    "kernel_unified_attention_3d*",
-    "attention_3d*",
-    "fmhaSm100f*",
-    "*ForGen*",
-    "*forgen*",
-];
+const DECODE: [&str; 6] =
+    ["*unified_attention_3d*", "kernel_unified_attention_3d*", "attention_3d*", "fmhaSm100f*", "*ForGen*", "*forgen*"];
 
 const REGISTRY: &[Category] = &[
     Category {
@@ -69,15 +63,7 @@ const REGISTRY: &[Category] = &[
             "*ISA942*",
             "*ISA950*",
         ],
-        nvidia: &[
-            "nvjet_*",
-            "void cublasLt*",
-            "cutlass*gemm*",
-            "cutlass_*",
-            "cublas*",
-            "*fp8*gemm*",
-            "*e4m3*",
-        ],
+        nvidia: &["nvjet_*", "void cublasLt*", "cutlass*gemm*", "cutlass_*", "cublas*", "*fp8*gemm*", "*e4m3*"],
         both: &[],
         operation: &[class("Dense GEMM", Test::Always)],
     },
@@ -144,12 +130,7 @@ const REGISTRY: &[Category] = &[
             class("Triton Fused", Test::Always),
         ],
     },
-    Category {
-        amd: &[],
-        nvidia: &[],
-        both: &["*SoftMax*"],
-        operation: &[class("SoftMax", Test::Always)],
-    },
+    Category { amd: &[], nvidia: &[], both: &["*SoftMax*"], operation: &[class("SoftMax", Test::Always)] },
     Category {
         amd: &["*rocprim::*reduce*", "*rocprim::*scan*", "reduce_segments*"],
         nvidia: &["*cub::*Reduce*", "*cub::*Scan*", "*splitKreduce*"],
@@ -165,13 +146,7 @@ const REGISTRY: &[Category] = &[
     Category {
         amd: &[],
         nvidia: &[],
-        both: &[
-            "*memcpy*",
-            "*direct_copy*",
-            "*copy_page_indices*",
-            "*rocclr_copyBuffer*",
-            "*rocprim::*transform*",
-        ],
+        both: &["*memcpy*", "*direct_copy*", "*copy_page_indices*", "*rocclr_copyBuffer*", "*rocprim::*transform*"],
         operation: &[class("Copy/Memory", Test::Always)],
     },
     Category {
@@ -183,22 +158,13 @@ const REGISTRY: &[Category] = &[
     Category {
         amd: &[],
         nvidia: &[],
-        both: &[
-            "triton_poi_fused_mul*silu*",
-            "triton_poi_fused*",
-            "triton_red_fused*",
-            "triton_per_fused*",
-        ],
+        both: &["triton_poi_fused_mul*silu*", "triton_poi_fused*", "triton_red_fused*", "triton_per_fused*"],
         operation: &[class("Triton Fused", Test::Always)],
     },
     Category {
         amd: &[],
         nvidia: &[],
-        both: &[
-            "at::native::*elementwise*",
-            "at::native::*vectorized*",
-            "*distribution_elementwise*",
-        ],
+        both: &["at::native::*elementwise*", "at::native::*vectorized*", "*distribution_elementwise*"],
         operation: &[class("Elementwise", Test::Always)],
     },
 ];
@@ -229,4 +195,3 @@ fn by_registry(subject: &Subject<'_>) -> Option<Operation> {
         Some(Operation { label: Cow::Borrowed(pattern), ..operation })
     })
 }
-

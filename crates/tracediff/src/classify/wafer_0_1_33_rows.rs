@@ -37,11 +37,8 @@ pub(crate) const NORM: Row = group(
 );
 pub(crate) const TENSILE: Row =
     labelled("Dense GEMM", Text("Cijk_* (Tensile)"), ExactStarts(&["Cijk_", "Custom_Cijk_"]));
-pub(crate) const CUBLASLT: Row = labelled(
-    "Dense GEMM",
-    Text("nvjet_* (cuBLASLt)"),
-    Either(&[ExactStarts(&["nvjet_"]), Any(&["cublaslt"])]),
-);
+pub(crate) const CUBLASLT: Row =
+    labelled("Dense GEMM", Text("nvjet_* (cuBLASLt)"), Either(&[ExactStarts(&["nvjet_"]), Any(&["cublaslt"])]));
 pub(crate) const WVSPLITK: Row = labelled("Dense GEMM", Text("wvSplitK_* (hipBLASLt)"), Any(&["wvsplitk"]));
 pub(crate) const TRITON: Row = group(
     Any(&["triton_poi", "triton_red", "triton_per"]),
@@ -79,20 +76,12 @@ pub(crate) const ROWS: &[Row] = &[
             labelled("MoE Routing", Text("moe_routing_*"), Always),
         ],
     ),
-    labelled(
-        "MoE Finalize",
-        Text("moe_finalize_*"),
-        Either(&[Any(&["finalize"]), Test::All(&["scatter", "moe"])]),
-    ),
+    labelled("MoE Finalize", Text("moe_finalize_*"), Either(&[Any(&["finalize"]), Test::All(&["scatter", "moe"])])),
     NORM,
     TENSILE,
     CUBLASLT,
     WVSPLITK,
-    labelled(
-        "Dense GEMM",
-        Text("cutlass*_gemm"),
-        Both(&[Any(&["cutlass"]), Any(&["gemm", "cutlass3x"])]),
-    ),
+    labelled("Dense GEMM", Text("cutlass*_gemm"), Both(&[Any(&["cutlass"]), Any(&["gemm", "cutlass3x"])])),
     labelled("Dense GEMM", Text("gemv*"), Any(&["gemv"])),
     labelled("Dense GEMM", Text("gemmSN_*"), Any(&["gemmsn"])),
     TRITON,
@@ -104,17 +93,9 @@ pub(crate) const ROWS: &[Row] = &[
             labelled("Reduce", Text("reduce_*"), Always),
         ],
     ),
-    labelled(
-        "Reduce",
-        Text("cub/rocprim::scan_*"),
-        Both(&[Any(&["scan"]), ExactAny(&["cub::", "rocprim::"])]),
-    ),
+    labelled("Reduce", Text("cub/rocprim::scan_*"), Both(&[Any(&["scan"]), ExactAny(&["cub::", "rocprim::"])])),
     SORTING,
-    labelled(
-        "Indexing",
-        Text("index/scatter_*"),
-        Any(&["indices", "scatter", "gather", "index_select", "embedding"]),
-    ),
+    labelled("Indexing", Text("index/scatter_*"), Any(&["indices", "scatter", "gather", "index_select", "embedding"])),
     labelled("Copy/Memory", Text("copy_*"), Any(&["copy", "memcpy"])),
     group(
         ExactAny(&["at::native::"]),

@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn words_join_in_their_order() {
-        let label = |name| fused_unknown(&Subject::new(name, Platform::Amd)).map(|operation| operation.label.into_owned());
+        let label =
+            |name| fused_unknown(&Subject::new(name, Platform::Amd)).map(|operation| operation.label.into_owned());
         assert_eq!(label("triton_softmax_embedding").as_deref(), Some("Embedding+Softmax"));
         assert_eq!(label("triton_rmsnorm_rsqrt_matmul_mm_x").as_deref(), Some("RMSNorm+GEMM"));
         assert_eq!(label("triton_softmax"), None);

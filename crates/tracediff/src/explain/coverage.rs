@@ -91,7 +91,8 @@ fn times(pairing: &Pairing<'_>, side: usize) -> Times {
     let mut times = Times { compared: pairing.compared(side), ..Times::default() };
     let classified: Vec<bool> =
         trace.groups.iter().map(|group| trace.operations[group.operation as usize] != OTHER).collect();
-    for (kernel, place) in trace.kernels.iter().zip(&trace.places).filter(|(_, place)| pairing.filter.lets(place.phase)) {
+    for (kernel, place) in trace.kernels.iter().zip(&trace.places).filter(|(_, place)| pairing.filter.lets(place.phase))
+    {
         let of = |counts: bool| if counts { kernel.duration } else { 0 };
         times.classified += of(classified[place.group as usize]);
         times.host_operator += of(place.has_host_operator);
@@ -102,8 +103,7 @@ fn times(pairing: &Pairing<'_>, side: usize) -> Times {
 }
 
 fn top_unmatched(pairing: &Pairing<'_>) -> Vec<UnmatchedKernel> {
-    let singles =
-        pairing.singles.iter().map(|single| (single.side, single.operation.as_str(), &single.totals.kernels));
+    let singles = pairing.singles.iter().map(|single| (single.side, single.operation.as_str(), &single.totals.kernels));
     let others = pairing.pairs.iter().filter(|pair| pair.operation == OTHER);
     let others = others.flat_map(|pair| (0..2).map(|side| (side, OTHER, &pair.sides[side].kernels)));
     let mut kernels: Vec<(usize, &str, &str, Sum)> = singles

@@ -45,9 +45,8 @@ pub(crate) fn large_groups(side: &Side<'_>, min_size: usize) -> Vec<Group> {
         .into_iter()
         .filter(|(_, kernels)| kernels.len() >= min_size)
         .map(|(correlation, kernels)| {
-            let any = |names: &[bool]| {
-                kernels.iter().any(|kernel| names[side.trace.kernels[*kernel as usize].name as usize])
-            };
+            let any =
+                |names: &[bool]| kernels.iter().any(|kernel| names[side.trace.kernels[*kernel as usize].name as usize]);
             let signature = Signature {
                 size: (kernels.len() / 10 * 10) as i64,
                 attention: any(&attention),

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use super::Side;
 use super::groups::Group;
 use super::types::{TYPES, Tally};
-use super::Side;
 use crate::time::milliseconds;
 
 /// A type that one trace launches far more often.

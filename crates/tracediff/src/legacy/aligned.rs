@@ -30,7 +30,8 @@ pub fn align_legacy(first: &Trace, second: &Trace, phase: PhaseFilter) -> Legacy
     let nothing = passes.iter().any(|passes| passes.passes.is_empty());
     let layer_count =
         if nothing { 0 } else { passes.iter().flat_map(|passes| &passes.passes).map(Vec::len).max().unwrap_or(0) };
-    let layer_alignments: Vec<AlignedLayer> = (0..layer_count).map(|layer| aligned_layer(layer, traces, &passes)).collect();
+    let layer_alignments: Vec<AlignedLayer> =
+        (0..layer_count).map(|layer| aligned_layer(layer, traces, &passes)).collect();
     LegacyAlignment {
         metadata: metadata(traces, &passes, layer_count, phase),
         fusion_analysis: fusion(traces, &passes),

@@ -47,9 +47,8 @@ pub(crate) fn place_by_markers(trace: &mut Trace) {
 /// 0.1.35: large correlation groups with attention and matrix product, in order of their ids.
 pub(crate) fn place_by_groups(trace: &mut Trace) {
     let attention = names_with(trace, |name| ["attention", "fmha"].iter().any(|word| name.contains(word)));
-    let product = names_with(trace, |name| {
-        ["cijk_", "nvjet", "wvsplitk", "gemm"].iter().any(|word| name.contains(word))
-    });
+    let product =
+        names_with(trace, |name| ["cijk_", "nvjet", "wvsplitk", "gemm"].iter().any(|word| name.contains(word)));
     let mut groups: BTreeMap<Id, (usize, bool, bool)> = BTreeMap::new();
     for kernel in trace.kernels.iter().filter(|kernel| kernel.correlation.is_there()) {
         let (count, has_attention, has_product) = groups.entry(kernel.correlation).or_default();

@@ -75,7 +75,9 @@ impl<'a> Search<'a> {
                 .then(end(a).total_cmp(&end(b)))
                 .then(first.duration.total_cmp(&second.duration))
                 .then(rank(columns.frames[a].id).cmp(&rank(columns.frames[b].id)))
-                .then_with(|| name_rank[columns.frames[a].name as usize].cmp(&name_rank[columns.frames[b].name as usize]))
+                .then_with(|| {
+                    name_rank[columns.frames[a].name as usize].cmp(&name_rank[columns.frames[b].name as usize])
+                })
         });
         Search { columns, name_rank, order }
     }

@@ -218,9 +218,14 @@ mod tests {
 
     #[test]
     fn stems_lose_their_endings() {
-        for (path, expected) in
-            [("a/b.json.gz", "b"), ("b.json", "b"), ("b.gz", "b"), ("b.json.json", "b.json"), ("b", "b"), ("x.trace", "x.trace")]
-        {
+        for (path, expected) in [
+            ("a/b.json.gz", "b"),
+            ("b.json", "b"),
+            ("b.gz", "b"),
+            ("b.json.json", "b.json"),
+            ("b", "b"),
+            ("x.trace", "x.trace"),
+        ] {
             assert_eq!(stem(path), expected);
         }
     }

@@ -24,9 +24,8 @@ pub(crate) fn place(trace: &mut Trace, registry: &Registry) {
         let known = &mut by_name[name as usize];
         if matches!(known, ByName::NotAsked) {
             let text = trace.names.get(name);
-            let class = registry
-                .classify(text, trace.platform)
-                .or_else(|| classify_name(text, trace.platform, &trace.rules));
+            let class =
+                registry.classify(text, trace.platform).or_else(|| classify_name(text, trace.platform, &trace.rules));
             *known = class.map_or(ByName::AskHost, |class| ByName::Group(tables.group(name, &class)));
         }
         place.group = match *known {
