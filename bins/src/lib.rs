@@ -31,6 +31,7 @@ pub mod database;
 mod failure;
 pub mod interrupt;
 pub mod json_file;
+pub mod microbench;
 mod output;
 pub mod progress;
 pub mod replay;

@@ -1,6 +1,7 @@
 //! Fixed-point formats and padding, as Python's format specifications have them.
 
 use crate::float::non_finite;
+use std::fmt::Write;
 
 /// `format(x, ".{decimals}f")`: the exact binary value rounded, exact halves to even, never an exponent.
 ///
@@ -8,7 +9,53 @@ use crate::float::non_finite;
 /// assert_eq!(perfdb_pycompat::format::fixed(0.0078125, 6), "0.007812");
 /// ```
 pub fn fixed(x: f64, decimals: usize) -> String {
-    if x.is_finite() { format!("{x:.decimals$}") } else { non_finite(x).to_owned() }
+    let mut out = String::new();
+    push_fixed(&mut out, x, decimals);
+    out
+}
+
+/// Appends what [`fixed`] gives.
+pub fn push_fixed(out: &mut String, x: f64, decimals: usize) {
+    if !x.is_finite() {
+        out.push_str(non_finite(x));
+    } else if !push_short(out, x, decimals) {
+        let _ = write!(out, "{x:.decimals$}");
+    }
+}
+
+/// The usual case in integers, several times faster than the general one: the value scaled by the power of ten is exact in 128 bits.
+/// False, and nothing appended, if the number is too large or has too many decimals.
+fn push_short(out: &mut String, x: f64, decimals: usize) -> bool {
+    if !(1..=9).contains(&decimals) || x.abs() >= 1e9 {
+        return false;
+    }
+    let bits = x.to_bits();
+    // Below 1e9 the exponent of the integer mantissa is negative.
+    let (mantissa, exponent) = match (bits >> 52) & 0x7ff {
+        0 => (bits & ((1 << 52) - 1), -1074),
+        biased => ((bits & ((1 << 52) - 1)) | (1 << 52), biased as i32 - 1075),
+    };
+    let scale = 10_u64.pow(decimals as u32);
+    let scaled = u128::from(mantissa) * u128::from(scale);
+    let shift = exponent.unsigned_abs();
+    let rounded = if shift > 126 {
+        0
+    } else {
+        let (whole, rest, half) = (scaled >> shift, scaled & ((1 << shift) - 1), 1_u128 << (shift - 1));
+        whole + u128::from(rest > half || (rest == half && whole & 1 == 1))
+    } as u64;
+    if x.is_sign_negative() {
+        out.push('-');
+    }
+    let _ = write!(out, "{}.", rounded / scale);
+    let mut digits = [b'0'; 9];
+    let mut rest = rounded % scale;
+    for digit in digits[..decimals].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend(digits[..decimals].iter().map(|&digit| char::from(digit)));
+    true
 }
 
 /// `format(x, ",.{decimals}f")`: as [`fixed`], the whole part grouped by three.
@@ -70,7 +117,32 @@ mod tests {
         assert_eq!(pad_left("ab", 1), "ab");
     }
 
+    #[test]
+    fn the_short_way_covers_the_edges() {
+        for (x, text) in [
+            (0.0078125, "0.007812"),
+            (0.0234375, "0.023438"),
+            (-0.0, "-0.000000"),
+            (5e-324, "0.000000"),
+            (999_999_999.999_999_9, "1000000000.000000"),
+            (1e9, "1000000000.000000"),
+            (4.0, "4.000000"),
+        ] {
+            assert_eq!(fixed(x, 6), text);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn the_short_way_agrees_with_the_general_one(x in any::<f64>(), small in -2e9..2e9, thousandths in 0u64..4_000_000_000, decimals in 1usize..10) {
+            for x in [x, small, thousandths as f64 / 1024.0] {
+                let mut out = String::new();
+                if x.is_finite() && push_short(&mut out, x, decimals) {
+                    prop_assert_eq!(out, format!("{x:.decimals$}"));
+                }
+            }
+        }
+
         #[test]
         fn grouping_only_adds_commas(x in -1e15..1e15f64, decimals in 0usize..4) {
             prop_assert_eq!(fixed_grouped(x, decimals).replace(',', ""), fixed(x, decimals));

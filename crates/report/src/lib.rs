@@ -3,6 +3,8 @@
 
 pub mod event_table;
 pub mod m6;
+mod markdown;
+pub mod microbench;
 pub mod operators;
 pub mod shapes;
 

@@ -15,6 +15,7 @@ pub mod signature;
 pub mod slots;
 pub mod table;
 pub mod time;
+pub mod update;
 pub mod version;
 pub mod yaml;
 

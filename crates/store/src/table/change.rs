@@ -14,12 +14,24 @@ impl Table {
         self.cells[row * stride + column] = span;
     }
 
-    /// Adds a row at the end: what `cell` gives for each column's position and name.
+    /// Adds a row at the end: what `cell` gives for each column's position and name. Returns its position.
     pub fn push_row<'a>(&mut self, mut cell: impl FnMut(usize, &str) -> &'a str) -> usize {
-        for column in 0..self.columns.len() {
-            let text = cell(column, &self.columns[column]);
-            let span = self.append(text);
+        let columns = std::mem::take(&mut self.columns);
+        for (column, name) in columns.iter().enumerate() {
+            let span = self.append(cell(column, name));
             self.cells.push(span);
+        }
+        self.columns = columns;
+        self.rows.push(Origin::default());
+        self.rows.len() - 1
+    }
+
+    /// Adds a row at the end: what `cell` appends for each column's position. Returns its position.
+    pub fn push_row_with(&mut self, mut cell: impl FnMut(usize, &mut String)) -> usize {
+        for column in 0..self.columns.len() {
+            let start = self.text.len();
+            cell(column, &mut self.text);
+            self.cells.push(Span { start, end: self.text.len() });
         }
         self.rows.push(Origin::default());
         self.rows.len() - 1

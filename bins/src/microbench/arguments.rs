@@ -1,0 +1,174 @@
+//! The command line of start-microbench.
+
+use crate::Failure;
+use crate::database::{DatabaseArguments, LockArguments};
+use clap::{Parser, ValueEnum};
+use perfdb_store::kernel::{REPLAYABLE, operator_name};
+use perfdb_store::update::Mode;
+use std::ffi::OsString;
+
+/// Names, without dashes, of the options that the original had.
+pub const ORIGINAL_OPTIONS: [&str; 17] = [
+    "database-path",
+    "device",
+    "vllm-version",
+    "torch-version",
+    "cann-version",
+    "ops",
+    "prof-path",
+    "update-mode",
+    "repeat-count",
+    "prune-empty-duration-rows",
+    "fail-fast",
+    "dispatch-ffn-combine-ep-size",
+    "dispatch-ffn-combine-nproc-per-node",
+    "dispatch-ffn-combine-nnodes",
+    "dispatch-ffn-combine-node-rank",
+    "dispatch-ffn-combine-master-addr",
+    "dispatch-ffn-combine-master-port",
+];
+
+/// Measure every case of a database again and write durations and hardware counters back into its tables.
+///
+/// With --prof-path an existing profile is written back and nothing is started. A report goes to stdout and to
+/// `<database>/reports/`.
+#[derive(Debug, Clone, Parser)]
+#[command(after_help = after_help())]
+pub struct Arguments {
+    /// Only these operators
+    #[arg(long, alias = "op", num_args = 1.., value_name = "OP")]
+    pub ops: Option<Vec<String>>,
+
+    /// Write an existing profile back (a PROF_* directory, or one that contains some) and start nothing
+    #[arg(long, value_name = "DIR")]
+    pub prof_path: Option<OsString>,
+
+    /// Which rows may change: all matched ones (and unmatched samples become rows), or only rows without a duration
+    #[arg(long, value_enum, default_value = "all", value_name = "MODE")]
+    pub update_mode: UpdateMode,
+
+    /// Remove rows that have no valid duration afterwards; they are listed in the report
+    #[arg(long)]
+    pub prune_empty_duration_rows: bool,
+
+    /// Compute and print the report and what would change, write nothing (only with --prof-path)
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Write a summary as JSON to FILE; - = stdout, instead of the report
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<OsString>,
+
+    /// Take durations that were measured elsewhere than where this database is at home
+    #[arg(long)]
+    pub allow_foreign_times: bool,
+
+    /// Times that every case is replayed; 0 = the replay's own default
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Replay")]
+    pub repeat_count: i64,
+
+    /// Stop at the first operator that fails
+    #[arg(long, help_heading = "Replay")]
+    pub fail_fast: bool,
+
+    /// Continue the newest preserved msprof_run_* of this database
+    #[arg(long, help_heading = "Replay")]
+    pub resume: bool,
+
+    /// Who measures [default: $PERFDB_REPLAY_BACKEND, else npu]
+    #[arg(long, value_name = "BACKEND", value_parser = ["npu", "native", "torch-cpu", "torch-cuda"], help_heading = "Replay")]
+    pub backend: Option<String>,
+
+    /// Expert-parallel size of DispatchFFNCombine, also the EP Size of its rows
+    #[arg(long, default_value_t = 16, value_name = "N", help_heading = "Replay")]
+    pub dispatch_ffn_combine_ep_size: i64,
+
+    /// Processes per node for DispatchFFNCombine [default: its expert-parallel size]
+    #[arg(long, value_name = "N", help_heading = "Replay")]
+    pub dispatch_ffn_combine_nproc_per_node: Option<i64>,
+
+    /// Nodes for DispatchFFNCombine
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Replay")]
+    pub dispatch_ffn_combine_nnodes: i64,
+
+    /// Number of this node for DispatchFFNCombine
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Replay")]
+    pub dispatch_ffn_combine_node_rank: i64,
+
+    /// Address of the first node for DispatchFFNCombine
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS", help_heading = "Replay")]
+    pub dispatch_ffn_combine_master_addr: String,
+
+    /// Port of the first node for DispatchFFNCombine [default: a free one]
+    #[arg(long, value_name = "PORT", help_heading = "Replay")]
+    pub dispatch_ffn_combine_master_port: Option<i64>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub lock: LockArguments,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub database: DatabaseArguments,
+}
+
+/// Values of `--update-mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UpdateMode {
+    /// every matched row; unmatched samples become rows
+    All,
+    /// only rows without a valid duration; nothing is added
+    MissingOnly,
+}
+
+impl From<UpdateMode> for Mode {
+    fn from(mode: UpdateMode) -> Mode {
+        match mode {
+            UpdateMode::All => Mode::All,
+            UpdateMode::MissingOnly => Mode::MissingOnly,
+        }
+    }
+}
+
+impl Arguments {
+    /// Refuses options that do not go together.
+    pub fn check(&self) -> Result<(), Failure> {
+        match (&self.prof_path, self.dry_run, self.resume) {
+            (None, true, _) => Err(Failure::usage("--dry-run goes with --prof-path only")),
+            (Some(_), _, true) => Err(Failure::usage("--resume does not go with --prof-path")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The selected operators in the given order, or none for all.
+    pub fn selected_operators(&self) -> Result<Option<Vec<String>>, Failure> {
+        let Some(given) = &self.ops else { return Ok(None) };
+        let names: Vec<String> = given.iter().map(|name| operator_name(name).to_owned()).collect();
+        let mut unknown: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| !REPLAYABLE.contains(name)).collect();
+        if unknown.is_empty() {
+            return Ok(Some(names));
+        }
+        unknown.sort_unstable();
+        let line = format!("Unsupported --ops: {}. Available: {}", unknown.join(", "), REPLAYABLE.join(", "));
+        Err(Failure::lines(vec![line]))
+    }
+}
+
+fn after_help() -> String {
+    format!(
+        "\
+Update modes:
+  all           update every matched row, append unmatched samples
+  missing-only  fill only rows without a valid duration
+
+Operators: {}
+
+Examples:
+  start-microbench --database-path db/ --repeat-count 10
+  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ --dry-run
+  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ --ops MatMulV2 Add
+  start-microbench --database-path db/ --update-mode missing-only --prune-empty-duration-rows",
+        REPLAYABLE.join(", ")
+    )
+}

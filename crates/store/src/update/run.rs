@@ -1,0 +1,189 @@
+//! Which tables an update concerns, and changing all of them or none.
+
+use super::merge::{Job, Mode, TableUpdate};
+use super::samples::Samples;
+use crate::directory::{tables_in, tables_named};
+use crate::error::{Error, shown};
+use crate::kernel::{REPLAYABLE, file_stem, operator_name};
+use crate::lock::{DirectoryLocks, LockOptions};
+use crate::replace::{self, Parents, Staged};
+use indexmap::IndexMap;
+use rayon::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What to update.
+#[derive(Debug)]
+pub struct UpdateOptions<'a> {
+    /// The database directory.
+    pub database: &'a Path,
+    /// Only these operators, wherever below the directory their tables are; `None`: the tables of all replayable operators in it.
+    pub operators: Option<&'a [String]>,
+    /// Which rows may change.
+    pub mode: Mode,
+    /// Remove rows that have no valid duration afterwards.
+    pub prune: bool,
+    /// Compute everything and leave the directory as it is, without a lock.
+    pub dry_run: bool,
+    /// Say what changes, row by row.
+    pub record_changes: bool,
+    /// How to take the locks.
+    pub lock: LockOptions<'a>,
+}
+
+impl<'a> UpdateOptions<'a> {
+    /// All replayable operators, without pruning.
+    pub fn new(database: &'a Path, mode: Mode, lock: LockOptions<'a>) -> Self {
+        UpdateOptions { database, operators: None, mode, prune: false, dry_run: false, record_changes: false, lock }
+    }
+}
+
+/// The tables that an update of these operators concerns, in order. None if the directory is not there.
+pub fn target_tables(database: &Path, operators: Option<&[String]>) -> Result<Vec<PathBuf>, Error> {
+    if !database.is_dir() {
+        return Ok(Vec::new());
+    }
+    let Some(operators) = operators else {
+        let mut tables = tables_in(database)?;
+        tables.retain(|table| REPLAYABLE.contains(&operator_name(&stem_of(table))));
+        return Ok(tables);
+    };
+    let mut tables: Vec<PathBuf> = Vec::new();
+    for operator in operators {
+        for table in tables_named(database, &format!("{operator}.csv"))? {
+            if !tables.contains(&table) {
+                tables.push(table);
+            }
+        }
+    }
+    Ok(tables)
+}
+
+fn stem_of(table: &Path) -> String {
+    table.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// An update that is computed and staged, and changes nothing until it is committed. Holds the locks. Dropped, it leaves everything as it was.
+#[derive(Debug)]
+pub struct Pending {
+    updates: Vec<TableUpdate>,
+    staged: Vec<Staged>,
+    warnings: Vec<String>,
+    dry_run: bool,
+    // Dropped in this order: a folder can only go when its lock file is gone.
+    _locks: DirectoryLocks,
+    made_folders: MadeFolders,
+}
+
+/// Folders that vanish again unless they are kept.
+#[derive(Debug, Default)]
+struct MadeFolders(Vec<PathBuf>);
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Computes an update of all tables concerned and stages the new ones.
+pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending, Error> {
+    let mut made_folders = MadeFolders::default();
+    // Behind the folders, so that on an error the locks go first.
+    let mut locks = DirectoryLocks::default();
+    let targets = target_tables(options.database, options.operators)?;
+    if !options.dry_run {
+        replace::make_folders(options.database, &mut made_folders.0)
+            .map_err(|source| Error::io(options.database, source))?;
+        let folders = targets.iter().map(|table| replace::parent_of(table)).chain([options.database.to_owned()]);
+        locks = DirectoryLocks::acquire(folders, &options.lock)?;
+    }
+    let jobs = jobs(options, targets, samples);
+    let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = jobs
+        .par_iter()
+        .map(|(path, operators)| {
+            let (operator, namesakes) =
+                operators.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+            let (mode, prune, record_changes) = (options.mode, options.prune, options.record_changes);
+            let (update, content) = Job { path, operator, namesakes, mode, prune, record_changes }.run(samples)?;
+            let staged = match content.filter(|_| !options.dry_run) {
+                Some(content) => Some(Staged::with(path, &content, Parents::MustExist)?),
+                None => None,
+            };
+            Ok((update, staged))
+        })
+        .collect();
+    let mut pending = Pending {
+        updates: Vec::new(),
+        staged: Vec::new(),
+        warnings: warnings(options, &jobs, samples),
+        dry_run: options.dry_run,
+        _locks: locks,
+        made_folders,
+    };
+    for result in results {
+        let (update, staged) = result?;
+        pending.updates.push(update);
+        pending.staged.extend(staged);
+    }
+    Ok(pending)
+}
+
+/// The tables with the operators whose samples go into them, by operator, then path.
+fn jobs(options: &UpdateOptions<'_>, targets: Vec<PathBuf>, samples: &Samples) -> Vec<(PathBuf, Vec<String>)> {
+    let mut jobs: Vec<(PathBuf, Vec<String>)> = if targets.is_empty() {
+        let mut by_stem: IndexMap<String, Vec<String>> = IndexMap::new();
+        for operator in samples.operators() {
+            if let Some(stem) = file_stem(operator) {
+                by_stem.entry(stem).or_default().push(operator.to_owned());
+            }
+        }
+        by_stem.into_iter().map(|(stem, operators)| (options.database.join(format!("{stem}.csv")), operators)).collect()
+    } else {
+        targets.into_iter().map(|table| (table.clone(), vec![stem_of(&table)])).collect()
+    };
+    jobs.sort_by(|a, b| stem_of(&a.0).cmp(&stem_of(&b.0)).then_with(|| a.0.cmp(&b.0)));
+    jobs
+}
+
+fn warnings(options: &UpdateOptions<'_>, jobs: &[(PathBuf, Vec<String>)], samples: &Samples) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (path, operators) in jobs.iter().filter(|(_, operators)| operators.len() > 1) {
+        warnings.push(format!("{}: holds the rows of several operators: {}", shown(path), operators.join(", ")));
+    }
+    let has_table = |operator: &str| jobs.iter().any(|(path, _)| stem_of(path) == operator);
+    let selected = options.operators.unwrap_or_default();
+    for operator in selected.iter().filter(|operator| !has_table(operator) && samples.of(operator).next().is_some()) {
+        warnings.push(format!("{}: no table for {operator}, its measurements are not kept", shown(options.database)));
+    }
+    warnings
+}
+
+impl Pending {
+    /// What happens to each table, in order.
+    pub fn updates(&self) -> &[TableUpdate] {
+        &self.updates
+    }
+
+    /// What a user should know, besides the notices of the tables.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Adds a file that belongs to the update, such as its report; it is replaced together with the tables. Its folder is made. A dry run adds
+    /// nothing.
+    pub fn add_file(&mut self, path: &Path, content: &[u8]) -> Result<(), Error> {
+        if !self.dry_run {
+            self.staged.push(Staged::with(path, content, Parents::Create)?);
+        }
+        Ok(())
+    }
+
+    /// Replaces all files that change.
+    pub fn commit(mut self) -> Result<Vec<TableUpdate>, Error> {
+        replace::commit(std::mem::take(&mut self.staged))?;
+        self.made_folders.0.clear();
+        Ok(std::mem::take(&mut self.updates))
+    }
+}

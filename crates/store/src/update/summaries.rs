@@ -1,0 +1,65 @@
+//! Where a profile has its summaries.
+
+use crate::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every directory `PROF_*` at any depth below a directory, in the order of the paths' components. Links are not followed.
+pub fn find_profiles(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = |source| Error::io(&folder, source);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                let path = folder.join(entry.file_name());
+                if entry.file_name().to_string_lossy().starts_with("PROF_") {
+                    found.push(path.clone());
+                }
+                folders.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The `mindstudio_profiler_output/op_summary_*.csv` of each profile directory, in order.
+pub fn summaries_of(profiles: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut all = Vec::new();
+    for profile in profiles {
+        let folder = profile.join("mindstudio_profiler_output");
+        if !folder.is_dir() {
+            continue;
+        }
+        let failed = |source| Error::io(&folder, source);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("op_summary_") && name.ends_with(".csv") {
+                found.push(folder.join(entry.file_name()));
+            }
+        }
+        found.sort();
+        all.append(&mut found);
+    }
+    Ok(all)
+}
+
+/// The summaries of a profile: of the directory itself and of the `PROF_*` directories below it. None at all is an error.
+pub fn find_summaries(profile: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut profiles = vec![profile.to_owned()];
+    profiles.extend(find_profiles(profile)?);
+    let summaries = summaries_of(&profiles)?;
+    match summaries.is_empty() {
+        true => Err(Error::input(
+            profile,
+            None,
+            "No op_summary_*.csv found; give a PROF_* directory, or one that contains some",
+        )),
+        false => Ok(summaries),
+    }
+}
