@@ -1,11 +1,15 @@
 //! What the tools that replay operators share: their options, the settings made of them, and what they say while they run.
 
 mod arguments;
+mod children;
 mod interrupts;
 mod narrator;
 mod output;
 
-pub use arguments::{DispatchArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility};
+pub use arguments::{
+    DispatchArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility,
+};
+pub use children::{DispatchPrefixedArguments, child_arguments};
 pub use interrupts::watch_signals;
 pub use narrator::{Narrator, worker_listener};
-pub use output::{journal_variable, stopped, warn_of_host, write_dumps, write_results};
+pub use output::{stopped, warn_of_host, write_json, write_reports};

@@ -14,10 +14,10 @@ use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find, normalize_
 use perfdb_replay::plan::{PlannedRow, plan_file};
 use perfdb_replay::session::{OperatorOutcome, Session};
 use perfdb_replay::settings::RunSettings;
-use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
+use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
-    DispatchArguments, Narrator, ReplayArguments, UpdateModeArgument, repeat_count, run_id, stopped, visibility,
-    warn_of_host, watch_signals, worker_listener, write_dumps, write_results,
+    DispatchArguments, Narrator, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, stopped,
+    visibility, warn_of_host, watch_signals, worker_listener, write_reports,
 };
 use perfdb_tools::{Failure, Status, print, run_from};
 
@@ -64,32 +64,8 @@ struct Arguments {
     #[command(flatten)]
     replay: ReplayArguments,
 
-    /// Folder of op_summary [default: the database folder; with --csv or --cases the current one]
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-
-    /// Name of the run in the path of op_summary [default: UTC time]
-    #[arg(long, value_name = "ID")]
-    run_id: Option<String>,
-
-    /// Write one result object per row, a JSON array
-    #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
-
-    /// Write the outputs of the last timed run of each row
-    #[arg(long, value_name = "FILE")]
-    dump_outputs: Option<PathBuf>,
-
-    /// Keep a journal, and pass over rows that it says are done [default: $PERFDB_REPLAY_JOURNAL]
-    #[arg(long, value_name = "FILE")]
-    journal: Option<PathBuf>,
-
-    /// Start msprof around the worker (npu only)
-    #[arg(long)]
-    msprof: bool,
-
     #[command(flatten)]
-    lock: LockArguments,
+    files: OutputArguments,
 
     #[command(flatten)]
     dispatch: DispatchArguments,
@@ -180,12 +156,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     }
     let report = session.finish()?;
     if settings.writes_files() {
-        if let Some(path) = &arguments.results {
-            write_results(path, &report)?;
-        }
-        if let Some(path) = &arguments.dump_outputs {
-            write_dumps(path, &report)?;
-        }
+        write_reports(&arguments.files, &report)?;
     }
     narrator.tell_end(report.counts, report.op_summary.as_deref());
     match outcome.map_err(stopped)? {
@@ -199,14 +170,11 @@ fn settings(arguments: &Arguments, operator: &Operator, database: &Path) -> Resu
     if is_default && !arguments.plan {
         warn_of_host(&visibility(Backend::Npu));
     }
-    let output = arguments.output.clone().unwrap_or_else(|| database.to_owned());
-    let mut settings = arguments.replay.settings(backend, output, run_id(arguments.run_id.as_deref()))?;
+    let output = arguments.files.output.clone().unwrap_or_else(|| database.to_owned());
+    let mut settings = arguments.replay.settings(backend, output, run_id(arguments.files.run_id.as_deref()))?;
     settings.tool = "op-replay";
     settings.update_mode = arguments.update_mode.into();
-    settings.lock_timeout = arguments.lock.lock_timeout;
-    settings.dump_outputs = arguments.dump_outputs.is_some();
-    settings.worker.msprof = arguments.msprof;
-    settings.journal = arguments.journal.clone().or_else(perfdb_tools::replay::journal_variable);
+    arguments.files.apply(&mut settings);
     arguments.dispatch.apply(&mut settings)?;
     // An operator with a default of its own does not look at the variable.
     if arguments.repeat_count.is_some() || operator.own_repeat_count.is_none() {

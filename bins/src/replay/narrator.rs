@@ -7,6 +7,7 @@ use indicatif::ProgressBar;
 use perfdb_replay::executor::worker::{Listener, Remark};
 use perfdb_replay::plan::PlannedRow;
 use perfdb_replay::session::{Counts, Event};
+use perfdb_replay::status::RunStatus;
 
 use crate::progress;
 
@@ -61,6 +62,16 @@ impl Narrator {
         self.line(&format!(
             "[DONE] {ran} run, {skipped} skipped, {invalid} invalid, {failed} failed, {dropped} dropped{place}"
         ));
+    }
+
+    /// Tells which operators ran, failed or had no table.
+    pub fn tell_status(&self, status: &RunStatus) {
+        let RunStatus { success, failed, skipped } = status;
+        let counts = format!("{} succeeded, {} failed, {} without table", success.len(), failed.len(), skipped.len());
+        self.line(&format!("[DONE] operators: {counts}"));
+        for failure in failed {
+            self.line(&format!("[FAILED] {}: {}", failure.op, failure.reason));
+        }
     }
 
     fn progress(&self, op: &str, done: usize, total: usize) {

@@ -1,6 +1,6 @@
 //! Files that a run writes on request, and how an interrupted one ends.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
@@ -10,22 +10,33 @@ use perfdb_store::replace::{Parents, replace};
 
 use crate::Failure;
 
+/// Writes the files of [`OutputArguments`](super::OutputArguments).
+pub fn write_reports(arguments: &super::OutputArguments, report: &RunReport) -> Result<(), Failure> {
+    if let Some(path) = &arguments.results {
+        write_results(path, report)?;
+    }
+    if let Some(path) = &arguments.dump_outputs {
+        write_dumps(path, report)?;
+    }
+    Ok(())
+}
+
 /// Writes `--results`.
-pub fn write_results(path: &Path, report: &RunReport) -> Result<(), Failure> {
-    let text = perfdb_pycompat::json::to_string(&report.results)?;
+fn write_results(path: &Path, report: &RunReport) -> Result<(), Failure> {
+    write_json(path, &report.results)
+}
+
+/// Writes a JSON document.
+pub fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = perfdb_pycompat::json::to_string(document)?;
     Ok(replace(path, format!("{text}\n").as_bytes(), Parents::MustExist)?)
 }
 
 /// Writes `--dump-outputs`. Floats stand in their shortest form, one object per line.
-pub fn write_dumps(path: &Path, report: &RunReport) -> Result<(), Failure> {
+fn write_dumps(path: &Path, report: &RunReport) -> Result<(), Failure> {
     let lines = report.dumps.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
     let text = format!("[{}]\n", lines.join(",\n"));
     Ok(replace(path, text.as_bytes(), Parents::MustExist)?)
-}
-
-/// The journal that the environment names.
-pub fn journal_variable() -> Option<PathBuf> {
-    super::arguments::variable("PERFDB_REPLAY_JOURNAL").map(PathBuf::from)
 }
 
 /// Says that the host is measured, where accelerators are there and nobody has chosen a backend.

@@ -35,6 +35,7 @@ pub mod op_summary;
 pub mod operator;
 pub mod operators;
 pub mod plan;
+pub mod probe;
 pub mod refusal;
 pub mod removal;
 pub mod results;

@@ -8,8 +8,28 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("shipped/", $name)))),*] };
+}
+
 /// The files of the shipped worker, a Python package that is run as a folder.
-const SHIPPED: &[(&str, &str)] = &[("__main__.py", include_str!("shipped/__main__.py"))];
+const SHIPPED: &[(&str, &str)] = shipped![
+    "__main__.py",
+    "perfdb_worker/__init__.py",
+    "perfdb_worker/attention.py",
+    "perfdb_worker/calls.py",
+    "perfdb_worker/channel.py",
+    "perfdb_worker/devices.py",
+    "perfdb_worker/failures.py",
+    "perfdb_worker/loop.py",
+    "perfdb_worker/norms.py",
+    "perfdb_worker/npu.py",
+    "perfdb_worker/products.py",
+    "perfdb_worker/ranks.py",
+    "perfdb_worker/reference.py",
+    "perfdb_worker/tensors.py",
+    "perfdb_worker/worker.py",
+];
 
 /// A command line for a worker, with what it needs to live.
 #[derive(Clone, Debug)]
@@ -54,6 +74,7 @@ impl WorkerCommand {
     /// The shipped worker, run by that interpreter.
     pub fn shipped(python: &str) -> Result<WorkerCommand, CommandError> {
         let folder = tempfile::Builder::new().prefix("perfdb-worker-").tempdir()?;
+        std::fs::create_dir(folder.path().join("perfdb_worker"))?;
         for (name, text) in SHIPPED {
             std::fs::write(folder.path().join(name), text)?;
         }
