@@ -12,4 +12,4 @@ pub use arguments::{
 pub use children::{DispatchPrefixedArguments, child_arguments};
 pub use interrupts::watch_signals;
 pub use narrator::{Narrator, worker_listener};
-pub use output::{stopped, warn_of_host, write_json, write_reports};
+pub use output::{ReportFiles, stopped, warn_of_host};

@@ -61,7 +61,11 @@ fn parse<A: Parser>(
     arguments: impl IntoIterator<Item = OsString>,
     original_options: &[&str],
 ) -> Result<A, clap::Error> {
-    let full: Vec<String> = command.get_arguments().filter_map(|known| known.get_long().map(str::to_owned)).collect();
+    let full: Vec<String> = command
+        .get_arguments()
+        .flat_map(|known| known.get_long().into_iter().chain(known.get_all_aliases().into_iter().flatten()))
+        .map(str::to_owned)
+        .collect();
     let mut original = original_options.to_vec();
     if !original.is_empty() {
         original.push("help");

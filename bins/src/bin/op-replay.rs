@@ -16,8 +16,8 @@ use perfdb_replay::session::{OperatorOutcome, Session};
 use perfdb_replay::settings::RunSettings;
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
-    DispatchArguments, Narrator, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, stopped,
-    visibility, warn_of_host, watch_signals, worker_listener, write_reports,
+    DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count, run_id, stopped,
+    visibility, warn_of_host, watch_signals, worker_listener,
 };
 use perfdb_tools::{Failure, Status, print, run_from};
 
@@ -141,6 +141,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     if arguments.plan {
         return print_plan(arguments.plan_format, operator, &settings, &files, cases);
     }
+    let reports = ReportFiles::open(&arguments.files)?;
     let interrupt = watch_signals();
     let narrator = Narrator::to_stdout();
     let notify = |event: perfdb_replay::session::Event<'_>| narrator.tell(event);
@@ -156,7 +157,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     }
     let report = session.finish()?;
     if settings.writes_files() {
-        write_reports(&arguments.files, &report)?;
+        reports.write(&report)?;
     }
     narrator.tell_end(report.counts, report.op_summary.as_deref());
     match outcome.map_err(stopped)? {

@@ -8,7 +8,8 @@ use clap::Parser;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::probe::{self, ProbeReport, ProbeResult};
-use perfdb_tools::replay::{ReplayArguments, stopped, watch_signals, worker_listener, write_json};
+use perfdb_tools::replay::{ReplayArguments, stopped, watch_signals, worker_listener};
+use perfdb_tools::json_file::JsonFile;
 use perfdb_tools::{Failure, Status, print, run};
 
 /// Tries 21 shapes of DispatchFFNCombine, each in a worker of its own, and derives alignment rules from what runs.
@@ -54,6 +55,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     };
     let (backend, _) = replay.backend(Backend::Npu)?;
     let settings = replay.settings(backend, PathBuf::from("."), String::new())?;
+    let json = JsonFile::open(arguments.json.as_ref().map(|path| path.as_os_str()))?;
     let interrupt = watch_signals();
     let starters = starters(&settings, &interrupt, &worker_listener());
     print(&format!("{:<8} {:<11} {:>3} {:>5} {:>6} {:>8} {:>5} result\n", "category", "case", "m", "k", "inter", "experts", "topk"))?;
@@ -62,8 +64,8 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     });
     let report = report.map_err(stopped)?;
     print(&conclusions(&report))?;
-    if let Some(path) = &arguments.json {
-        write_json(path, &report)?;
+    if let Some(json) = json {
+        json.write(&report)?;
     }
     Ok(Status::Success)
 }

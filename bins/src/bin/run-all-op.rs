@@ -13,8 +13,7 @@ use perfdb_replay::settings::RunSettings;
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
     DispatchArguments, DispatchPrefixedArguments, Narrator, OutputArguments, ReplayArguments, UpdateModeArgument,
-    child_arguments, repeat_count, run_id, stopped, visibility, warn_of_host, watch_signals, worker_listener,
-    write_json, write_reports,
+    ReportFiles, child_arguments, repeat_count, run_id, stopped, visibility, warn_of_host, watch_signals, worker_listener,
 };
 use perfdb_tools::{Failure, Status, run};
 
@@ -105,6 +104,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         operators,
         continue_on_error: arguments.selection.continue_on_error,
     };
+    let mut reports = Some(ReportFiles::open(&arguments.files)?);
     let interrupt = watch_signals();
     let narrator = Narrator::to_stdout();
     let outcome = match arguments.selection.execution_mode {
@@ -117,14 +117,16 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
             let parts = tempfile::tempdir()?;
             let command = |operator: &Operator| child(&arguments, &settings, operator, parts.path());
             let outcome = run_all::run_in_children(&options, &command, &interrupt);
-            merge_parts(&arguments.files, &options.operators, parts.path())?;
+            let results = join_parts(&options.operators, parts.path(), "results")?;
+            let dumps = join_parts(&options.operators, parts.path(), "dump-outputs")?;
+            reports.take().map_or(Ok(()), |reports| reports.write_parts(&results, &dumps))?;
             outcome
         }
     };
     let RunAllOutcome { status, report, stopped_by } = outcome.map_err(stopped)?;
     if let Some(report) = report {
-        if settings.writes_files() {
-            write_reports(&arguments.files, &report)?;
+        if let Some(reports) = reports.filter(|_| settings.writes_files()) {
+            reports.write(&report)?;
         }
         narrator.tell_end(report.counts, report.op_summary.as_deref());
     }
@@ -198,17 +200,12 @@ fn child(arguments: &Arguments, settings: &RunSettings, operator: &Operator, par
 }
 
 /// Joins what the children have written, in running order.
-fn merge_parts(files: &OutputArguments, operators: &[&'static Operator], parts: &Path) -> Result<(), Failure> {
-    for (target, name) in [(&files.results, "results"), (&files.dump_outputs, "dump-outputs")] {
-        let Some(target) = target else { continue };
-        let mut joined: Vec<serde_json::Value> = Vec::new();
-        for operator in operators {
-            let Ok(text) = std::fs::read_to_string(parts.join(format!("{}.{name}.json", operator.name))) else {
-                continue;
-            };
+fn join_parts(operators: &[&'static Operator], parts: &Path, name: &str) -> Result<Vec<serde_json::Value>, Failure> {
+    let mut joined = Vec::new();
+    for operator in operators {
+        if let Ok(text) = std::fs::read_to_string(parts.join(format!("{}.{name}.json", operator.name))) {
             joined.extend(serde_json::from_str::<Vec<serde_json::Value>>(&text)?);
         }
-        write_json(target, &joined)?;
     }
-    Ok(())
+    Ok(joined)
 }

@@ -1,42 +1,51 @@
 //! Files that a run writes on request, and how an interrupted one ends.
 
-use std::path::Path;
+use std::io::Write;
 
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
 use perfdb_replay::session::RunReport;
-use perfdb_store::replace::{Parents, replace};
+use perfdb_store::replace::{Parents, Staged, commit};
+use serde::Serialize;
 
+use super::OutputArguments;
 use crate::Failure;
+use crate::json_file::JsonFile;
 
-/// Writes the files of [`OutputArguments`](super::OutputArguments).
-pub fn write_reports(arguments: &super::OutputArguments, report: &RunReport) -> Result<(), Failure> {
-    if let Some(path) = &arguments.results {
-        write_results(path, report)?;
+/// The files that a run writes on request. They are opened first, so that one that cannot be written is told before
+/// anything is measured.
+pub struct ReportFiles {
+    results: Option<JsonFile>,
+    dumps: Option<Staged>,
+}
+
+impl ReportFiles {
+    /// Opens the files that were asked for.
+    pub fn open(arguments: &OutputArguments) -> Result<ReportFiles, Failure> {
+        let results = JsonFile::open(arguments.results.as_ref().map(|path| path.as_os_str()))?;
+        let dumps = arguments.dump_outputs.as_ref().map(|path| Staged::create(path, Parents::MustExist)).transpose()?;
+        Ok(ReportFiles { results, dumps })
     }
-    if let Some(path) = &arguments.dump_outputs {
-        write_dumps(path, report)?;
+
+    /// Writes what a run has given.
+    pub fn write(self, report: &RunReport) -> Result<(), Failure> {
+        self.write_parts(&report.results, &report.dumps)
     }
-    Ok(())
-}
 
-/// Writes `--results`.
-fn write_results(path: &Path, report: &RunReport) -> Result<(), Failure> {
-    write_json(path, &report.results)
-}
-
-/// Writes a JSON document.
-pub fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = perfdb_pycompat::json::to_string(document)?;
-    Ok(replace(path, format!("{text}\n").as_bytes(), Parents::MustExist)?)
-}
-
-/// Writes `--dump-outputs`. Floats stand in their shortest form, one object per line.
-fn write_dumps(path: &Path, report: &RunReport) -> Result<(), Failure> {
-    let lines = report.dumps.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-    let text = format!("[{}]\n", lines.join(",\n"));
-    Ok(replace(path, text.as_bytes(), Parents::MustExist)?)
+    /// Writes results and dumped outputs; the latter one object per line.
+    pub fn write_parts(self, results: &impl Serialize, dumps: &[impl Serialize]) -> Result<(), Failure> {
+        if let Some(file) = self.results {
+            file.write(results)?;
+        }
+        if let Some(mut staged) = self.dumps {
+            let lines = dumps.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+            let text = format!("[{}]\n", lines.join(",\n"));
+            staged.write_all(text.as_bytes())?;
+            commit(vec![staged])?;
+        }
+        Ok(())
+    }
 }
 
 /// Says that the host is measured, where accelerators are there and nobody has chosen a backend.
