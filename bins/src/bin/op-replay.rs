@@ -16,8 +16,8 @@ use perfdb_replay::session::{OperatorOutcome, Session};
 use perfdb_replay::settings::RunSettings;
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
-    DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count, run_id, stopped,
-    visibility, warn_of_host, watch_signals, worker_listener,
+    DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count,
+    run_id, stopped, visibility, warn_of_host, watch_signals, worker_listener,
 };
 use perfdb_tools::{Failure, Status, print, run_from};
 

@@ -8,8 +8,8 @@ use clap::Parser;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::probe::{self, ProbeReport, ProbeResult};
-use perfdb_tools::replay::{ReplayArguments, stopped, watch_signals, worker_listener};
 use perfdb_tools::json_file::JsonFile;
+use perfdb_tools::replay::{ReplayArguments, stopped, watch_signals, worker_listener};
 use perfdb_tools::{Failure, Status, print, run};
 
 /// Tries 21 shapes of DispatchFFNCombine, each in a worker of its own, and derives alignment rules from what runs.
@@ -58,7 +58,10 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open(arguments.json.as_ref().map(|path| path.as_os_str()))?;
     let interrupt = watch_signals();
     let starters = starters(&settings, &interrupt, &worker_listener());
-    print(&format!("{:<8} {:<11} {:>3} {:>5} {:>6} {:>8} {:>5} result\n", "category", "case", "m", "k", "inter", "experts", "topk"))?;
+    print(&format!(
+        "{:<8} {:<11} {:>3} {:>5} {:>6} {:>8} {:>5} result\n",
+        "category", "case", "m", "k", "inter", "experts", "topk"
+    ))?;
     let report = probe::run(&*starters.single, arguments.pause, &interrupt, &mut |result| {
         let _ = print(&line(result));
     });
@@ -91,7 +94,9 @@ fn conclusions(report: &ProbeReport) -> String {
         "\nhidden:  {}\ninter:   {}\ntokens:  {}\nexperts: {experts}\n",
         conclusions.hidden, conclusions.inter, conclusions.tokens
     );
-    for (what, alignment) in [("hidden", report.advice.hidden_alignment), ("intermediate", report.advice.inter_alignment)] {
+    for (what, alignment) in
+        [("hidden", report.advice.hidden_alignment), ("intermediate", report.advice.inter_alignment)]
+    {
         if let Some(alignment) = alignment {
             text.push_str(&format!("Make {what} sizes a multiple of {alignment}.\n"));
         }

@@ -12,8 +12,9 @@ use perfdb_replay::run_all::{self, RunAllOptions, RunAllOutcome};
 use perfdb_replay::settings::RunSettings;
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
-    DispatchArguments, DispatchPrefixedArguments, Narrator, OutputArguments, ReplayArguments, UpdateModeArgument,
-    ReportFiles, child_arguments, repeat_count, run_id, stopped, visibility, warn_of_host, watch_signals, worker_listener,
+    DispatchArguments, DispatchPrefixedArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles,
+    UpdateModeArgument, child_arguments, repeat_count, run_id, stopped, visibility, warn_of_host, watch_signals,
+    worker_listener,
 };
 use perfdb_tools::{Failure, Status, run};
 
@@ -137,11 +138,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     }
 }
 
-fn settings(
-    arguments: &Arguments,
-    operators: &[&'static Operator],
-    database: &Path,
-) -> Result<RunSettings, Failure> {
+fn settings(arguments: &Arguments, operators: &[&'static Operator], database: &Path) -> Result<RunSettings, Failure> {
     let (backend, is_default) = arguments.replay.backend(Backend::Native)?;
     if is_default {
         warn_of_host(&visibility(Backend::Npu));
@@ -162,7 +159,8 @@ fn settings(
 
 /// The child that replays one operator, with the options that apply to it.
 fn child(arguments: &Arguments, settings: &RunSettings, operator: &Operator, parts: &Path) -> Command {
-    let beside = std::env::current_exe().ok().map(|path| path.with_file_name("op-replay")).filter(|path| path.is_file());
+    let beside =
+        std::env::current_exe().ok().map(|path| path.with_file_name("op-replay")).filter(|path| path.is_file());
     let mut command = Command::new(beside.unwrap_or_else(|| "op-replay".into()));
     command.arg(operator.name);
     let database = &arguments.database;

@@ -142,8 +142,8 @@ pub fn case(probe: &Probe, row: u64) -> Case {
         let spec = |expert| TensorSpec::new(format!("{name}_{expert}"), [size], DType::Int64).init(Init::zeros());
         (0..experts).map(spec).collect()
     };
-    let expert_idx = TensorSpec::new("expert_idx", [m, topk], DType::Int32)
-        .init(Init::Randint { low: 0, high: experts as i64 });
+    let expert_idx =
+        TensorSpec::new("expert_idx", [m, topk], DType::Int32).init(Init::Randint { low: 0, high: experts as i64 });
     let probs = TensorSpec::new("probs", [m, topk], DType::Float32).init(Init::Normal);
     let out = TensorSpec::new("out", [m, k], DType::BFloat16).init(Init::zeros());
     let counts = TensorSpec::new("expert_token_nums", [1, experts], DType::Int32).init(Init::zeros());
