@@ -2,7 +2,7 @@
 //! of all inputs before any type.
 
 use crate::dtype::DType;
-use crate::refusal::{Refusal, shape_mismatch, unsupported_dtype};
+use crate::refusal::{Refusal, out_of_range, shape_mismatch, unsupported_dtype};
 use crate::row::Recorded;
 use crate::shape::Shape;
 
@@ -51,6 +51,14 @@ pub(crate) fn is_scale(dtype: DType) -> bool {
 /// Insists on a condition between shapes (`shape-mismatch`).
 pub(crate) fn require_fit(fits: bool, problem: impl FnOnce() -> String) -> Result<(), Refusal> {
     if fits { Ok(()) } else { Err(shape_mismatch(problem())) }
+}
+
+/// Parts that a list of lengths can have: more would not fit into any case.
+const MOST_PARTS: usize = 1 << 22;
+
+/// Insists on a number of parts that a case can list (`out-of-range`).
+pub(crate) fn listable(count: usize) -> Result<usize, Refusal> {
+    if count <= MOST_PARTS { Ok(count) } else { Err(out_of_range(format!("{count} sequences or groups"))) }
 }
 
 /// `total` spread over `count` parts as evenly as possible, the remainder one each to the first.

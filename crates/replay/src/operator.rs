@@ -18,6 +18,8 @@ pub struct Operator {
     pub own_repeat_count: Option<u32>,
     /// True where inputs are built once per case whatever `--fresh-inputs` says.
     pub always_reuses_inputs: bool,
+    /// True where words like `UNDEFINED` and `N/A` are empty slots.
+    pub has_empty_words: bool,
     /// Row rules: what a row becomes.
     pub plan: PlanRow,
     /// Reference implementation: computes the outputs of a call on the host.
@@ -68,7 +70,16 @@ pub const INPUTS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, co
 impl Operator {
     /// An operator with the general defaults: outputs unlike the recorded ones are a warning.
     pub const fn new(name: &'static str, reads: &'static [&'static str], plan: PlanRow, run: RunCall) -> Operator {
-        Operator { name, reads, check: Check::Warn, own_repeat_count: None, always_reuses_inputs: false, plan, run }
+        Operator {
+            name,
+            reads,
+            check: Check::Warn,
+            own_repeat_count: None,
+            always_reuses_inputs: false,
+            has_empty_words: false,
+            plan,
+            run,
+        }
     }
 
     /// The same, but an output of another shape than recorded fails the row.

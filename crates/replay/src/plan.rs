@@ -125,6 +125,7 @@ type PlannedFate = (Fate, Vec<crate::case::RecordedOutput>);
 
 /// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused whatever the operator reads.
 fn plan_row(operator: &Operator, row: &Row<'_>, options: &PlanOptions) -> Result<PlannedFate, Refusal> {
+    let row = &if operator.has_empty_words { row.with_empty_words() } else { *row };
     let outputs = row.recorded_outputs();
     match ((operator.plan)(row, options), outputs) {
         (Ok(fate @ Fate::Skip(EP_SIZE_SKIP)), _) => Ok((fate, Vec::new())),

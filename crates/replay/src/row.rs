@@ -26,12 +26,21 @@ pub mod column {
 pub struct Row<'a> {
     header: &'a [String],
     cells: &'a [&'a str],
+    has_empty_words: bool,
 }
+
+/// What some profilers write into slots that are empty, in any case.
+const EMPTY_WORDS: [&str; 5] = ["UNDEFINED", "DT_UNDEFINED", "N/A", "NA", "NULL"];
 
 impl<'a> Row<'a> {
     /// A row of these cells under this header; missing cells at the end are empty.
     pub fn new(header: &'a [String], cells: &'a [&'a str]) -> Row<'a> {
-        Row { header, cells }
+        Row { header, cells, has_empty_words: false }
+    }
+
+    /// The same row, in which words like `UNDEFINED` and `N/A` are empty slots.
+    pub fn with_empty_words(self) -> Row<'a> {
+        Row { has_empty_words: true, ..self }
     }
 
     /// The cell's text, empty where the column or the cell is missing.
@@ -42,12 +51,22 @@ impl<'a> Row<'a> {
 
     /// Parts of a metadata cell: blanks, then all double quotes at both ends are cut, then it is split at `;`.
     pub fn slots_of(&self, column: &str) -> Vec<&'a str> {
-        split_slots(self.cell(column))
+        let mut slots = split_slots(self.cell(column));
+        if self.has_empty_words {
+            let is_empty = |slot: &str| EMPTY_WORDS.iter().any(|word| slot.eq_ignore_ascii_case(word));
+            slots.iter_mut().filter(|slot| is_empty(slot)).for_each(|slot| *slot = "");
+        }
+        slots
     }
 
     /// The inputs, all slots, empty ones holding their place. Refuses slots that are no shape, and zeros in shapes.
     pub fn inputs(&self) -> Result<Slots<'a>, Refusal> {
-        let shapes = parse_shapes(self.cell(column::INPUT_SHAPES), "input")?;
+        self.inputs_shaped_by(column::INPUT_SHAPES)
+    }
+
+    /// [`inputs`](Row::inputs) with the shapes of another column.
+    pub fn inputs_shaped_by(&self, shapes: &str) -> Result<Slots<'a>, Refusal> {
+        let shapes = parse_shapes(&self.slots_of(shapes), "input")?;
         for (position, shape) in shapes.iter().enumerate() {
             if shape.as_ref().is_some_and(|shape| shape.contains(&0)) {
                 return Err(bad_shape(format!("input {position} has a dimension of size 0")));
@@ -65,7 +84,7 @@ impl<'a> Row<'a> {
     pub fn outputs(&self) -> Result<Slots<'a>, Refusal> {
         Ok(Slots {
             side: "output",
-            shapes: parse_shapes(self.cell(column::OUTPUT_SHAPES), "output")?,
+            shapes: parse_shapes(&self.slots_of(column::OUTPUT_SHAPES), "output")?,
             dtypes: self.slots_of(column::OUTPUT_DATA_TYPES),
             formats: self.slots_of(column::OUTPUT_FORMATS),
         })
@@ -93,9 +112,9 @@ pub fn split_slots(cell: &str) -> Vec<&str> {
     cell.trim().trim_matches('"').split(';').map(str::trim).collect()
 }
 
-fn parse_shapes(cell: &str, side: &str) -> Result<Vec<Option<Shape>>, Refusal> {
-    split_slots(cell)
-        .into_iter()
+fn parse_shapes(slots: &[&str], side: &str) -> Result<Vec<Option<Shape>>, Refusal> {
+    slots
+        .iter()
         .enumerate()
         .map(|(position, text)| {
             parse_shape(text).map_err(|problem| bad_shape(format!("{side} {position}: {text:?} {problem}")))

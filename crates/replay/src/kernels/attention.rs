@@ -15,8 +15,6 @@ use super::product::{Matrix, Previous, multiply};
 const STEP: usize = 512;
 /// Keys per chunk; chunks of one block of queries are computed side by side.
 const CHUNK: usize = 8 * STEP;
-/// Queries per block, where a caller cuts a long sequence.
-pub(crate) const QUERY_BLOCK: usize = 128;
 
 /// Where keys and values come from: one run of positions 0, 1, 2, …
 pub(crate) trait Source<W>: Sync {

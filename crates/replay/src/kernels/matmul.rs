@@ -96,6 +96,11 @@ impl<'a, F> Operand<'a, F> {
         if transposed { Self::column_major(values, rows, columns) } else { Self::row_major(values, rows, columns) }
     }
 
+    /// Rows as the product sees them.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
     fn exchanged(self) -> Self {
         Self { rows: self.columns, columns: self.rows, transposed: !self.transposed, ..self }
     }

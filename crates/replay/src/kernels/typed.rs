@@ -195,6 +195,18 @@ pub(crate) fn output<T: Stored>(shape: impl Into<Vec<usize>>, values: Vec<T>) ->
     Output::new(shape, T::wrap(values))
 }
 
+/// Rounds finished values into a floating-point tensor.
+pub(crate) fn output_into<W: Wide>(tensor: &mut Tensor, from: &[W]) -> Result<(), CaseError> {
+    with_float!(tensor.dtype(), E => {
+        let to = values_mut::<E>(tensor)?;
+        require(to.len() == from.len(), || format!("{} values for {} elements", from.len(), to.len()))?;
+        for (to, value) in to.iter_mut().zip(from) {
+            *to = <E as super::target::Target>::nearest(*value);
+        }
+        Ok(())
+    })
+}
+
 /// The type that two operands are brought to before they meet, as torch promotes them.
 pub(crate) fn common_type(a: DType, b: DType) -> DType {
     if a == b {

@@ -5,7 +5,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::{Call, Format};
 use crate::dtype::DType;
 use crate::init::Init;
-use crate::inputs::{factors, is_scale, require_fit, running_sums, spread};
+use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
 use crate::kernels::element::Wide;
 use crate::kernels::grouped::{Group, Matrices, grouped_product};
 use crate::kernels::matmul::Factor;
@@ -30,7 +30,6 @@ const PER_TOKEN_SCALE: usize = 8;
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?;
     row.outputs()?;
-    let described = |slot: Slot<'_>| slot.recorded().map(Recorded::described).transpose();
     let (x, weight) = (inputs.get(X).required()?, inputs.get(WEIGHT).required()?);
     let (x, weight) = (x.described()?, weight.described()?);
     let (scale, group_list) = (described(inputs.get(SCALE))?, described(inputs.get(GROUP_LIST))?);
@@ -54,7 +53,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         .kwarg("group_type", 0);
     call = match (group_list, groups) {
         (Some(slot), Some([g])) => {
-            call.kwarg_tensor(slot.tensor("group_list", [g], DType::Int64).init(Init::integers(running_sums(spread(t, g)))))
+            call.kwarg_tensor(slot.tensor("group_list", [g], DType::Int64).init(Init::integers(running_sums(spread(t, listable(g)?)))))
         }
         _ => call.kwarg("group_list", Argument::None),
     };
@@ -70,6 +69,10 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         call = call.kwarg("output_dtype", Argument::dtype(result));
     }
     Ok(call.into())
+}
+
+fn described(slot: Slot<'_>) -> Result<Option<Recorded<'_>>, Refusal> {
+    slot.recorded().map(Recorded::described).transpose()
 }
 
 /// The weights as the operator sees them: `FRACTAL_NZ` is unfolded, but for three dimensions, which are logical already.

@@ -5,7 +5,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
-use crate::inputs::{factors, is_scale, require_fit, running_sums, spread};
+use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
 use crate::kernels::element::Wide;
 use crate::kernels::grouped::grouped_product;
 use crate::kernels::matmul::Factor;
@@ -16,7 +16,6 @@ use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, bad_shape, input_count};
 use crate::row::Row;
 use crate::tensor::Tensor;
-use num_traits::ToPrimitive;
 use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("GroupedMatmulSwigluQuant", INPUTS, plan, run);
@@ -49,7 +48,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     Ok(Call::new("torch_npu.npu_grouped_matmul_swiglu_quant")
         .kwarg_tensor(x.tensor("x", [t, k], dtype))
         .kwarg_tensor(weight.tensor("weight", weight_shape, dtype))
-        .kwarg_tensor(list.tensor("group_list", [g], DType::Int64).init(Init::integers(running_sums(spread(t, g)))))
+        .kwarg_tensor(list.tensor("group_list", [g], DType::Int64).init(Init::integers(running_sums(spread(t, listable(g)?)))))
         .kwarg_tensor(weight_scale.tensor("weight_scale", [experts, n], weight_scale_dtype).init(Init::full(1)))
         .kwarg_tensor(x_scale.tensor("x_scale", [t], x_scale_dtype).init(Init::full(1)))
         .into())

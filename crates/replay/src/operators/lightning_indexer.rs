@@ -4,7 +4,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
-use crate::inputs::{floats, running_sums, shapes, spread};
+use crate::inputs::{floats, listable, running_sums, shapes, spread};
 use crate::kernels::element::Wide;
 use crate::kernels::paging::{BlockTable, sequences};
 use crate::kernels::product::{Matrix, Previous, multiply};
@@ -37,7 +37,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     }
     let [query_dtype, key_dtype, weights_dtype] = floats([query, key, weights])?;
     let [query_shape, key_shape, weights_shape, query_lengths_shape, key_lengths_shape, table_shape] = all;
-    let (tokens, blocks, size, sequences) = (query_shape[0], key_shape[0], key_shape[1], table_shape[0]);
+    let (tokens, blocks, size, sequences) = (query_shape[0], key_shape[0], key_shape[1], listable(table_shape[0])?);
     let lengths = |slot: &Recorded<'_>, name, shape, values| slot.tensor(name, shape, DType::Int32).init(Init::integers(values));
     let mut call = Call::new("torch_npu.npu_lightning_indexer")
         .kwarg_tensor(query.tensor("query", query_shape, query_dtype))

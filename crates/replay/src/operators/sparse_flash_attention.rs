@@ -5,7 +5,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::{Init, Number};
-use crate::inputs::{floats, running_sums, shapes, spread};
+use crate::inputs::{floats, listable, running_sums, shapes, spread};
 use crate::kernels::attention::{Visible, attend};
 use crate::kernels::cached::{Cached, Part};
 use crate::kernels::element::Wide;
@@ -36,7 +36,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let length = table_shape[1].saturating_mul(size);
     let scale = 1.0 / ((key_shape[3] + key_rope_shape[3]) as f64).sqrt();
     let last_position = chosen_shape[2].min(length) as i64 - 1;
-    let query_ends = Init::integers(running_sums(spread(tokens, table_shape[0])));
+    let query_ends = Init::integers(running_sums(spread(tokens, listable(table_shape[0])?)));
     Ok(Call::new("torch.ops._C_ascend.npu_sparse_flash_attention")
         .kwarg_tensor(query.tensor("query", query_shape, query_dtype))
         .kwarg_tensor(key.tensor("key", key_shape, key_dtype))
