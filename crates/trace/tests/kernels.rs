@@ -144,10 +144,11 @@ fn fault(text: &[u8], options: Options) -> String {
 #[test]
 fn line_ends() {
     let records = read(memory(b"a,b\r1,2\r\n3,\"x\r\ny\rz\n\"\n\n  \n5"), Options::comparison()).unwrap();
-    let expected: Records = [(1, vec!["a", "b"]), (2, vec!["1", "2"]), (3, vec!["3", "x\ny\nz\n"]), (8, vec!["  "]), (9, vec!["5"])]
-        .into_iter()
-        .map(|(line, cells)| (line, cells.into_iter().map(str::to_owned).collect()))
-        .collect();
+    let expected: Records =
+        [(1, vec!["a", "b"]), (2, vec!["1", "2"]), (3, vec!["3", "x\ny\nz\n"]), (8, vec!["  "]), (9, vec!["5"])]
+            .into_iter()
+            .map(|(line, cells)| (line, cells.into_iter().map(str::to_owned).collect()))
+            .collect();
     assert_eq!(records, expected);
     assert_eq!(cells("a\n\"x\r\ny\"\n", Options::profile())[1], ["x\r\ny"]);
 }
@@ -192,8 +193,14 @@ fn headers() {
     };
     assert_eq!(column("a,b,a\n", Options::comparison(), "a"), Ok(2));
     assert_eq!(column("a,b,a\n", Options::profile(), "b"), Ok(1));
-    assert_eq!(column("a,b,a\n", Options::profile(), "a").unwrap_err(), "p.csv:1: the column a stands in the header twice");
-    assert_eq!(column("a,b,a\n", Options::database_table(), "b").unwrap_err(), "p.csv:1: the column a stands in the header twice");
+    assert_eq!(
+        column("a,b,a\n", Options::profile(), "a").unwrap_err(),
+        "p.csv:1: the column a stands in the header twice"
+    );
+    assert_eq!(
+        column("a,b,a\n", Options::database_table(), "b").unwrap_err(),
+        "p.csv:1: the column a stands in the header twice"
+    );
     assert_eq!(column("a,b\n", Options::comparison(), "c\n").unwrap_err(), "p.csv:1: the column c\\n is missing");
 }
 
