@@ -19,8 +19,8 @@ impl<'o> WantedArgs<'o> {
     }
 
     #[inline(always)]
-    fn position(&self, fast: Fast<'_>, key: Span) -> Option<usize> {
-        let raw = fast.raw(key);
+    fn position(&self, key: Key<'_>) -> Option<usize> {
+        let raw = key.raw;
         if key.kind != Kind::PlainText {
             return self.position_of_escaped(raw);
         }
@@ -46,93 +46,99 @@ fn filter_bit(name: &[u8]) -> u64 {
 /// Takes the event whose `{` stands at `start`; the position behind it, or `None` where it is cut or no JSON.
 #[inline]
 pub(super) fn take_event(fast: Fast<'_>, start: usize, wanted: &WantedArgs<'_>, record: &mut Record) -> Option<usize> {
-    let mut at = fast.space(start + 1);
-    if fast.byte(at)? == b'}' {
-        return Some(at + 1);
+    let mut rest = fast.space(fast.from(start + 1));
+    if let [b'}', rest @ ..] = rest {
+        return Some(fast.position(rest));
     }
     loop {
-        let key = fast.key(at)?;
-        at = match field(fast, key) {
+        let key = fast.key(rest)?;
+        rest = match field(key) {
             Field::Known(field) => {
-                let (value, end) = fast.value(key.value)?;
+                let (value, rest) = fast.value(key.rest)?;
                 record.fields[field] = value;
-                end
+                rest
             }
-            Field::Args => take_args(fast, key.value, wanted, record)?,
-            Field::Other => fast.value(key.value)?.1,
+            Field::Args => take_args(fast, key.rest, wanted, record)?,
+            Field::Other => fast.value(key.rest)?.1,
         };
-        match fast.behind(at, b'}')? {
-            Behind::More(next) => at = next,
-            Behind::Closed(end) => return Some(end),
+        match fast.behind(rest, b'}')? {
+            Behind::More(next) => rest = next,
+            Behind::Closed(rest) => return Some(fast.position(rest)),
         }
     }
 }
 
 #[inline]
-fn take_args(fast: Fast<'_>, start: usize, wanted: &WantedArgs<'_>, record: &mut Record) -> Option<usize> {
+fn take_args<'a>(fast: Fast<'a>, rest: &'a [u8], wanted: &WantedArgs<'_>, record: &mut Record) -> Option<&'a [u8]> {
     record.clear_args();
-    let start = fast.space(start);
-    if fast.byte(start)? != b'{' {
-        let (value, end) = fast.value(start)?;
+    let args = fast.space(rest);
+    let [b'{', inside @ ..] = args else {
+        let (value, rest) = fast.value(args)?;
         record.args = value;
-        return Some(end);
-    }
-    let end = match known_args(fast, start, record) {
-        (Known::All(length), _) => start + length,
-        (Known::Before(key), _) => take_members(fast, start + key, wanted, record)?.end,
-        (Known::Nothing, tag) => {
-            let first = fast.space(start + 1);
-            if fast.byte(first)? == b'}' {
-                first + 1
-            } else {
+        return Some(rest);
+    };
+    let start = fast.position(args);
+    let rest = match known_args(fast, args, start, record) {
+        (Known::All(length), _) => args.get(length..)?,
+        (Known::Before(key), _) => take_members(fast, args.get(key..)?, wanted, record)?.rest,
+        (Known::Nothing, tag) => match fast.space(inside) {
+            [b'}', rest @ ..] => rest,
+            first => {
                 let members = take_members(fast, first, wanted, record)?;
                 if let (Some(tag), false) = (tag, members.repeated) {
-                    let text = fast.from(start).get(..members.end - start)?;
+                    let text = args.get(..args.len() - members.rest.len())?;
                     record.seen.keep(tag, text, &record.keys, start, &record.wanted);
                 }
-                members.end
+                members.rest
             }
-        }
+        },
     };
-    record.args = Span { start, end, kind: Kind::Object };
-    Some(end)
+    record.args = Span { start, end: fast.position(rest), kind: Kind::Object };
+    Some(rest)
 }
 
-/// What is known of the args at `start` from earlier ones, and the tag by which to keep them if it is nothing.
+/// What is known of `args` from earlier ones, and the tag by which to keep them if it is nothing.
 #[inline]
-fn known_args(fast: Fast<'_>, start: usize, record: &mut Record) -> (Known, Option<u64>) {
+fn known_args(fast: Fast<'_>, args: &[u8], start: usize, record: &mut Record) -> (Known, Option<u64>) {
     if !record.seen.is_worth_it() {
         return (Known::Nothing, None);
     }
-    let args = fast.from(start);
     let Some(tag) = tag_of(fast.raw(record.fields[NAME]), args) else { return (Known::Nothing, None) };
     (record.seen.look_up(tag, args, start, &mut record.wanted), Some(tag))
 }
 
-struct Members {
-    end: usize,
+struct Members<'a> {
+    rest: &'a [u8],
     /// Whether a wanted member came twice.
     repeated: bool,
 }
 
-/// Takes the members of `args` from the key at `at` on.
+/// Takes the members of `args` from a key on.
 #[inline]
-fn take_members(fast: Fast<'_>, mut at: usize, wanted: &WantedArgs<'_>, record: &mut Record) -> Option<Members> {
+fn take_members<'a>(
+    fast: Fast<'a>,
+    mut rest: &'a [u8],
+    wanted: &WantedArgs<'_>,
+    record: &mut Record,
+) -> Option<Members<'a>> {
     let mut repeated = false;
+    let keep = record.seen.is_worth_it();
     record.keys.clear();
     loop {
-        record.keys.push(at);
-        let key = fast.key(at)?;
-        let (value, end) = fast.value(key.value)?;
-        if let Some(position) = wanted.position(fast, key.span)
+        if keep {
+            record.keys.push(fast.position(rest));
+        }
+        let key = fast.key(rest)?;
+        let (value, behind) = fast.value(key.rest)?;
+        if let Some(position) = wanted.position(key)
             && let Some(slot) = record.wanted.get_mut(position)
         {
             repeated |= slot.kind != Kind::Absent;
             *slot = value;
         }
-        match fast.behind(end, b'}')? {
-            Behind::More(next) => at = next,
-            Behind::Closed(end) => return Some(Members { end, repeated }),
+        match fast.behind(behind, b'}')? {
+            Behind::More(next) => rest = next,
+            Behind::Closed(rest) => return Some(Members { rest, repeated }),
         }
     }
 }
@@ -144,9 +150,8 @@ enum Field {
 }
 
 #[inline(always)]
-fn field(fast: Fast<'_>, key: Key) -> Field {
-    let raw = fast.raw(key.span);
-    if key.span.kind == Kind::PlainText { field_named(raw) } else { escaped_field(raw) }
+fn field(key: Key<'_>) -> Field {
+    if key.kind == Kind::PlainText { field_named(key.raw) } else { escaped_field(key.raw) }
 }
 
 #[cold]
@@ -156,16 +161,25 @@ fn escaped_field(raw: &[u8]) -> Field {
 
 #[inline(always)]
 fn field_named(name: &[u8]) -> Field {
-    match *name {
-        [b'n', b'a', b'm', b'e'] => Field::Known(NAME),
-        [b'c', b'a', b't'] => Field::Known(CATEGORY),
-        [b'p', b'h'] => Field::Known(PHASE),
-        [b't', b's'] => Field::Known(TIMESTAMP),
-        [b'd', b'u', b'r'] => Field::Known(DURATION),
-        [b'p', b'i', b'd'] => Field::Known(PROCESS),
-        [b't', b'i', b'd'] => Field::Known(THREAD),
-        [b'i', b'd'] => Field::Known(ID),
-        [b'a', b'r', b'g', b's'] => Field::Args,
+    match name.len() {
+        2 => match name {
+            b"ph" => Field::Known(PHASE),
+            b"ts" => Field::Known(TIMESTAMP),
+            b"id" => Field::Known(ID),
+            _ => Field::Other,
+        },
+        3 => match name {
+            b"dur" => Field::Known(DURATION),
+            b"pid" => Field::Known(PROCESS),
+            b"tid" => Field::Known(THREAD),
+            b"cat" => Field::Known(CATEGORY),
+            _ => Field::Other,
+        },
+        4 => match name {
+            b"name" => Field::Known(NAME),
+            b"args" => Field::Args,
+            _ => Field::Other,
+        },
         _ => Field::Other,
     }
 }

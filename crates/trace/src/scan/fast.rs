@@ -1,10 +1,11 @@
 //! The quick way over JSON: passes over valid values and says nothing about others.
 //!
-//! Everything here takes a position and gives the one behind what stands there, or `None` where the bytes end or are no
-//! JSON; [`Scanner`] finds out which, and where exactly. Positions travel in registers, so a value costs few instructions.
+//! Everything here takes what is left of the text and gives what is left behind the value that stands there, or `None`
+//! where the text ends or is no JSON; [`Scanner`] finds out which, and where exactly. What is left travels in registers, and
+//! its length is the one thing to check, so a value costs few instructions.
 
 use super::number::number_end;
-use super::text_end::{BLOCK, block_at, no_digits, stops};
+use super::text_end::{BLOCK, no_digits, stops};
 use super::{Kind, Scanner, Span, TextRule};
 
 /// Lists and objects inside each other that are passed over by recursion; deeper ones take the slow way.
@@ -17,21 +18,26 @@ pub(crate) struct Fast<'a> {
     rule: TextRule,
 }
 
-/// A key, and where its value starts.
+/// A key, and what is left behind its colon.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Key {
-    pub(crate) span: Span,
-    pub(crate) value: usize,
+pub(crate) struct Key<'a> {
+    /// The key between its quotes, escapes untouched.
+    pub(crate) raw: &'a [u8],
+    pub(crate) kind: Kind,
+    pub(crate) rest: &'a [u8],
 }
 
 /// What stands behind a member or element.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Behind {
-    /// A comma; here goes on what follows it.
-    More(usize),
-    /// The closing bracket; this is the position behind it.
-    Closed(usize),
+pub(crate) enum Behind<'a> {
+    /// A comma; this is what follows it.
+    More(&'a [u8]),
+    /// The closing bracket; this is what follows it.
+    Closed(&'a [u8]),
 }
+
+/// The inside of a text: its length, and whether it is plain.
+type Inside = (usize, Kind);
 
 impl<'a> Fast<'a> {
     #[inline]
@@ -39,14 +45,16 @@ impl<'a> Fast<'a> {
         Fast { bytes, rule }
     }
 
-    #[inline(always)]
-    pub(crate) fn byte(self, at: usize) -> Option<u8> {
-        self.bytes.get(at).copied()
-    }
-
+    /// The text from `at` on.
     #[inline(always)]
     pub(crate) fn from(self, at: usize) -> &'a [u8] {
         self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// Where `rest` starts.
+    #[inline(always)]
+    pub(crate) fn position(self, rest: &'a [u8]) -> usize {
+        self.bytes.len() - rest.len()
     }
 
     #[inline(always)]
@@ -54,206 +62,219 @@ impl<'a> Fast<'a> {
         self.bytes.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// The first position at or behind `at` that is no white space.
+    /// `rest` without the white space it begins with.
     #[inline(always)]
-    pub(crate) fn space(self, at: usize) -> usize {
-        match self.byte(at) {
-            Some(..=b' ') => self.more_space(at),
-            _ => at,
+    pub(crate) fn space(self, rest: &'a [u8]) -> &'a [u8] {
+        match rest {
+            [..=b' ', ..] => more_space(rest),
+            _ => rest,
         }
     }
 
-    #[inline(never)]
-    fn more_space(self, mut at: usize) -> usize {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte(at) {
-            at += 1;
-        }
-        at
-    }
-
-    /// Takes the key at `at`, its colon, and a blank behind it.
+    /// Takes a key, its colon, and a blank behind it.
     #[inline(always)]
-    pub(crate) fn key(self, at: usize) -> Option<Key> {
-        let at = if self.byte(at)? == b'"' { at + 1 } else { self.quote_behind_space(at)? };
-        let (end, kind) = match block_at(self.bytes, at) {
-            // Nearly all keys are short.
-            Some(block) => match stops(block) {
-                0 => self.text(at)?,
-                stops => self.text_stopped(at, at + stops.trailing_zeros() as usize)?,
+    pub(crate) fn key(self, rest: &'a [u8]) -> Option<Key<'a>> {
+        let rest = match rest {
+            [b'"', rest @ ..] => rest,
+            _ => quote_behind_space(rest)?,
+        };
+        // Nearly all keys are plain and short.
+        let (length, kind) = match rest.first_chunk::<BLOCK>() {
+            Some(block) => {
+                let stop = stops(block).trailing_zeros() as usize;
+                match block.get(stop) {
+                    Some(b'"') => (stop, Kind::PlainText),
+                    _ => self.long_text(rest)?,
+                }
+            }
+            None => self.long_text(rest)?,
+        };
+        let (raw, behind) = rest.split_at_checked(length)?;
+        match behind {
+            [_, b':', b' ', rest @ ..] | [_, b':', rest @ ..] => Some(Key { raw, kind, rest }),
+            [_, rest @ ..] => match more_space(rest) {
+                [b':', rest @ ..] => Some(Key { raw, kind, rest }),
+                _ => None,
             },
-            None => self.text(at)?,
-        };
-        let span = Span { start: at, end, kind };
-        if let Some(&[b':', behind]) = self.bytes.get(end + 1..).and_then(<[u8]>::first_chunk::<2>) {
-            return Some(Key { span, value: end + 2 + usize::from(behind == b' ') });
-        }
-        let colon = self.space(end + 1);
-        (self.byte(colon)? == b':').then_some(Key { span, value: colon + 1 })
-    }
-
-    #[inline(never)]
-    fn quote_behind_space(self, at: usize) -> Option<usize> {
-        let at = self.more_space(at);
-        (self.byte(at)? == b'"').then_some(at + 1)
-    }
-
-    /// What stands behind a member or an element that ends at `at`; `close` closes it.
-    #[inline(always)]
-    pub(crate) fn behind(self, at: usize, close: u8) -> Option<Behind> {
-        let at = match self.byte(at)? {
-            b',' => return Some(Behind::More(self.behind_comma(at))),
-            byte if byte == close => return Some(Behind::Closed(at + 1)),
-            _ => self.more_space(at),
-        };
-        match self.byte(at)? {
-            b',' => Some(Behind::More(self.behind_comma(at))),
-            byte if byte == close => Some(Behind::Closed(at + 1)),
-            _ => None,
+            [] => None,
         }
     }
 
+    /// What stands behind a member or an element; `close` closes it.
     #[inline(always)]
-    fn behind_comma(self, comma: usize) -> usize {
-        comma + 1 + usize::from(self.byte(comma + 1) == Some(b' '))
+    pub(crate) fn behind(self, rest: &'a [u8], close: u8) -> Option<Behind<'a>> {
+        match rest {
+            [b',', b' ', rest @ ..] | [b',', rest @ ..] => Some(Behind::More(rest)),
+            [byte, rest @ ..] if *byte == close => Some(Behind::Closed(rest)),
+            _ => match more_space(rest) {
+                [b',', rest @ ..] => Some(Behind::More(rest)),
+                [byte, rest @ ..] if *byte == close => Some(Behind::Closed(rest)),
+                _ => None,
+            },
+        }
     }
 
-    /// The end of a text, which is its closing quote, and whether it is plain; `at` is behind the opening quote.
+    /// The inside of a text whose opening quote has been taken.
     #[inline(always)]
-    fn text(self, mut at: usize) -> Option<(usize, Kind)> {
-        let start = at;
-        while let Some(block) = block_at(self.bytes, at) {
+    fn text(self, rest: &'a [u8]) -> Option<Inside> {
+        let mut left = rest;
+        while let Some((block, behind)) = left.split_first_chunk::<BLOCK>() {
             let stops = stops(block);
             if stops != 0 {
-                return self.text_stopped(start, at + stops.trailing_zeros() as usize);
+                let stop = stops.trailing_zeros() as usize;
+                if block.get(stop) == Some(&b'"') {
+                    return Some((rest.len() - left.len() + stop, Kind::PlainText));
+                }
+                break;
             }
-            at += BLOCK;
+            left = behind;
         }
-        self.text_with_stops(start, at)
-    }
-
-    #[inline(always)]
-    fn text_stopped(self, start: usize, at: usize) -> Option<(usize, Kind)> {
-        if self.byte(at) == Some(b'"') { Some((at, Kind::PlainText)) } else { self.text_with_stops(start, at) }
+        self.odd_text(rest, left)
     }
 
     #[inline(never)]
-    fn text_with_stops(self, start: usize, at: usize) -> Option<(usize, Kind)> {
-        let span = Scanner::starting_at(self.bytes, start, self.rule).text_span_from(start, at).ok()?;
-        Some((span.end, span.kind))
+    fn long_text(self, rest: &'a [u8]) -> Option<Inside> {
+        self.text(rest)
     }
 
-    /// The value at `at`, and the position behind it.
+    /// The inside of a text that is plain in front of `left`.
+    #[inline(never)]
+    fn odd_text(self, rest: &'a [u8], left: &'a [u8]) -> Option<Inside> {
+        let (start, at) = (self.position(rest), self.position(left));
+        let span = Scanner::starting_at(self.bytes, start, self.rule).text_span_from(start, at).ok()?;
+        Some((span.end - span.start, span.kind))
+    }
+
+    /// Takes a value.
     #[inline(always)]
-    pub(crate) fn value(self, at: usize) -> Option<(Span, usize)> {
-        let at = self.space(at);
-        match self.byte(at)? {
-            b'"' => {
-                let (end, kind) = self.text(at + 1)?;
-                Some((Span { start: at + 1, end, kind }, end + 1))
+    pub(crate) fn value(self, rest: &'a [u8]) -> Option<(Span, &'a [u8])> {
+        let rest = self.space(rest);
+        let start = self.position(rest);
+        match rest {
+            [b'"', inside @ ..] => {
+                let (length, kind) = self.text(inside)?;
+                let span = Span { start: start + 1, end: start + 1 + length, kind };
+                Some((span, inside.get(length + 1..)?))
             }
-            b'{' => {
-                let end = self.object(at + 1, RECURSION)?;
-                Some((Span { start: at, end, kind: Kind::Object }, end))
+            [b'{', inside @ ..] => {
+                let rest = self.object(inside, RECURSION)?;
+                Some((Span { start, end: self.position(rest), kind: Kind::Object }, rest))
             }
-            b'[' => {
-                let end = self.list(at + 1, RECURSION)?;
-                Some((Span { start: at, end, kind: Kind::List }, end))
+            [b'[', inside @ ..] => {
+                let rest = self.list(inside, RECURSION)?;
+                Some((Span { start, end: self.position(rest), kind: Kind::List }, rest))
             }
             _ => {
-                let (end, kind) = self.scalar(at)?;
-                Some((Span { start: at, end, kind }, end))
+                let (length, kind) = self.scalar(rest)?;
+                Some((Span { start, end: start + length, kind }, rest.get(length..)?))
             }
         }
     }
 
-    /// The position behind the value at `at`.
+    /// Passes over a value.
     #[inline(always)]
-    fn skip(self, at: usize, depth: u32) -> Option<usize> {
-        let at = self.space(at);
-        match self.byte(at)? {
-            b'"' => Some(self.text(at + 1)?.0 + 1),
-            b'{' => self.object(at + 1, depth - 1),
-            b'[' => self.list(at + 1, depth - 1),
-            _ => Some(self.scalar(at)?.0),
-        }
-    }
-
-    /// The position behind the list whose `[` stands before `at`.
-    #[inline(never)]
-    fn list(self, at: usize, depth: u32) -> Option<usize> {
-        if depth == 0 {
-            return self.deep(at - 1);
-        }
-        let mut at = self.space(at);
-        if self.byte(at)? == b']' {
-            return Some(at + 1);
-        }
-        loop {
-            at = self.skip(at, depth)?;
-            match self.behind(at, b']')? {
-                Behind::More(next) => at = next,
-                Behind::Closed(end) => return Some(end),
+    fn skip(self, rest: &'a [u8], depth: u32) -> Option<&'a [u8]> {
+        let rest = self.space(rest);
+        match rest {
+            [b'"', inside @ ..] => {
+                let (length, _) = self.text(inside)?;
+                inside.get(length + 1..)
+            }
+            [b'{', inside @ ..] => self.object(inside, depth - 1),
+            [b'[', inside @ ..] => self.list(inside, depth - 1),
+            _ => {
+                let (length, _) = self.scalar(rest)?;
+                rest.get(length..)
             }
         }
     }
 
-    /// The position behind the object whose `{` stands before `at`.
+    /// Passes over what is left of a list whose `[` has been taken.
     #[inline(never)]
-    fn object(self, at: usize, depth: u32) -> Option<usize> {
+    fn list(self, rest: &'a [u8], depth: u32) -> Option<&'a [u8]> {
         if depth == 0 {
-            return self.deep(at - 1);
+            return self.deep(self.position(rest) - 1);
         }
-        let mut at = self.space(at);
-        if self.byte(at)? == b'}' {
-            return Some(at + 1);
+        let mut rest = self.space(rest);
+        if let [b']', rest @ ..] = rest {
+            return Some(rest);
         }
         loop {
-            let key = self.key(at)?;
-            at = self.skip(key.value, depth)?;
-            match self.behind(at, b'}')? {
-                Behind::More(next) => at = next,
-                Behind::Closed(end) => return Some(end),
+            rest = self.skip(rest, depth)?;
+            match self.behind(rest, b']')? {
+                Behind::More(next) => rest = next,
+                Behind::Closed(rest) => return Some(rest),
+            }
+        }
+    }
+
+    /// Passes over what is left of an object whose `{` has been taken.
+    #[inline(never)]
+    fn object(self, rest: &'a [u8], depth: u32) -> Option<&'a [u8]> {
+        if depth == 0 {
+            return self.deep(self.position(rest) - 1);
+        }
+        let mut rest = self.space(rest);
+        if let [b'}', rest @ ..] = rest {
+            return Some(rest);
+        }
+        loop {
+            rest = self.skip(self.key(rest)?.rest, depth)?;
+            match self.behind(rest, b'}')? {
+                Behind::More(next) => rest = next,
+                Behind::Closed(rest) => return Some(rest),
             }
         }
     }
 
     #[cold]
-    fn deep(self, at: usize) -> Option<usize> {
+    fn deep(self, at: usize) -> Option<&'a [u8]> {
         let mut scanner = Scanner::starting_at(self.bytes, at, self.rule);
         scanner.value_below(RECURSION as usize).ok()?;
-        Some(scanner.at)
+        Some(self.from(scanner.at))
     }
 
-    /// The end of a number or word.
+    /// Length and kind of a number or word.
     #[inline(always)]
-    fn scalar(self, at: usize) -> Option<(usize, Kind)> {
-        match block_at(self.bytes, at) {
+    fn scalar(self, rest: &'a [u8]) -> Option<(usize, Kind)> {
+        match rest.first_chunk::<BLOCK>() {
             Some(block) if block[0].is_ascii_digit() => match short_number(block) {
-                Some((length, kind)) => Some((at + length, kind)),
-                None => self.other_scalar(at),
+                Some(number) => Some(number),
+                None => other_scalar(rest),
             },
-            _ => self.other_scalar(at),
+            _ => other_scalar(rest),
         }
     }
+}
 
-    #[inline(never)]
-    fn other_scalar(self, at: usize) -> Option<(usize, Kind)> {
-        match self.byte(at)? {
-            b'-' | b'0'..=b'9' => {
-                let (end, integer) = number_end(self.bytes, at).ok()?;
-                Some((end, if integer { Kind::Integer } else { Kind::Real }))
-            }
-            b't' => self.word(at, b"true", Kind::True),
-            b'f' => self.word(at, b"false", Kind::False),
-            b'n' => self.word(at, b"null", Kind::Null),
-            b'N' => self.word(at, b"NaN", Kind::Real),
-            b'I' => self.word(at, b"Infinity", Kind::Real),
-            _ => None,
-        }
+#[inline(never)]
+fn more_space(rest: &[u8]) -> &[u8] {
+    let mut rest = rest;
+    while let [b' ' | b'\n' | b'\r' | b'\t', behind @ ..] = rest {
+        rest = behind;
     }
+    rest
+}
 
-    fn word(self, at: usize, word: &[u8], kind: Kind) -> Option<(usize, Kind)> {
-        self.bytes.get(at..)?.starts_with(word).then_some((at + word.len(), kind))
+#[inline(never)]
+fn quote_behind_space(rest: &[u8]) -> Option<&[u8]> {
+    more_space(rest).strip_prefix(b"\"")
+}
+
+#[inline(never)]
+fn other_scalar(rest: &[u8]) -> Option<(usize, Kind)> {
+    let word = |word: &[u8], kind: Kind| rest.starts_with(word).then_some((word.len(), kind));
+    match rest.first()? {
+        b'-' | b'0'..=b'9' => {
+            let (end, integer) = number_end(rest, 0).ok()?;
+            Some((end, if integer { Kind::Integer } else { Kind::Real }))
+        }
+        b't' => word(b"true", Kind::True),
+        b'f' => word(b"false", Kind::False),
+        b'n' => word(b"null", Kind::Null),
+        b'N' => word(b"NaN", Kind::Real),
+        b'I' => word(b"Infinity", Kind::Real),
+        _ => None,
     }
 }
 
