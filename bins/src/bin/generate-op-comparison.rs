@@ -5,11 +5,13 @@ use perfdb_compare::Warning;
 use perfdb_compare::operators::{Gate, GateFinding, OpRow};
 use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
 use perfdb_pycompat::value::Value;
+use perfdb_report::comparison_page::page;
 use perfdb_report::operators::{json, table};
 use perfdb_store::op_mapping::OpMapping;
-use perfdb_store::replace::{Parents, replace};
+use perfdb_store::replace::{Parents, Staged, commit};
 use perfdb_tools::comparison::{GivenNumber, Semantics, say_warnings, usable_cores};
 use perfdb_tools::{Failure, Status, error_line, print, run, say_limit};
+use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -39,6 +41,10 @@ struct Arguments {
     /// JSON to write; missing folders are created
     #[arg(long, value_name = "FILE", default_value = "results/op_comparison.json")]
     output: String,
+
+    /// Also write the comparison as one HTML page with charts
+    #[arg(long, value_name = "FILE")]
+    html_output: Option<String>,
 
     /// YAML list of scenarios instead of the default four: name, tc_trace, trace_csv and m6 or n_forward_passes each
     #[arg(long, value_name = "FILE")]
@@ -115,11 +121,9 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         say_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
     if errors.is_empty() || arguments.keep_going {
-        let json = json(compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
-        if let Err(error) = replace(Path::new(&arguments.output), json.as_bytes(), Parents::Create) {
-            errors.push(error_line(&error));
-        } else {
-            print(&format!("\nSaved to {}\n", arguments.output))?;
+        match write(&arguments, &compared) {
+            Ok(()) => print(&format!("\nSaved to {}\n", arguments.output))?,
+            Err(error) => errors.push(error_line(&*error)),
         }
     }
     let passed = arguments.fail_above.is_none_or(|limit| {
@@ -131,6 +135,16 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         (true, true) => Ok(Status::Success),
         (true, false) => Ok(Status::LimitPassed),
     }
+}
+
+/// Writes the JSON, and the page if it was asked for: both or none.
+fn write(arguments: &Arguments, compared: &[(String, Vec<OpRow>)]) -> Result<(), Box<dyn Error>> {
+    let json = json(compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
+    let mut files = vec![Staged::with(Path::new(&arguments.output), json.as_bytes(), Parents::Create)?];
+    if let Some(path) = &arguments.html_output {
+        files.push(Staged::with(Path::new(path), page(compared)?.as_bytes(), Parents::Create)?);
+    }
+    Ok(commit(files)?)
 }
 
 /// Says what is beyond the limit; true if nothing is.

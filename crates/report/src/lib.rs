@@ -1,6 +1,7 @@
 //! Rendering of results: console tables, JSON, CSV, Markdown, HTML.
 #![forbid(unsafe_code)]
 
+pub mod comparison_page;
 pub mod event_table;
 pub mod m6;
 mod markdown;

@@ -24,14 +24,22 @@ pub(super) struct Chunk {
     /// Operator name, and whether it is an all-reduce.
     pub(super) operators: IndexMap<Box<str>, bool, FxBuildHasher>,
     pub(super) kernels: IndexSet<Box<str>, FxBuildHasher>,
-    /// Each pid with the text it first had.
-    pub(super) pids: IndexMap<Pid, String, FxBuildHasher>,
+    pub(super) pids: IndexMap<Pid, SeenPid, FxBuildHasher>,
     pub(super) records: Vec<Record>,
     /// Event and offset of the misses, for faults of the mapping.
     pub(super) miss_places: Vec<(u64, u64)>,
     /// Number of events.
     pub(super) events: u64,
     last_pid: Option<(Box<str>, u32)>,
+}
+
+/// What is known of a pid.
+#[derive(Debug)]
+pub(super) struct SeenPid {
+    /// The text it first had.
+    pub(super) text: String,
+    /// Whether an X event has it, even one that contributes nothing.
+    pub(super) has_operators: bool,
 }
 
 /// One contribution.
@@ -118,7 +126,7 @@ impl Chunk {
         let key = Pid::of(value)?;
         let entry = self.pids.entry(key);
         let pid = entry.index() as u32;
-        entry.or_insert_with(|| Pid::text_of(value));
+        entry.or_insert_with(|| SeenPid { text: Pid::text_of(value), has_operators: false });
         if let Value::Number(number) = value {
             self.last_pid = Some((number.text().into(), pid));
         }
@@ -131,6 +139,9 @@ impl Chunk {
             Some(Err(fault)) => return self.fault(event, None, None, fault),
             None => return self.fault(event, None, None, EventFault::Missing("pid")),
         };
+        if let Some((_, seen)) = self.pids.get_index_mut(pid as usize) {
+            seen.has_operators = true;
+        }
         let operator = match self.operator(event) {
             Ok(operator) => operator,
             Err(fault) => return self.fault(event, Some(pid), None, fault),

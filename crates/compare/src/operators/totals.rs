@@ -1,6 +1,6 @@
 //! Predicted time and counts per kernel type, added in file order.
 
-use super::chunk::{Chunk, PlacedFault, Record};
+use super::chunk::{Chunk, PlacedFault, Record, SeenPid};
 use super::pid::Pid;
 use crate::event::EventFault;
 use indexmap::{IndexMap, IndexSet};
@@ -117,7 +117,7 @@ impl<'m> Totals<'m> {
         self.events += chunk.events;
         let operators: Vec<usize> = chunk.operators.keys().map(|name| self.operator(name)).collect();
         let kernels: Vec<u32> = chunk.kernels.into_iter().map(|name| self.kernels.insert_full(name).0 as u32).collect();
-        let processes: Vec<usize> = chunk.pids.into_iter().map(|(pid, text)| self.process(pid, text)).collect();
+        let processes: Vec<usize> = chunk.pids.into_iter().map(|(pid, seen)| self.process(pid, seen)).collect();
         let placed = |mut fault: PlacedFault| {
             fault.event += first_event;
             fault
@@ -170,7 +170,6 @@ impl<'m> Totals<'m> {
         }
         let operator = &self.operators[operator];
         let process = &mut self.processes[process];
-        process.has_operators = true;
         if operator.zero_cost || process.fault.is_some() {
             return;
         }
@@ -191,16 +190,21 @@ impl<'m> Totals<'m> {
     /// Keeps the first fault of a process. Operators without cost are not looked at.
     fn fault(&mut self, process: usize, operator: Option<usize>, fault: PlacedFault) {
         let process = &mut self.processes[process];
-        process.has_operators = true;
         if !operator.is_some_and(|at| self.operators[at].zero_cost) {
             process.fault.get_or_insert(fault);
         }
     }
 
-    fn process(&mut self, pid: Pid, text: String) -> usize {
+    fn process(&mut self, pid: Pid, seen: SeenPid) -> usize {
         let entry = self.processes.entry(pid);
         let at = entry.index();
-        entry.or_insert_with(|| Process { text, has_operators: false, rows: IndexMap::default(), fault: None });
+        let process = entry.or_insert_with(|| Process {
+            text: seen.text,
+            has_operators: false,
+            rows: IndexMap::default(),
+            fault: None,
+        });
+        process.has_operators |= seen.has_operators;
         at
     }
 
