@@ -15,6 +15,17 @@ pub const FILE_NAME: &str = "op_mapping.yaml";
 /// The pattern of elementwise kernels that no rule names.
 const ELEMENTWISE: &str = "elementwise_binary";
 
+/// Why a kernel has no rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRule {
+    /// The op mapping says that it costs nothing, consists of others or communicates.
+    HasNoShapes,
+    /// The rule file assigns `skip`.
+    Skipped,
+    /// Nothing is said about it.
+    NotAssigned,
+}
+
 /// What the op mapping says about kernels.
 #[derive(Clone, Debug, Default)]
 pub struct OpMapping {
@@ -97,20 +108,21 @@ impl OpMapping {
     }
 
     /// The name and the pattern of the rule for a kernel.
-    #[must_use]
-    pub fn rule<'a>(&self, kernel: &str, rules: &'a RuleFile) -> Option<(&'a str, &'a Pattern)> {
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none.
+    pub fn rule<'a>(&self, kernel: &str, rules: &'a RuleFile) -> Result<(&'a str, &'a Pattern), NoRule> {
         let entry = self.kernels.get(kernel);
         if entry.is_some_and(|entry| entry.has_no_shapes) {
-            return None;
+            return Err(NoRule::HasNoShapes);
         }
-        if let Some(assignment) = rules.assignment(kernel) {
-            return rules.rule(assignment);
+        let parent = || entry.and_then(|entry| entry.parent.as_deref());
+        if let Some(assignment) = rules.assignment(kernel).or_else(|| rules.assignment(parent()?)) {
+            return rules.rule(assignment).ok_or(NoRule::Skipped);
         }
-        let parent = entry.and_then(|entry| entry.parent.as_deref());
-        if let Some(assignment) = parent.and_then(|parent| rules.assignment(parent)) {
-            return rules.rule(assignment);
-        }
-        if entry.is_some_and(|entry| entry.is_elementwise) { rules.rule(ELEMENTWISE) } else { None }
+        let elementwise = entry.filter(|entry| entry.is_elementwise).and_then(|_| rules.rule(ELEMENTWISE));
+        elementwise.ok_or(NoRule::NotAssigned)
     }
 }
 
@@ -132,7 +144,7 @@ mod tests {
     }
 
     fn rule(mapping: &OpMapping, kernel: &str) -> Option<String> {
-        mapping.rule(kernel, &RuleFile::built_in()).map(|(name, _)| name.to_owned())
+        mapping.rule(kernel, &RuleFile::built_in()).ok().map(|(name, _)| name.to_owned())
     }
 
     #[test]
@@ -158,7 +170,9 @@ mod tests {
     #[test]
     fn skip_does_not_fall_through() {
         let mapping = mapping("operator_mappings: {a: {kernel_type: MatMulCommon, query_mode: elementwise}}");
-        assert_eq!(rule(&mapping, "MatMulCommon"), None);
+        let refused = |kernel| mapping.rule(kernel, &RuleFile::built_in()).err();
+        assert_eq!(refused("MatMulCommon"), Some(NoRule::Skipped));
+        assert_eq!(refused("Unknown"), Some(NoRule::NotAssigned));
     }
 
     #[test]

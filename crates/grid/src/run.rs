@@ -14,7 +14,7 @@ use crate::discovery::{TableFile, tables};
 use crate::enumeration::{Enumeration, ModelChoice, enumeration_error};
 use crate::error::Error;
 use crate::memory::Budget;
-use crate::routing::OpMapping;
+use crate::routing::{NoRule, OpMapping};
 use crate::rules::{Pattern, RuleFile};
 use crate::summary::{FileOutcome, Reason, Summary};
 use crate::table::growth::{Growth, Judged, NewRows};
@@ -101,7 +101,7 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
     let locks = match mode {
         Mode::DryRun => DirectoryLocks::default(),
         Mode::Write(locking) => {
-            let routed = files.iter().zip(&routes).filter(|(_, route)| route.is_some());
+            let routed = files.iter().zip(&routes).filter(|(_, route)| route.is_ok());
             DirectoryLocks::acquire(routed.map(|(file, _)| folder_of(&file.path)), locking)?
         }
     };
@@ -191,9 +191,10 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn open(&self, file: &'a TableFile, route: Option<(&'a str, &'a Pattern)>) -> Result<Opening<'a>, Error> {
-        let Some((rule, pattern)) = route else {
-            return Ok(Opening::LeftAlone { rule: None, reason: Reason::NoRule });
+    fn open(&self, file: &'a TableFile, route: Result<(&'a str, &'a Pattern), NoRule>) -> Result<Opening<'a>, Error> {
+        let (rule, pattern) = match route {
+            Ok(route) => route,
+            Err(why) => return Ok(Opening::LeftAlone { rule: None, reason: Reason::NoRule(why) }),
         };
         let head = match head::read(&file.path, &file.kernel)? {
             Ok(head) => head,

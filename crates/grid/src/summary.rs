@@ -7,6 +7,7 @@ use perfdb_pycompat::value::Value;
 use perfdb_pycompat::{format, json};
 
 use crate::memory::Budget;
+use crate::routing::NoRule;
 
 /// What a run did to the tables of a folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +63,7 @@ pub struct FileOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// No rule makes shapes for the kernel.
-    NoRule,
+    NoRule(NoRule),
     /// The file is empty, or its first line is.
     NoHeader,
     /// There is no row to take over cells from.
@@ -82,7 +83,7 @@ impl Reason {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::NoRule => "no-rule",
+            Self::NoRule(_) => "no-rule",
             Self::NoHeader => "no-header",
             Self::NoRows => "no-rows",
             Self::NoInputShapes => "no-input-shapes",
@@ -94,7 +95,9 @@ impl Reason {
 
     fn explanation(self) -> &'static str {
         match self {
-            Self::NoRule => "no rule for this kernel",
+            Self::NoRule(NoRule::NotAssigned) => "no rule for this kernel",
+            Self::NoRule(NoRule::Skipped) => "the rules skip this kernel",
+            Self::NoRule(NoRule::HasNoShapes) => "zero_cost, composite or communication in op_mapping.yaml",
             Self::NoHeader => "the file has no header",
             Self::NoRows => "no row to take the other cells from",
             Self::NoInputShapes => "no column Input Shapes",

@@ -267,8 +267,12 @@ mod tests {
     #[test]
     fn quotients_beyond_double_precision_are_rounded_once() {
         // int / int in CPython 3.11.
-        assert_eq!(quotient_of_integers(10_i128.pow(18) + 1, 3), 3.333_333_333_333_333_5e17);
+        assert_eq!(quotient_of_integers(10_i128.pow(18) + 1, 3), 3.333_333_333_333_333e17);
         assert_eq!(quotient_of_integers((1 << 62) + 513, 1), 4_611_686_018_427_388_928.0);
+        assert_eq!(quotient_of_integers(10_i128.pow(30) + 7, 10_i128.pow(11) + 3), 9.999_999_999_7e18);
+        assert_eq!(quotient_of_integers((1 << 100) + 1, (1 << 54) + 1), 70_368_744_177_664.0);
+        assert_eq!(quotient_of_integers(-(1 << 126) - 5, 7), -1.215_294_167_574_780_2e37);
+        assert_eq!(quotient_of_integers(i128::MAX, (1 << 64) + 1), 9.223_372_036_854_776e18);
         assert_eq!(quotient_of_integers(i128::MAX, i128::MAX), 1.0);
         assert_eq!(quotient_of_integers(-1, i128::MAX), -(2.0_f64.powi(-127)));
         assert_eq!(quotient_of_integers(i128::MIN, 1), -(2.0_f64.powi(127)));

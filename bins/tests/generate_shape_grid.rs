@@ -1,0 +1,89 @@
+//! generate-shape-grid as it is called: help, usage errors, what goes to stderr.
+
+use std::fs;
+use std::process::Output;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+const ADD: &str = "Input Shapes,Input Data Types\n\"1,2;1,2\",FLOAT;FLOAT\n";
+
+fn database() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("db")).expect("a folder");
+    fs::write(folder.path().join("db/Add.csv"), ADD).expect("a file");
+    folder
+}
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::cargo_bin("generate-shape-grid").expect("the tool");
+    command.current_dir(folder.path()).env_remove("PERFDB_DATA_DIR").args(arguments).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+#[test]
+fn help() {
+    let output = run(&database(), &["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    insta::assert_snapshot!("generate_shape_grid_help", text(&output.stdout));
+}
+
+#[test]
+fn usage_errors_name_the_flag_and_change_nothing() {
+    let folder = database();
+    let cases: [&[&str]; 11] = [
+        &["--rows"],
+        &["--rows=1.5"],
+        &["--seed", "twelve"],
+        &["--max-hbm-gb", "inf"],
+        &["--max-hbm-gb=nan"],
+        &["--max-hbm-gb", "1e301"],
+        &["--target-models", ","],
+        &["--device", "ATLAS_900"],
+        &["--cann-version", "8/5"],
+        &["--lock-timeout", "-1"],
+        // Whole flags only.
+        &["--target-model", "dsv3"],
+    ];
+    for case in cases {
+        let output = run(&folder, &[&["--database-path", "db"], case].concat());
+        assert_eq!(output.status.code(), Some(2), "{case:?}");
+        assert!(output.stdout.is_empty(), "{case:?}");
+        let flag = case[0].split('=').next().unwrap_or_default();
+        assert!(text(&output.stderr).starts_with("error: ") && text(&output.stderr).contains(flag), "{case:?}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv")).expect("a file"), ADD);
+}
+
+#[test]
+fn a_seed_that_was_not_given_is_told_and_draws_the_same_again() {
+    let (first, second) = (database(), database());
+    let stderr = text(&run(&first, &["--data-dir", "nowhere", "--database-path", "db", "--rows", "7"]).stderr);
+    let seed = stderr.lines().find_map(|line| line.strip_prefix("seed: ")).expect("a seed");
+    let seed = seed.split(' ').next().expect("digits");
+    assert_eq!(run(&second, &["--database-path", "./db//", "--rows", "7", "--seed", seed]).status.code(), Some(0));
+    let table = |folder: &TempDir| fs::read(folder.path().join("db/Add.csv")).expect("a file");
+    assert_eq!(table(&first), table(&second));
+    assert_ne!(table(&first), ADD.as_bytes());
+    // All candidates are taken without a draw.
+    assert!(!text(&run(&first, &["--database-path", "db", "--rows", "0"]).stderr).contains("seed"));
+}
+
+#[test]
+fn the_report_for_programs_is_written_with_the_tables_or_not_at_all() {
+    let folder = database();
+    let output = run(&folder, &["--database-path", "db", "--rows", "0", "--json", "missing/report.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("error: missing/report.json: "), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv")).expect("a file"), ADD);
+    let output = run(&folder, &["--database-path", "db", "--rows", "0", "--dry-run", "--json", "report.json"]);
+    assert!(text(&output.stdout).ends_with("Would append 480 rows across 1 CSV files under db.\nAdd.csv: 480 rows\n"), "{}", text(&output.stdout));
+    let report = fs::read_to_string(folder.path().join("report.json")).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!((&report["dry_run"], &report["appended"]), (&true.into(), &480.into()));
+    assert_eq!((&report["seed"], &report["files"][0]["duplicates"]), (&serde_json::Value::Null, &0.into()));
+    assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv")).expect("a file"), ADD);
+}
