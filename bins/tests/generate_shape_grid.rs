@@ -80,7 +80,11 @@ fn the_report_for_programs_is_written_with_the_tables_or_not_at_all() {
     assert!(text(&output.stderr).contains("error: missing/report.json: "), "{}", text(&output.stderr));
     assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv")).expect("a file"), ADD);
     let output = run(&folder, &["--database-path", "db", "--rows", "0", "--dry-run", "--json", "report.json"]);
-    assert!(text(&output.stdout).ends_with("Would append 480 rows across 1 CSV files under db.\nAdd.csv: 480 rows\n"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).ends_with("Would append 480 rows across 1 CSV files under db.\nAdd.csv: 480 rows\n"),
+        "{}",
+        text(&output.stdout)
+    );
     let report = fs::read_to_string(folder.path().join("report.json")).expect("a report");
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!((&report["dry_run"], &report["appended"]), (&true.into(), &480.into()));

@@ -186,6 +186,23 @@ impl Rules {
         Rules::new(operator, variant)
     }
 
+    /// Whether the shape parts are all shapes of the row as they stand, where [`Rules::product`] does not apply.
+    pub fn takes_all_shapes(&self) -> bool {
+        matches!(self.family, Family::Default | Family::Matmul | Family::DispatchFfn)
+    }
+
+    /// Rows, inner dimension and columns of a matrix product, if the operator belongs to the matmul family and the first two inputs and the
+    /// first output fit together. The shape parts are then `rows,inner;columns,inner` and `rows,columns`.
+    ///
+    /// ```
+    /// use perfdb_store::signature::{Rules, Variant};
+    /// let rules = Rules::new("MatMulV2", Variant::ShapeGrid);
+    /// assert_eq!(rules.product([24, 512], [512, 4096], [24, 4096]), Some([24, 512, 4096]));
+    /// ```
+    pub fn product(&self, a: [i64; 2], b: [i64; 2], output: [i64; 2]) -> Option<[i64; 3]> {
+        (self.family == Family::Matmul).then(|| fitting(a, b, output)).flatten()
+    }
+
     /// The signature of a row.
     pub fn signature(&self, cells: &Cells<'_>) -> Signature {
         let capacity = cells.input_shapes.len() + cells.input_types.len() + cells.input_formats.len() + 40;
@@ -280,19 +297,24 @@ fn matmul_dimensions(inputs: &[&str], outputs: &[Cow<'_, str>]) -> Option<[i64; 
     let pair = |slot: &str| <[i64; 2]>::try_from(dimensions(slot)?).ok();
     let a = pair(&normal_shape(inputs.first()?))?;
     let b = pair(&normal_shape(inputs.get(1)?))?;
-    let [rows, columns] = pair(outputs.first()?)?;
+    fitting(a, b, pair(outputs.first()?)?)
+}
+
+fn fitting(a: [i64; 2], b: [i64; 2], [rows, columns]: [i64; 2]) -> Option<[i64; 3]> {
     if a[0] == rows && (b == [columns, a[1]] || b == [a[1], columns]) {
         return Some([rows, a[1], columns]);
     }
-    let mut common = a.to_vec();
-    common.retain(|dimension| b.contains(dimension));
-    common.dedup();
-    let mut inner = common.clone();
-    inner.retain(|&dimension| dimension != rows && dimension != columns);
-    match (inner.as_slice(), common.as_slice()) {
-        ([inner], _) | (_, [inner]) => Some([rows, *inner, columns]),
-        _ => None,
-    }
+    let common = [a[0], a[1]].into_iter().filter(|dimension| b.contains(dimension));
+    // A square matrix has its number once.
+    let common = common.take(if a[0] == a[1] { 1 } else { 2 });
+    let inner = common.clone().filter(|&dimension| dimension != rows && dimension != columns);
+    let inner = the_only(inner).or_else(|| the_only(common))?;
+    Some([rows, inner, columns])
+}
+
+fn the_only(mut numbers: impl Iterator<Item = i64>) -> Option<i64> {
+    let first = numbers.next()?;
+    numbers.next().is_none().then_some(first)
 }
 
 #[cfg(test)]

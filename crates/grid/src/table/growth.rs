@@ -117,8 +117,8 @@ impl Growth<'_> {
     }
 
     /// The signatures of the rows that the file has.
-    pub(crate) fn existing_signatures(&self, bytes: &[u8]) -> Result<Signatures, Error> {
-        let mut signatures = Signatures::new(self.kernel, &self.head);
+    pub(crate) fn existing_signatures(&self, bytes: &[u8]) -> Result<Signatures<'_>, Error> {
+        let mut signatures = Signatures::new(self.kernel, &self.head, &self.text);
         let mut rows = RowStream::new(self.path, bytes)?;
         while let Some(row) = rows.next_row()? {
             signatures.add_existing(row, self.head.existing_columns);
@@ -130,7 +130,7 @@ impl Growth<'_> {
     pub(crate) fn judge(
         &self,
         positions: impl Iterator<Item = u64>,
-        mut signatures: Signatures,
+        mut signatures: Signatures<'_>,
     ) -> Result<Judged, Error> {
         let mut judged = Judged::default();
         let mut candidates = Aligned::new(self);
@@ -142,7 +142,7 @@ impl Growth<'_> {
             }
             let rows = &mut judged.rows;
             rows.push(candidate);
-            if signatures.add(&self.text, rows.cells(rows.len() - 1)) {
+            if signatures.add(candidate, rows.cells(rows.len() - 1)) {
                 judged.positions.push(position);
             } else {
                 rows.pop();

@@ -78,6 +78,11 @@ impl RowText {
         }
     }
 
+    /// Whether candidates set the cell of a column themselves.
+    pub(crate) fn is_own(&self, column: usize) -> bool {
+        matches!(self.columns[column], Source::Own(_))
+    }
+
     /// The text of one cell of a row, without the quotes around slots; empty where there is no such column.
     pub(crate) fn cell<'a>(&'a self, column: Option<usize>, row: RowCells<'a>) -> &'a str {
         match column.map(|column| &self.columns[column]) {

@@ -73,7 +73,8 @@ fn check(run: &Value, threads: usize) {
         let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         assert_eq!(digest, text(&run["sha256"], name), "{name} after {}", run["args"]);
     }
-    let left: Vec<_> = fs::read_dir(&directory).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(&directory).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{left:?}");
 }
 

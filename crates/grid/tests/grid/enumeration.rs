@@ -67,10 +67,13 @@ fn candidates_of_every_rule() {
 fn weight_pairs_of_models() {
     for case in list(&vectors::json("enumeration.json"), "nk_pairs") {
         let models = Models::named(&names(&case["models"]).expect("names")).expect("known models");
-        let pairs: Vec<Vec<i128>> = models.weight_pairs(Semantics::Upstream).iter().map(|(n, k)| vec![*n, *k]).collect();
+        let pairs: Vec<Vec<i128>> =
+            models.weight_pairs(Semantics::Upstream).iter().map(|(n, k)| vec![*n, *k]).collect();
         let expected: Vec<Vec<i128>> = list(case, "pairs")
             .iter()
-            .map(|pair| pair.as_array().expect("a pair").iter().map(|size| size.as_i64().expect("a size").into()).collect())
+            .map(|pair| {
+                pair.as_array().expect("a pair").iter().map(|size| size.as_i64().expect("a size").into()).collect()
+            })
             .collect();
         assert_eq!(pairs, expected, "{}", case["models"]);
     }

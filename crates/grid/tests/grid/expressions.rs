@@ -135,7 +135,13 @@ fn depth_and_length_are_bounded_or_harmless() {
     let variables = Variables { scope: Scope::new(["a"], []).expect("good names"), values: vec![5] };
     let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(evaluate(&nested(150), &variables), Ok(Number::Integer(5)));
-    for deep in [nested(100_000), "-".repeat(100_000), "not ".repeat(100_000), "a ** ".repeat(100_000), "a if a else ".repeat(100_000)] {
+    for deep in [
+        nested(100_000),
+        "-".repeat(100_000),
+        "not ".repeat(100_000),
+        "a ** ".repeat(100_000),
+        "a if a else ".repeat(100_000),
+    ] {
         let reason = evaluate(&deep, &variables).expect_err("too deep");
         assert!(reason == "nested too deeply" || reason == "the expression is incomplete", "{reason}");
     }
@@ -148,8 +154,8 @@ fn depth_and_length_are_bounded_or_harmless() {
 /// Texts made of the words of the language, so that many of them parse.
 fn wordy() -> impl Strategy<Value = String> {
     let words = [
-        "a", "b", "z", "0", "1", "7", "99", "(", ")", ",", "+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=", "if", "else",
-        "and", "or", "not", "True", "max(", "min(", "abs(", "align(", " ", "_", ".", "é",
+        "a", "b", "z", "0", "1", "7", "99", "(", ")", ",", "+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=",
+        "if", "else", "and", "or", "not", "True", "max(", "min(", "abs(", "align(", " ", "_", ".", "é",
     ];
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..24).prop_map(|words| words.join(" "))
 }

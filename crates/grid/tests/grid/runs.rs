@@ -135,7 +135,10 @@ fn an_expression_without_a_value_is_named_with_its_variables() {
     let text = "patterns:\n  p:\n    iterators: {a: [4, 2]}\n    constants: {two: '2'}\n    constraints: ['8 // (a - two)']\n    \
                 inputs: ['(a,)']\n    outputs: []\nassignments: {Op: p}\n";
     let error = look(&Options { config: rules(&folder, text), ..options(&folder) }).expect_err("a zero").to_string();
-    assert!(error.contains("rules.yaml: patterns.p: '8 // (a - two)': division by zero (with a = 2, two = 2), for "), "{error}");
+    assert!(
+        error.contains("rules.yaml: patterns.p: '8 // (a - two)': division by zero (with a = 2, two = 2), for "),
+        "{error}"
+    );
     assert!(error.ends_with("Op.csv"), "{error}");
 }
 
@@ -200,7 +203,8 @@ mod corrected {
                     input_dtypes: ['', DT_INT8]\n    input_formats: ['', ND]\nassignments: {Op: p}\n";
         let folder = folder(&[("Op.csv", "Input Shapes,Input Data Types,Input Formats\n1,DOUBLE;DT_DOUBLE,ND\n")]);
         // 1024 bytes as INT8, 2048 as an unknown name (upstream counts the first entry's), 8192 as DT_DOUBLE.
-        let limited = Options { config: rules(&folder, text), max_hbm_gib: 1024.0 / f64::from(1 << 30), ..options(&folder) };
+        let limited =
+            Options { config: rules(&folder, text), max_hbm_gib: 1024.0 / f64::from(1 << 30), ..options(&folder) };
         assert_eq!(look(&limited).expect("a dry run").files[0].over_budget, 1);
         let corrected = Options { semantics: Semantics::Corrected, ..limited };
         assert_eq!(look(&corrected).expect("a dry run").files[0].over_budget, 0);

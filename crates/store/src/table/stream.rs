@@ -3,7 +3,7 @@
 use super::is_lfs_pointer;
 use super::read::MARK;
 use crate::error::{CsvFault, Error};
-use perfdb_trace::records::{Cell, Splitter};
+use perfdb_trace::records::{Cell, Form, Splitter, unescape};
 use std::path::Path;
 
 /// The rows of a table, one after the other, read as the shape grid reads them.
@@ -99,8 +99,15 @@ impl StreamedRow {
         self.text.clear();
         self.ends.clear();
         for cell in cells {
-            // Taking ASCII quotes out of UTF-8 leaves UTF-8.
-            self.text.push_str(&String::from_utf8_lossy(cell.decode(text.as_bytes(), &mut self.scratch)));
+            match cell.form {
+                Form::Plain => self.text.push_str(&text[cell.start..cell.end]),
+                Form::Escaped => {
+                    self.scratch.clear();
+                    unescape(cell.raw(text.as_bytes()), &mut self.scratch);
+                    // Taking ASCII quotes out of UTF-8 leaves UTF-8.
+                    self.text.push_str(&String::from_utf8_lossy(&self.scratch));
+                }
+            }
             self.ends.push(self.text.len());
         }
     }
