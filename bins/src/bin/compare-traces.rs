@@ -101,8 +101,8 @@ struct Arguments {
     compat: Option<Compat>,
 
     /// JSON: keep only these top-level keys
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
-    sections: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B,...")]
+    sections: Option<String>,
 
     /// JSON: leave out the kernel lists of operations
     #[arg(long)]
@@ -180,7 +180,7 @@ fn common(arguments: &Arguments) -> Common {
         fusion: arguments.fusion,
         min_group_size: arguments.min_group_size,
         clip_overlaps: arguments.clip_overlaps,
-        sections: arguments.sections.clone(),
+        sections: arguments.sections.as_ref().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
         no_kernels: arguments.no_kernels,
         show_all: arguments.show_all,
         stack_traces: arguments.stack_traces,

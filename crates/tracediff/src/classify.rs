@@ -6,6 +6,7 @@
 pub(crate) mod condition;
 mod glob;
 mod host_operator;
+mod rare;
 mod registry;
 mod table;
 mod wafer_0_1_33;
@@ -59,7 +60,16 @@ pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-S
 /// ```
 pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: &Rules) -> Operation {
     classify_name(name, platform, rules)
-        .or_else(|| host_operator.and_then(classify_host_operator))
+        .unwrap_or_else(|| classify_by_host(name, host_operator))
+}
+
+/// Class of a kernel whose name the default table does not know.
+pub(crate) fn classify_by_host(name: &str, host_operator: Option<&str>) -> Operation {
+    host_operator
+        .and_then(host_operator::classify)
+        .map(Operation::plain)
+        // The rare rows do not ask for the vendor either.
+        .or_else(|| first_match(rare::ROWS, &Subject::new(name, Platform::Nvidia)))
         .unwrap_or_else(|| Operation::plain(OTHER))
 }
 
@@ -71,11 +81,6 @@ pub(crate) fn classify_name(name: &str, platform: Platform, rules: &Rules) -> Op
         ClassTable::Wafer0133 => Some(wafer_0_1_33::classify(&subject)),
         ClassTable::Wafer0135 => first_match(wafer_0_1_35::ROWS, &subject),
     }
-}
-
-/// Class by the operator on the host that launched the kernel.
-pub(crate) fn classify_host_operator(name: &str) -> Option<Operation> {
-    host_operator::classify(name).map(Operation::plain)
 }
 
 impl Operation {

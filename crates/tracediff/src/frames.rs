@@ -106,7 +106,8 @@ impl<'a> Chains<'a> {
                 base = self.known[at as usize];
                 break;
             }
-            repeated = self.path.contains(&at);
+            let id = self.frames[at as usize].id;
+            repeated = id.is_there() && self.path.iter().any(|known| self.frames[*known as usize].id == id);
             if repeated || self.path.len() == MAX_DEPTH {
                 break;
             }

@@ -108,10 +108,11 @@ fn overlap_finding(trace: &Trace) -> Option<String> {
         .iter()
         .map(|(name, duration)| format!("{} ({:.3} ms)", shortened(trace.name(*name)), *duration as f64 / 1e9))
         .collect();
-    let what_now = if overlaps.clipped { "cut there" } else { "--clip-overlaps cuts them there" };
+    let what_now = if overlaps.clipped { "cut where that begins" } else { "--clip-overlaps cuts it off" };
     Some(format!(
-        "{} kernels reach into their successor on the same stream, {:.1}% of kernel time ({what_now}): {}",
+        "{} {} into the next one on the same stream, {:.1}% of kernel time ({what_now}): {}",
         overlaps.count,
+        if overlaps.count == 1 { "kernel reaches" } else { "kernels reach" },
         if overlaps.of == 0 { 0.0 } else { percent(overlaps.total, overlaps.of) },
         longest.join(", ")
     ))

@@ -50,6 +50,8 @@ pub(crate) const ROWS: &[Row] = &[
             "copy_page_indices",
         ]),
     ),
+    // Its name mentions routing: TensorRT-LLM puts the rows back with it.
+    class("MoE Finalize", Any(&["finalizemoerouting"])),
     class(
         "MoE Routing",
         Any(&[
@@ -90,6 +92,8 @@ pub(crate) const ROWS: &[Row] = &[
             "mla_decode",
             "mla_prefill",
             "reduce_segments",
+            // cuDNN's attention is called flash_fprop and must not become a convolution.
+            "sdpa",
         ]),
     ),
     class("RMSNorm", Any(&["rmsnorm", "rms_norm"])),

@@ -232,7 +232,8 @@ fn shares(parts: [Picoseconds; 6], whole: Picoseconds) -> Option<[f64; 6]> {
     for at in order.into_iter().take(missing.max(0.0) as usize) {
         tenths[at] += 1.0;
     }
-    Some(tenths.map(|tenths| tenths / 10.0))
+    // No negative zeros.
+    Some(tenths.map(|tenths| tenths / 10.0 + 0.0))
 }
 
 fn operation_difference(row: &Row<'_>, split: Split) -> OperationDifference {

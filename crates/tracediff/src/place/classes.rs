@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::classify::{OTHER, Operation, Registry, classify_host_operator, classify_name};
+use crate::classify::{Operation, Registry, classify_by_host, classify_name};
 use crate::names::{NO_NAME, NameId};
 use crate::trace::{Group, Trace};
 
@@ -33,11 +33,8 @@ pub(crate) fn place(trace: &mut Trace, registry: &Registry) {
             ByName::NotAsked | ByName::AskHost => {
                 let host = if place.has_host_operator { place.operator } else { NO_NAME };
                 *by_host.entry((name, host)).or_insert_with(|| {
-                    let class = Some(host)
-                        .filter(|host| *host != NO_NAME)
-                        .and_then(|host| classify_host_operator(trace.names.get(host)))
-                        .unwrap_or_else(|| Operation::plain(OTHER));
-                    tables.group(name, &class)
+                    let host = (host != NO_NAME).then(|| trace.names.get(host));
+                    tables.group(name, &classify_by_host(trace.names.get(name), host))
                 })
             }
         };

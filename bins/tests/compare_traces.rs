@@ -1,0 +1,197 @@
+//! The command line of compare-traces: usage, bad input, warnings, lists of pairs, what a newcomer reads.
+
+use assert_cmd::Command;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn testdata(file: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/gpu-traces");
+    folder.join(file).canonicalize().expect("a file in testdata").display().to_string()
+}
+
+struct Run {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Run {
+    let output = Command::cargo_bin("compare-traces")
+        .expect("the tool")
+        .current_dir(folder)
+        .env("COLUMNS", "120")
+        .args(arguments)
+        .output()
+        .expect("a run");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Run { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn trace(folder: &Path, name: &str, events: &str) {
+    std::fs::write(folder.join(name), format!(r#"{{"traceEvents": [{events}]}}"#)).expect("a file");
+}
+
+const KERNEL: &str = r#"{"cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 10}"#;
+
+#[test]
+fn contradictions_are_usage_errors() {
+    let folder = TempDir::new().expect("a folder");
+    let two = ["a.json", "b.json"];
+    let cases: &[&[&str]] = &[
+        &[],
+        &["a.json"],
+        &["a.json", "b.json", "c.json"],
+        &["--pairs", "list.yaml", "a.json"],
+        &["--jobs", "0", "a.json", "b.json"],
+        &["--format", "xml", "a.json", "b.json"],
+        &["--threshold-ms", "x", "a.json", "b.json"],
+        &["--threshold-ms=-1", "a.json", "b.json"],
+        &["--form", "json", "a.json", "b.json"],
+    ];
+    let with_two: &[&[&str]] = &[
+        &["--aligned", "--format", "text"],
+        &["--full", "--format", "csv"],
+        &["--fusion", "--format", "csv"],
+        &["--compat", "0.1.33", "--format", "text"],
+        &["--compat", "0.1.33", "--phase", "mixed"],
+        &["--compat", "0.1.33", "--registry", "r.yaml"],
+        &["--compat", "0.1.33", "--explain"],
+        &["--compat", "0.1.35", "--clip-overlaps"],
+        &["--compat", "0.1.35", "--aligned"],
+        &["--compat", "0.1.35", "--full"],
+        &["--compat", "0.1.35", "--no-stacks"],
+        &["--compat", "0.1.34"],
+        &["--explain", "--fusion"],
+    ];
+    let with_two = with_two.iter().map(|case| [&two[..], case].concat());
+    for case in cases.iter().map(|case| case.to_vec()).chain(with_two) {
+        let run = run(folder.path(), &case);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{case:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn bad_traces_are_one_line_each() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    trace(folder, "good.json", KERNEL);
+    trace(folder, "empty.json", r#"{"cat": "cpu_op", "name": "x"}"#);
+    trace(folder, "number.json", &format!("{KERNEL},\n5"));
+    trace(folder, "control.json", "{\"cat\": \"a\nb\"}");
+    std::fs::write(folder.join("cut.json"), format!(r#"{{"traceEvents": [{KERNEL}, {{"cat": "ker"#)).expect("a file");
+    std::fs::write(folder.join("lfs.json"), "version https://git-lfs.github.com/spec/v1\n").expect("a file");
+    for (file, parts) in [
+        ("empty.json", vec!["no GPU kernel events"]),
+        ("number.json", vec!["event 1", "line 2, column 1"]),
+        ("control.json", vec!["event 0", "at byte"]),
+        ("cut.json", vec!["event 1", "at byte", "line 1"]),
+        ("lfs.json", vec!["LFS"]),
+        ("missing.json", vec!["No such file"]),
+    ] {
+        let run = run(folder, &["good.json", file, "--output", "out.json"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{file}");
+        assert!(run.stderr.starts_with(&format!("error: {file}: ")), "{}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        parts.iter().for_each(|part| assert!(run.stderr.contains(part), "{part}: {}", run.stderr));
+        assert!(!folder.join("out.json").exists());
+    }
+    let both = run(folder, &["missing.json", "empty.json"]);
+    assert_eq!(both.stderr.lines().count(), 2, "{}", both.stderr);
+}
+
+#[test]
+fn a_phase_that_is_not_there_names_those_that_are() {
+    let folder = TempDir::new().expect("a folder");
+    let step = r#"{"cat": "user_annotation", "name": "step[DECODE bs=1]", "ts": 0, "dur": 100}"#;
+    trace(folder.path(), "a.json", &format!("{step}, {KERNEL}"));
+    trace(folder.path(), "b.json", KERNEL);
+    let run = run(folder.path(), &["a.json", "b.json", "--phase", "prefill"]);
+    assert_eq!(run.code, 1);
+    let expected = "error: a.json: no prefill phase (kernels per phase: decode 1)\n\
+                    error: b.json: no prefill phase (kernels per phase: none 1)\n";
+    assert_eq!(run.stderr, expected);
+}
+
+#[test]
+fn what_is_odd_is_said_on_stderr_alone() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let stuck = r#"{"cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "ts": 0, "dur": 5000}"#;
+    let mut events = vec![stuck.to_owned()];
+    events.extend((1..300).map(|at| {
+        format!(r#"{{"cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "ts": {}, "dur": 5}}"#, at * 10)
+    }));
+    trace(folder, "a.json", &events.join(","));
+    trace(folder, "b.json", KERNEL);
+    let same = run(folder, &["b.json", "./b.json", "--format", "json"]);
+    assert_eq!(same.code, 0);
+    assert!(same.stderr.contains("warning: ./b.json: both traces are the same file"), "{}", same.stderr);
+    assert!(same.stderr.contains("warning: b.json: no device properties; taken for NVIDIA"), "{}", same.stderr);
+    let odd = run(folder, &["a.json", "b.json", "--format", "json"]);
+    for part in [
+        "warning: a.json: 1 kernel reaches into the next one on the same stream",
+        "warning: a.json: skewed start: ncclDevKernel_AllReduce_Sum",
+        "warning: a.json: only 0.0% of kernel time has a counterpart",
+    ] {
+        assert!(odd.stderr.contains(part), "{part}: {}", odd.stderr);
+    }
+    let quiet = run(folder, &["a.json", "b.json", "--format", "json", "-q"]);
+    assert_eq!((quiet.stderr.as_str(), &quiet.stdout), ("", &odd.stdout));
+    let clipped = run(folder, &["a.json", "b.json", "--format", "csv", "--explain", "--clip-overlaps"]);
+    assert!(clipped.stdout.contains("operation,All-Reduce,total,,,1.505000000,"), "{}", clipped.stdout);
+}
+
+#[test]
+fn lists_run_in_order_and_check_first() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    trace(folder, "a.json", KERNEL);
+    trace(folder, "b.json", KERNEL);
+    let write = |text: &str| std::fs::write(folder.join("list.yaml"), text).expect("a file");
+    write("pairs:\n- {trace1: a.json, trace2: b.json}\n- {trace1: b.json, trace2: gone.json}\n- {name: x, trace1: a.json, trace2: b.json, output: new/x.csv, format: csv}\n");
+    let mut outputs = Vec::new();
+    for jobs in ["1", "3"] {
+        let run = run(folder, &["--pairs", "list.yaml", "--jobs", jobs, "--output-dir", "out", "--format", "json", "-q"]);
+        assert_eq!(run.code, 1);
+        assert_eq!(
+            run.stdout,
+            "ok\ta_vs_b\t0.010\t0.010\t1.000\tout/a_vs_b.json\nfailed\tb_vs_gone\t-\t-\t-\t-\nok\tx\t0.010\t0.010\t1.000\tnew/x.csv\n"
+        );
+        assert!(run.stderr.starts_with("error: gone.json: "), "{}", run.stderr);
+        outputs.push(std::fs::read(folder.join("out/a_vs_b.json")).expect("an output"));
+        assert!(!folder.join("out/b_vs_gone.json").exists());
+    }
+    assert_eq!(outputs[0], outputs[1]);
+    std::fs::remove_dir_all(folder.join("out")).expect("a folder");
+    for (text, part) in [
+        ("pairs: [{trace1: a.json, trace2: b.json}, {trace1: a.json, trace2: b.json}]", "both write"),
+        ("pairs: [{trace1: a.json, trace2: b.json, colour: red}]", "colour"),
+        ("pairs: [{trace1: a.json}]", "trace2"),
+        ("defaults: {output: x}\npairs: []", "output"),
+        ("pairs: [{trace1: a.json, trace2: b.json, full: true, format: csv}]", "--full"),
+    ] {
+        write(text);
+        let run = run(folder, &["--pairs", "list.yaml", "--output-dir", "out"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{text}");
+        assert!(run.stderr.starts_with("error: list.yaml: ") && run.stderr.contains(part), "{text}: {}", run.stderr);
+        assert!(!folder.join("out").exists(), "{text}");
+    }
+}
+
+#[test]
+fn help() {
+    let run = run(Path::new("."), &["--help"]);
+    assert_eq!(run.code, 0);
+    insta::assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn report() {
+    let folder = TempDir::new().expect("a folder");
+    for file in ["mi300x.json", "h100.json"] {
+        std::fs::copy(testdata(file), folder.path().join(file)).expect("a copy");
+    }
+    let run = run(folder.path(), &["mi300x.json", "h100.json", "--layers", "--explain", "--threshold-ms", "0.5"]);
+    assert_eq!(run.code, 0);
+    insta::assert_snapshot!(run.stdout);
+}

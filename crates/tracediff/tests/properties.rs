@@ -1,0 +1,213 @@
+//! Properties of comparisons: symmetry, sums, independence of order and of pieces.
+
+use std::fmt::Write as _;
+use std::io::Cursor;
+
+use perfdb_tracediff::{
+    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, LoadOptions, Status, Trace, View, analyse, compare,
+};
+use proptest::prelude::*;
+
+/// Names of several classes; two norms so that fused pairing takes part.
+const NAMES: [&str; 10] = [
+    "Cijk_A",
+    "nvjet_B",
+    "kernel_unified_attention_2d",
+    "triton_red_fused_mean_mul_pow_rsqrt_1",
+    "triton_red_fused_mean_mul_pow_rocm_unquantized_gemm_rsqrt_2",
+    "triton_poi_fused_addmm_mul_silu_2",
+    "void vllm::act_and_mul_kernel<silu>()",
+    "opaque, \"quoted\"",
+    "multimem_all_reduce_kernel",
+    "void at::native::elementwise_kernel<128>()",
+];
+
+#[derive(Debug, Clone)]
+struct Kernel {
+    name: usize,
+    start_ns: u64,
+    duration_ns: u64,
+    device: u8,
+    stream: u8,
+    step: u8,
+}
+
+fn kernels() -> impl Strategy<Value = Vec<Kernel>> {
+    let kernel = (0..NAMES.len(), 0_u64..2_000_000, 0_u64..20_000, 0_u8..2, 0_u8..2, 0_u8..4);
+    let kernel = kernel.prop_map(|(name, start_ns, duration_ns, device, stream, step)| Kernel {
+        name,
+        start_ns,
+        duration_ns,
+        device,
+        stream,
+        step,
+    });
+    prop::collection::vec(kernel, 1..60)
+}
+
+/// A trace with three steps on the host; kernels of step 3 have no launch.
+fn text(kernels: &[Kernel]) -> String {
+    let mut events = Vec::new();
+    for (step, name) in
+        ["execute_context_1(99)_generation_0(0)", "execute_context_0(0)_generation_4(4)", "step[MIXED bs=2]"].iter().enumerate()
+    {
+        let start = 1_000_000 + step * 1000;
+        events.push(format!(
+            r#"{{"cat": "user_annotation", "name": "{name}", "ts": {start}, "dur": 900}}"#
+        ));
+        events.push(format!(
+            r#"{{"cat": "cuda_runtime", "name": "launch", "pid": 1, "tid": 1, "ts": {}, "args": {{"correlation": {step}}}}}"#,
+            start + 10
+        ));
+    }
+    for kernel in kernels {
+        let name = NAMES[kernel.name].replace('"', "\\\"");
+        let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
+        events.push(format!(
+            r#"{{"cat": "kernel", "name": "{name}", "ts": {}, "dur": {}, "args": {{"device": {}, "stream": {}, "correlation": {}}}}}"#,
+            us(kernel.start_ns),
+            us(kernel.duration_ns),
+            kernel.device,
+            kernel.stream,
+            kernel.step
+        ));
+    }
+    let mut out = String::new();
+    write!(out, r#"{{"traceEvents": [{}]}}"#, events.join(",\n")).expect("a String takes everything");
+    out
+}
+
+fn load(name: &str, kernels: &[Kernel], options: &LoadOptions) -> Trace {
+    Trace::from_reader(name, Cursor::new(text(kernels)), options).expect("a trace")
+}
+
+fn plain(first: &[Kernel], second: &[Kernel]) -> Comparison {
+    let options = LoadOptions::default();
+    let (first, second) = (load("a", first, &options), load("b", second, &options));
+    compare(&first, &second, &CompareOptions { threshold_ms: 0.01, ..CompareOptions::default() }).expect("a comparison")
+}
+
+fn mirrored(status: Status) -> Status {
+    match status {
+        Status::Slower => Status::Faster,
+        Status::Faster => Status::Slower,
+        Status::Trace1Only => Status::Trace2Only,
+        Status::Trace2Only => Status::Trace1Only,
+        Status::Similar => Status::Similar,
+    }
+}
+
+/// A comparison as it must look from the other side.
+fn exchanged(comparison: &Comparison) -> Comparison {
+    let mut other = comparison.clone();
+    for row in &mut other.operations {
+        std::mem::swap(&mut row.trace1_count, &mut row.trace2_count);
+        std::mem::swap(&mut row.trace1_avg_us, &mut row.trace2_avg_us);
+        std::mem::swap(&mut row.trace1_total_ms, &mut row.trace2_total_ms);
+        std::mem::swap(&mut row.trace1_kernel, &mut row.trace2_kernel);
+        std::mem::swap(&mut row.trace1_kernels, &mut row.trace2_kernels);
+        row.gap_ms = 0.0 - row.gap_ms;
+        row.status = mirrored(row.status);
+        (row.ratio, row.avg_ratio) = (None, None);
+    }
+    for row in &mut other.layers {
+        std::mem::swap(&mut row.trace1_kernels, &mut row.trace2_kernels);
+        std::mem::swap(&mut row.trace1_total_ms, &mut row.trace2_total_ms);
+        row.gap_ms = 0.0 - row.gap_ms;
+        row.status = mirrored(row.status);
+        row.ratio = None;
+    }
+    for row in &mut other.unmatched_operations {
+        row.trace = 3 - row.trace;
+    }
+    other
+}
+
+fn without_ratios(mut comparison: Comparison) -> Comparison {
+    comparison.operations.iter_mut().for_each(|row| (row.ratio, row.avg_ratio) = (None, None));
+    comparison.layers.iter_mut().for_each(|row| row.ratio = None);
+    comparison
+}
+
+fn explained(first: &[Kernel], second: &[Kernel], options: &LoadOptions) -> Analysis {
+    let analysis = AnalysisOptions { explain: true, view: View::Plain, ..AnalysisOptions::default() };
+    analyse(&load("a", first, options), &load("b", second, options), &analysis).expect("an analysis")
+}
+
+/// Picoseconds of milliseconds that stand for whole picoseconds.
+fn ps(ms: f64) -> i64 {
+    (ms * 1e9).round() as i64
+}
+
+proptest! {
+    #[test]
+    fn exchanging_the_traces_mirrors_the_result(first in kernels(), second in kernels()) {
+        let (there, back) = (plain(&first, &second), plain(&second, &first));
+        let expected = exchanged(&there);
+        let back = without_ratios(back);
+        prop_assert_eq!(&back.operations, &expected.operations);
+        prop_assert_eq!(&back.layers, &expected.layers);
+        let sorted = |comparison: &Comparison| {
+            let mut rows: Vec<String> = comparison.unmatched_operations.iter().map(|row| format!("{row:?}")).collect();
+            rows.sort();
+            rows
+        };
+        prop_assert_eq!(sorted(&back), sorted(&expected));
+    }
+
+    #[test]
+    fn every_kernel_is_counted_once(first in kernels(), second in kernels()) {
+        let comparison = plain(&first, &second);
+        let of = |side: u8| -> u64 {
+            let rows = comparison.operations.iter().map(|row| if side == 1 { row.trace1_count } else { row.trace2_count });
+            let single = comparison.unmatched_operations.iter().filter(|row| row.trace == side).map(|row| row.count);
+            rows.chain(single).sum()
+        };
+        prop_assert_eq!((of(1), of(2)), (first.len() as u64, second.len() as u64));
+        let metadata = &comparison.metadata;
+        prop_assert!(metadata.trace1_busy_ms <= metadata.trace1_total_ms);
+        prop_assert!(metadata.trace1_compared_ms <= metadata.trace1_total_ms);
+    }
+
+    #[test]
+    fn the_order_of_events_does_not_show_in_sums(first in kernels(), second in kernels()) {
+        let mut reversed = first.clone();
+        reversed.reverse();
+        let (a, b) = (plain(&first, &second), plain(&reversed, &second));
+        prop_assert_eq!(a.metadata, b.metadata);
+        prop_assert_eq!(a.operations, b.operations);
+    }
+
+    #[test]
+    fn explanations_sum_to_the_difference(first in kernels(), second in kernels(), clip in any::<bool>()) {
+        let options = LoadOptions { clip_overlaps: clip, ..LoadOptions::default() };
+        let Document::Plain(document) = explained(&first, &second, &options).document else { panic!("a plain document") };
+        let difference = document.explanation.expect("an explanation").difference;
+        let parts: i64 = difference.parts.named().iter().map(|(_, value)| ps(*value)).sum();
+        prop_assert_eq!(parts, ps(difference.elapsed_ms));
+        let metadata = &document.comparison.metadata;
+        prop_assert_eq!(ps(difference.kernel_ms), ps(metadata.trace1_total_ms) - ps(metadata.trace2_total_ms));
+        let mut kernel = 0;
+        for row in &difference.operations {
+            let parts = ps(row.calls_ms) + ps(row.speed_ms) + ps(row.one_sided_ms) + ps(row.fusion_ms);
+            prop_assert_eq!(parts, ps(row.difference_ms), "{}", row.operation);
+            prop_assert_eq!(ps(row.trace1_ms) - ps(row.trace2_ms), ps(row.difference_ms));
+            kernel += parts;
+        }
+        prop_assert_eq!(kernel, ps(difference.kernel_ms));
+        if let Some(shares) = difference.shares_percent {
+            let tenths: f64 = shares.named().iter().map(|(_, share)| (share * 10.0).round()).sum();
+            prop_assert_eq!(tenths, 1000.0);
+        }
+    }
+
+    #[test]
+    fn clipped_streams_do_not_overlap(first in kernels()) {
+        let one_stream: Vec<Kernel> = first.iter().map(|kernel| Kernel { device: 0, stream: 0, ..kernel.clone() }).collect();
+        let options = LoadOptions { clip_overlaps: true, ..LoadOptions::default() };
+        let trace = load("a", &one_stream, &options);
+        let comparison = compare(&trace, &trace, &CompareOptions::default()).expect("a comparison");
+        let metadata = comparison.metadata;
+        prop_assert_eq!(ps(metadata.trace1_busy_ms), ps(metadata.trace1_total_ms));
+    }
+}
