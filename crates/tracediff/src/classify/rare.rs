@@ -2,7 +2,7 @@
 //! operator knows. Each row names the library it is for.
 
 use super::condition::{Row, Test, class};
-use Test::{All, Any, Both, Either, Starts};
+use Test::{All, Any, Both, Either, None, Starts};
 
 /// In the order in which they are tried.
 pub(crate) const ROWS: &[Row] = &[
@@ -10,6 +10,8 @@ pub(crate) const ROWS: &[Row] = &[
     class("Communication", Any(&["msccl"])),
     // Inductor: split scans, kernels without a kind of their own.
     class("Triton Fused", Any(&["triton_spl_", "triton_unk_"])),
+    // TensorRT-LLM: rotary embedding within a larger kernel.
+    class("RoPE", Any(&["applybiasrope", "ropekernel"])),
     // vLLM and SGLang: token pools. TensorRT-LLM: paged cache updates.
     class("KV Cache", Any(&["req_to_token", "update_kv_cache", "updatekvcache", "kv_cache_update"])),
     // TensorRT-LLM: rows gathered for their experts.
@@ -45,14 +47,11 @@ pub(crate) const ROWS: &[Row] = &[
                 "flash_mla",
                 "flashmla",
             ]),
-            Both(&[Any(&["aiter"]), Any(&["pa_bf16", "pa_fp16", "pa_a16w8"])]),
-            Both(&[Starts("_fwd_kernel"), Test::None(&["norm"])]),
+            Both(&[Starts("_fwd_kernel"), None(&["norm"])]),
         ]),
     ),
     // cuDNN.
     class("Normalization", Any(&["bn_fw_", "bn_bw_"])),
-    // TensorRT-LLM: rotary embedding within a larger kernel.
-    class("RoPE", Any(&["applybiasrope", "ropekernel"])),
     // MIOpen.
     class("Convolution", Any(&["miopensp3asmconv", "miopenconv", "naive_conv", "_conv_fwd", "_conv_bwd"])),
     // Weight-only and block-scaled products of vLLM and SGLang, CK's flat matrix products.

@@ -79,6 +79,8 @@ pub(crate) const ROWS: &[Row] = &[
         &[class("MoE GEMM+SwiGLU", Any(&["swiglu", "silu"])), class("MoE GEMM", Always)],
     ),
     class("SSM", Any(&["selective_scan", "mamba", "ssd_", "causal_conv1d", "chunk_scan"])),
+    // AITER's assembly kernels of paged attention, whose names say that nothing is quantized.
+    class("Attention", Either(&[All(&["aiter", "pa_bf16"]), All(&["aiter", "pa_fp16"])])),
     class(
         "Attention",
         Any(&[
