@@ -148,10 +148,13 @@ fn lists_run_in_order_and_check_first() {
     trace(folder, "a.json", KERNEL);
     trace(folder, "b.json", KERNEL);
     let write = |text: &str| std::fs::write(folder.join("list.yaml"), text).expect("a file");
-    write("pairs:\n- {trace1: a.json, trace2: b.json}\n- {trace1: b.json, trace2: gone.json}\n- {name: x, trace1: a.json, trace2: b.json, output: new/x.csv, format: csv}\n");
+    write(
+        "pairs:\n- {trace1: a.json, trace2: b.json}\n- {trace1: b.json, trace2: gone.json}\n- {name: x, trace1: a.json, trace2: b.json, output: new/x.csv, format: csv}\n",
+    );
     let mut outputs = Vec::new();
     for jobs in ["1", "3"] {
-        let run = run(folder, &["--pairs", "list.yaml", "--jobs", jobs, "--output-dir", "out", "--format", "json", "-q"]);
+        let run =
+            run(folder, &["--pairs", "list.yaml", "--jobs", jobs, "--output-dir", "out", "--format", "json", "-q"]);
         assert_eq!(run.code, 1);
         assert_eq!(
             run.stdout,

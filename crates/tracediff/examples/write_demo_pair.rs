@@ -37,7 +37,12 @@ const MI300X: Gpu = Gpu {
         ("_C::silu_and_mul", "void vllm::act_and_mul_kernel<c10::BFloat16, true>(c10::BFloat16*, int)", 52, 6_400),
         ("aten::mm", "void wvSplitK_hf_sml_<__hip_bfloat16, 64, 2, 16, 8, 2, 1>(int, int)", 510, 22_000),
         ("_C::all_reduce", "void vllm::cross_device_reduce_2stage<__hip_bfloat16, 8>(int)", 150, 19_000),
-        ("_C_cache_ops::reshape_and_cache_flash", "void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16>(int)", 26, 4_900),
+        (
+            "_C_cache_ops::reshape_and_cache_flash",
+            "void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16>(int)",
+            26,
+            4_900,
+        ),
     ],
     tail: &[
         ("aten::mm", "Cijk_Alik_Bljk_BBS_BH_MT256x48x64_MI16x16x1_ISA942", 90, 120_000),
@@ -52,7 +57,12 @@ const H100: Gpu = Gpu {
     launch: "cudaLaunchKernel",
     graph: "cudaGraphLaunch",
     layer: &[
-        ("vllm::unified_attention_with_output", "void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128>>(Params)", 190, 21_000),
+        (
+            "vllm::unified_attention_with_output",
+            "void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128>>(Params)",
+            190,
+            21_000,
+        ),
         ("aten::mm", "nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNN", 330, 21_000),
         ("aten::rms_norm", "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_1", 28, 3_900),
         ("_C::scaled_fp8_quant", "void vllm::scaled_fp8_quant_kernel<c10::BFloat16>(int)", 11, 2_100),
@@ -60,7 +70,12 @@ const H100: Gpu = Gpu {
         ("_C::silu_and_mul", "void vllm::act_and_mul_kernel<c10::BFloat16, true>(c10::BFloat16*, int)", 37, 4_600),
         ("aten::mm", "nvjet_tst_192x192_64x3_2x1_v_bz_splitK_TNT", 350, 17_000),
         ("_C::all_reduce", "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(int)", 120, 13_000),
-        ("_C_cache_ops::reshape_and_cache_flash", "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(int)", 19, 3_300),
+        (
+            "_C_cache_ops::reshape_and_cache_flash",
+            "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(int)",
+            19,
+            3_300,
+        ),
     ],
     tail: &[
         ("aten::mm", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 70, 96_000),
@@ -112,7 +127,8 @@ impl<'a> Writer<'a> {
         let count = (LAYERS * self.gpu.layer.len() + self.gpu.tail.len()) as u64;
         let span = if eager { 40_000 + count * 12_000 } else { 120_000 };
         let main = self.frame("vllm/v1/engine/core.py(282): step", begin, span, None);
-        let model = self.frame("vllm/model_executor/models/llama.py(584): forward", begin + 4_000, span - 8_000, Some(main));
+        let model =
+            self.frame("vllm/model_executor/models/llama.py(584): forward", begin + 4_000, span - 8_000, Some(main));
         let name = format!("execute_context_{}({context})_generation_{generation}({generation})", u32::from(eager));
         self.event("user_annotation", &name, begin + 6_000, span - 12_000, "");
         self.host += 20_000;
@@ -124,7 +140,8 @@ impl<'a> Writer<'a> {
         for layer in 0..=LAYERS {
             let kernels = if layer < LAYERS { self.gpu.layer } else { self.gpu.tail };
             for (operator, kernel, per_token, decode) in kernels {
-                let time = if eager { per_token * u64::from(context) + decode * u64::from(generation) / 16 } else { *decode };
+                let time =
+                    if eager { per_token * u64::from(context) + decode * u64::from(generation) / 16 } else { *decode };
                 let correlation = graph.unwrap_or_else(|| self.eager_launch(operator, model));
                 self.kernel(kernel, time, correlation, graph.is_none());
             }
@@ -146,7 +163,13 @@ impl<'a> Writer<'a> {
         self.last_id += 1;
         let correlation = self.last_id;
         let external = external.map_or_else(String::new, |id| format!(r#", "External id": {id}"#));
-        self.event("cuda_runtime", name, self.host + 3_000, 4_000, &format!(r#""correlation": {correlation}{external}"#));
+        self.event(
+            "cuda_runtime",
+            name,
+            self.host + 3_000,
+            4_000,
+            &format!(r#""correlation": {correlation}{external}"#),
+        );
         correlation
     }
 
@@ -157,14 +180,27 @@ impl<'a> Writer<'a> {
         self.device = self.device.max(self.host + 9_000) + if eager { 900 } else { 300 };
         let start = self.device;
         self.device += time;
-        self.event_at(0, "kernel", name, start, time, &format!(r#""device": 0, "stream": 7, "correlation": {correlation}"#));
+        self.event_at(
+            0,
+            "kernel",
+            name,
+            start,
+            time,
+            &format!(r#""device": 0, "stream": 7, "correlation": {correlation}"#),
+        );
     }
 
     fn frame(&mut self, name: &str, start: u64, time: u64, parent: Option<u64>) -> u64 {
         self.last_id += 1;
         let id = self.last_id;
         let parent = parent.map_or_else(|| "null".to_owned(), |id| id.to_string());
-        self.event("python_function", name, start, time, &format!(r#""Python id": {id}, "Python parent id": {parent}"#));
+        self.event(
+            "python_function",
+            name,
+            start,
+            time,
+            &format!(r#""Python id": {id}, "Python parent id": {parent}"#),
+        );
         id
     }
 

@@ -59,8 +59,7 @@ pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-S
 /// assert_eq!(classify("opaque_kernel", Platform::Amd, Some("aten::addmm"), &PERFDB).name, "Dense GEMM");
 /// ```
 pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: &Rules) -> Operation {
-    classify_name(name, platform, rules)
-        .unwrap_or_else(|| classify_by_host(name, host_operator))
+    classify_name(name, platform, rules).unwrap_or_else(|| classify_by_host(name, host_operator))
 }
 
 /// Class of a kernel whose name the default table does not know.

@@ -11,13 +11,18 @@ fn trace() -> String {
     for step in 0..60_u64 {
         let base = 1_700_000_000_000_000 + step * 100_000;
         let kind = if step % 3 == 0 { "EXTEND" } else { "DECODE" };
-        let _ = write!(out, r#"{{"cat": "user_annotation", "name": "step[{kind} bs=1]", "ts": {base}, "dur": 90000}},"#);
+        let _ =
+            write!(out, r#"{{"cat": "user_annotation", "name": "step[{kind} bs=1]", "ts": {base}, "dur": 90000}},"#);
         for call in 0..100_u64 {
             let id = step * 1000 + call;
-            let (correlation, external) =
-                if call % 2 == 0 { (format!("{id}"), format!("{id}.0")) } else { (format!("\"c{id}\""), format!("\"e{id}\"")) };
+            let (correlation, external) = if call % 2 == 0 {
+                (format!("{id}"), format!("{id}.0"))
+            } else {
+                (format!("\"c{id}\""), format!("\"e{id}\""))
+            };
             let ts = base + call * 800;
-            let name = ["Cijk_A", "kernel_unified_attention_2d", "opaque_\\u0061", "void act_and_mul_kernel<silu>()"][call as usize % 4];
+            let name = ["Cijk_A", "kernel_unified_attention_2d", "opaque_\\u0061", "void act_and_mul_kernel<silu>()"]
+                [call as usize % 4];
             let _ = write!(
                 out,
                 r#"{{"cat": "python_function", "name": "model.py({call}): f", "pid": "p", "tid": {}, "ts": {ts}, "dur": 700, "args": {{"Python id": {id}, "Python parent id": {}}}}},

@@ -49,12 +49,12 @@ fn kernels() -> impl Strategy<Value = Vec<Kernel>> {
 fn text(kernels: &[Kernel]) -> String {
     let mut events = Vec::new();
     for (step, name) in
-        ["execute_context_1(99)_generation_0(0)", "execute_context_0(0)_generation_4(4)", "step[MIXED bs=2]"].iter().enumerate()
+        ["execute_context_1(99)_generation_0(0)", "execute_context_0(0)_generation_4(4)", "step[MIXED bs=2]"]
+            .iter()
+            .enumerate()
     {
         let start = 1_000_000 + step * 1000;
-        events.push(format!(
-            r#"{{"cat": "user_annotation", "name": "{name}", "ts": {start}, "dur": 900}}"#
-        ));
+        events.push(format!(r#"{{"cat": "user_annotation", "name": "{name}", "ts": {start}, "dur": 900}}"#));
         events.push(format!(
             r#"{{"cat": "cuda_runtime", "name": "launch", "pid": 1, "tid": 1, "ts": {}, "args": {{"correlation": {step}}}}}"#,
             start + 10
