@@ -12,7 +12,37 @@ use std::borrow::Cow;
 /// assert_eq!(parse_float(" 1_000.5\t"), Some(1000.5));
 /// assert_eq!([parse_float("0x10"), parse_float(""), parse_float("1__0")], [None; 3]);
 /// ```
+#[inline]
 pub fn parse_float(text: &str) -> Option<f64> {
+    short_decimal(text.as_bytes()).or_else(|| parse_any_float(text))
+}
+
+/// The value of up to 15 digits with at most one point, which is what most cells hold. Digits and power of ten are exact
+/// doubles, so the one division rounds correctly. `None` for everything else.
+#[inline]
+fn short_decimal(text: &[u8]) -> Option<f64> {
+    const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    if text.len() > 16 {
+        return None;
+    }
+    let (mut value, mut digits, mut point) = (0u64, 0, None);
+    for &byte in text {
+        match byte {
+            b'0'..=b'9' => {
+                value = value * 10 + u64::from(byte - b'0');
+                digits += 1;
+            }
+            b'.' if point.is_none() => point = Some(digits),
+            _ => return None,
+        }
+    }
+    if digits == 0 || digits > 15 {
+        return None;
+    }
+    Some(value as f64 / TENS.get(point.map_or(0, |point| digits - point))?)
+}
+
+fn parse_any_float(text: &str) -> Option<f64> {
     without_underscores(trim(text))?.parse().ok()
 }
 
@@ -57,6 +87,13 @@ mod tests {
         #[test]
         fn never_panics(text in "\\PC*") {
             let _ = parse_float(&text);
+        }
+
+        #[test]
+        fn short_decimals_are_the_nearest_doubles(text in "[0-9.]{1,17}") {
+            if let Some(value) = short_decimal(text.as_bytes()) {
+                prop_assert_eq!(Some(value), parse_any_float(&text));
+            }
         }
 
         #[test]

@@ -7,7 +7,7 @@
 //! use perfdb_trace::blocks::Blocks;
 //!
 //! # fn main() -> std::io::Result<()> {
-//! let mut blocks = Blocks::new(&b"a,b\n1,\"x\ny\"\n2,z\n"[..], 17);
+//! let mut blocks = Blocks::new(&b"a,b\n1,\"x\ny\"\n2,z\n"[..], 13);
 //! let mut texts = Vec::new();
 //! while let Some(block) = blocks.next_block(Vec::new())? {
 //!     texts.push(String::from_utf8_lossy(&block.text).into_owned());

@@ -166,7 +166,10 @@ impl Columns {
         if !kept {
             return Ok(());
         }
-        let shapes = self.shapes.and_then(|shapes| record.get(shapes));
+        let shapes = match policy.group_key {
+            GroupKey::StartTypeAndShape => self.shapes.and_then(|shapes| record.get(shapes)),
+            GroupKey::StartAndType => None,
+        };
         row.input_shapes = shapes.as_deref().unwrap_or_default();
         each(row)
     }

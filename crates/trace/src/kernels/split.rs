@@ -2,6 +2,7 @@
 
 use super::options::LineEndsInCells;
 use std::borrow::Cow;
+use wide::i8x16;
 
 /// A cell as it stands in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,112 +72,142 @@ pub(super) enum Split {
     Cut,
 }
 
-const LANES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
 /// Takes the record that starts at `start`; `ended` when no more text can follow.
 pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Vec<Cell>) -> Split {
-    let bytes = text.as_bytes();
     cells.clear();
-    let mut at = start;
-    let mut lines = 0;
-    if at == bytes.len() {
+    let bytes = text.as_bytes();
+    if start >= bytes.len() {
         return if ended { Split::End } else { Split::Cut };
     }
-    loop {
-        let cell = at;
-        let quoted = bytes.get(at) == Some(&b'"');
-        if quoted {
-            let lines_to_quote = lines;
-            match quoted_end(bytes, at + 1, ended) {
-                Some(Some(end)) => {
-                    lines += line_ends(&bytes[at..end]);
-                    at = end;
-                }
-                Some(None) => {
-                    cells.push(Cell { start: cell, end: bytes.len(), quoted });
-                    return Split::OpenQuote { lines_to_quote };
-                }
-                None => return Split::Cut,
+    let mut record = Open { bytes, start, ended, cell: start, quoted: false, open: false, closed: 0, lines: 0, quote: 0 };
+    let mut at = start;
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        let mut marks = marks(block);
+        while marks != 0 {
+            let mark = at + marks.trailing_zeros() as usize;
+            marks &= marks - 1;
+            if let Some(split) = record.mark(mark, cells) {
+                return split;
             }
         }
-        at = plain_end(bytes, at);
-        match bytes.get(at) {
-            Some(b',') => {
-                cells.push(Cell { start: cell, end: at, quoted });
-                at += 1;
-                continue;
-            }
-            None if !ended => return Split::Cut,
-            _ => {}
-        }
-        // An empty line is a record without cells.
-        if at > start {
-            cells.push(Cell { start: cell, end: at, quoted });
-        }
-        let next = match bytes.get(at) {
-            None => return Split::Record { next: at, lines },
-            Some(b'\r') => match bytes.get(at + 1) {
-                Some(b'\n') => at + 2,
-                None if !ended => return Split::Cut,
-                _ => at + 1,
-            },
-            Some(_) => at + 1,
-        };
-        return Split::Record { next, lines: lines + 1 };
+        at += BLOCK;
     }
-}
-
-/// The position behind the closing quote; `Some(None)` where there is none before the text ends, `None` where that is not
-/// known yet.
-fn quoted_end(bytes: &[u8], mut at: usize, ended: bool) -> Option<Option<usize>> {
-    loop {
-        match bytes.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
-            None if ended => return Some(None),
-            None => return None,
-            Some(offset) => at += offset + 1,
-        }
-        match bytes.get(at) {
-            Some(b'"') => at += 1,
-            None if !ended => return None,
-            _ => return Some(Some(at)),
-        }
-    }
-}
-
-/// The position of the first comma or line end, or the end.
-#[inline(always)]
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*chunk);
-        let comma = word ^ (LANES * u64::from(b','));
-        let feed = word ^ (LANES * u64::from(b'\n'));
-        let carriage = word ^ (LANES * u64::from(b'\r'));
-        let hits = (comma.wrapping_sub(LANES) & !comma)
-            | (feed.wrapping_sub(LANES) & !feed)
-            | (carriage.wrapping_sub(LANES) & !carriage);
-        let hits = hits & HIGH;
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while let Some(&byte) = bytes.get(at) {
-        if matches!(byte, b',' | b'\n' | b'\r') {
-            break;
+    while let Some(byte) = bytes.get(at) {
+        if matches!(byte, b',' | b'"' | b'\r' | b'\n')
+            && let Some(split) = record.mark(at, cells)
+        {
+            return split;
         }
         at += 1;
     }
-    at
+    match ended {
+        false => Split::Cut,
+        true if record.open => {
+            cells.push(Cell { start: record.cell, end: at, quoted: true });
+            Split::OpenQuote { lines_to_quote: record.quote }
+        }
+        true => record.end(at, cells),
+    }
 }
 
-/// Line ends in `bytes`: LF, CRLF and lone CR count once each.
-pub(super) fn line_ends(bytes: &[u8]) -> u64 {
-    let mut count = 0;
-    for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
-        if bytes[at] == b'\r' || at == 0 || bytes[at - 1] != b'\r' {
-            count += 1;
+/// A record that is being taken.
+struct Open<'t> {
+    bytes: &'t [u8],
+    start: usize,
+    ended: bool,
+    /// Where the current cell starts.
+    cell: usize,
+    /// Whether it begins with a quote.
+    quoted: bool,
+    /// Whether a quote is open.
+    open: bool,
+    /// Where the last closing quote of the cell stands.
+    closed: usize,
+    /// Line ends inside quotes so far.
+    lines: u64,
+    /// How many of them there were when the last quote was opened.
+    quote: u64,
+}
+
+impl Open<'_> {
+    /// Takes a comma, a quote or a line end.
+    #[inline(always)]
+    fn mark(&mut self, at: usize, cells: &mut Vec<Cell>) -> Option<Split> {
+        let byte = self.bytes.get(at).copied();
+        if self.open {
+            self.mark_in_quotes(at, byte);
+            return None;
+        }
+        match byte {
+            Some(b',') => self.end_cell(at, cells),
+            Some(b'"') => self.quote_outside(at),
+            _ => return Some(self.end(at, cells)),
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn mark_in_quotes(&mut self, at: usize, byte: Option<u8>) {
+        match byte {
+            Some(b'"') => {
+                self.open = false;
+                self.closed = at;
+            }
+            Some(b'\r') => self.lines += 1,
+            // The LF of a CRLF has been counted.
+            Some(b'\n') if self.bytes.get(at - 1) != Some(&b'\r') => self.lines += 1,
+            _ => {}
         }
     }
-    count
+
+    /// A quote opens at the start of a cell, and again right behind a closing one: two of them are one letter. All others
+    /// are letters.
+    #[inline(always)]
+    fn quote_outside(&mut self, at: usize) {
+        if at == self.cell {
+            self.quoted = true;
+            self.open = true;
+            self.quote = self.lines;
+        } else if self.quoted && self.closed + 1 == at {
+            self.open = true;
+        }
+    }
+
+    #[inline(always)]
+    fn end_cell(&mut self, end: usize, cells: &mut Vec<Cell>) {
+        cells.push(Cell { start: self.cell, end, quoted: self.quoted });
+        self.cell = end + 1;
+        self.quoted = false;
+        self.closed = 0;
+    }
+
+    /// The record ends with the line end at `end`, or there with the text.
+    #[inline(always)]
+    fn end(&mut self, end: usize, cells: &mut Vec<Cell>) -> Split {
+        // An empty line is a record without cells.
+        if end > self.start {
+            self.end_cell(end, cells);
+        }
+        let next = match self.bytes.get(end) {
+            None => return Split::Record { next: end, lines: self.lines },
+            Some(b'\r') => match self.bytes.get(end + 1) {
+                Some(b'\n') => end + 2,
+                None if !self.ended => return Split::Cut,
+                _ => end + 1,
+            },
+            Some(_) => end + 1,
+        };
+        Split::Record { next, lines: self.lines + 1 }
+    }
+}
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 16;
+
+/// One bit for each byte, the first one lowest: set for commas, quotes and line ends.
+#[inline(always)]
+fn marks(block: &[u8; BLOCK]) -> u32 {
+    let bytes = i8x16::new(block.map(u8::cast_signed));
+    let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte.cast_signed()));
+    (is(b',') | is(b'"') | is(b'\n') | is(b'\r')).to_bitmask()
 }
