@@ -79,7 +79,8 @@ pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Vec<Cell>
     if start >= bytes.len() {
         return if ended { Split::End } else { Split::Cut };
     }
-    let mut record = Open { bytes, start, ended, cell: start, quoted: false, open: false, closed: 0, lines: 0, quote: 0 };
+    let mut record =
+        Open { bytes, start, ended, cell: start, quoted: false, open: false, closed: 0, lines: 0, quote: 0 };
     let mut at = start;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
         let mut marks = marks(block);
