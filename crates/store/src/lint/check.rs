@@ -1,0 +1,154 @@
+//! Looking at a whole directory.
+
+use super::finding::{Finding, Kind};
+use super::mapping::{Tables, compare};
+use super::table::{Seen, look_at};
+use crate::directory::{normalised, tables_in};
+use crate::error::Error;
+use crate::op_mapping::{self, OpMapping};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// What was looked at and found.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// Number of tables.
+    pub tables: usize,
+    /// Number of rows in all tables that can be read.
+    pub rows: usize,
+    /// The findings, by file, then line.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads every table of a directory and its operator mapping. Takes no lock and writes nothing.
+pub fn check(database: &Path) -> Result<Checked, Error> {
+    let mut paths = tables_in(database)?;
+    let mapping_path = database.join("op_mapping.yaml");
+    let (mapping, mut findings) = match OpMapping::load(&mapping_path) {
+        Ok(mapping) => (mapping.unwrap_or_default(), Vec::new()),
+        Err(error) => (OpMapping::default(), vec![unusable_mapping(&mapping_path, &error)]),
+    };
+    if let Some(reference) = &mapping.communication_data_ref {
+        let folder = normalised(&database.join(reference));
+        if folder.is_dir() {
+            let is_communication = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hcom_"));
+            let mut communication: Vec<PathBuf> = tables_in(&folder)?.into_iter().filter(is_communication).collect();
+            communication.append(&mut paths);
+            paths = communication;
+        }
+    }
+    let seen: Vec<Seen> = paths.par_iter().map(|path| look_at(path)).collect::<Result<_, _>>()?;
+    let mut tables = Tables::new();
+    for (path, seen) in paths.iter().zip(&seen) {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        tables.entry(stem).or_insert((path, seen));
+    }
+    let mapping_is_usable = findings.is_empty();
+    if mapping_is_usable {
+        findings.extend(compare(&mapping_path, &mapping, &tables));
+    }
+    findings.extend(seen.iter().flat_map(|seen| seen.findings.clone()));
+    findings.sort_by(|a, b| (&a.file, a.line, a.kind, &a.message).cmp(&(&b.file, b.line, b.kind, &b.message)));
+    Ok(Checked { tables: paths.len(), rows: seen.iter().map(|seen| seen.rows).sum(), findings })
+}
+
+fn unusable_mapping(path: &Path, error: &op_mapping::Error) -> Finding {
+    let is_pointer = matches!(error, op_mapping::Error::Read(perfdb_trace::Error::LfsPointer { .. }));
+    let text = error.to_string();
+    let message = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned();
+    Finding { kind: if is_pointer { Kind::LfsPointer } else { Kind::Unreadable }, file: path.to_owned(), line: None, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    const HEADER: &str = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Average Duration(us),Profiling Average Duration(us)\n";
+
+    fn found(files: &[(&str, &str)]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(crate::replace::parent_of(&path))?;
+            fs::write(path, text)?;
+        }
+        let checked = check(&folder.path().join("db"))?;
+        let place = |finding: &Finding| {
+            let file = finding.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            format!("{file}:{} {}", finding.line.unwrap_or(0), finding.kind.name())
+        };
+        Ok(checked.findings.iter().map(place).collect())
+    }
+
+    #[test]
+    fn rows_and_cells_are_judged() -> TestResult {
+        let rows = "\"4;4\",A;A,ND;ND,4,A,1,1\n\
+                    4;4,A;A,ND;ND,4,A,6,1\n\
+                    x;4,A;A,ND;ND,4,A,0,\n\
+                    5,A;A,ND,5,A,nan,2\n\
+                    6,A,ND,6,A,-1,text\n";
+        let table = format!("{HEADER}{rows}");
+        let mapping = "operator_mappings: {a: {kernel_type: Add}}";
+        let expected = [
+            "Add.csv:0 no-duration",
+            "Add.csv:3 duplicate-signature",
+            "Add.csv:3 outlier-duration",
+            "Add.csv:4 shape",
+            "Add.csv:5 shape",
+            "Add.csv:5 bad-duration",
+            "Add.csv:6 bad-duration",
+            "Add.csv:6 bad-duration",
+        ];
+        assert_eq!(found(&[("db/Add.csv", &table), ("db/op_mapping.yaml", mapping)])?, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn files_and_columns_are_judged() -> TestResult {
+        let files = [
+            ("db/Bad.csv", "a,b\n1,2,3\n"),
+            ("db/Lfs.csv", "version https://git-lfs.github.com/spec/v1\n"),
+            ("db/Old.csv", "Input Shapes,MicroBench Duration(us),Average aiv_time(us)\n"),
+            ("db/hcom_x_.csv", "Input Shapes,Duration(us)\n"),
+            ("db/reports/gap.csv", "no table"),
+            ("db/op_mapping.yaml", "operator_mappings: {o: {kernel_type: Bad, alternate_kernel_types: [Lfs, Old, hcom_x_]}}"),
+        ];
+        let expected = [
+            "Bad.csv:2 unreadable",
+            "Lfs.csv:0 lfs-pointer",
+            "Old.csv:1 schema",
+            "Old.csv:1 schema",
+            "Old.csv:1 schema",
+            "hcom_x_.csv:1 schema",
+        ];
+        let found: Vec<String> = found(&files)?.into_iter().filter(|finding| !finding.ends_with("never-reached")).collect();
+        assert_eq!(found, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn the_mapping_and_the_tables_are_compared() -> TestResult {
+        let row = |shape: &str| format!("{shape},A,ND,{shape},A,1,\n");
+        let first = format!("{HEADER}{}{}", row("4"), row("5"));
+        let covered = format!("{HEADER}{}", row("\"5\""));
+        let adds = format!("{HEADER}{}", row("6"));
+        let mapping = "communication_data_ref: ../comm\noperator_mappings:\n  a: {kernel_type: First, alternate_kernel_types: [Covered, Adds]}\n  \
+                       b: {kernel_type: Nowhere}\n  c: {kernel_type: Nowhere, zero_cost: true}\n  d: {kernel_type: hcom_y_, category: communication}\n";
+        let communication = "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1,2,DT_BF16,0,1.0,2.0\n";
+        let files = [
+            ("db/First.csv", first.as_str()),
+            ("db/Covered.csv", &covered),
+            ("db/Adds.csv", &adds),
+            ("db/Unknown.csv", &adds),
+            ("comm/hcom_y_.csv", communication),
+            ("comm/other.csv", "x\n"),
+            ("db/op_mapping.yaml", mapping),
+        ];
+        let expected = ["Covered.csv:0 alternate-never-reached", "Unknown.csv:0 table-without-mapping", "op_mapping.yaml:0 mapping-without-table"];
+        assert_eq!(found(&files)?, expected);
+        Ok(())
+    }
+}

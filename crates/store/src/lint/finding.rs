@@ -1,0 +1,87 @@
+//! What can be found.
+
+use crate::error::shown;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A file that no tool can use.
+    Unreadable,
+    /// What Git LFS leaves in a file's place.
+    LfsPointer,
+    /// Columns that are missing, obsolete or old.
+    Schema,
+    /// A shape cell that cannot be read, or that does not go with its types.
+    Shape,
+    /// A row that an earlier row makes unreachable.
+    DuplicateSignature,
+    /// Rows that answer nothing.
+    NoDuration,
+    /// A duration that is none.
+    BadDuration,
+    /// Measured and profiled durations that cannot both be right.
+    OutlierDuration,
+    /// An entry of the operator mapping without a table.
+    MappingWithoutTable,
+    /// A table that the operator mapping does not know.
+    TableWithoutMapping,
+    /// An alternate table that adds nothing.
+    AlternateNeverReached,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 11] = [
+        Kind::Unreadable,
+        Kind::LfsPointer,
+        Kind::Schema,
+        Kind::Shape,
+        Kind::DuplicateSignature,
+        Kind::NoDuration,
+        Kind::BadDuration,
+        Kind::OutlierDuration,
+        Kind::MappingWithoutTable,
+        Kind::TableWithoutMapping,
+        Kind::AlternateNeverReached,
+    ];
+
+    /// The name, as `--ignore` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Unreadable => "unreadable",
+            Kind::LfsPointer => "lfs-pointer",
+            Kind::Schema => "schema",
+            Kind::Shape => "shape",
+            Kind::DuplicateSignature => "duplicate-signature",
+            Kind::NoDuration => "no-duration",
+            Kind::BadDuration => "bad-duration",
+            Kind::OutlierDuration => "outlier-duration",
+            Kind::MappingWithoutTable => "mapping-without-table",
+            Kind::TableWithoutMapping => "table-without-mapping",
+            Kind::AlternateNeverReached => "alternate-never-reached",
+        }
+    }
+}
+
+/// Something that is wrong, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The kind.
+    pub kind: Kind,
+    /// The file.
+    pub file: PathBuf,
+    /// The line, where there is one.
+    pub line: Option<u64>,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        write!(formatter, "{}{line}: {}: {}", shown(&self.file), self.kind.name(), self.message)
+    }
+}

@@ -1,0 +1,18 @@
+//! Finding what is wrong with a database that nobody has looked at for a while.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), perfdb_store::Error> {
+//! let findings = perfdb_store::lint::check("database".as_ref())?;
+//! for finding in &findings.findings {
+//!     println!("{finding}");
+//! }
+//! # Ok(()) }
+//! ```
+
+mod check;
+mod finding;
+mod mapping;
+mod table;
+
+pub use check::{Checked, check};
+pub use finding::{Finding, Kind};

@@ -1,0 +1,149 @@
+//! A database as one value.
+
+use super::answer::{Hit, Miss, MissReason, Mode, Query};
+use super::communication::CommunicationRows;
+use super::rows::KernelRows;
+use super::{attention, elementwise, inputs, interpolation};
+use crate::directory::{normalised, tables_in};
+use crate::error::{CsvFault, Error};
+use crate::op_mapping::OpMapping;
+use rustc_hash::FxHashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A table once it was read; `None` if there is none.
+type Read<T> = Result<Option<Arc<T>>, Arc<Error>>;
+
+/// A database directory. Tables are read when they are first asked for, and kept.
+#[derive(Debug)]
+pub struct Database {
+    directory: PathBuf,
+    pub(super) mapping: OpMapping,
+    tables: Mutex<FxHashMap<String, Read<KernelRows>>>,
+    communication: Mutex<FxHashMap<String, Read<CommunicationRows>>>,
+}
+
+impl Database {
+    /// Opens a directory: reads its operator mapping, and no table.
+    pub fn open(directory: &Path) -> Result<Database, Error> {
+        if !directory.is_dir() {
+            return Err(Error::io(directory, io::Error::from(io::ErrorKind::NotADirectory)));
+        }
+        let path = directory.join("op_mapping.yaml");
+        let mapping = OpMapping::load(&path).map_err(|error| {
+            let text = error.to_string();
+            let reason = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned();
+            Error::input(&path, None, reason)
+        })?;
+        Ok(Database {
+            directory: directory.to_owned(),
+            mapping: mapping.unwrap_or_default(),
+            tables: Mutex::default(),
+            communication: Mutex::default(),
+        })
+    }
+
+    /// The kernel types that have a table, by name.
+    pub fn kernel_types(&self) -> Result<impl Iterator<Item = String> + use<>, Error> {
+        let stem = |path: PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        Ok(tables_in(&self.directory)?.into_iter().filter_map(stem))
+    }
+
+    /// The rows of a kernel type that can answer, typed.
+    pub fn rows(&self, kernel_type: &str) -> Result<Arc<KernelRows>, Error> {
+        let path = self.path_of(kernel_type);
+        KernelRows::read(&path, kernel_type).map(Arc::new)
+    }
+
+    /// Answers a question.
+    pub fn lookup(&self, query: &Query) -> Result<Hit, Miss> {
+        if let Mode::Communication { bytes, devices, tier } = query.mode {
+            return self.lookup_communication(&query.kernel_types, bytes, devices, tier);
+        }
+        if matches!(query.mode, Mode::Moe { ep_size: None }) {
+            return Err(MissReason::EpSizeNotConfigured.into());
+        }
+        let mut tables = Vec::new();
+        let mut primary = None;
+        for (order, kernel_type) in query.kernel_types.iter().enumerate() {
+            if let Some(table) = self.table(kernel_type)? {
+                primary = primary.or_else(|| (order == 0).then(|| table.clone()));
+                tables.push(table);
+            }
+        }
+        if tables.is_empty() {
+            return Err(MissReason::CsvNotFound.into());
+        }
+        let output = query.outputs.first();
+        let ep_size = if let Mode::Moe { ep_size } = query.mode { ep_size } else { None };
+        let exact = match (&query.mode, output) {
+            (Mode::Elementwise, Some(output)) => elementwise::find(&tables, output),
+            (Mode::Attention(wanted), _) => attention::find(&tables, wanted),
+            _ => inputs::find(&tables, query, ep_size),
+        };
+        let reason = match exact {
+            Ok(hit) => return Ok(hit),
+            Err(reason) => reason,
+        };
+        let interpolated = primary.filter(|_| query.interpolate).map(|table| match (&query.mode, output) {
+            (Mode::Elementwise, Some(output)) => interpolation::elementwise(&table, output),
+            (Mode::Attention(wanted), _) => interpolation::attention(&table, wanted, query.square_root),
+            _ => interpolation::by_inputs(&table, query, ep_size),
+        });
+        match interpolated {
+            Some(Ok(hit)) => Ok(hit),
+            _ => Err(Miss { reason, detail: None, nearest: inputs::nearest(&tables, query) }),
+        }
+    }
+
+    fn lookup_communication(&self, kernel_types: &[String], bytes: i64, devices: i64, tier: Option<i64>) -> Result<Hit, Miss> {
+        let mut reason = MissReason::CsvNotFound;
+        for kernel_type in kernel_types {
+            let read = |path: &Path| CommunicationRows::read(path, kernel_type);
+            if let Some(table) = cached(&self.communication, kernel_type, &self.path_of(kernel_type), read)? {
+                match table.find(bytes, devices, tier) {
+                    Ok(hit) => return Ok(hit),
+                    Err(found) => reason = found,
+                }
+            }
+        }
+        Err(reason.into())
+    }
+
+    fn table(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
+        cached(&self.tables, kernel_type, &self.path_of(kernel_type), |path| KernelRows::read(path, kernel_type))
+    }
+
+    /// Where the table of a kernel type is: communication tables in the directory that the mapping names first.
+    fn path_of(&self, kernel_type: &str) -> PathBuf {
+        let name = format!("{kernel_type}.csv");
+        let reference = self.mapping.communication_data_ref.as_ref().filter(|_| kernel_type.starts_with("hcom_"));
+        let elsewhere = reference.map(|reference| normalised(&self.directory.join(reference)).join(&name));
+        elsewhere.filter(|path| path.exists()).unwrap_or_else(|| self.directory.join(name))
+    }
+}
+
+fn cached<T>(
+    cache: &Mutex<FxHashMap<String, Read<T>>>,
+    kernel_type: &str,
+    path: &Path,
+    read: impl FnOnce(&Path) -> Result<T, Error>,
+) -> Result<Option<Arc<T>>, Miss> {
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = match cache.get(kernel_type) {
+        Some(found) => found.clone(),
+        None => {
+            let found = match read(path) {
+                Ok(table) => Ok(Some(Arc::new(table))),
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+                // A pointer stands where no table is yet.
+                Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
+                Err(error) => Err(Arc::new(error)),
+            };
+            cache.insert(kernel_type.to_owned(), found.clone());
+            found
+        }
+    };
+    found.map_err(|error| Miss { reason: MissReason::Unreadable, detail: Some(error.to_string()), nearest: None })
+}

@@ -1,0 +1,87 @@
+use super::*;
+use std::path::{Path, PathBuf};
+
+type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/lookup")
+}
+
+fn shape(value: &serde_json::Value) -> Shape {
+    value.as_array().into_iter().flatten().filter_map(serde_json::Value::as_i64).collect()
+}
+
+fn tensor(value: &serde_json::Value) -> Tensor {
+    let dtype = value["dtype"].as_str().and_then(|name| name.parse().ok()).unwrap_or(DType::Other);
+    Tensor::new(shape(&value["shape"]), dtype)
+}
+
+fn call(query: &serde_json::Value) -> Call {
+    let inputs = query["inputs"].as_array().into_iter().flatten().map(tensor).collect();
+    let attention = query.get("attention").map(|attention| Attention {
+        query: Tensor::new(shape(&attention["query"]), attention["dtype"].as_str().and_then(|name| name.parse().ok()).unwrap_or(DType::Other)),
+        key: shape(&attention["key"]),
+        kv_lengths: shape(&attention["seq_lens"]),
+    });
+    Call {
+        outputs: query.get("output").map(tensor).into_iter().collect(),
+        attention,
+        devices: query["devices"].as_i64().unwrap_or(1),
+        ep_size: query["ep_size"].as_i64(),
+        ..Call::new(query["op"].as_str().unwrap_or_default(), inputs)
+    }
+}
+
+/// What differs between an answer and the expected one.
+fn difference(answer: &Result<Hit, Miss>, expected: &serde_json::Value) -> Option<String> {
+    let is_as_expected = match answer {
+        Ok(hit) => {
+            let duration_us = expected["latency_us"].as_f64().unwrap_or(f64::NAN);
+            let rule = expected.get("rule").and_then(serde_json::Value::as_str);
+            (hit.duration_us - duration_us).abs() <= 1e-9 * duration_us.abs().max(1.0)
+                && expected["confidence"].as_f64() == Some(hit.confidence)
+                && expected["source"].as_str() == Some(hit.source.name())
+                && expected["kernel_type"].as_str() == Some(&hit.kernel_type)
+                && rule.is_none_or(|rule| rule == hit.rule)
+        }
+        Err(miss) => expected["hit"] == false && expected["reason"].as_str() == Some(&miss.reason.to_string()),
+    };
+    (!is_as_expected).then(|| format!("{answer:?}, expected {expected}"))
+}
+
+#[test]
+fn answers_are_those_of_the_vectors() -> TestResult {
+    let vectors: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(golden().join("vectors.json"))?)?;
+    let database = Database::open(&golden().join(vectors["database"].as_str().unwrap_or_default()))?;
+    let cases = vectors["cases"].as_array().ok_or("no cases")?;
+    assert!(cases.len() > 60);
+    let mut wrong = Vec::new();
+    for case in cases {
+        for (name, interpolate) in [("exact", false), ("with_interpolation", true)] {
+            let call = Call { interpolate, ..call(&case["query"]) };
+            let found = difference(&database.lookup_operator(&call), &case[name]);
+            wrong.extend(found.map(|found| format!("{} ({name}): {found}", case["name"])));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn rows_are_typed_and_know_their_lines() -> TestResult {
+    let database = Database::open(&golden().join("db/TEST_DEVICE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5"))?;
+    assert!(database.kernel_types()?.any(|kernel_type| kernel_type == "MatMulV2"));
+    let rows = database.rows("MatMulV2")?;
+    let first = rows.iter().next().ok_or("no rows")?;
+    assert_eq!((first.line, first.inputs.as_slice(), first.duration_us), (2, &[vec![16, 512], vec![2048, 512]][..], Some(5.0)));
+    Ok(())
+}
+
+#[test]
+fn a_miss_names_the_nearest_row() -> TestResult {
+    let database = Database::open(&golden().join("db/TEST_DEVICE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5"))?;
+    let inputs = vec![Tensor::new([15, 512], DType::Bf16), Tensor::new([2048, 512], DType::Bf16)];
+    let miss = database.lookup_operator(&Call::new("aten.mm.default", inputs)).err().ok_or("a hit")?;
+    assert_eq!(miss.nearest, Some(("MatMulV2".to_owned(), 2)));
+    Ok(())
+}

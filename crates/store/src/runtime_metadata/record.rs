@@ -1,0 +1,208 @@
+//! One record of the JSON lines.
+
+use num_bigint::BigInt;
+use perfdb_pycompat::format::fixed;
+use perfdb_pycompat::value::Value;
+use std::io::{self, BufRead};
+
+/// A shape as both sides write it; `None` where there is none.
+pub(super) type Shape = Option<Vec<BigInt>>;
+
+/// What a row and a record have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) query: Shape,
+    pub(super) key: Shape,
+    pub(super) value: Shape,
+    /// Number of key-value lengths.
+    pub(super) kv_lengths: Option<BigInt>,
+    pub(super) mask: Shape,
+    pub(super) block_table: Shape,
+}
+
+/// The columns that a record fills, in the order in which missing ones are appended.
+pub(super) const FILLED: [&str; 11] = [
+    "Runtime actual_seq_lengths_shape",
+    "Runtime actual_seq_lengths_values",
+    "Runtime actual_seq_lengths_kv_shape",
+    "Runtime actual_seq_lengths_kv_values",
+    "Runtime avg_seq_len",
+    "Runtime block_table_valid_blocks",
+    "Runtime num_heads",
+    "Runtime num_key_value_heads",
+    "Runtime sparse_mode",
+    "Runtime input_layout",
+    "Runtime block_size",
+];
+
+/// The texts for [`FILLED`].
+pub(super) type Payload = [String; FILLED.len()];
+
+/// Reads a record; the error names the member.
+pub(super) fn read(line: &[u8]) -> Result<(Key, Payload), String> {
+    let value = perfdb_trace::json::parse(line).map_err(|error| format!("not valid JSON: {error}"))?;
+    let Value::Dict(members) = value else { return Err("not a JSON object".to_owned()) };
+    for (name, value) in &members {
+        if !is_finite(value) {
+            return Err(format!("{}: NaN and Infinity are no values", crate::error::excerpt(name)));
+        }
+    }
+    let list = |name: &str| integers(members.get(name)).map_err(|reason| format!("{name}: {reason}"));
+    let scalar = |name: &str| scalar_text(members.get(name)).map_err(|reason| format!("{name}: {reason}"));
+    let lengths = list("actual_seq_lengths")?;
+    let kv_lengths = list("actual_seq_lengths_kv")?;
+    let key = Key {
+        query: list("query_shape")?,
+        key: list("key_shape")?,
+        value: list("value_shape")?,
+        kv_lengths: kv_lengths.as_ref().map(|lengths| BigInt::from(lengths.len())),
+        mask: list("atten_mask_shape")?,
+        block_table: list("block_table_shape")?,
+    };
+    let payload = [
+        count(&lengths),
+        joined(&lengths),
+        count(&kv_lengths),
+        joined(&kv_lengths),
+        mean(&kv_lengths),
+        joined(&list("block_table_valid_blocks")?),
+        scalar("num_heads")?,
+        scalar("num_key_value_heads")?,
+        scalar("sparse_mode")?,
+        scalar("input_layout")?,
+        scalar("block_size")?,
+    ];
+    Ok((key, payload))
+}
+
+fn is_finite(value: &Value) -> bool {
+    match value {
+        Value::Float(number) => number.is_finite(),
+        Value::List(values) | Value::Tuple(values) => values.iter().all(is_finite),
+        Value::Dict(members) => members.values().all(is_finite),
+        _ => true,
+    }
+}
+
+fn integers(value: Option<&Value>) -> Result<Shape, String> {
+    match value {
+        None | Some(Value::None) => Ok(None),
+        Some(Value::List(values)) => values.iter().map(integer).collect::<Result<Vec<_>, _>>().map(Some),
+        Some(_) => Err("not a list of integers".to_owned()),
+    }
+}
+
+/// A member of a list, truncated as `int()` does.
+fn integer(value: &Value) -> Result<BigInt, String> {
+    let refused = || Err("not a list of integers".to_owned());
+    match value {
+        Value::Int(number) => Ok(BigInt::from(*number)),
+        Value::BigInt(number) => Ok(number.clone()),
+        Value::Bool(truth) => Ok(BigInt::from(i32::from(*truth))),
+        // The text of a whole double is all of its digits.
+        Value::Float(number) => fixed(number.trunc(), 0).parse().or_else(|_| refused()),
+        Value::Text(text) => big_integer(text).map_or_else(refused, Ok),
+        _ => refused(),
+    }
+}
+
+/// An integer text as Python's `int()` reads it.
+pub(super) fn big_integer(text: &str) -> Option<BigInt> {
+    let text = perfdb_pycompat::text::trim(text);
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let bytes = digits.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let fits = |at: usize| is_digit(at) || (bytes[at] == b'_' && at > 0 && is_digit(at - 1) && is_digit(at + 1));
+    let is_integer = !bytes.is_empty() && (0..bytes.len()).all(fits);
+    if is_integer { text.replace('_', "").parse().ok() } else { None }
+}
+
+fn scalar_text(value: Option<&Value>) -> Result<String, String> {
+    match value {
+        None | Some(Value::None) => Ok(String::new()),
+        Some(Value::List(_) | Value::Tuple(_) | Value::Dict(_)) => Err("not a number or text".to_owned()),
+        Some(value) => Ok(value.plain_form()),
+    }
+}
+
+fn count(list: &Shape) -> String {
+    match list.as_deref() {
+        None | Some([]) => String::new(),
+        Some(values) => values.len().to_string(),
+    }
+}
+
+fn joined(list: &Shape) -> String {
+    list.iter().flatten().map(BigInt::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The exact mean with six decimals.
+fn mean(list: &Shape) -> String {
+    match list.as_deref() {
+        None | Some([]) => String::new(),
+        Some(values) => {
+            let sum: BigInt = values.iter().sum();
+            let sum: f64 = sum.to_string().parse().unwrap_or(0.0);
+            fixed(sum / values.len() as f64, 6)
+        }
+    }
+}
+
+/// Calls `each` with the number and text of every line; lines end at LF, CRLF or CR.
+pub(super) fn for_each_line<E>(mut input: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E>
+where
+    E: From<io::Error>,
+{
+    let mut number = 0;
+    let mut buffer = Vec::new();
+    while {
+        buffer.clear();
+        input.read_until(b'\n', &mut buffer)? > 0
+    } {
+        let text = buffer.strip_suffix(b"\n").unwrap_or(&buffer);
+        let text = text.strip_suffix(b"\r").filter(|_| text.len() < buffer.len()).unwrap_or(text);
+        for line in text.split(|&byte| byte == b'\r') {
+            number += 1;
+            each(number, line)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_gives_texts() -> Result<(), String> {
+        let line = br#"{"query_shape": ["2", 16.9, true], "actual_seq_lengths_kv": [1, 2, 2], "num_heads": 16.0, "sparse_mode": true,
+            "block_size": 1e22, "input_layout": "TND", "other": [{}]}"#;
+        let (key, payload) = read(line)?;
+        assert_eq!(key.query, Some(vec![2.into(), 16.into(), 1.into()]));
+        assert_eq!(key.kv_lengths, Some(3.into()));
+        assert_eq!(payload, ["", "", "3", "1,2,2", "1.666667", "", "16.0", "", "True", "TND", "1e+22"].map(str::to_owned));
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_wrong_names_the_member() {
+        let wrong = |line: &str| read(line.as_bytes()).err().unwrap_or_default();
+        assert_eq!(wrong(r#"{"query_shape": "12"}"#), "query_shape: not a list of integers");
+        assert_eq!(wrong(r#"{"key_shape": ["1.5"]}"#), "key_shape: not a list of integers");
+        assert_eq!(wrong(r#"{"num_heads": {}}"#), "num_heads: not a number or text");
+        assert_eq!(wrong(r#"{"x": [NaN]}"#), "x: NaN and Infinity are no values");
+        assert_eq!(wrong("[]"), "not a JSON object");
+    }
+
+    #[test]
+    fn every_kind_of_line_end_counts_once() -> io::Result<()> {
+        let mut lines = Vec::new();
+        for_each_line(&b"a\r\nb\rc\n\nd\r"[..], |number, line| {
+            lines.push((number, String::from_utf8_lossy(line).into_owned()));
+            io::Result::Ok(())
+        })?;
+        let expected = [(1, "a"), (2, "b"), (3, "c"), (4, ""), (5, "d"), (6, "")];
+        assert_eq!(lines, expected.map(|(number, line)| (number, line.to_owned())));
+        Ok(())
+    }
+}

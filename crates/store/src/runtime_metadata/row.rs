@@ -1,0 +1,35 @@
+//! The key of a table row.
+
+use super::record::{Key, Shape, big_integer};
+use crate::error::excerpt;
+use crate::slots::{is_absent_word, unquoted};
+use num_bigint::BigInt;
+use perfdb_pycompat::text::trim;
+
+/// The key of a row, from its input shapes.
+pub(super) fn key(input_shapes: &str) -> Result<Key, String> {
+    let text = unquoted(input_shapes);
+    let slots: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(';').map(trim).collect() };
+    let slot = |at: usize| slots.get(at).copied().unwrap_or_default();
+    let kv_lengths = shape(slot(6))?.and_then(|numbers| <[BigInt; 1]>::try_from(numbers).ok()).map(|[number]| number);
+    Ok(Key {
+        query: shape(slot(0))?,
+        key: shape(slot(1))?,
+        value: shape(slot(2))?,
+        kv_lengths,
+        mask: shape(slot(4))?,
+        block_table: shape(slot(14))?,
+    })
+}
+
+fn shape(slot: &str) -> Result<Shape, String> {
+    if slot.is_empty() || is_absent_word(slot) {
+        return Ok(None);
+    }
+    let parts = slot.split(',').map(trim).filter(|part| !part.is_empty());
+    let numbers: Option<Vec<BigInt>> = parts.map(big_integer).collect();
+    match numbers {
+        Some(numbers) => Ok(Some(numbers)),
+        None => Err(format!("Input Shapes: slot {} is no list of integers", excerpt(slot))),
+    }
+}
