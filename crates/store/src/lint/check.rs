@@ -31,7 +31,8 @@ pub fn check(database: &Path) -> Result<Checked, Error> {
     if let Some(reference) = &mapping.communication_data_ref {
         let folder = normalised(&database.join(reference));
         if folder.is_dir() {
-            let is_communication = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hcom_"));
+            let is_communication =
+                |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hcom_"));
             let mut communication: Vec<PathBuf> = tables_in(&folder)?.into_iter().filter(is_communication).collect();
             communication.append(&mut paths);
             paths = communication;
@@ -56,7 +57,12 @@ fn unusable_mapping(path: &Path, error: &op_mapping::Error) -> Finding {
     let is_pointer = matches!(error, op_mapping::Error::Read(perfdb_trace::Error::LfsPointer { .. }));
     let text = error.to_string();
     let message = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned();
-    Finding { kind: if is_pointer { Kind::LfsPointer } else { Kind::Unreadable }, file: path.to_owned(), line: None, message }
+    Finding {
+        kind: if is_pointer { Kind::LfsPointer } else { Kind::Unreadable },
+        file: path.to_owned(),
+        line: None,
+        message,
+    }
 }
 
 #[cfg(test)]
@@ -114,7 +120,10 @@ mod tests {
             ("db/Old.csv", "Input Shapes,MicroBench Duration(us),Average aiv_time(us)\n"),
             ("db/hcom_x_.csv", "Input Shapes,Duration(us)\n"),
             ("db/reports/gap.csv", "no table"),
-            ("db/op_mapping.yaml", "operator_mappings: {o: {kernel_type: Bad, alternate_kernel_types: [Lfs, Old, hcom_x_]}}"),
+            (
+                "db/op_mapping.yaml",
+                "operator_mappings: {o: {kernel_type: Bad, alternate_kernel_types: [Lfs, Old, hcom_x_]}}",
+            ),
         ];
         let expected = [
             "Bad.csv:2 unreadable",
@@ -124,7 +133,8 @@ mod tests {
             "Old.csv:1 schema",
             "hcom_x_.csv:1 schema",
         ];
-        let found: Vec<String> = found(&files)?.into_iter().filter(|finding| !finding.ends_with("never-reached")).collect();
+        let found: Vec<String> =
+            found(&files)?.into_iter().filter(|finding| !finding.ends_with("never-reached")).collect();
         assert_eq!(found, expected);
         Ok(())
     }
@@ -137,7 +147,8 @@ mod tests {
         let adds = format!("{HEADER}{}", row("6"));
         let mapping = "communication_data_ref: ../comm\noperator_mappings:\n  a: {kernel_type: First, alternate_kernel_types: [Covered, Adds]}\n  \
                        b: {kernel_type: Nowhere}\n  c: {kernel_type: Nowhere, zero_cost: true}\n  d: {kernel_type: hcom_y_, category: communication}\n";
-        let communication = "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1,2,DT_BF16,0,1.0,2.0\n";
+        let communication =
+            "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1,2,DT_BF16,0,1.0,2.0\n";
         let files = [
             ("db/First.csv", first.as_str()),
             ("db/Covered.csv", &covered),
@@ -147,7 +158,11 @@ mod tests {
             ("comm/other.csv", "x\n"),
             ("db/op_mapping.yaml", mapping),
         ];
-        let expected = ["Covered.csv:0 alternate-never-reached", "Unknown.csv:0 table-without-mapping", "op_mapping.yaml:0 mapping-without-table"];
+        let expected = [
+            "Covered.csv:0 alternate-never-reached",
+            "Unknown.csv:0 table-without-mapping",
+            "op_mapping.yaml:0 mapping-without-table",
+        ];
         assert_eq!(found(&files)?, expected);
         Ok(())
     }

@@ -21,7 +21,8 @@ pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<
     let mut unreached: BTreeMap<(PathBuf, String), Vec<String>> = BTreeMap::new();
     for (operator, entry) in &entries {
         name_kernels(entry, &mut named);
-        let kernels: Vec<&String> = entry.kernel_type.iter().chain(&entry.alternate_kernel_types).filter(|name| !name.is_empty()).collect();
+        let kernels: Vec<&String> =
+            entry.kernel_type.iter().chain(&entry.alternate_kernel_types).filter(|name| !name.is_empty()).collect();
         let is_excepted = entry.zero_cost || entry.accepted_miss.is_some() || entry.composite || kernels.is_empty();
         if !is_excepted && kernels.iter().all(|kernel| !tables.contains_key(*kernel)) {
             let kernels = kernels.iter().map(|kernel| excerpt(kernel)).collect::<Vec<_>>().join(", ");
@@ -29,7 +30,10 @@ pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<
                 kind: Kind::MappingWithoutTable,
                 file: mapping_path.to_owned(),
                 line: None,
-                message: format!("{} is looked up in {kernels}, and there is no such table; measure it or remove the entry", excerpt(operator)),
+                message: format!(
+                    "{} is looked up in {kernels}, and there is no such table; measure it or remove the entry",
+                    excerpt(operator)
+                ),
             });
         }
         for alternate in never_reached(entry, tables) {
@@ -80,7 +84,12 @@ fn name_kernels(entry: &Entry, named: &mut FxHashSet<String>) {
     named.extend(entry.kernel_type.iter().chain(&entry.alternate_kernel_types).chain(&entry.sub_kernels).cloned());
     let single = [&entry.degenerate_bmm_kernel_type, &entry.mtp_projection_kernel_type, &entry.primary_kernel_type];
     named.extend(single.into_iter().flatten().cloned());
-    let nodes = [&entry.embedded_compute, &entry.embedded_communication, &entry.decomposer_options, &entry.runtime_comm_variants];
+    let nodes = [
+        &entry.embedded_compute,
+        &entry.embedded_communication,
+        &entry.decomposer_options,
+        &entry.runtime_comm_variants,
+    ];
     nodes.into_iter().flatten().for_each(|node| texts(node, named));
     for (_, node) in entry.kernel_types_by_input_rank.iter().chain([&entry.other]).flat_map(|map| map.iter()) {
         texts(node, named);

@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, Kind};
 use crate::columns::{
-    COMMUNICATION, COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS, OBSOLETE,
-    OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
+    COMMUNICATION, COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS,
+    OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error, excerpt};
@@ -36,7 +36,8 @@ pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
             return Ok(Seen { findings: vec![finding], ..Seen::default() });
         }
         Err(Error::Io { source, .. }) => {
-            let finding = Finding { kind: Kind::Unreadable, file: path.to_owned(), line: None, message: source.to_string() };
+            let finding =
+                Finding { kind: Kind::Unreadable, file: path.to_owned(), line: None, message: source.to_string() };
             return Ok(Seen { findings: vec![finding], ..Seen::default() });
         }
         Err(error) => return Err(error),
@@ -70,7 +71,9 @@ impl Look<'_> {
     fn communication_schema(&mut self) {
         if self.table.columns() != COMMUNICATION {
             let expected = COMMUNICATION.join(",");
-            let what = format!("not the columns of a communication table ({expected}), so it answers nothing; measure it with generate-comm-microbench");
+            let what = format!(
+                "not the columns of a communication table ({expected}), so it answers nothing; measure it with generate-comm-microbench"
+            );
             self.add(Kind::Schema, Some(1), what);
         }
     }
@@ -79,11 +82,19 @@ impl Look<'_> {
         let required = [INPUT_SHAPES, INPUT_TYPES, INPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES];
         let missing: Vec<&str> = required.into_iter().filter(|name| self.table.column(name).is_none()).collect();
         if !missing.is_empty() {
-            self.add(Kind::Schema, Some(1), format!("missing columns: {}; parse the profile again", missing.join(", ")));
+            self.add(
+                Kind::Schema,
+                Some(1),
+                format!("missing columns: {}; parse the profile again", missing.join(", ")),
+            );
         }
         if DURATIONS.iter().all(|name| self.table.column(name).is_none()) {
             let names = DURATIONS.join(", ");
-            self.add(Kind::Schema, Some(1), format!("no duration column, one of {names}; replay it with start-microbench"));
+            self.add(
+                Kind::Schema,
+                Some(1),
+                format!("no duration column, one of {names}; replay it with start-microbench"),
+            );
         }
         let columns = self.table.columns();
         let old: Vec<&str> = columns.iter().map(String::as_str).filter(|name| is_old(name)).collect();
@@ -108,7 +119,10 @@ impl Look<'_> {
                 let Some(type_column) = type_column else { continue };
                 let type_count = split(row.cell(type_column)).len();
                 if slots.len() != type_count {
-                    let what = format!("{} slots in {shapes}, {type_count} in {types}; shapes and types do not go together", slots.len());
+                    let what = format!(
+                        "{} slots in {shapes}, {type_count} in {types}; shapes and types do not go together",
+                        slots.len()
+                    );
                     self.add(Kind::Shape, row.line(), what);
                 }
             }
@@ -128,7 +142,8 @@ impl Look<'_> {
             let line = *first.entry(signature).or_insert(row.line());
             if line != row.line() {
                 let earlier = line.map(|line| line.to_string()).unwrap_or_default();
-                let what = format!("the same case as line {earlier}, which alone is updated and answers; remove one of them");
+                let what =
+                    format!("the same case as line {earlier}, which alone is updated and answers; remove one of them");
                 self.add(Kind::DuplicateSignature, row.line(), what);
             }
         }
@@ -136,7 +151,8 @@ impl Look<'_> {
     }
 
     fn durations(&mut self) {
-        let columns: Vec<(&str, usize)> = DURATIONS.iter().filter_map(|name| Some((*name, self.table.column(name)?))).collect();
+        let columns: Vec<(&str, usize)> =
+            DURATIONS.iter().filter_map(|name| Some((*name, self.table.column(name)?))).collect();
         if columns.is_empty() {
             return;
         }
@@ -162,16 +178,23 @@ impl Look<'_> {
     }
 
     fn duration(&mut self, row: Row<'_>, name: &str, cell: &str) {
-        let is_fine = trim(cell).is_empty() || parse_float(cell).is_some_and(|duration| duration == 0.0 || is_valid(duration));
+        let is_fine =
+            trim(cell).is_empty() || parse_float(cell).is_some_and(|duration| duration == 0.0 || is_valid(duration));
         if !is_fine {
-            self.add(Kind::BadDuration, row.line(), format!("{name} is {}, which is no duration; measure this row again", excerpt(trim(cell))));
+            self.add(
+                Kind::BadDuration,
+                row.line(),
+                format!("{name} is {}, which is no duration; measure this row again", excerpt(trim(cell))),
+            );
         }
     }
 
     fn outlier(&mut self, row: Row<'_>, measured_us: f64, profiled_us: f64) {
         let ratio = measured_us / profiled_us;
         if is_valid(measured_us) && is_valid(profiled_us) && !(0.2..=5.0).contains(&ratio) {
-            let what = format!("measured {measured_us} us is {ratio:.2} times the profiled {profiled_us} us; measure this row again");
+            let what = format!(
+                "measured {measured_us} us is {ratio:.2} times the profiled {profiled_us} us; measure this row again"
+            );
             self.add(Kind::OutlierDuration, row.line(), what);
         }
     }

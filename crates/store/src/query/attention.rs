@@ -44,7 +44,9 @@ impl Wanted {
 
     /// Whether a row fits in everything but its length and, unless asked for, its layout.
     pub(super) fn fits(&self, row: &KernelRow, with_layout: bool) -> bool {
-        let Some([tokens, heads, size]) = row.inputs.first().and_then(|shape| normalised(shape, self.size)) else { return false };
+        let Some([tokens, heads, size]) = row.inputs.first().and_then(|shape| normalised(shape, self.size)) else {
+            return false;
+        };
         let padded = |a: i64, b: i64| a == b || is_padded(&[a], &[b]) || is_padded(&[b], &[a]);
         let number = |cell: Option<Option<i64>>, wanted: Option<i64>| match (cell, wanted) {
             (None, _) => true,

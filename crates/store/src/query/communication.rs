@@ -58,7 +58,8 @@ impl CommunicationRows {
             return Ok(self.hit(row.duration_us, 0.9, Source::Measured, vec![row.line]));
         }
         group.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
-        let above = group.iter().position(|row| row.bytes > target).filter(|at| *at > 0).ok_or(MissReason::ShapeMismatch)?;
+        let above =
+            group.iter().position(|row| row.bytes > target).filter(|at| *at > 0).ok_or(MissReason::ShapeMismatch)?;
         let (below, above) = (group[above - 1], group[above]);
         let (low, high) = (below.duration_us.min(above.duration_us), below.duration_us.max(above.duration_us));
         let duration_us = line_through(&group, target).clamp(low, high);

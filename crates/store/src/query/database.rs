@@ -97,7 +97,13 @@ impl Database {
         }
     }
 
-    fn lookup_communication(&self, kernel_types: &[String], bytes: i64, devices: i64, tier: Option<i64>) -> Result<Hit, Miss> {
+    fn lookup_communication(
+        &self,
+        kernel_types: &[String],
+        bytes: i64,
+        devices: i64,
+        tier: Option<i64>,
+    ) -> Result<Hit, Miss> {
         let mut reason = MissReason::CsvNotFound;
         for kernel_type in kernel_types {
             let read = |path: &Path| CommunicationRows::read(path, kernel_type);

@@ -45,7 +45,11 @@ fn arguments(inputs: &[Tensor], count: Option<usize>) -> Option<Arguments> {
     tensors.map(|tensor| Some((tensor.shape.clone(), tensor.dtype.profiler_name()?))).collect()
 }
 
-fn candidates<'t>(table: &'t KernelRows, arguments: &Arguments, count: Option<usize>) -> Box<dyn Iterator<Item = &'t KernelRow> + 't> {
+fn candidates<'t>(
+    table: &'t KernelRows,
+    arguments: &Arguments,
+    count: Option<usize>,
+) -> Box<dyn Iterator<Item = &'t KernelRow> + 't> {
     let rearranges = is_rope(&table.kernel_type) || is_cache(&table.kernel_type) || table.kernel_type == "SwiGlu";
     let Some((first, _)) = arguments.first().filter(|_| !rearranges) else {
         return Box::new(table.rows.iter());
@@ -66,7 +70,13 @@ fn is_cache(kernel_type: &str) -> bool {
 }
 
 /// The rule by which a row fits, if it does.
-fn rule(table: &KernelRows, tolerance: Tolerance, arguments: &Arguments, row: &KernelRow, count: Option<usize>) -> Option<&'static str> {
+fn rule(
+    table: &KernelRows,
+    tolerance: Tolerance,
+    arguments: &Arguments,
+    row: &KernelRow,
+    count: Option<usize>,
+) -> Option<&'static str> {
     let row_count = row.inputs.len().min(count.unwrap_or(usize::MAX));
     let arguments = rearranged(&table.kernel_type, arguments, row_count);
     let arguments = arguments.as_ref();
@@ -112,7 +122,8 @@ fn rearranged<'a>(kernel_type: &str, arguments: &'a Arguments, row_count: usize)
     if is_cache(kernel_type)
         && row_count == 5
         && let [(key, key_type), (value, value_type), (cache, cache_type), slots] = arguments.as_slice()
-        && let ([key_rows, key_size], [value_rows, value_size], [2, halves @ ..]) = (key.as_slice(), value.as_slice(), cache.as_slice())
+        && let ([key_rows, key_size], [value_rows, value_size], [2, halves @ ..]) =
+            (key.as_slice(), value.as_slice(), cache.as_slice())
     {
         let half = (halves.to_vec(), *cache_type);
         let key = (vec![*key_rows, 1, *key_size], *key_type);
@@ -132,11 +143,16 @@ pub(super) fn nearest(tables: &[Arc<KernelRows>], query: &Query) -> Option<(Stri
             if row.inputs.len().min(query.input_count.unwrap_or(usize::MAX)) != arguments.len() {
                 continue;
             }
-            let types_fit = arguments.iter().zip(&row.input_types).all(|((_, dtype), row_type)| tolerance.type_fits(dtype, row_type));
+            let types_fit = arguments
+                .iter()
+                .zip(&row.input_types)
+                .all(|((_, dtype), row_type)| tolerance.type_fits(dtype, row_type));
             let common: usize = arguments
                 .iter()
                 .zip(&row.inputs)
-                .map(|((shape, _), row_shape)| strip(shape).iter().zip(strip(row_shape)).filter(|(a, b)| a == b).count())
+                .map(|((shape, _), row_shape)| {
+                    strip(shape).iter().zip(strip(row_shape)).filter(|(a, b)| a == b).count()
+                })
                 .sum();
             if types_fit && best.as_ref().is_none_or(|(most, ..)| common > *most) {
                 best = Some((common, table.kernel_type.clone(), row.line));

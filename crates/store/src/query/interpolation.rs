@@ -17,7 +17,9 @@ struct Point {
 pub(super) fn by_inputs(table: &KernelRows, query: &Query, ep_size: Option<i64>) -> Result<Hit, MissReason> {
     let count = query.input_count.unwrap_or(usize::MAX);
     let inputs: Vec<&Tensor> = query.inputs.iter().filter(|tensor| !tensor.shape.is_empty()).take(count).collect();
-    let Some(target) = inputs.first().and_then(|first| strip(&first.shape).first()) else { return Err(MissReason::ShapeMismatch) };
+    let Some(target) = inputs.first().and_then(|first| strip(&first.shape).first()) else {
+        return Err(MissReason::ShapeMismatch);
+    };
     let tolerance = Tolerance::of(&table.kernel_type);
     let fits = |row: &&KernelRow| {
         row.inputs.len().min(count) == inputs.len()
@@ -43,7 +45,8 @@ fn input_fits(tolerance: Tolerance, at: usize, tensor: &Tensor, row: &KernelRow)
     }
     let reversed = || tolerance.is_matmul && query.len() == 2 && query.iter().rev().eq(row.iter());
     let flat = || {
-        tolerance.flattens && matches!((query, row), ([b, m, d], [rows, columns]) if b.saturating_mul(*m) == *rows && d == columns)
+        tolerance.flattens
+            && matches!((query, row), ([b, m, d], [rows, columns]) if b.saturating_mul(*m) == *rows && d == columns)
     };
     query == row || reversed() || flat()
 }
@@ -87,7 +90,11 @@ fn between(table: &KernelRows, mut points: Vec<Point>, target: f64, confidence: 
     }
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     // Of equal places the first in file order, also below, where the nearest is the last one.
-    let below = points.iter().rev().find(|point| point.x <= target).and_then(|nearest| points.iter().find(|point| point.x == nearest.x));
+    let below = points
+        .iter()
+        .rev()
+        .find(|point| point.x <= target)
+        .and_then(|nearest| points.iter().find(|point| point.x == nearest.x));
     let above = points.iter().find(|point| point.x >= target);
     let (Some(below), Some(above)) = (below, above) else { return Err(MissReason::ShapeMismatch) };
     let slope = || (target - below.x) / (above.x - below.x) * (above.duration_us - below.duration_us);

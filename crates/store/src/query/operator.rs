@@ -18,7 +18,9 @@ impl Database {
             return self.composite(call, &entry);
         }
         let mode = match (entry.category.as_deref(), entry.query_mode.as_deref(), &call.attention) {
-            (Some("communication"), ..) => communication(call, entry.kernel_type.as_deref().unwrap_or_default(), &call.inputs),
+            (Some("communication"), ..) => {
+                communication(call, entry.kernel_type.as_deref().unwrap_or_default(), &call.inputs)
+            }
             (_, Some("attention_special"), Some(attention)) => Mode::Attention(attention.clone()),
             (_, Some("elementwise"), _) => Mode::Elementwise,
             (_, Some("moe_fused"), _) => Mode::Moe { ep_size: call.ep_size },

@@ -2,8 +2,8 @@
 
 use super::shapes::{Tolerance, blocks_of, restored, strip};
 use crate::columns::{
-    COMMUNICATION_DURATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES,
-    PROFILED_DURATION,
+    COMMUNICATION_DURATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_SHAPES,
+    OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
 use crate::error::Error;
@@ -208,7 +208,9 @@ fn integer(cell: &str) -> Option<i64> {
 /// The shapes of a cell; `None` if there is none or one cannot be read.
 fn shapes(cell: &str) -> Option<Vec<Vec<i64>>> {
     let slots = slots(cell);
-    let shape = |slot: &str| slot.split(',').map(|dimension| crate::slots::integer(trim(dimension))).collect::<Option<Vec<i64>>>();
+    let shape = |slot: &str| {
+        slot.split(',').map(|dimension| crate::slots::integer(trim(dimension))).collect::<Option<Vec<i64>>>()
+    };
     if slots.is_empty() { None } else { slots.into_iter().map(shape).collect() }
 }
 

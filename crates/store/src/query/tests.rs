@@ -19,7 +19,10 @@ fn tensor(value: &serde_json::Value) -> Tensor {
 fn call(query: &serde_json::Value) -> Call {
     let inputs = query["inputs"].as_array().into_iter().flatten().map(tensor).collect();
     let attention = query.get("attention").map(|attention| Attention {
-        query: Tensor::new(shape(&attention["query"]), attention["dtype"].as_str().and_then(|name| name.parse().ok()).unwrap_or(DType::Other)),
+        query: Tensor::new(
+            shape(&attention["query"]),
+            attention["dtype"].as_str().and_then(|name| name.parse().ok()).unwrap_or(DType::Other),
+        ),
         key: shape(&attention["key"]),
         kv_lengths: shape(&attention["seq_lens"]),
     });
@@ -73,7 +76,10 @@ fn rows_are_typed_and_know_their_lines() -> TestResult {
     assert!(database.kernel_types()?.any(|kernel_type| kernel_type == "MatMulV2"));
     let rows = database.rows("MatMulV2")?;
     let first = rows.iter().next().ok_or("no rows")?;
-    assert_eq!((first.line, first.inputs.as_slice(), first.duration_us), (2, &[vec![16, 512], vec![2048, 512]][..], Some(5.0)));
+    assert_eq!(
+        (first.line, first.inputs.as_slice(), first.duration_us),
+        (2, &[vec![16, 512], vec![2048, 512]][..], Some(5.0))
+    );
     Ok(())
 }
 

@@ -149,7 +149,10 @@ fn mean(list: &Shape) -> String {
 }
 
 /// Calls `each` with the number and text of every line; lines end at LF, CRLF or CR.
-pub(super) fn for_each_line<E>(mut input: impl BufRead, mut each: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E>
+pub(super) fn for_each_line<E>(
+    mut input: impl BufRead,
+    mut each: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E>
 where
     E: From<io::Error>,
 {
@@ -180,7 +183,10 @@ mod tests {
         let (key, payload) = read(line)?;
         assert_eq!(key.query, Some(vec![2.into(), 16.into(), 1.into()]));
         assert_eq!(key.kv_lengths, Some(3.into()));
-        assert_eq!(payload, ["", "", "3", "1,2,2", "1.666667", "", "16.0", "", "True", "TND", "1e+22"].map(str::to_owned));
+        assert_eq!(
+            payload,
+            ["", "", "3", "1,2,2", "1.666667", "", "16.0", "", "True", "TND", "1e+22"].map(str::to_owned)
+        );
         Ok(())
     }
 
