@@ -1,7 +1,7 @@
 //! The command line of compare-traces: usage, bad input, warnings, lists of pairs, what a newcomer reads.
 
-use assert_cmd::Command;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 fn testdata(file: &str) -> String {
@@ -16,8 +16,7 @@ struct Run {
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Run {
-    let output = Command::cargo_bin("compare-traces")
-        .expect("the tool")
+    let output = Command::new(env!("CARGO_BIN_EXE_compare-traces"))
         .current_dir(folder)
         .env("COLUMNS", "120")
         .args(arguments)

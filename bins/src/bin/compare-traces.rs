@@ -14,7 +14,7 @@ use std::process::ExitCode;
 /// per operation, per layer and per aligned kernel. Ratios are trace 1 / trace 2: above 1, trace 1 is slower. Operations that
 /// one trace alone has are listed, never dropped.
 #[derive(Parser)]
-#[command(after_help = "\
+#[command(name = "compare-traces", after_help = "\
 Examples:
   compare-traces mi300x.json.gz h100.json.gz
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
