@@ -14,7 +14,9 @@ use std::process::ExitCode;
 /// per operation, per layer and per aligned kernel. Ratios are trace 1 / trace 2: above 1, trace 1 is slower. Operations that
 /// one trace alone has are listed, never dropped.
 #[derive(Parser)]
-#[command(name = "compare-traces", after_help = "\
+#[command(
+    name = "compare-traces",
+    after_help = "\
 Examples:
   compare-traces mi300x.json.gz h100.json.gz
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
@@ -22,7 +24,8 @@ Examples:
   compare-traces amd.json nvidia.json --full --output comparison.json
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
 
-Exit status: 0 done, 1 failed, 2 wrong usage.")]
+Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
 struct Arguments {
     /// The two traces (PyTorch profiler, JSON, may be gzip)
     #[arg(value_name = "TRACE")]
