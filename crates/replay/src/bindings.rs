@@ -74,6 +74,11 @@ impl<'c> Bindings<'c> {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
+    /// Ends a long computation whose case has been given up: loops over large parts ask now and then.
+    pub fn proceed(&self) -> Result<(), CaseError> {
+        if self.is_cancelled() { Err(CaseError::new(crate::refusal::ErrorKind::Timeout, "given up")) } else { Ok(()) }
+    }
+
     /// The call.
     pub fn call(&self) -> &'c Call {
         self.call

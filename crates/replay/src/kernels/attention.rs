@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::element::Wide;
+use super::jobs::collect;
 use super::product::{Matrix, Previous, multiply};
 
 /// Keys per step.
@@ -134,11 +133,8 @@ pub(crate) fn attend<W: Wide>(queries: &[W], scale: W, source: &impl Source<W>, 
     let count = queries.len().checked_div(key_size).unwrap_or(0);
     let end = visible.end();
     let chunks: Vec<Range<usize>> = (0..end).step_by(CHUNK).map(|start| start..end.min(start + CHUNK)).collect();
-    let mut parts = chunks
-        .into_par_iter()
-        .map(|chunk| over_chunk(queries, count, scale, source, visible, chunk))
-        .collect::<Vec<_>>()
-        .into_iter();
+    let part = |at: usize| over_chunk(queries, count, scale, source, visible, chunks[at].clone());
+    let mut parts = collect(chunks.len(), part).into_iter();
     let mut running = parts.next().unwrap_or_else(|| Running::new(count, value_size));
     parts.for_each(|part| running.merge(&part, value_size));
     running.finish(value_size)

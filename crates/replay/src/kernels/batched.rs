@@ -1,7 +1,6 @@
 //! Batched matrix products of whole tensors, of every element type.
 
-use rayon::prelude::*;
-
+use super::jobs::Jobs;
 use super::matmul::{Operand, integer_product, product, rounded_product};
 use super::typed::{Float, Stored, output, zeros};
 use crate::bindings::Output;
@@ -99,10 +98,14 @@ fn each_batch<T: Stored>(
             let owner = if order == Order::BatchFirst { at / m } else { at % batch };
             lines[owner].push(line);
         }
-        let pairs = left.par_chunks_exact(m * k).zip(right.par_chunks_exact(k * n));
-        pairs.zip(lines).for_each(|((left, right), lines)| {
-            multiply(Operand::new(left, m, k, a.is_transposed()), Operand::new(right, k, n, b.is_transposed()), lines);
-        });
+        let mut jobs = Jobs::new();
+        for ((left, right), lines) in left.chunks_exact(m * k).zip(right.chunks_exact(k * n)).zip(lines) {
+            let (left, right) =
+                (Operand::new(left, m, k, a.is_transposed()), Operand::new(right, k, n, b.is_transposed()));
+            let multiply = &multiply;
+            jobs.add(move || multiply(left, right, lines));
+        }
+        jobs.run();
     }
     output(shape, out)
 }

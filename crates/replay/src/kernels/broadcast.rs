@@ -1,9 +1,7 @@
 //! Element-wise work on operands that are stretched to a common shape.
 
-use rayon::prelude::*;
-
 use super::element::Element;
-use super::rows::rows_per_job;
+use super::jobs::{Jobs, rows_per_job};
 
 /// How the elements of an operand follow one another within a run of result elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +49,7 @@ impl Stretched {
         })
     }
 
-    /// Elements of the result per run.
-    pub(crate) fn run(&self) -> usize {
-        self.run
-    }
-
-    /// The operand's elements for that run of the result, `at` its number.
+    /// Where the operand's elements for a run of the result begin.
     fn start(&self, mut at: usize) -> usize {
         let mut start = 0;
         for (size, stride) in self.outer.iter().rev() {
@@ -66,10 +59,11 @@ impl Stretched {
         start
     }
 
-    fn slice<'a, T>(&self, values: &'a [T], run: usize) -> &'a [T] {
+    /// The operand's elements for `count` elements of a run from `first` on; a single one where it stays the same.
+    fn slice<'a, T>(&self, values: &'a [T], run: usize, first: usize, count: usize) -> &'a [T] {
         let start = self.start(run);
         match self.step {
-            Step::Next => &values[start..start + self.run],
+            Step::Next => &values[start + first..start + first + count],
             Step::Same => &values[start..=start],
         }
     }
@@ -86,8 +80,33 @@ fn strides(shape: &[usize], target: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Elements of a long run per job.
+/// Elements of a long run per job, and those that are widened at a time.
 const JOB: usize = 1 << 16;
+const BLOCK: usize = 1024;
+
+/// Hands the result on in pieces that lie within a run: `work(run, first element within the run, piece)`.
+fn each_piece<O: Send>(out: &mut [O], run: usize, work: impl Fn(usize, usize, &mut [O]) + Sync) {
+    if out.is_empty() {
+        return;
+    }
+    let mut jobs = Jobs::new();
+    let work = &work;
+    if run > JOB {
+        for (at, out) in out.chunks_mut(run).enumerate() {
+            for (part, out) in out.chunks_mut(JOB).enumerate() {
+                jobs.add(move || work(at, part * JOB, out));
+            }
+        }
+    } else {
+        let count = rows_per_job(run);
+        for (job, out) in out.chunks_mut(count * run).enumerate() {
+            jobs.add(move || {
+                out.chunks_mut(run).enumerate().for_each(|(at, out)| work(job * count + at, 0, out));
+            });
+        }
+    }
+    jobs.run();
+}
 
 /// out = f(a, b) for each element, with the operands' ways from [`Stretched::all`].
 pub(crate) fn combine<A, B, O>(
@@ -100,41 +119,24 @@ pub(crate) fn combine<A, B, O>(
     B: Copy + Sync,
     O: Send,
 {
-    let run = a.1.run();
-    out.par_chunks_mut(run).enumerate().with_min_len(rows_per_job(run)).for_each(|(at, out)| {
-        let (x, y) = (a.1.slice(a.0, at), b.1.slice(b.0, at));
-        out.par_chunks_mut(JOB).enumerate().for_each(|(job, out)| {
-            let part = |values: usize| if values == 1 { 0..1 } else { job * JOB..job * JOB + out.len() };
-            match (&x[part(x.len())], &y[part(y.len())]) {
-                ([x], [y]) => out.iter_mut().for_each(|out| *out = f(*x, *y)),
-                ([x], y) => out.iter_mut().zip(y).for_each(|(out, y)| *out = f(*x, *y)),
-                (x, [y]) => out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x, *y)),
-                (x, y) => out.iter_mut().zip(x.iter().zip(y)).for_each(|(out, (x, y))| *out = f(*x, *y)),
-            }
-        });
+    each_piece(out, a.1.run, |at, first, out| {
+        match (a.1.slice(a.0, at, first, out.len()), b.1.slice(b.0, at, first, out.len())) {
+            ([x], [y]) => out.iter_mut().for_each(|out| *out = f(*x, *y)),
+            ([x], y) => out.iter_mut().zip(y).for_each(|(out, y)| *out = f(*x, *y)),
+            (x, [y]) => out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x, *y)),
+            (x, y) => out.iter_mut().zip(x.iter().zip(y)).for_each(|(out, (x, y))| *out = f(*x, *y)),
+        }
     });
 }
 
 /// Writes `value` over the elements of `x` whose mask is true.
 pub(crate) fn mask_into<T: Copy + Send + Sync>(x: &mut [T], mask: (&[bool], &Stretched), value: T) {
-    let run = mask.1.run();
-    x.par_chunks_mut(run).enumerate().with_min_len(rows_per_job(run)).for_each(|(at, x)| {
-        match mask.1.slice(mask.0, at) {
-            [false] => {}
-            [true] => x.fill(value),
-            mask => x.par_chunks_mut(BLOCK).zip(mask.par_chunks(BLOCK)).with_min_len(rows_per_job(BLOCK)).for_each(
-                |(x, mask)| {
-                    for (x, masked) in x.iter_mut().zip(mask) {
-                        *x = if *masked { value } else { *x };
-                    }
-                },
-            ),
-        }
+    each_piece(x, mask.1.run, |at, first, x| match mask.1.slice(mask.0, at, first, x.len()) {
+        [false] => {}
+        [true] => x.fill(value),
+        mask => x.iter_mut().zip(mask).for_each(|(x, masked)| *x = if *masked { value } else { *x }),
     });
 }
-
-/// Elements that are worked on at a time.
-const BLOCK: usize = 1024;
 
 /// [`combine`] for floating-point operands: `f` works on widened values, results are rounded once.
 pub(crate) fn combine_floats<E: Element>(
@@ -143,30 +145,25 @@ pub(crate) fn combine_floats<E: Element>(
     out: &mut [E],
     f: impl Fn(E::Wide, E::Wide) -> E::Wide + Sync,
 ) {
-    let run = a.1.run();
-    if run < BLOCK {
+    if a.1.run < BLOCK {
         combine(a, b, out, |x, y| E::round(f(x.widen(), y.widen())));
         return;
     }
-    out.par_chunks_mut(run).enumerate().for_each(|(at, out)| {
-        let (x, y) = (a.1.slice(a.0, at), b.1.slice(b.0, at));
-        out.par_chunks_mut(BLOCK).enumerate().with_min_len(rows_per_job(BLOCK)).for_each_init(
-            || (vec![E::Wide::default(); BLOCK], vec![E::Wide::default(); BLOCK]),
-            |(left, right), (block, out)| {
-                let (left, right) = (&mut left[..out.len()], &mut right[..out.len()]);
-                for (values, to) in [(x, &mut *left), (y, &mut *right)] {
-                    if let [value] = values {
-                        to.fill(value.widen());
-                    } else {
-                        E::widen_slice(&values[block * BLOCK..block * BLOCK + to.len()], to);
-                    }
+    each_piece(out, a.1.run, |at, first, out| {
+        let mut scratch = [vec![E::Wide::default(); BLOCK], vec![E::Wide::default(); BLOCK]];
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            for ((values, way), to) in [a, b].into_iter().zip(&mut scratch) {
+                match way.slice(values, at, first + block * BLOCK, out.len()) {
+                    [value] => to.fill(value.widen()),
+                    values => E::widen_slice(values, &mut to[..values.len()]),
                 }
-                for (x, y) in left.iter_mut().zip(&*right) {
-                    *x = f(*x, *y);
-                }
-                E::round_slice(left, out);
-            },
-        );
+            }
+            let [left, right] = &mut scratch;
+            for (x, y) in left.iter_mut().zip(right) {
+                *x = f(*x, *y);
+            }
+            E::round_slice(&left[..out.len()], out);
+        }
     });
 }
 
@@ -182,7 +179,7 @@ mod tests {
         let [x_way, y_way] = Stretched::all([x_shape, y_shape], target);
         let mut out = vec![0; target.iter().product()];
         combine((&x, &x_way), (&y, &y_way), &mut out, |x, y| x + y);
-        (x_way.run(), out)
+        (x_way.run, out)
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Feed-forward networks of the experts of a mixture: two products with SwiGLU between them.
 
-use rayon::prelude::*;
-
 use super::element::{Element, Wide};
 use super::matmul::{Factor, Operand, product};
 use super::normalise::swiglu;
 use super::quantise::quantise_row;
+use super::rows::{map_plain_rows, map_rows};
 use super::typed::{Float, Stored, require, scales, values};
 use crate::dtype::DType;
 use crate::refusal::CaseError;
@@ -91,7 +90,7 @@ where
     /// Σ over the inner dimension of silu(gate) · up · down for each row; the rows one after the other.
     pub(crate) fn feed_forward(&self, rows: &[&[E]]) -> Vec<E::Wide> {
         let (hidden, inner) = (self.hidden, self.inner);
-        let mut first = match &self.up {
+        let first = match &self.up {
             Weight::Plain(matrix) => {
                 let x = rows.concat();
                 multiply::<E, E>(Operand::row_major(&x, rows.len(), hidden), *matrix, inner)
@@ -103,10 +102,7 @@ where
         };
         let half = inner / 2;
         let mut second = vec![E::Wide::default(); rows.len() * half];
-        first
-            .par_chunks_exact_mut(inner.max(1))
-            .zip(second.par_chunks_exact_mut(half.max(1)))
-            .for_each(|(row, to)| to.copy_from_slice(swiglu(row)));
+        map_plain_rows(&first, inner, &mut second, half, |_, row, to| to.copy_from_slice(swiglu(row)));
         match &self.down {
             Weight::Plain(matrix) => {
                 multiply::<E::Wide, E>(Operand::row_major(&second, rows.len(), half), *matrix, hidden)
@@ -129,13 +125,15 @@ fn multiply<F: Element, G: Element<Wide = F::Wide>>(
 }
 
 /// Rows of `width` elements quantised one by one, multiplied, and scaled back per row and column.
-fn quantised_product<W: Wide>(rows: &[W], width: usize, matrix: Operand<'_, i8>, scales: &[W]) -> Vec<W> {
+fn quantised_product<W: Wide + Element<Wide = W>>(
+    rows: &[W],
+    width: usize,
+    matrix: Operand<'_, i8>,
+    scales: &[W],
+) -> Vec<W> {
     let count = rows.len().checked_div(width).unwrap_or(0);
     let (mut quantised, mut row_scales) = (vec![0i8; rows.len()], vec![W::zero(); count]);
-    rows.par_chunks_exact(width.max(1))
-        .zip(quantised.par_chunks_exact_mut(width.max(1)))
-        .zip(&mut row_scales)
-        .for_each(|((row, to), scale)| *scale = quantise_row(row, to));
+    map_rows(rows, width, &mut quantised, width, &mut row_scales, |_, row, to, scale| *scale = quantise_row(row, to));
     let mut out = vec![W::zero(); count * scales.len()];
     let lines = out.chunks_exact_mut(scales.len().max(1)).collect();
     product(Operand::row_major(&quantised, count, width), matrix, lines, |row, column, sums, line| {

@@ -81,6 +81,7 @@ pub(crate) fn run<E: Float>(bindings: &Bindings<'_>) -> Result<Vec<Output>, Case
         blocks(attention.query_counts.iter().copied(), attention.key_heads, attention.heads / attention.key_heads);
     each_block(
         &all,
+        || bindings.proceed(),
         |block| attention.of_block(block),
         |block, attended: &Attended<E::Wide>| {
             for (at, (head, query)) in block.rows().enumerate() {
@@ -93,7 +94,7 @@ pub(crate) fn run<E: Float>(bindings: &Bindings<'_>) -> Result<Vec<Output>, Case
                     attended.log_sum[at].to_f32().unwrap_or(f32::NAN);
             }
         },
-    );
+    )?;
     let (shape, log_sum_shape) = match *query.shape() {
         [batch, heads, length, _] => (vec![heads, batch, length, value_width], vec![batch, heads, length, 1]),
         _ => (vec![query.shape()[0], attention.heads, value_width], vec![query.shape()[0], attention.heads, 1]),

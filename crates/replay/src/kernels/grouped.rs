@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
+use super::jobs::Jobs;
 use super::matmul::{Factor, Operand, product};
 
 /// Rows that one matrix belongs to.
@@ -53,19 +52,21 @@ pub(crate) fn grouped_product<F, G, O>(
     }
     let mut rest = out;
     let mut row = 0;
-    let mut jobs = Vec::with_capacity(groups.len());
-    for group in groups.iter().filter(|group| !group.rows.is_empty()) {
-        let (_, after) = rest.split_at_mut((group.rows.start - row) * columns);
-        let (lines, after) = after.split_at_mut(group.rows.len() * columns);
-        jobs.push((group, lines));
-        (rest, row) = (after, group.rows.end);
-    }
-    jobs.into_par_iter().for_each(|(group, lines)| {
+    let multiply = |group: &Group, lines: &mut [O]| {
         let a = Operand::row_major(&x[group.rows.start * depth..group.rows.end * depth], group.rows.len(), depth);
         product(a, matrices.get(group.matrix), lines.chunks_exact_mut(columns).collect(), |line, column, sums, to| {
             finish(group.rows.start + line, group.matrix, column, sums, to);
         });
-    });
+    };
+    let mut jobs = Jobs::new();
+    for group in groups.iter().filter(|group| !group.rows.is_empty()) {
+        let (_, after) = rest.split_at_mut((group.rows.start - row) * columns);
+        let (lines, after) = after.split_at_mut(group.rows.len() * columns);
+        let multiply = &multiply;
+        jobs.add(move || multiply(group, lines));
+        (rest, row) = (after, group.rows.end);
+    }
+    jobs.run();
 }
 
 #[cfg(test)]

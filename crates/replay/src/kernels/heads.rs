@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::attention::Attended;
 use super::element::Wide;
+use super::jobs::collect;
+use crate::refusal::CaseError;
 
 /// Rows of queries per block, at least one query.
 const ROWS: usize = 128;
 /// Blocks whose results are held at a time.
-const WAVE: usize = 256;
+const WAVE: usize = 64;
 
 /// A block of queries of one sequence, with all query heads that share a key head.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,18 +52,21 @@ pub(crate) fn blocks(query_counts: impl Iterator<Item = usize>, key_heads: usize
     blocks
 }
 
-/// Computes every block on many threads and hands the results on in the order of the blocks.
+/// Computes every block on many threads and hands the results on in the order of the blocks. `proceed` is asked now and then.
 pub(crate) fn each_block<W: Wide>(
     blocks: &[Block],
+    proceed: impl Fn() -> Result<(), CaseError>,
     compute: impl Fn(&Block) -> Attended<W> + Sync,
     mut store: impl FnMut(&Block, &Attended<W>),
-) {
+) -> Result<(), CaseError> {
     for wave in blocks.chunks(WAVE) {
-        let results: Vec<Attended<W>> = wave.par_iter().map(&compute).collect();
+        proceed()?;
+        let results = collect(wave.len(), |at| compute(&wave[at]));
         for (block, result) in wave.iter().zip(&results) {
             store(block, result);
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@
 //! the `gemm` crate; nothing is converted as a whole. Sums stay wide (`f32`, `f64`, integers exactly) until a closure
 //! turns them into results, so scales, biases and roundings need no pass of their own.
 
-use rayon::prelude::*;
-
 use super::element::{Element, Wide};
+use super::jobs::Jobs;
 use super::product::{Matrix, Previous, multiply};
 
 /// Inner dimension of one panel. A product of 1024 pairs of int8 is at most 2^24, hence exact in float32.
@@ -149,7 +148,7 @@ struct Tile<'a, O> {
     lines: Vec<&'a mut [O]>,
 }
 
-/// Scratch memory of one thread.
+/// Scratch memory of one tile.
 struct Workspace<F: Factor> {
     a: Panel<F::Panel>,
     b: Panel<F::Panel>,
@@ -183,8 +182,8 @@ pub(crate) fn product<F, G, O>(
     assert_eq!(a.columns, b.rows, "inner dimensions");
     assert_eq!(a.rows, lines.len(), "rows of the product");
     let depth = a.columns;
-    let tiles = cut(lines, b.columns);
-    tiles.into_par_iter().for_each_init(Workspace::<F>::new, |space, tile| {
+    let compute = |tile: Tile<'_, O>| {
+        let space = &mut Workspace::<F>::new();
         let size = tile.lines.len() * tile.columns;
         space.sums.clear();
         space.sums.resize(size, F::Sum::default());
@@ -205,7 +204,13 @@ pub(crate) fn product<F, G, O>(
         for ((offset, line), sums) in tile.lines.into_iter().enumerate().zip(space.sums.chunks_exact(columns.len())) {
             finish(tile.row + offset, tile.column, sums, line);
         }
-    });
+    };
+    let mut jobs = Jobs::new();
+    for tile in cut(lines, b.columns) {
+        let compute = &compute;
+        jobs.add(move || compute(tile));
+    }
+    jobs.run();
 }
 
 /// Cuts the result into tiles: the same ones whatever the number of threads.
@@ -318,11 +323,16 @@ pub(crate) fn integer_product<I: Copy + Send + Sync>(
         return;
     }
     let (left, right) = (dense(a), dense(b.exchanged()));
-    lines.into_par_iter().zip(left.par_chunks(depth)).for_each(|(line, left)| {
-        for (to, right) in line.iter_mut().zip(right.chunks_exact(depth)) {
-            *to = narrow(left.iter().zip(right).fold(0i64, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b))));
-        }
-    });
+    let mut jobs = Jobs::new();
+    for (line, left) in lines.into_iter().zip(left.chunks_exact(depth)) {
+        let (right, narrow) = (&right, &narrow);
+        jobs.add(move || {
+            for (to, right) in line.iter_mut().zip(right.chunks_exact(depth)) {
+                *to = narrow(left.iter().zip(right).fold(0i64, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b))));
+            }
+        });
+    }
+    jobs.run();
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub(crate) mod exponential;
 pub(crate) mod fused_attention;
 pub(crate) mod grouped;
 pub(crate) mod heads;
+pub(crate) mod jobs;
 pub(crate) mod matmul;
 pub(crate) mod normalise;
 pub(crate) mod paging;

@@ -1,14 +1,16 @@
 //! Copies of a tensor with its dimensions in another order.
 
-use rayon::prelude::*;
-
+use super::jobs::{Jobs, rows_per_job};
 use super::typed::Stored;
 
-/// Rows of the result per job: their elements often lie side by side in the source.
+/// Rows of the result that are filled together: their elements often lie side by side in the source.
 const ROWS: usize = 32;
 
 /// The tensor's elements in the order of its dimensions `order[0]`, `order[1]`, …
 pub(crate) fn permute<T: Stored>(source: &[T], shape: &[usize], order: &[usize]) -> Vec<T> {
+    if source.is_empty() {
+        return Vec::new();
+    }
     let mut strides = vec![1; shape.len()];
     for at in (1..shape.len()).rev() {
         strides[at - 1] = strides[at] * shape[at];
@@ -36,7 +38,8 @@ pub(crate) fn permute<T: Stored>(source: &[T], shape: &[usize], order: &[usize])
         }
         at
     };
-    out.par_chunks_mut(ROWS * width).enumerate().for_each(|(job, lines)| {
+    let rows = rows_per_job(width).next_multiple_of(ROWS);
+    let copy = |job: usize, lines: &mut [T]| {
         let starts: Vec<usize> = (0..lines.len() / width).map(|row| start(job * ROWS + row)).collect();
         if stride == 1 {
             for (line, start) in lines.chunks_exact_mut(width).zip(starts) {
@@ -49,7 +52,15 @@ pub(crate) fn permute<T: Stored>(source: &[T], shape: &[usize], order: &[usize])
                 }
             }
         }
-    });
+    };
+    let mut jobs = Jobs::new();
+    for (job, lines) in out.chunks_mut(rows * width).enumerate() {
+        let copy = &copy;
+        jobs.add(move || {
+            lines.chunks_mut(ROWS * width).enumerate().for_each(|(part, lines)| copy(job * rows / ROWS + part, lines))
+        });
+    }
+    jobs.run();
     out
 }
 

@@ -1,16 +1,7 @@
 //! One pass over the rows of a tensor, on many threads.
 
-use rayon::prelude::*;
-
 use super::element::Element;
-
-/// Elements that make a job worth handing to another thread.
-const JOB: usize = 1 << 15;
-
-/// Rows of `width` elements per job.
-pub(crate) fn rows_per_job(width: usize) -> usize {
-    JOB.div_ceil(width.max(1))
-}
+use super::jobs::{Jobs, rows_per_job};
 
 /// Widens every row of `x` (`width` elements) and hands it to `work(row, widened, result, extra)` with its row of
 /// `out` (`out_width` elements) and its element of `extra`, which has one per row.
@@ -25,18 +16,21 @@ pub(crate) fn map_rows<E: Element, O: Send, P: Send>(
     if width == 0 || out_width == 0 {
         return;
     }
-    x.par_chunks_exact(width)
-        .zip(out.par_chunks_exact_mut(out_width))
-        .zip(extra)
-        .enumerate()
-        .with_min_len(rows_per_job(width))
-        .for_each_init(
-            || vec![E::Wide::default(); width],
-            |scratch, (row, ((x, out), extra))| {
-                E::widen_slice(x, scratch);
-                work(row, scratch, out, extra);
-            },
-        );
+    let count = rows_per_job(width);
+    let parts = x.chunks(count * width).zip(out.chunks_mut(count * out_width)).zip(extra.chunks_mut(count));
+    let mut jobs = Jobs::new();
+    for (job, ((x, out), extra)) in parts.enumerate() {
+        let work = &work;
+        jobs.add(move || {
+            let mut widened = vec![E::Wide::default(); width];
+            let rows = x.chunks_exact(width).zip(out.chunks_exact_mut(out_width)).zip(extra);
+            for (row, ((x, out), extra)) in rows.enumerate() {
+                E::widen_slice(x, &mut widened);
+                work(job * count + row, &mut widened, out, extra);
+            }
+        });
+    }
+    jobs.run();
 }
 
 /// [`map_rows`] without an extra result.
@@ -51,6 +45,22 @@ pub(crate) fn map_plain_rows<E: Element, O: Send>(
     map_rows(x, width, out, out_width, &mut nothing, |row, scratch, out, ()| work(row, scratch, out));
 }
 
+/// Hands every row of `out` (`width` elements) to `work(row, result)`; a row costs as much as `cost` elements.
+pub(crate) fn each_row<T: Send>(out: &mut [T], width: usize, cost: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    if width == 0 {
+        return;
+    }
+    let count = rows_per_job(cost);
+    let mut jobs = Jobs::new();
+    for (job, out) in out.chunks_mut(count * width).enumerate() {
+        let work = &work;
+        jobs.add(move || {
+            out.chunks_exact_mut(width).enumerate().for_each(|(row, out)| work(job * count + row, out));
+        });
+    }
+    jobs.run();
+}
+
 /// Copies whole rows of `width` elements: row i of `out` is row `from(i)` of `source`.
 pub(crate) fn gather<T: Copy + Send + Sync>(
     source: &[T],
@@ -58,10 +68,7 @@ pub(crate) fn gather<T: Copy + Send + Sync>(
     out: &mut [T],
     from: impl Fn(usize) -> usize + Sync,
 ) {
-    if width == 0 {
-        return;
-    }
-    out.par_chunks_exact_mut(width).enumerate().with_min_len(rows_per_job(width)).for_each(|(row, out)| {
+    each_row(out, width, width, |row, out| {
         let at = from(row) * width;
         out.copy_from_slice(&source[at..at + width]);
     });
@@ -88,5 +95,8 @@ mod tests {
         let mut out = [0; 4];
         gather(&[1, 2, 3, 4, 5, 6], 2, &mut out, |row| 2 - row);
         assert_eq!(out, [5, 6, 3, 4]);
+        let mut many = vec![0; 100_000];
+        gather(&[7, 9], 1, &mut many, |row| row % 2);
+        assert!(many.iter().enumerate().all(|(row, value)| *value == 7 + 2 * (row % 2)));
     }
 }

@@ -1,8 +1,6 @@
 //! Copies of a rectangular part of a tensor, with zeros where the part lies outside.
 
-use rayon::prelude::*;
-
-use super::rows::rows_per_job;
+use super::rows::each_row;
 use super::typed::Stored;
 
 /// Fills `out` (of shape `out_shape`) with the elements of `source` whose coordinates are larger by `offsets`; zeros
@@ -27,7 +25,7 @@ pub(crate) fn copy_window<T: Stored>(
     let first = usize::try_from(-shift).unwrap_or(0).min(width);
     let start = usize::try_from(shift).unwrap_or(0).min(source_width);
     let count = (width - first).min(source_width - start);
-    out.par_chunks_exact_mut(width).enumerate().with_min_len(rows_per_job(width)).for_each(|(row, line)| {
+    each_row(out, width, width, |row, line| {
         let Some(from) = source_row(row, outer, source_outer, outer_offsets) else {
             line.fill(T::default());
             return;

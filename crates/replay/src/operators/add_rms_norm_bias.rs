@@ -4,14 +4,14 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit};
+use crate::kernels::broadcast::{Stretched, combine_floats};
 use crate::kernels::normalise::root_mean_square_norm;
-use crate::kernels::rows::rows_per_job;
+use crate::kernels::rows::map_rows;
 use crate::kernels::typed::{Float, expect_shape, output, rank, values, wide, with_float, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Row, Slot, column};
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 const READS: &[&str] =
     &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
@@ -67,26 +67,16 @@ fn add_and_norm<E: Float>(x1: &Tensor, x2: &Tensor, gamma: &Tensor, bias: Option
     let (gamma, bias) = (wide::<E::Wide>(gamma)?, bias.map(wide::<E::Wide>).transpose()?);
     let epsilon = <E::Wide as crate::kernels::element::Wide>::from_f64(EPSILON);
     let (mut y, mut sums, mut factors) = (zeros::<E>(&[m, h]), zeros::<E>(&[m, h]), zeros::<f32>(&[m, 1]));
-    if h > 0 {
-        let rows = x1.par_chunks_exact(h).zip(x2.par_chunks_exact(h));
-        let results = y.par_chunks_exact_mut(h).zip(sums.par_chunks_exact_mut(h)).zip(&mut factors);
-        rows.zip(results).with_min_len(rows_per_job(h)).for_each_init(
-            || (vec![E::Wide::default(); h], vec![E::Wide::default(); h]),
-            |(row, other), ((x1, x2), ((y, sums), factor))| {
-                E::widen_slice(x1, row);
-                E::widen_slice(x2, other);
-                row.iter_mut().zip(&*other).for_each(|(x, other)| *x += *other);
-                // The sum is rounded to the inputs' type before it is normalised.
-                E::round_slice(row, sums);
-                E::widen_slice(sums, row);
-                let r = root_mean_square_norm(row, &gamma, epsilon);
-                *factor = num_traits::ToPrimitive::to_f32(&r).unwrap_or(f32::NAN);
-                if let Some(bias) = &bias {
-                    row.iter_mut().zip(bias).for_each(|(y, bias)| *y += *bias);
-                }
-                E::round_slice(row, y);
-            },
-        );
-    }
+    // The sum is rounded to the inputs' type before it is normalised.
+    let [x1_way, x2_way] = Stretched::all([&[m, h], &[m, h]], &[m, h]);
+    combine_floats((x1, &x1_way), (x2, &x2_way), &mut sums, |x1, x2| x1 + x2);
+    map_rows(&sums, h, &mut y, h, &mut factors, |_, row, y, factor| {
+        let r = root_mean_square_norm(row, &gamma, epsilon);
+        *factor = num_traits::ToPrimitive::to_f32(&r).unwrap_or(f32::NAN);
+        if let Some(bias) = &bias {
+            row.iter_mut().zip(bias).for_each(|(y, bias)| *y += *bias);
+        }
+        E::round_slice(row, y);
+    });
     Ok(vec![output([m, h], y)?, output([m, 1], factors)?, output([m, h], sums)?])
 }

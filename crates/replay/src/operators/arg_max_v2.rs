@@ -3,14 +3,13 @@
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::rows::rows_per_job;
+use crate::kernels::rows::each_row;
 use crate::kernels::sort::{Ordered, first_largest};
 use crate::kernels::typed::{output, require, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("ArgMaxV2", INPUTS, plan, run);
 
@@ -31,7 +30,7 @@ fn largest<T: Ordered>(x: &Tensor) -> Result<Output, CaseError> {
     require(width > 0, || "argmax of nothing".to_owned())?;
     let outer = x.shape().split_last().map_or(&[][..], |(_, outer)| outer);
     let mut indices = zeros::<i64>(outer);
-    let rows = values::<T>(x)?.par_chunks_exact(width);
-    rows.zip(&mut indices).with_min_len(rows_per_job(width)).for_each(|(row, index)| *index = first_largest(row) as i64);
+    let x = values::<T>(x)?;
+    each_row(&mut indices, 1, width, |row, index| index[0] = first_largest(&x[row * width..(row + 1) * width]) as i64);
     output(outer, indices)
 }

@@ -30,7 +30,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [result] = row.slots_of(column::OUTPUT_DATA_TYPES)[..] else {
         return Err(output_count("Output Data Types must have one entry"));
     };
-    inputs.strict()?;
+    inputs.slots().iter().take(3).try_for_each(|slot| slot.clone().described().map(drop))?;
     let ([x_shape, scales_shape], zero_shape) = (shapes([x, scales])?, zero_points.map(|slot| slot.logical()).transpose()?);
     let ([x_dtype, scales_dtype], zero_dtype) = (floats([x, scales])?, zero_points.map(|slot| slot.dtype()).transpose()?);
     let quantised = match result.strip_prefix("DT_").unwrap_or(result) {

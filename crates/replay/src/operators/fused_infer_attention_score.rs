@@ -213,10 +213,15 @@ impl Runtime {
             }
             Ok((!values.is_empty()).then_some(values))
         };
-        let number = |column: &str, least: i64| match list(column)?.as_deref() {
-            None => Ok(None),
-            Some([value]) if *value >= least => Ok(Some(*value)),
-            Some(_) => Err(runtime_metadata(format!("{column}: {:?} is no number of at least {least}", row.cell(column)))),
+        // Tables that went through other tools may have "3.0" where a number was written as 3.
+        let number = |column: &str, least: i64| {
+            let text = row.cell(column).trim().trim_matches('"');
+            if text.is_empty() {
+                return Ok(None);
+            }
+            let value = text.parse::<f64>().ok().filter(|value| value.fract() == 0.0 && (least as f64..1e15).contains(value));
+            let value = value.ok_or_else(|| runtime_metadata(format!("{column}: {text:?} is no number of at least {least}")))?;
+            Ok::<_, Refusal>(Some(value as i64))
         };
         let layout = row.cell("Runtime input_layout").trim().trim_matches('"');
         Ok(Runtime {
@@ -319,6 +324,7 @@ mod tests {
         let runtime = |cells: [&str; 2]| Runtime::new(&Row::new(&header, &cells));
         assert_eq!(runtime(["1, 2;3", "8"]).map(|r| (r.query_lengths, r.num_heads)), Ok((Some(vec![1, 2, 3]), Some(8))));
         assert_eq!(runtime(["", " "]).map(|r| (r.query_lengths, r.num_heads)), Ok((None, None)));
+        assert_eq!(runtime(["", "16.0"]).map(|r| r.num_heads), Ok(Some(16)));
         for wrong in [["1,x", ""], ["", "0"], ["", "8,8"], ["-1", ""], ["", "N/A"]] {
             assert!(runtime(wrong).is_err(), "{wrong:?}");
         }

@@ -6,17 +6,17 @@ use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
-use crate::kernels::element::Wide;
+use crate::kernels::element::{Element, Wide};
 use crate::kernels::grouped::grouped_product;
 use crate::kernels::matmul::Factor;
 use crate::kernels::normalise::swiglu;
 use crate::kernels::quantise::quantise_row;
+use crate::kernels::rows::map_rows;
 use crate::kernels::typed::{Stored, expect_shape, output, rank, require, scales, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, bad_shape, input_count};
 use crate::row::Row;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("GroupedMatmulSwigluQuant", INPUTS, plan, run);
 
@@ -58,11 +58,11 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let x = bindings.named("x")?;
     match x.dtype() {
         DType::Int8 => multiply_and_quantise::<i8, f32>(bindings, x, |sum| sum as f32),
-        dtype => with_float!(dtype, E => multiply_and_quantise::<E, <E as crate::kernels::element::Element>::Wide>(bindings, x, |sum| sum)),
+        dtype => with_float!(dtype, E => multiply_and_quantise::<E, <E as Element>::Wide>(bindings, x, |sum| sum)),
     }
 }
 
-fn multiply_and_quantise<F: Factor + Stored, W: Wide>(bindings: &Bindings<'_>, x: &Tensor, widen: impl Fn(F::Sum) -> W + Sync) -> Result<Vec<Output>, CaseError> {
+fn multiply_and_quantise<F: Factor + Stored, W: Wide + Element<Wide = W>>(bindings: &Bindings<'_>, x: &Tensor, widen: impl Fn(F::Sum) -> W + Sync) -> Result<Vec<Output>, CaseError> {
     let (weight, weight_scale, x_scale) = (bindings.named("weight")?, bindings.named("weight_scale")?, bindings.named("x_scale")?);
     let ([t, k], [experts, _, n]) = (rank(x, "x")?, rank(weight, "weight")?);
     expect_shape(weight, "weight", &[experts, k, n])?;
@@ -78,11 +78,9 @@ fn multiply_and_quantise<F: Factor + Stored, W: Wide>(bindings: &Bindings<'_>, x
         }
     });
     let (mut quantised, mut row_scales) = (zeros::<i8>(&[t, n / 2]), zeros::<f32>(&[t]));
-    if n > 0 {
-        sums.par_chunks_exact_mut(n).zip(quantised.par_chunks_exact_mut(n / 2)).zip(&mut row_scales).for_each(|((row, to), scale)| {
-            *scale = quantise_row(swiglu(row), to).to_f32().unwrap_or(f32::NAN);
-        });
-    }
+    map_rows(&sums, n, &mut quantised, n / 2, &mut row_scales, |_, row, to, scale| {
+        *scale = quantise_row(swiglu(row), to).to_f32().unwrap_or(f32::NAN);
+    });
     Ok(vec![output([t, n / 2], quantised)?, output([t], row_scales)?])
 }
 

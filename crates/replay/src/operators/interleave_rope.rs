@@ -3,16 +3,14 @@
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit};
-use crate::kernels::element::widened;
 use crate::kernels::rope::{even_then_odd, rotate_halves};
-use crate::kernels::rows::rows_per_job;
+use crate::kernels::rows::map_plain_rows;
 use crate::kernels::typed::{Float, output, rank, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::shape::broadcasts_to;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("InterleaveRope", INPUTS, plan, run);
 
@@ -53,18 +51,14 @@ fn rotate<E: Float>(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Output, Ca
     let (cos, sin) = (spread(cos, cos_shape)?, spread(sin, sin_shape)?);
     let x = values::<E>(x)?;
     let mut out = zeros::<E>(&shape);
-    if width > 0 {
-        x.par_chunks_exact(width).zip(out.par_chunks_exact_mut(width)).enumerate().with_min_len(rows_per_job(width)).for_each_init(
-            || vec![E::Wide::default(); width],
-            |z, (row, (x, out))| {
-                let of = |factors: [usize; 4]| stretched_row(row, &shape, &factors) * width;
-                let (cos_at, sin_at) = (of(cos_shape), of(sin_shape));
-                even_then_odd(&widened(x), z);
-                rotate_halves(z, &cos[cos_at..cos_at + width], &sin[sin_at..sin_at + width]);
-                E::round_slice(z, out);
-            },
-        );
-    }
+    map_plain_rows(x, width, &mut out, width, |row, x, out| {
+        let of = |factors: [usize; 4]| stretched_row(row, &shape, &factors) * width;
+        let (cos_at, sin_at) = (of(cos_shape), of(sin_shape));
+        let mut z = vec![E::Wide::default(); width];
+        even_then_odd(x, &mut z);
+        rotate_halves(&mut z, &cos[cos_at..cos_at + width], &sin[sin_at..sin_at + width]);
+        E::round_slice(&z, out);
+    });
     output(shape, out)
 }
 

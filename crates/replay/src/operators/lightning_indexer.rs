@@ -4,18 +4,18 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
-use crate::inputs::{floats, listable, running_sums, shapes, spread};
+use crate::inputs::{floats, listable, require_fit, running_sums, shapes, spread};
 use crate::kernels::element::Wide;
 use crate::kernels::paging::{BlockTable, sequences};
 use crate::kernels::product::{Matrix, Previous, multiply};
+use crate::kernels::rows::each_row;
 use crate::kernels::topk::largest;
 use crate::kernels::typed::{Float, expect_shape, integers, output, rank, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Recorded, Row};
-use crate::shape::Shape;
+use crate::shape::{Shape, elements};
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("LightningIndexer", INPUTS, plan, run);
 
@@ -37,6 +37,11 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     }
     let [query_dtype, key_dtype, weights_dtype] = floats([query, key, weights])?;
     let [query_shape, key_shape, weights_shape, query_lengths_shape, key_lengths_shape, table_shape] = all;
+    let fits = weights_shape[..2] == query_shape[..2] && key_shape.last() == query_shape.last();
+    require_fit(fits, || format!("query {query_shape:?}, key {key_shape:?}, weights {weights_shape:?}"))?;
+    for shape in [&query_lengths_shape, &key_lengths_shape] {
+        require_fit(elements(shape) == table_shape[0], || format!("lengths {shape:?} for a block table of {table_shape:?}"))?;
+    }
     let (tokens, blocks, size, sequences) = (query_shape[0], key_shape[0], key_shape[1], listable(table_shape[0])?);
     let lengths = |slot: &Recorded<'_>, name, shape, values| slot.tensor(name, shape, DType::Int32).init(Init::integers(values));
     let mut call = Call::new("torch_npu.npu_lightning_indexer")
@@ -79,10 +84,13 @@ fn select<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output, C
     let mut out = zeros::<i32>(&[tokens, 1, count]);
     out.fill(-1);
     for (sequence, (queries, key_length)) in sequences.into_iter().zip(key_lengths).enumerate() {
+        bindings.proceed()?;
         let keys = usize::try_from(key_length).unwrap_or(0).min(table.capacity());
         let lines = table.lines(sequence, keys)?;
         let length = queries.len();
-        out[queries.start * count..queries.end * count].par_chunks_exact_mut(count.max(1)).enumerate().for_each(|(i, out)| {
+        let results = &mut out[queries.start * count..queries.end * count];
+        // A query is worth a job of its own.
+        each_row(results, count, usize::MAX, |i, out| {
             // Query i sees the keys up to its own place, counted from the end of the sequence.
             let visible = (keys + i + 1).saturating_sub(length).min(keys);
             let token = queries.start + i;

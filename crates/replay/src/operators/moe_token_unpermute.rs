@@ -5,13 +5,12 @@ use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::require_fit;
-use crate::kernels::rows::{gather, rows_per_job};
+use crate::kernels::rows::{each_row, gather};
 use crate::kernels::typed::{Float, Stored, indices, output, rank, require, values, wide, with_float, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("MoeTokenUnpermute", INPUTS, plan, run);
 
@@ -70,21 +69,16 @@ fn weighted<E: Float>(tokens: &Tensor, places: &[usize], probs: &Tensor) -> Resu
     require(t * k == p, || format!("probs of shape {:?} for {p} tokens", probs.shape()))?;
     let (tokens, probs) = (values::<E>(tokens)?, wide::<E::Wide>(probs)?);
     let mut out = zeros::<E>(&[t, h]);
-    if h > 0 {
-        out.par_chunks_exact_mut(h).enumerate().with_min_len(rows_per_job(h * k)).for_each_init(
-            || (vec![E::Wide::default(); h], vec![E::Wide::default(); h]),
-            |(sum, row), (token, out)| {
-                sum.fill(E::Wide::default());
-                for choice in token * k..(token + 1) * k {
-                    let at = places[choice] * h;
-                    E::widen_slice(&tokens[at..at + h], row);
-                    for (sum, value) in sum.iter_mut().zip(&*row) {
-                        *sum += probs[choice] * *value;
-                    }
-                }
-                E::round_slice(sum, out);
-            },
-        );
-    }
+    each_row(&mut out, h, h * k, |token, out| {
+        let (mut sum, mut row) = (vec![E::Wide::default(); h], vec![E::Wide::default(); h]);
+        for choice in token * k..(token + 1) * k {
+            let at = places[choice] * h;
+            E::widen_slice(&tokens[at..at + h], &mut row);
+            for (sum, value) in sum.iter_mut().zip(&row) {
+                *sum += probs[choice] * *value;
+            }
+        }
+        E::round_slice(&sum, out);
+    });
     output([t, h], out)
 }

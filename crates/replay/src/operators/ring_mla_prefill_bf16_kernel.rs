@@ -10,6 +10,7 @@ use crate::kernels::attention::{Attended, Visible, attend};
 use crate::kernels::cached::{Cached, Part};
 use crate::kernels::element::Wide;
 use crate::kernels::heads::{Block, blocks, each_block};
+use crate::kernels::target::Target;
 use crate::kernels::typed::{Float, expect_shape, integers, output_into, rank, require, values, wide, with_float};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, input_count, out_of_range, output_count};
@@ -77,8 +78,10 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let lse_shape = lse.or(prev_lse.clone()).map_or_else(|| vec![h, tq], |slot| slot.shape);
     let mask_shape = mask.map_or_else(|| vec![MASK_SIZE; 2], |mask| mask.shape);
     let state = pre_out.zip(prev_lse).map(|(pre_out, prev_lse)| {
-        [(pre_out.shape.clone(), output_dtype), (prev_lse.shape.clone(), lse_dtype)]
+        let own = |slot: Recorded<'_>, default| Ok((slot.shape.clone(), type_of([&Some(slot), &None], default)?));
+        Ok([own(pre_out, output_dtype)?, own(prev_lse, lse_dtype)?])
     });
+    let state = state.transpose()?;
     let call = five.iter().zip(["q_nope", "q_rope", "k_nope", "k_rope", "value"]).zip([[tq, h, dn], [tq, h, dr], [tk, h, dn], [tk, h, dr], [tk, h, dn]]).zip(dtypes).fold(
         Call::new("torch_npu.atb.npu_ring_mla"),
         |call, (((slot, name), shape), dtype)| call.kwarg_tensor(slot.tensor(name, shape, dtype)),
@@ -233,11 +236,12 @@ fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, 
         attend(&rows, scale, &source, &Visible::Below(&limits))
     };
     let (mut outputs, mut log_sums) = (vec![0.0; output.len()], vec![0.0; lse.len()]);
-    each_block(&blocks(std::iter::once(tq), heads, 1), compute, |block, attended: &Attended<E::Wide>| {
+    let all = blocks(std::iter::once(tq), heads, 1);
+    each_block(&all, || bindings.proceed(), compute, |block, attended: &Attended<E::Wide>| {
         for (at, (head, query)) in block.rows().enumerate() {
             let (row, place) = (query * heads + head, if heads_first { head * tq + query } else { query * heads + head });
-            let log_sum = num_traits::ToPrimitive::to_f64(&attended.log_sum[at]).unwrap_or(f64::NAN);
-            let current = attended.output[at * dn..(at + 1) * dn].iter().map(|value| num_traits::ToPrimitive::to_f64(value).unwrap_or(f64::NAN));
+            let log_sum = f64::nearest(attended.log_sum[at]);
+            let current = attended.output[at * dn..(at + 1) * dn].iter().map(|value| f64::nearest(*value));
             let to = &mut outputs[row * dn..(row + 1) * dn];
             log_sums[place] = match &state {
                 None => {
@@ -247,7 +251,7 @@ fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, 
                 Some((pre_out, prev_lse)) => merge(to, &pre_out[row * dn..(row + 1) * dn], prev_lse[place], current, log_sum),
             };
         }
-    });
+    })?;
     output_into(output, &outputs)?;
     output_into(lse, &log_sums)
 }

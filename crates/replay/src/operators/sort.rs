@@ -3,14 +3,13 @@
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::rows::rows_per_job;
+use crate::kernels::jobs::Jobs;
 use crate::kernels::sort::{Ordered, descending};
 use crate::kernels::typed::{output, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("Sort", INPUTS, plan, run);
 
@@ -32,10 +31,13 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 fn sorted<T: Ordered>(x: &Tensor) -> Result<Vec<Output>, CaseError> {
     let width = x.last_size();
     let (mut out, mut indices) = (zeros::<T>(x.shape()), zeros::<i64>(x.shape()));
+    let mut jobs = Jobs::new();
     if width > 0 {
-        let results = out.par_chunks_exact_mut(width).zip(indices.par_chunks_exact_mut(width));
-        let rows = values::<T>(x)?.par_chunks_exact(width).zip(results).with_min_len(rows_per_job(width));
-        rows.for_each(|(row, (out, indices))| descending(row, out, indices));
+        let results = out.chunks_exact_mut(width).zip(indices.chunks_exact_mut(width));
+        for (row, (out, indices)) in values::<T>(x)?.chunks_exact(width).zip(results) {
+            jobs.add(move || descending(row, out, indices));
+        }
     }
+    jobs.run();
     Ok(vec![output(x.shape(), out)?, output(x.shape(), indices)?])
 }

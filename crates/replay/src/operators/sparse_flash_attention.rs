@@ -5,18 +5,18 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::{Init, Number};
-use crate::inputs::{floats, listable, running_sums, shapes, spread};
+use crate::inputs::{floats, listable, require_fit, running_sums, shapes, spread};
 use crate::kernels::attention::{Visible, attend};
 use crate::kernels::cached::{Cached, Part};
 use crate::kernels::element::Wide;
 use crate::kernels::paging::{BlockTable, sequences};
-use crate::kernels::typed::{Float, expect_shape, integers, output, rank, require, values, with_float, zeros};
+use crate::kernels::rows::each_row;
+use crate::kernels::typed::{index, Float, expect_shape, integers, output, rank, require, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("SparseFlashAttention", INPUTS, plan, run);
 
@@ -33,6 +33,17 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [query_dtype, key_dtype, value_dtype, query_rope_dtype, key_rope_dtype] = floats([query, key, value, query_rope, key_rope])?;
     let [query_shape, key_shape, value_shape, chosen_shape, table_shape, query_lengths_shape, key_lengths_shape, query_rope_shape, key_rope_shape] = all;
     let (tokens, blocks, size) = (query_shape[0], key_shape[0], key_shape[1]);
+    let fits = key_shape[3] == query_shape[2]
+        && value_shape[..3] == key_shape[..3]
+        && query_rope_shape[..2] == query_shape[..2]
+        && key_rope_shape == [&key_shape[..3], &query_rope_shape[2..]].concat()
+        && chosen_shape[0] == tokens;
+    require_fit(fits, || {
+        format!("query {query_shape:?} and {query_rope_shape:?}, key {key_shape:?} and {key_rope_shape:?}, value {value_shape:?}")
+    })?;
+    for shape in [&query_lengths_shape, &key_lengths_shape] {
+        require_fit(*shape == table_shape[..1], || format!("lengths {shape:?} for a block table of {table_shape:?}"))?;
+    }
     let length = table_shape[1].saturating_mul(size);
     let scale = 1.0 / ((key_shape[3] + key_rope_shape[3]) as f64).sqrt();
     let last_position = chosen_shape[2].min(length) as i64 - 1;
@@ -89,32 +100,44 @@ fn attention<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output
     let value = Part::whole(values::<E>(value)?, value_width);
     let mut out = zeros::<E>(&[tokens, heads, value_width]);
     for (sequence, (queries, key_length)) in sequences.into_iter().zip(key_lengths).enumerate() {
+        bindings.proceed()?;
         let keys = usize::try_from(key_length).unwrap_or(0);
         let lines = table.lines(sequence, keys)?;
         let (start, length) = (queries.start, queries.len());
+        let lists = (queries.clone())
+            .map(|token| {
+                let visible = (keys + token - start + 1).saturating_sub(length);
+                seen(&chosen[token * count..(token + 1) * count], visible, &lines)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
         let results = &mut out[start * heads * value_width..queries.end * heads * value_width];
-        results.par_chunks_exact_mut((heads * value_width).max(1)).enumerate().try_for_each(|(i, out)| {
-            let (token, visible) = (start + i, (keys + i + 1).saturating_sub(length));
-            let list = chosen[token * count..(token + 1) * count].iter().take_while(|position| **position != -1);
-            let mut seen = Vec::new();
-            for position in list {
-                let position = usize::try_from(*position).ok().ok_or_else(|| CaseError::rejected(format!("position {position}")))?;
-                if position < visible {
-                    seen.push(*lines.get(position).ok_or_else(|| CaseError::rejected(format!("position {position} of {keys}")))?);
-                }
-            }
-            let source = Cached { key: &parts, value: &value, line: |position: usize| seen[position] };
-            let rows = joined_rows::<E>(&query[token * heads * width..(token + 1) * heads * width], &query_rope[token * heads * rope..(token + 1) * heads * rope], heads);
-            let attended = attend(&rows, scale, &source, &Visible::Below(&vec![seen.len(); heads]));
+        // A query is worth a job of its own.
+        each_row(results, heads * value_width, usize::MAX, |i, out| {
+            let token = start + i;
+            let source = Cached { key: &parts, value: &value, line: |position: usize| lists[i][position] };
+            let of_query = |width: usize| token * heads * width..(token + 1) * heads * width;
+            let rows = joined_rows::<E>(&query[of_query(width)], &query_rope[of_query(rope)], heads);
+            let attended = attend(&rows, scale, &source, &Visible::Below(&vec![lists[i].len(); heads]));
             E::round_slice(&attended.output, out);
-            Ok::<(), CaseError>(())
-        })?;
+        });
     }
     output([tokens, heads, value_width], out)
 }
 
+/// Cache lines of the listed positions below `visible`, up to the first −1.
+fn seen(list: &[i64], visible: usize, lines: &[usize]) -> Result<Vec<usize>, CaseError> {
+    let mut seen = Vec::new();
+    for position in list.iter().take_while(|position| **position != -1) {
+        let place = index(*position, usize::MAX)?;
+        if place < visible {
+            seen.push(*lines.get(place).ok_or_else(|| CaseError::rejected(format!("position {place} of {}", lines.len())))?);
+        }
+    }
+    Ok(seen)
+}
+
 /// Rows of two tensors side by side, widened.
-pub(super) fn joined_rows<E: Float>(first: &[E], second: &[E], rows: usize) -> Vec<E::Wide> {
+fn joined_rows<E: Float>(first: &[E], second: &[E], rows: usize) -> Vec<E::Wide> {
     let (a, b) = (first.len().checked_div(rows).unwrap_or(0), second.len().checked_div(rows).unwrap_or(0));
     let mut joined = vec![E::Wide::default(); first.len() + second.len()];
     for (row, to) in joined.chunks_exact_mut((a + b).max(1)).enumerate() {

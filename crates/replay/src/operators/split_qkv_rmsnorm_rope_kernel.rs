@@ -9,13 +9,12 @@ use crate::init::{Init, Number};
 use crate::inputs::{floats, require_fit};
 use crate::kernels::element::Wide;
 use crate::kernels::normalise::root_mean_square_norm;
-use crate::kernels::rows::rows_per_job;
+use crate::kernels::rows::{each_row, map_plain_rows};
 use crate::kernels::typed::{Float, expect_shape, indices, output, rank, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, constraint};
 use crate::row::{Row, column};
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 const READS: &[&str] =
     &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
@@ -80,11 +79,9 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     with_float!(input.dtype(), E => split::<E>(bindings, input))
 }
 
-/// Sizes of a token's parts.
+/// Elements of a head, and those of them that are rotated.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
-    q: usize,
-    kv: usize,
     head: usize,
     rope: usize,
 }
@@ -103,24 +100,25 @@ fn split<E: Float>(bindings: &Bindings<'_>, input: &Tensor) -> Result<Vec<Output
     let places = indices(bindings.named("positions")?, cached)?;
     require(places.len() == tokens, || format!("{} positions for {tokens} tokens", places.len()))?;
     let epsilon = E::Wide::from_f64(bindings.number("eps")?.unwrap_or(EPSILON));
-    let parts = Parts { q, kv, head, rope };
+    let parts = Parts { head, rope };
     let (cache, q_weight, k_weight) = (wide::<E::Wide>(cache)?, wide::<E::Wide>(q_weight)?, wide::<E::Wide>(k_weight)?);
     let (mut queries, mut keys, mut rest) = (zeros::<E>(&[tokens, q]), zeros::<E>(&[tokens, kv]), zeros::<E>(&[tokens, kv]));
-    let results = queries.par_chunks_exact_mut(q.max(1)).zip(keys.par_chunks_exact_mut(kv.max(1))).zip(rest.par_chunks_exact_mut(kv.max(1)));
-    let rows = values::<E>(input)?.par_chunks_exact(width).zip(&places).zip(results).with_min_len(rows_per_job(width));
-    rows.for_each_init(
-        || vec![E::Wide::default(); width],
-        |row, ((input, place), ((queries, keys), rest))| {
-            E::widen_slice(input, row);
-            let factors = &cache[place * rope..(place + 1) * rope];
-            let (q_row, k_row) = row[..parts.q + parts.kv].split_at_mut(parts.q);
-            norm_and_rotate(q_row, parts, &q_weight, factors, epsilon);
-            norm_and_rotate(k_row, parts, &k_weight, factors, epsilon);
-            E::round_slice(q_row, queries);
-            E::round_slice(k_row, keys);
-            rest.copy_from_slice(&input[parts.q + parts.kv..]);
-        },
-    );
+    let input = values::<E>(input)?;
+    // One row per token: its queries and keys, then what each output takes of them.
+    let mut rotated = zeros::<E>(&[tokens, q + kv]);
+    map_plain_rows(input, width, &mut rotated, q + kv, |token, row, out| {
+        let factors = &cache[places[token] * rope..(places[token] + 1) * rope];
+        let (q_row, k_row) = row[..q + kv].split_at_mut(q);
+        norm_and_rotate(q_row, parts, &q_weight, factors, epsilon);
+        norm_and_rotate(k_row, parts, &k_weight, factors, epsilon);
+        E::round_slice(&row[..q + kv], out);
+    });
+    let copy = |from: &[E], width: usize, first: usize, to: &mut [E], size: usize| {
+        each_row(to, size, size, |token, to| to.copy_from_slice(&from[token * width + first..token * width + first + size]));
+    };
+    copy(&rotated, q + kv, 0, &mut queries, q);
+    copy(&rotated, q + kv, q, &mut keys, kv);
+    copy(input, width, q + kv, &mut rest, kv);
     Ok(vec![output([tokens, q], queries)?, output([tokens, kv], keys)?, output([tokens, kv], rest)?])
 }
 

@@ -5,12 +5,12 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
+use crate::kernels::jobs::Jobs;
 use crate::kernels::typed::{Stored, expect_shape, values, values_mut, with_type};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 pub(super) const OPERATOR: Operator = Operator::new("TensorMove", INPUTS, plan, run);
 
@@ -38,6 +38,10 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 
 fn copy<T: Stored>(source: &Tensor, target: &mut Tensor) -> Result<(), CaseError> {
     let (source, target) = (values::<T>(source)?, values_mut::<T>(target)?);
-    target.par_chunks_mut(JOB).zip(source.par_chunks(JOB)).for_each(|(target, source)| target.copy_from_slice(source));
+    let mut jobs = Jobs::new();
+    for (target, source) in target.chunks_mut(JOB).zip(source.chunks(JOB)) {
+        jobs.add(move || target.copy_from_slice(source));
+    }
+    jobs.run();
     Ok(())
 }
