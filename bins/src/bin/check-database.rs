@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Reads every table of the directory (and the communication tables that its op_mapping.yaml refers to), takes no lock
 /// and changes nothing. Exit status 3 when something is found.
 #[derive(Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(name = "check-database", after_help = EXAMPLES)]
 struct Arguments {
     /// Kinds of findings that are accepted: not printed, and no reason for exit status 3
     #[arg(long, num_args = 1.., value_name = "KIND", value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)))]

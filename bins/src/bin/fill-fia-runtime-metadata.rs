@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Rows and records meet by the shapes of query, key, value, mask and block table and the number of key-value lengths.
 /// A row with several records becomes several rows, so do not run it twice on the same table.
 #[derive(Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(name = "fill-fia-runtime-metadata", after_help = EXAMPLES)]
 struct Arguments {
     /// The table, FusedInferAttentionScore.csv
     #[arg(long, value_name = "FILE")]

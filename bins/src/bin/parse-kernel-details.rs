@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Existing tables of the same kernel types are replaced, all or none; other files of the directory are left alone.
 /// Measured columns that a replaced table had are kept beside it as `<Type>.csv.replaced`.
 #[derive(Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(name = "parse-kernel-details", after_help = EXAMPLES)]
 struct Arguments {
     /// A kernel_details CSV file, or a directory that is searched for `*kernel_details*.csv`
     #[arg(long, value_name = "PATH")]

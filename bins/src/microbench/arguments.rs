@@ -33,7 +33,7 @@ pub const ORIGINAL_OPTIONS: [&str; 17] = [
 /// With --prof-path an existing profile is written back and nothing is started. A report goes to stdout and to
 /// `<database>/reports/`.
 #[derive(Debug, Clone, Parser)]
-#[command(after_help = after_help())]
+#[command(name = "start-microbench", after_help = after_help())]
 pub struct Arguments {
     /// Only these operators
     #[arg(long, alias = "op", num_args = 1.., value_name = "OP")]

@@ -11,12 +11,13 @@ pub(super) fn key(input_shapes: &str) -> Result<Key, String> {
     let text = unquoted(input_shapes);
     let slots: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(';').map(trim).collect() };
     let slot = |at: usize| slots.get(at).copied().unwrap_or_default();
-    let kv_lengths = shape(slot(6))?.and_then(|numbers| <[BigInt; 1]>::try_from(numbers).ok()).map(|[number]| number);
+    // Anything but one integer there means that the number is not known.
+    let kv_lengths = shape(slot(6)).ok().flatten().and_then(|numbers| <[BigInt; 1]>::try_from(numbers).ok());
     Ok(Key {
         query: shape(slot(0))?,
         key: shape(slot(1))?,
         value: shape(slot(2))?,
-        kv_lengths,
+        kv_lengths: kv_lengths.map(|[number]| number),
         mask: shape(slot(4))?,
         block_table: shape(slot(14))?,
     })
