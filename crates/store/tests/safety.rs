@@ -39,7 +39,8 @@ fn database(folder: &Path) -> Result<(PathBuf, PathBuf), Box<dyn std::error::Err
 }
 
 fn update(database: &Path, profile: &Path, tool: &str) -> Result<(), perfdb_store::Error> {
-    let samples = aggregate(&find_summaries(profile)?, &AggregateOptions { threads: 1, ..AggregateOptions::default() })?;
+    let samples =
+        aggregate(&find_summaries(profile)?, &AggregateOptions { threads: 1, ..AggregateOptions::default() })?;
     let lock = LockOptions { tool, timeout: Duration::from_secs(60), notice: &|_| {} };
     let mut pending = prepare(&samples, &UpdateOptions::new(database, Mode::All, lock))?;
     pending.add_file(&database.join("reports/report.md"), b"# report\n")?;
@@ -110,7 +111,8 @@ fn an_update_that_is_killed_at_any_instant_leaves_every_table_whole() -> TestRes
             update(&database_path, &profile, "again")?;
             assert_eq!(tables(&database_path)?, new, "round {round}: the same command again does not complete");
             let is_left = |name: &str| name.contains(".tmp-") || name == LOCK_FILE;
-            let left = fs::read_dir(&database_path)?.filter(|entry| entry.as_ref().is_ok_and(|entry| is_left(&entry.file_name().to_string_lossy())));
+            let left = fs::read_dir(&database_path)?
+                .filter(|entry| entry.as_ref().is_ok_and(|entry| is_left(&entry.file_name().to_string_lossy())));
             assert_eq!(left.count(), 0, "round {round}: something is left behind");
         }
     }
@@ -154,7 +156,8 @@ fn two_writers_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
 #[test]
 fn a_directory_that_takes_no_files_stays_as_it_is() -> TestResult {
     // Nobody may write into /proc, root neither.
-    let refused = perfdb_store::replace::replace("/proc/self/perfdb".as_ref(), b"x", perfdb_store::replace::Parents::MustExist);
+    let refused =
+        perfdb_store::replace::replace("/proc/self/perfdb".as_ref(), b"x", perfdb_store::replace::Parents::MustExist);
     assert!(refused.is_err());
     let folder = tempfile::tempdir()?;
     let (database_path, profile) = database(folder.path())?;
