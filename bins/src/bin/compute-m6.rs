@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// more is an overestimate. Events count when their source passes the filter and they have a kernel type. Collectives that
 /// the profiler lists on two streams count once.
 #[derive(Parser)]
-#[command(after_help = "\
+#[command(name = "compute-m6", after_help = "\
 Examples:
   compute-m6 --tc-trace results/qwen3_dc_trace.json --prof-trace qwen3-32b_dc_16tok.csv
   compute-m6 --tc-trace trace.json.gz --prof-trace pass.csv --source-filter MEASURED --json-output results/m6.json

@@ -22,7 +22,7 @@ const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/AT
 /// Per kernel type: predicted and measured time and count of a forward pass, and how far they are apart. Prints a table per
 /// scenario (the 15 largest kernel types) and writes all rows as JSON. A scenario with a missing file is skipped.
 #[derive(Parser)]
-#[command(after_help = "\
+#[command(name = "generate-op-comparison", after_help = "\
 Examples:
   generate-op-comparison                                     # the four default scenarios, below results/
   generate-op-comparison --scenarios testdata/scenarios.yaml --data-dir testdata/scenarios --output target/op_comparison.json

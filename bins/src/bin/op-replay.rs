@@ -24,7 +24,7 @@ use perfdb_tools::{Failure, Status, print, run_from};
 /// Measures the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
 /// and the times go into an op_summary file and, on request, a results file.
 #[derive(Debug, Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(name = "op-replay", after_help = EXAMPLES)]
 struct Arguments {
     /// Operator: one of --list; a final _run.py, _run or .csv is cut off
     #[arg(value_name = "OP")]

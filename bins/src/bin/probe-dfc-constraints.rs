@@ -14,7 +14,7 @@ use perfdb_tools::{Failure, Status, print, run};
 
 /// Tries 21 shapes of DispatchFFNCombine, each in a worker of its own, and derives alignment rules from what runs.
 #[derive(Debug, Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(name = "probe-dfc-constraints", after_help = EXAMPLES)]
 struct Arguments {
     /// Who runs the tries: npu, native, torch-cpu or torch-cuda [default: $PERFDB_REPLAY_BACKEND, else npu]
     #[arg(long, value_name = "BACKEND")]

@@ -20,7 +20,7 @@ use perfdb_tools::{Failure, Status, run};
 
 /// Measures the tables of all operators of a database again, one operator after the other.
 #[derive(Debug, Parser)]
-#[command(after_help = EXAMPLES)]
+#[command(name = "run-all-op", after_help = EXAMPLES)]
 struct Arguments {
     #[command(flatten)]
     database: DatabaseArguments,

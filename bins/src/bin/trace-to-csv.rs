@@ -15,7 +15,7 @@ use std::process::ExitCode;
 ///
 /// One row per complete (X) event of every process, in the order of the file.
 #[derive(Parser)]
-#[command(after_help = "\
+#[command(name = "trace-to-csv", after_help = "\
 Examples:
   trace-to-csv --trace results/qwen3_dc_trace.json --output results/qwen3_dc_trace.csv
   trace-to-csv --trace trace.json.gz | head
