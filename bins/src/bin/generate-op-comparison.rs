@@ -22,13 +22,16 @@ const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/AT
 /// Per kernel type: predicted and measured time and count of a forward pass, and how far they are apart. Prints a table per
 /// scenario (the 15 largest kernel types) and writes all rows as JSON. A scenario with a missing file is skipped.
 #[derive(Parser)]
-#[command(name = "generate-op-comparison", after_help = "\
+#[command(
+    name = "generate-op-comparison",
+    after_help = "\
 Examples:
   generate-op-comparison                                     # the four default scenarios, below results/
   generate-op-comparison --scenarios testdata/scenarios.yaml --data-dir testdata/scenarios --output target/op_comparison.json
   generate-op-comparison --semantics corrected --fail-above 20 --min-share 2
 
-Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above.")]
+Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above."
+)]
 struct Arguments {
     /// Folder of the forward-pass CSVs
     #[arg(long, value_name = "DIR", default_value = "docs/perf_database/forward_pass_traces")]

@@ -16,12 +16,15 @@ use std::process::ExitCode;
 /// One CSV row per kernel type and shape, the largest time first: predicted and measured time and count, and how far they
 /// are apart. All processes of the trace count.
 #[derive(Parser)]
-#[command(name = "generate-per-shape-comparison", after_help = "\
+#[command(
+    name = "generate-per-shape-comparison",
+    after_help = "\
 Examples:
   generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv --output results/per_shape.csv
   generate-per-shape-comparison --tc-trace trace.json.gz --prof-trace pass.csv | head
 
-Exit status: 0 done, 1 failed, 2 wrong usage.")]
+Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
 struct Arguments {
     /// TC chrome trace (JSON, may be gzip)
     #[arg(long, value_name = "FILE")]

@@ -15,12 +15,15 @@ use std::process::ExitCode;
 ///
 /// One row per complete (X) event of every process, in the order of the file.
 #[derive(Parser)]
-#[command(name = "trace-to-csv", after_help = "\
+#[command(
+    name = "trace-to-csv",
+    after_help = "\
 Examples:
   trace-to-csv --trace results/qwen3_dc_trace.json --output results/qwen3_dc_trace.csv
   trace-to-csv --trace trace.json.gz | head
 
-Exit status: 0 done, 1 failed, 2 wrong usage.")]
+Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
 struct Arguments {
     /// TC chrome trace (JSON, may be gzip)
     #[arg(long, value_name = "FILE")]
