@@ -160,6 +160,10 @@ fn models(given: Option<&str>) -> Result<Option<Vec<String>>, Failure> {
 }
 
 fn directory(arguments: &Arguments) -> Result<PathBuf, Failure> {
+    if arguments.database_path.as_ref().is_some_and(|path| path.is_empty()) {
+        // Most likely a variable of a script that is not set; the current directory was not meant.
+        return Err(Failure::usage("--database-path is empty"));
+    }
     if arguments.database_path.is_none() && arguments.vllm_version.is_none() {
         let root = data_root(std::env::var_os("PERFDB_DATA_DIR"), &std::env::current_dir()?);
         return Ok(normalised(&root));

@@ -109,7 +109,12 @@ impl<'a> Enumeration<'a> {
 }
 
 pub(crate) fn enumeration_error(rules: &Path, pattern: &str, reason: EnumerationError, table: &Path) -> Error {
-    Error::Enumeration { rules: rules.to_owned(), pattern: pattern.to_owned(), reason, table: table.to_owned() }
+    Error::Enumeration {
+        rules: rules.to_owned(),
+        pattern: pattern.to_owned(),
+        reason: Box::new(reason),
+        table: table.to_owned(),
+    }
 }
 
 /// Makes the candidates of an [`Enumeration`], reusing its memory.

@@ -51,7 +51,7 @@ pub enum Error {
         /// The rule.
         pattern: String,
         /// The expression, the values of its variables and what went wrong.
-        reason: EnumerationError,
+        reason: Box<EnumerationError>,
         /// The table whose rows were made.
         table: PathBuf,
     },

@@ -44,7 +44,7 @@ pub struct RuleFile {
 #[derive(Clone, Debug)]
 pub enum Pattern {
     /// From iterators and shapes.
-    Template(Template),
+    Template(Box<Template>),
     /// By one of the special generators.
     Generator(Generator),
 }

@@ -108,7 +108,7 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
     let run = Run { options, rules: &rules, models: &models, writes: matches!(mode, Mode::Write(_)) };
     let openings = in_order(files.par_iter().zip(&routes).map(|(file, route)| run.open(file, *route)))?;
     let chosen = match options.semantics {
-        Semantics::Upstream => run.choose(&openings),
+        Semantics::Upstream => run.choose(&openings)?,
         Semantics::Corrected => {
             let judged = in_order(openings.par_iter().map(|opening| run.judge_all(opening)))?;
             run.choose_new(&openings, judged)
@@ -220,12 +220,14 @@ impl<'a> Run<'a> {
     }
 
     /// Draws for all tables, in order, from one generator.
-    fn choose(&self, openings: &[Opening<'_>]) -> Vec<Chosen> {
+    fn choose(&self, openings: &[Opening<'_>]) -> Result<Vec<Chosen>, Error> {
         let mut draw = Draw::new(self.cap(), &self.options.seed);
         let choose = |opening: &Opening<'_>| match opening {
-            Opening::LeftAlone { .. } => Chosen::Nothing,
+            Opening::LeftAlone { .. } => Ok(Chosen::Nothing),
             Opening::Grows(growing) => {
-                draw.positions(growing.growth.enumeration.count()).map_or(Chosen::All, Chosen::Drawn)
+                let count = growing.growth.enumeration.count();
+                growing.growth.check_count(count.min(self.cap().unwrap_or(count)))?;
+                Ok(draw.positions(count).map_or(Chosen::All, Chosen::Drawn))
             }
         };
         openings.iter().map(choose).collect()
@@ -238,9 +240,10 @@ impl<'a> Run<'a> {
         };
         let growth = &growing.growth;
         let signatures = growth.existing_signatures(&growth.read()?)?;
-        let positions = growth.all_positions()?;
+        let count = growth.enumeration.count();
+        growth.check_count(count)?;
         // The rows are made again for those that are drawn; all of them would be much to keep.
-        Ok(Judged { rows: NewRows::default(), ..growth.judge(positions, signatures)? })
+        Ok(Judged { rows: NewRows::default(), ..growth.judge(0..count, signatures)? })
     }
 
     /// Draws for all tables, in order, from the candidates that are new.
@@ -297,7 +300,7 @@ impl<'a> Run<'a> {
             Chosen::Nothing => Judged::default(),
             Chosen::All => {
                 outcome.drawn = outcome.candidates;
-                judge(&mut growth.all_positions()?)?
+                judge(&mut (0..outcome.candidates))?
             }
             Chosen::Drawn(positions) => {
                 outcome.drawn = positions.len() as u64;

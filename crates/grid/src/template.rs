@@ -9,8 +9,8 @@ use crate::shape_template::{DimensionError, ShapeTemplate};
 /// The variables that models give.
 pub(crate) const PAIR_VARIABLES: [&str; 2] = ["N", "K"];
 
-/// How many points may be looked at one by one.
-const MOST_POINTS: u64 = 100_000_000;
+/// How many points may be looked at one by one: some seconds, and a gigabyte where all become rows.
+const MOST_POINTS: u64 = 10_000_000;
 
 /// A rule made of iterators, constraints and shapes, with every expression compiled.
 #[derive(Clone, Debug)]
@@ -67,8 +67,15 @@ pub(crate) struct Points<'a> {
     template: &'a Template,
     axes: Vec<Axis<'a>>,
     /// The (N, K) pairs of the models, which vary fastest.
-    pairs: Option<(&'a [(i128, i128)], [Option<usize>; 2])>,
+    pairs: Option<PairAxis<'a>>,
     count: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PairAxis<'a> {
+    pairs: &'a [(i128, i128)],
+    /// The numbers of N and K, if expressions can use them.
+    slots: [Option<usize>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -85,7 +92,8 @@ impl Template {
         model_pairs: Option<&'a [(i128, i128)]>,
     ) -> Result<Points<'a>, EnumerationError> {
         let slot = |name: &str| self.variables.iter().position(|variable| variable == name);
-        let pairs = model_pairs.filter(|_| self.takes_model_pairs).map(|pairs| (pairs, PAIR_VARIABLES.map(slot)));
+        let pairs = model_pairs.filter(|_| self.takes_model_pairs);
+        let pairs = pairs.map(|pairs| PairAxis { pairs, slots: PAIR_VARIABLES.map(slot) });
         let mut grids: IndexMap<&str, &[i128]> =
             self.iterators.iter().map(|(name, values)| (name.as_str(), values.as_slice())).collect();
         if pairs.is_some() {
@@ -95,7 +103,7 @@ impl Template {
             grids.extend(self.fallback.iter().map(|(name, values)| (name.as_str(), values.as_slice())));
         }
         let axes: Vec<_> = grids.into_iter().map(|(name, values)| Axis { slot: slot(name), values }).collect();
-        let sizes = axes.iter().map(|axis| axis.values.len()).chain(pairs.map(|(pairs, _)| pairs.len()));
+        let sizes = axes.iter().map(|axis| axis.values.len()).chain(pairs.map(|axis| axis.pairs.len()));
         let count = sizes.clone().try_fold(1_u64, |product, size| product.checked_mul(size as u64));
         // Of an empty grid there is no point, however large the others are.
         let count = if sizes.clone().any(|size| size == 0) { Some(0) } else { count };
@@ -162,7 +170,7 @@ impl Points<'_> {
             rest /= size as u64;
             digit as usize
         };
-        if let Some((pairs, slots)) = self.pairs {
+        if let Some(PairAxis { pairs, slots }) = self.pairs {
             let (n, k) = pairs[digit(pairs.len())];
             for (slot, value) in slots.into_iter().zip([n, k]) {
                 if let Some(slot) = slot {

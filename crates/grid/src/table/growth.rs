@@ -109,11 +109,9 @@ impl NewRows {
 }
 
 impl Growth<'_> {
-    /// The positions of all candidates, if they can be looked at one by one.
-    pub(crate) fn all_positions(&self) -> Result<std::ops::Range<u64>, Error> {
-        let count = self.enumeration.count();
-        check_count(count).map_err(|error| self.enumeration.error(error, self.path))?;
-        Ok(0..count)
+    /// Whether so many candidates can be looked at one by one.
+    pub(crate) fn check_count(&self, count: u64) -> Result<(), Error> {
+        check_count(count).map_err(|error| self.enumeration.error(error, self.path))
     }
 
     /// The signatures of the rows that the file has.

@@ -124,6 +124,8 @@ fn huge_products_are_drawn_from_but_not_listed() {
     assert_eq!((summary.files[0].candidates, summary.appended()), (37_u64.pow(7), 9));
     let error = look(&Options { rows: 0.into(), ..huge.clone() }).expect_err("too many").to_string();
     assert!(error.contains("94931877133 points to look at"), "{error}");
+    let error = look(&Options { rows: 20_000_000.into(), ..huge.clone() }).expect_err("too many").to_string();
+    assert!(error.contains("20000000 points to look at"), "{error}");
     let constrained = text.replace("    inputs", "    constraints: ['a == b']\n    inputs");
     let error = look(&Options { config: rules(&folder, &constrained), ..huge }).expect_err("too many").to_string();
     assert!(error.contains("patterns.p: 94931877133 points"), "{error}");
