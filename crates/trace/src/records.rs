@@ -249,7 +249,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn split(text: &[u8]) -> (Vec<(u64, Vec<Vec<u8>>)>, Option<u64>) {
+    /// Line and cells.
+    type Row = (u64, Vec<Vec<u8>>);
+
+    fn split(text: &[u8]) -> (Vec<Row>, Option<u64>) {
         let mut splitter = Splitter::new(text);
         let (mut cells, mut buffer, mut records) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(record) = splitter.next_record(&mut cells) {

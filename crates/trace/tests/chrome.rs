@@ -321,7 +321,7 @@ fn large_trace(seed: u64, events: usize) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let kind = state >> 60;
         if number > 0 {
-            text.push_str(if kind % 3 == 0 { ",\n" } else { ", " });
+            text.push_str(if kind.is_multiple_of(3) { ",\n" } else { ", " });
         }
         let filler = "x".repeat((state >> 50) as usize % 700);
         text.push_str(&match kind {
