@@ -92,3 +92,55 @@ fn the_mapping_has_entries_of_every_class() {
     assert!(entries.keys().all(|name| mapping.find(name, Lookup::TopLevel).is_none()));
     assert!(mapping.find("torch.ops.aten.mm.default", Lookup::Nested).is_some());
 }
+
+/// A trace of several chunks: the decode events of a scenario over and over, with a fault-free second process between them.
+fn long_trace(folder: &Path) -> PathBuf {
+    let events = std::fs::read_to_string(testdata().join("scenarios/qwen3_32b_decode/trace.json")).unwrap();
+    let start = events.find("{\"name\": \"process_name\"").unwrap();
+    let first = events.find("{\"name\": \"aten.embedding").unwrap();
+    let (names, repeated) = (&events[start..first], events[first..].strip_suffix("]}").unwrap());
+    let other = repeated.replace("\"pid\": 0", "\"pid\": 1").replace("\"dur\": 6,", "\"dur\": 0.1,");
+    let mut text = format!("{{\"traceEvents\": [{names}{repeated}");
+    for _ in 0..8 {
+        text += &format!(", {other}, {repeated}");
+    }
+    text += "]}";
+    assert!(text.len() > 3 << 20);
+    let path = folder.join("long.json");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn threads_do_not_show_in_the_results() {
+    use perfdb_compare::event_table::{TablePart, read_events};
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, mapping) = (long_trace(folder.path()), mapping());
+    let all = |threads: usize| {
+        let empirical_us = m6::empirical_us(&trace, &m6::SourceFilter::default(), threads).unwrap();
+        let operators = perfdb_compare::operators::read_predicted(&trace, &mapping, Lookup::Nested, threads).unwrap();
+        let shapes = perfdb_compare::shapes::read_predicted(&trace, threads).unwrap();
+        let mut rows = Vec::new();
+        read_events(
+            &trace,
+            threads,
+            |rows: &mut Vec<String>, row| rows.push(row.join("|")),
+            |part| {
+                match part {
+                    TablePart::Rows(more) => rows.extend(more),
+                    TablePart::Restart => rows.clear(),
+                }
+                Ok(())
+            },
+        )
+        .unwrap();
+        (empirical_us.to_bits(), operators.kernel_types, shapes, rows)
+    };
+    let one = all(1);
+    for threads in [2, 5] {
+        assert!(all(threads) == one, "{threads} threads");
+    }
+    let events_per_pass = one.3.len() / 17;
+    assert_eq!(one.3.len(), 17 * events_per_pass);
+    assert_eq!(one.1["SwiGlu"].count, 9 * 64, "the other process does not count");
+}
