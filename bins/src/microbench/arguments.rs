@@ -2,7 +2,9 @@
 
 use crate::Failure;
 use crate::database::{DatabaseArguments, LockArguments};
+use crate::replay::ReplayArguments;
 use clap::{Parser, ValueEnum};
+use perfdb_replay::microbench::msprof::ReplayCommand;
 use perfdb_store::kernel::{REPLAYABLE, operator_name};
 use perfdb_store::update::Mode;
 use std::ffi::OsString;
@@ -33,7 +35,7 @@ pub const ORIGINAL_OPTIONS: [&str; 17] = [
 /// With --prof-path an existing profile is written back and nothing is started. A report goes to stdout and to
 /// `<database>/reports/`.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "start-microbench", after_help = after_help())]
+#[command(name = "start-microbench", after_help = after_help(), mut_arg("backend", |argument| argument.help("Who measures: npu (under msprof), native, torch-cpu or torch-cuda [default: $PERFDB_REPLAY_BACKEND, else npu]")))]
 pub struct Arguments {
     /// Only these operators
     #[arg(long, alias = "op", num_args = 1.., value_name = "OP")]
@@ -75,10 +77,6 @@ pub struct Arguments {
     #[arg(long, help_heading = "Replay")]
     pub resume: bool,
 
-    /// Who measures [default: $PERFDB_REPLAY_BACKEND, else npu]
-    #[arg(long, value_name = "BACKEND", value_parser = ["npu", "native", "torch-cpu", "torch-cuda"], help_heading = "Replay")]
-    pub backend: Option<String>,
-
     /// Expert-parallel size of DispatchFFNCombine, also the EP Size of its rows
     #[arg(long, default_value_t = 16, value_name = "N", help_heading = "Replay")]
     pub dispatch_ffn_combine_ep_size: i64,
@@ -102,6 +100,10 @@ pub struct Arguments {
     /// Port of the first node for DispatchFFNCombine [default: a free one]
     #[arg(long, value_name = "PORT", help_heading = "Replay")]
     pub dispatch_ffn_combine_master_port: Option<i64>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub replay: ReplayArguments,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -131,6 +133,45 @@ impl From<UpdateMode> for Mode {
 }
 
 impl Arguments {
+    /// Whether the summary takes stdout, so that everything else has to go to stderr.
+    pub fn json_on_stdout(&self) -> bool {
+        self.json.as_deref().is_some_and(|file| file == "-")
+    }
+
+    /// What the program that replays is told on its command line, besides its output and its operators.
+    pub fn replay_command(&self, program: Vec<OsString>) -> ReplayCommand {
+        let mut database: Vec<OsString> = Vec::new();
+        match &self.database.database_path {
+            Some(path) => database.extend(["--database-path".into(), path.clone()]),
+            None => {
+                let device = self.database.named_device().unwrap_or_default();
+                database.extend(["--device".into(), device.name().into()]);
+                let versions = [
+                    ("--vllm-version", &self.database.vllm_version),
+                    ("--torch-version", &self.database.torch_version),
+                    ("--cann-version", &self.database.cann_version),
+                ];
+                for (name, version) in versions {
+                    database.extend(version.iter().flat_map(|version| [name.into(), version.as_str().into()]));
+                }
+            }
+        }
+        ReplayCommand {
+            program,
+            fail_fast: self.fail_fast,
+            database,
+            repeat_count: self.repeat_count,
+            update_mode: if self.update_mode == UpdateMode::All { "all" } else { "missing-only" },
+            ep_size: self.dispatch_ffn_combine_ep_size,
+            per_node: self.dispatch_ffn_combine_nproc_per_node,
+            nodes: self.dispatch_ffn_combine_nnodes,
+            node_rank: self.dispatch_ffn_combine_node_rank,
+            master_addr: self.dispatch_ffn_combine_master_addr.clone(),
+            master_port: self.dispatch_ffn_combine_master_port,
+            further: self.replay.given(),
+        }
+    }
+
     /// Refuses options that do not go together.
     pub fn check(&self) -> Result<(), Failure> {
         match (&self.prof_path, self.dry_run, self.resume) {
@@ -166,6 +207,7 @@ Operators: {}
 
 Examples:
   start-microbench --database-path db/ --repeat-count 10
+  start-microbench --database-path db/ --device HOST_CPU --backend native
   start-microbench --database-path db/ --prof-path PROF_000001_20260101/ --dry-run
   start-microbench --database-path db/ --prof-path PROF_000001_20260101/ --ops MatMulV2 Add
   start-microbench --database-path db/ --update-mode missing-only --prune-empty-duration-rows",

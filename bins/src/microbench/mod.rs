@@ -1,7 +1,9 @@
 //! start-microbench: its command line, and writing back what a profile says.
 
 mod arguments;
+mod measure;
 mod write_back;
 
 pub use arguments::{Arguments, ORIGINAL_OPTIONS, UpdateMode};
+pub use measure::{Measured, Measuring, notice, preserved};
 pub use write_back::{WriteBack, write_back};

@@ -99,17 +99,15 @@ impl Narrator {
         });
     }
 
-    #[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
     fn complain(&self, line: &str) {
-        progress::suspend(|| eprintln!("{line}"));
+        crate::note(line);
     }
 }
 
 /// Where the shipped or another worker's own lines go.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 pub fn worker_listener() -> Listener {
     Arc::new(|remark| match remark {
-        Remark::Noise(line) | Remark::Log(line) => progress::suspend(|| eprintln!("[worker] {line}")),
+        Remark::Noise(line) | Remark::Log(line) => crate::note(&format!("[worker] {line}")),
         Remark::Progress(_) => {}
     })
 }

@@ -59,11 +59,10 @@ pub fn warn_of_host(visibility: &Visibility) {
 }
 
 /// How a run ends that an error has stopped: a signal has its own exit status.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 pub fn stopped(error: Error) -> Failure {
     match error {
         Error::Interrupted(signal) => {
-            eprintln!("error: {error}");
+            crate::say_error(&error.to_string());
             Failure::Said(u8::try_from(128 + signal).unwrap_or(1))
         }
         error => error.into(),

@@ -59,11 +59,10 @@ pub struct CaseKey {
 impl CaseKey {
     /// The key of a case whose row has these bytes.
     pub fn new(case: &Case, record: &[u8], backend: Backend, seed: u64) -> CaseKey {
-        let digest = Sha256::digest(record.trim_ascii_end());
         CaseKey {
             op: case.op.to_string(),
             csv: case.csv.to_string(),
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: hash_of(record),
             backend: backend.name().to_owned(),
             repeat: case.repeat,
             warmup: case.warmup,
@@ -71,6 +70,11 @@ impl CaseKey {
             seed,
         }
     }
+}
+
+/// The hash of a record as it stands in its file; the line end does not count.
+pub fn hash_of(record: &[u8]) -> String {
+    Sha256::digest(record.trim_ascii_end()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A case that an earlier run finished.

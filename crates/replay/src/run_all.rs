@@ -1,13 +1,9 @@
 //! All operators, or some, one after the other, with a status file.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
-use std::time::Duration;
+use std::process::Command;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
+use crate::child::{exit_number, run_to_end};
 use crate::error::Error;
 use crate::executor::StartError;
 use crate::interrupt::Interrupt;
@@ -144,7 +140,8 @@ pub fn run_in_children(
             status.skipped.push(script_name(operator.name));
             continue;
         }
-        let ended = wait_for_child(command(operator), interrupt)?;
+        let mut child = command(operator);
+        let ended = run_to_end(&mut child, interrupt).map_err(|source| Error::io(child.get_program(), source))?;
         if let Some(signal) = interrupt.signal() {
             stopped_by = Some(Error::Interrupted(signal));
             break;
@@ -153,9 +150,7 @@ pub fn run_in_children(
             status.success.push(script_name(operator.name));
             continue;
         }
-        let code =
-            ended.code().unwrap_or_else(|| -std::os::unix::process::ExitStatusExt::signal(&ended).unwrap_or_default());
-        let reason = format!("subprocess exit code {code}");
+        let reason = format!("subprocess exit code {}", exit_number(ended));
         status.failed.push(FailedOperator { op: script_name(operator.name), reason: reason.clone() });
         if !options.continue_on_error {
             stopped_by = Some(Error::OperatorFailed { op: operator.name.to_owned(), reason });
@@ -164,26 +159,6 @@ pub fn run_in_children(
     }
     status.write(&options.status_file)?;
     Ok(RunAllOutcome { status, report: None, stopped_by })
-}
-
-/// Runs a child in a process group of its own, and hands the wish to stop on to it.
-fn wait_for_child(mut command: Command, interrupt: &Interrupt) -> Result<ExitStatus, Error> {
-    let program = PathBuf::from(command.get_program());
-    let failed = |source| Error::io(&program, source);
-    let mut child = command.process_group(0).spawn().map_err(failed)?;
-    let mut is_told = false;
-    loop {
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok(status);
-        }
-        if let Some(signal) = interrupt.signal().filter(|_| !is_told) {
-            is_told = true;
-            if let (Ok(child), Ok(signal)) = (i32::try_from(child.id()), Signal::try_from(signal)) {
-                let _ = kill(Pid::from_raw(child), signal);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn require_folder(database: &Path) -> Result<(), Error> {
