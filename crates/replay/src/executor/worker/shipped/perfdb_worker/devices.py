@@ -97,6 +97,7 @@ class Npu(Cpu):
 
     def versions(self):
         cann = getattr(getattr(self.torch_npu, "version", None), "cann", None)
+        cann = cann if isinstance(cann, str) else None
         return {**super().versions(), "torch_npu": getattr(self.torch_npu, "__version__", None), "cann": cann,
                 "vllm_ascend": version_of("vllm_ascend")}
 

@@ -1,0 +1,5 @@
+"""A stand-in for vllm-ascend."""
+
+
+def enable_custom_op():
+    pass
