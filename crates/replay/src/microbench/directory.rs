@@ -26,6 +26,8 @@ impl RunDirectory {
             .tempdir_in(database)
             .map_err(|source| Error::io(database, source))?
             .keep();
+        // Below the database as that was given: a relative one stays relative in what is printed.
+        let path = path.file_name().map_or_else(|| path.clone(), |name| database.join(name));
         Ok(RunDirectory { path, made_database })
     }
 
