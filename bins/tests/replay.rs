@@ -27,7 +27,11 @@ fn copy_folder(from: &Path, to: &Path) -> TestResult {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() { copy_folder(&entry.path(), &target)? } else { fs::copy(entry.path(), target).map(drop)? }
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?
+        } else {
+            fs::copy(entry.path(), target).map(drop)?
+        }
     }
     Ok(())
 }
@@ -75,7 +79,10 @@ fn the_demo_database_goes_from_the_grid_to_a_report() -> TestResult {
     assert!(text(&measured.stdout).contains("| Rows updated         | 44 "), "{}", text(&measured.stdout));
     assert!(text(&measured.stdout).contains("[CLEAN] removed HOST_CPU/demo/msprof_run_"));
     let origin = read_json(&folder.path().join("HOST_CPU/demo/reports/profile_update_report_20260101_000000.json"))?;
-    assert_eq!((&origin["backend"], &origin["repeats"], &origin["date"]), (&"native".into(), &3.into(), &"2026-01-01T00:00:00Z".into()));
+    assert_eq!(
+        (&origin["backend"], &origin["repeats"], &origin["date"]),
+        (&"native".into(), &3.into(), &"2026-01-01T00:00:00Z".into())
+    );
     let cases = origin["cases"].as_array().ok_or("cases")?;
     assert_eq!(cases.len(), 44);
     assert!(cases.iter().all(|case| case[2] == "HOST_CPU" && case[3] == 3 && case[4].as_f64() > Some(0.0)));
@@ -115,7 +122,18 @@ fn a_journal_passes_over_what_is_done() -> TestResult {
     let run = |id: &str| {
         program("op-replay")
             .args(["Add", "--csv", "Add.csv", "--backend", "torch-cpu", "--worker", "python3 fake_worker.py"])
-            .args(["--repeat-count", "2", "--journal", "j.jsonl", "--results", "r.json", "--output", "out", "--run-id", id])
+            .args([
+                "--repeat-count",
+                "2",
+                "--journal",
+                "j.jsonl",
+                "--results",
+                "r.json",
+                "--output",
+                "out",
+                "--run-id",
+                id,
+            ])
             .current_dir(folder.path())
             .output()
     };

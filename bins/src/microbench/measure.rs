@@ -72,7 +72,9 @@ impl Measuring<'_> {
             Ok(Profiled { summaries, status }) => Ok(Measured {
                 directory,
                 summaries,
-                status: status.and_then(|status| serde_json::to_value(status).ok()).and_then(|value| serde_json::from_value(value).ok()),
+                status: status
+                    .and_then(|status| serde_json::to_value(status).ok())
+                    .and_then(|value| serde_json::from_value(value).ok()),
                 asked: Asked { resumed, ..asked(&settings, self.arguments) },
             }),
             Err(error) => {
@@ -153,19 +155,24 @@ impl Measuring<'_> {
         };
         settings.lock_timeout = arguments.lock.lock_timeout;
         if self.backend == Backend::Npu {
-            settings.repeats = Repeats { flag: u32::try_from(arguments.repeat_count).ok().filter(|&count| count > 0), variable: None };
+            settings.repeats =
+                Repeats { flag: u32::try_from(arguments.repeat_count).ok().filter(|&count| count > 0), variable: None };
             return Ok(settings);
         }
         settings.repeats = repeat_count(Some(arguments.repeat_count).filter(|&count| count != 0))?;
         let number = |name: &str, value: i64| {
-            u32::try_from(value).map_err(|_| Failure::lines(vec![format!("--dispatch-ffn-combine-{name}: {value} is out of range")]))
+            u32::try_from(value)
+                .map_err(|_| Failure::lines(vec![format!("--dispatch-ffn-combine-{name}: {value} is out of range")]))
         };
         let defaults = PlanOptions::default();
         let ep_size = number("ep-size", arguments.dispatch_ffn_combine_ep_size)?;
         settings.dispatch = PlanOptions { ep_size: if ep_size == 0 { defaults.ep_size } else { ep_size }, ..defaults };
         let port = arguments.dispatch_ffn_combine_master_port.map(|port| number("master-port", port)).transpose()?;
         settings.launch = Launch {
-            per_node: arguments.dispatch_ffn_combine_nproc_per_node.map(|count| number("nproc-per-node", count)).transpose()?,
+            per_node: arguments
+                .dispatch_ffn_combine_nproc_per_node
+                .map(|count| number("nproc-per-node", count))
+                .transpose()?,
             nodes: number("nnodes", arguments.dispatch_ffn_combine_nnodes)?,
             node_rank: number("node-rank", arguments.dispatch_ffn_combine_node_rank)?,
             master_port: port.and_then(|port| u16::try_from(port).ok()),

@@ -91,7 +91,11 @@ fn plain_torch_computes_the_golden_values() {
         let expected = vector["expected"].as_array().expect("an array");
         assert_eq!(measured.outputs.len(), expected.len(), "{name}");
         for (output, want) in measured.outputs.iter().zip(expected) {
-            assert_eq!((json!(output.shape), json!(output.dtype)), (want["shape"].clone(), want["dtype"].clone()), "{name}");
+            assert_eq!(
+                (json!(output.shape), json!(output.dtype)),
+                (want["shape"].clone(), want["dtype"].clone()),
+                "{name}"
+            );
             let (relative, absolute) = (want["rtol"].as_f64().expect("rtol"), want["atol"].as_f64().expect("atol"));
             let values: Vec<Number> = serde_json::from_value(want["values"].clone()).expect("numbers");
             for (at, (got, want)) in numbers(output).into_iter().zip(values).enumerate() {

@@ -124,7 +124,9 @@ mod tests {
         assert!(check_home(Backend::Native, Home::Host).is_ok());
         assert!(check_home(Backend::Npu, Home::Accelerator).is_ok());
         let error = check_home(Backend::TorchCuda, Home::Accelerator).expect_err("foreign").to_string();
-        assert!(error.contains("CUDA") && error.contains("--device HOST_CPU") && error.contains("--allow-foreign-times"));
+        assert!(
+            error.contains("CUDA") && error.contains("--device HOST_CPU") && error.contains("--allow-foreign-times")
+        );
         assert!(check_home(Backend::TorchCuda, Home::Host).is_err() && check_home(Backend::Npu, Home::Host).is_err());
     }
 }

@@ -241,8 +241,7 @@ mod tests {
             further: vec!["--warmup".into(), "1".into()],
             ..ReplayCommand::default()
         };
-        let words: Vec<String> =
-            command.words(None).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> = command.words(None).iter().map(|word| word.to_string_lossy().into_owned()).collect();
         assert_eq!(
             words.join(" "),
             "run-all-op --execution-mode inprocess --database-path db --update-mode all \

@@ -29,8 +29,7 @@ pub fn strike_unmeasured(output: &Path, options: &AggregateOptions) -> Result<()
     strike(&journal, |case| {
         let path = PathBuf::from(&case.key.csv);
         let rows = tables.entry(path).or_insert_with_key(|path| signatures_by_hash(path, &case.key.op));
-        rows.get(&case.key.sha256)
-            .is_some_and(|signature| measured.contains(&(case.key.op.clone(), signature.clone())))
+        rows.get(&case.key.sha256).is_some_and(|signature| measured.contains(&(case.key.op.clone(), signature.clone())))
     })
 }
 
