@@ -227,8 +227,8 @@ impl Rules {
             }
             return out.finish();
         }
-        let (inputs, types, formats) = self.reduced(inputs, types, formats, &outputs);
-        let inputs: Vec<Cow<'_, str>> = inputs.iter().map(|slot| Cow::Owned(normal_shape(slot).into_owned())).collect();
+        let (slots, types, formats) = self.reduced(inputs, types, formats, &outputs);
+        let inputs: Vec<Cow<'_, str>> = slots.iter().map(|slot| normal_shape(slot)).collect();
         out.part(&inputs);
         out.paired(&inputs, &types);
         out.paired(&inputs, &formats);
