@@ -67,38 +67,39 @@ impl<'a> Text<'a> {
     }
 
     fn unescape(&self) -> Result<String, HalfPair> {
-        let mut out = String::with_capacity(self.raw.len());
-        let mut rest = self.raw;
-        while let Some(at) = memchr::memchr(b'\\', rest) {
-            out.push_str(&String::from_utf8_lossy(&rest[..at]));
-            rest = &rest[at + 1..];
-            let Some((&letter, behind)) = rest.split_first() else { break };
-            rest = behind;
+        let text = String::from_utf8_lossy(self.raw);
+        let mut rest = &*text;
+        let mut out = String::with_capacity(rest.len());
+        while let Some((before, escape)) = rest.split_once('\\') {
+            out.push_str(before);
+            let mut letters = escape.chars();
+            let letter = letters.next();
+            rest = letters.as_str();
             match letter {
-                b'b' => out.push('\u{8}'),
-                b'f' => out.push('\u{c}'),
-                b'n' => out.push('\n'),
-                b'r' => out.push('\r'),
-                b't' => out.push('\t'),
-                b'u' => match code_point(&mut rest) {
+                Some('b') => out.push('\u{8}'),
+                Some('f') => out.push('\u{c}'),
+                Some('n') => out.push('\n'),
+                Some('r') => out.push('\r'),
+                Some('t') => out.push('\t'),
+                Some('u') => match code_point(&mut rest) {
                     Some(character) => out.push(character),
                     None if self.rule == TextRule::Replace => out.push(char::REPLACEMENT_CHARACTER),
                     None => return Err(HalfPair),
                 },
-                other => out.push(char::from(other)),
+                other => out.extend(other),
             }
         }
-        out.push_str(&String::from_utf8_lossy(rest));
+        out.push_str(rest);
         Ok(out)
     }
 }
 
 /// Takes the digits of a `\u` escape, and of the second half where the first is the first of a pair. `None`: half a pair.
-fn code_point(rest: &mut &[u8]) -> Option<char> {
-    let first = hex4(rest)?;
+fn code_point(rest: &mut &str) -> Option<char> {
+    let first = hex4(rest.as_bytes())?;
     *rest = rest.get(4..)?;
     if (0xd800..0xdc00).contains(&first)
-        && let Some(low) = rest.strip_prefix(b"\\u").and_then(hex4)
+        && let Some(low) = rest.strip_prefix("\\u").and_then(|low| hex4(low.as_bytes()))
         && (0xdc00..0xe000).contains(&low)
     {
         *rest = rest.get(6..)?;
