@@ -29,8 +29,11 @@ pub struct RowChange {
     /// The case for people.
     pub shape: String,
     /// The cells concerned, old and new; `None` where the row is not there.
-    pub cells: IndexMap<String, [Option<String>; 2]>,
+    pub cells: CellChanges,
 }
+
+/// Old and new texts of cells by column.
+pub type CellChanges = IndexMap<String, [Option<String>; 2]>;
 
 /// What happens to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

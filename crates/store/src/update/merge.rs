@@ -1,6 +1,6 @@
 //! Writing samples into the rows of one table.
 
-use super::changes::{ChangeKind, RowChange, TableChanges};
+use super::changes::{CellChanges, ChangeKind, RowChange, TableChanges};
 use super::header::rewritten;
 use super::samples::{Sample, SampleColumn, Samples};
 use crate::columns::{EP_SIZE, MEASURED_DURATION, METRICS, PROFILED_DURATION, full_schema, measured_metric};
@@ -314,7 +314,7 @@ impl<'a> Merger<'a> {
         let columns = self.table.columns();
         let missing =
             |names: &[String], others: &[String]| names.iter().filter(|name| !others.contains(name)).cloned().collect();
-        let mut by_row: IndexMap<usize, IndexMap<String, [Option<String>; 2]>> = IndexMap::new();
+        let mut by_row: IndexMap<usize, CellChanges> = IndexMap::new();
         for ((row, column), old) in &self.old_cells {
             let new = self.table.cell(*row, *column);
             if old != new {
@@ -328,7 +328,7 @@ impl<'a> Merger<'a> {
                 |cell: &str| if side == 0 { [Some(cell.to_owned()), None] } else { [None, Some(cell.to_owned())] };
             cells.map(|(name, cell)| (name.clone(), pair(cell))).collect::<IndexMap<_, _>>()
         };
-        let mut rows: Vec<(usize, ChangeKind, IndexMap<String, [Option<String>; 2]>)> = Vec::new();
+        let mut rows: Vec<(usize, ChangeKind, CellChanges)> = Vec::new();
         rows.extend(
             by_row
                 .into_iter()

@@ -25,7 +25,7 @@ mod samples;
 mod summaries;
 
 pub use aggregate::{AggregateOptions, aggregate};
-pub use changes::{ChangeKind, RowChange, TableChanges};
+pub use changes::{CellChanges, ChangeKind, RowChange, TableChanges};
 pub use merge::{Gap, Mode, TableUpdate};
 pub use run::{Pending, UpdateOptions, prepare, target_tables};
 pub use samples::{Sample, Samples};
