@@ -216,7 +216,7 @@ impl Columns {
 
 fn id(ids: &mut IdTable, value: Option<Value<'_>>) -> Id {
     match value {
-        Some(Value::Number(number)) => ids.number(number.text().as_bytes()),
+        Some(Value::Number(number)) => ids.number(number.raw()),
         Some(Value::Text(text)) => ids.text(&text.decode_lossy()),
         _ => Id::MISSING,
     }
@@ -230,14 +230,14 @@ fn name(names: &mut Names, event: &Event<'_>) -> NameId {
 }
 
 fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
-    picoseconds(value?.as_number()?.text().as_bytes())
+    picoseconds(value?.as_number()?.raw())
 }
 
 /// Start and duration as doubles, for the legacy rules; events without a start are not asked.
 fn doubles(event: &Event<'_>) -> Doubles {
     let double = |value: Option<Value<'_>>| {
         let number = value.and_then(|value| value.as_number());
-        number.filter(|number| picoseconds(number.text().as_bytes()).is_some()).map_or(0.0, |number| number.to_f64())
+        number.filter(|number| picoseconds(number.raw()).is_some()).map_or(0.0, |number| number.to_f64())
     };
     Doubles { start: double(event.timestamp()), duration: double(event.duration()) }
 }

@@ -218,8 +218,8 @@ fn group_differences(matches: &[[&Group; 2]]) -> Vec<FusionMapping> {
 fn chains(sides: &[Side<'_>; 2]) -> Vec<FusionMapping> {
     let runs = [0, 1].map(|side| runs(&sides[side]));
     let mut found = Vec::new();
-    for kind in 0..TYPES.len() {
-        let lengths = [0, 1].map(|side: usize| runs[side][kind].as_slice());
+    for (kind, lengths) in runs[0].iter().zip(&runs[1]).enumerate() {
+        let lengths = [lengths.0.as_slice(), lengths.1.as_slice()];
         let long = lengths.map(|lengths| lengths.iter().filter(|length| **length > 1).count() as u64);
         if lengths.iter().all(|lengths| lengths.len() < 5) || long == [0, 0] {
             continue;
