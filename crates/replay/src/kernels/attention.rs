@@ -262,7 +262,7 @@ mod tests {
         let source = Waves { size: 3 };
         let queries: Vec<f64> = (0..12).map(|i| (i as f64).sin() * 3.0).collect();
         let limits = [1, 600, 4096, 9001];
-        let hidden = |query: usize, position: usize| (position + query) % 3 == 0;
+        let hidden = |query: usize, position: usize| (position + query).is_multiple_of(3);
         for visible in [Visible::Below(&limits), Visible::Unless { end: 4700, hidden: &hidden }] {
             let got = attend(&queries, 0.5, &source, &visible);
             let (outputs, logs) = direct(&queries, &source, &visible);

@@ -33,7 +33,7 @@ pub(crate) fn experts<'a, E: Float>(
     hidden: usize,
 ) -> Result<Vec<Expert<'a, E>>, CaseError> {
     let inner = up.first().map_or(0, |tensor| tensor.last_size());
-    require(inner % 2 == 0, || format!("{inner} columns have no two halves"))?;
+    require(inner.is_multiple_of(2), || format!("{inner} columns have no two halves"))?;
     let ups = weights::<E>(up, up_scales, [hidden, inner])?;
     let downs = weights::<E>(down, down_scales, [inner / 2, hidden])?;
     require(ups.len() == downs.len(), || format!("{} and {} experts", ups.len(), downs.len()))?;

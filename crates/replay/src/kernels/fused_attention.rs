@@ -235,7 +235,7 @@ fn queries(bindings: &Bindings<'_>, query: &Tensor) -> Result<(Queries, Vec<usiz
     let lengths = bindings.integers("actual_seq_lengths")?;
     match *query.shape() {
         [tokens, heads, _] => {
-            let ranges = lengths.map_or(Ok(vec![0..tokens]), |ends| sequences(&ends, tokens))?;
+            let ranges = sequences(&lengths.unwrap_or_else(|| vec![tokens as i64]), tokens)?;
             let starts = ranges.iter().map(|range| range.start).collect();
             Ok((Queries::TokenMajor { starts }, ranges.iter().map(ExactSizeIterator::len).collect(), heads))
         }
@@ -284,7 +284,7 @@ fn keys(
             (Keys::Pages { lines }, counts, key_heads)
         }
         (&[tokens, heads, _], None) => {
-            let ranges = lengths.map_or(Ok(vec![0..tokens]), |ends| sequences(&ends, tokens))?;
+            let ranges = sequences(&lengths.unwrap_or_else(|| vec![tokens as i64]), tokens)?;
             let starts = ranges.iter().map(|range| range.start).collect();
             (Keys::TokenMajor { starts }, ranges.iter().map(ExactSizeIterator::len).collect(), heads)
         }

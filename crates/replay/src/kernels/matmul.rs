@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn int8_sums_are_exact_at_the_limits() {
         let (a, b) = (vec![-128i8; 6 * 5000], vec![-128i8; 5000 * 2]);
-        let mut out = vec![0i32; 12];
+        let mut out = [0i32; 12];
         product(
             Operand::row_major(&a, 6, 5000),
             Operand::column_major(&b, 5000, 2),

@@ -123,7 +123,7 @@ pub(crate) fn wide<W: Wide>(tensor: &Tensor) -> Result<Vec<W>, CaseError> {
     plain(tensor)?;
     with_float!(tensor.dtype(), E => {
         let values = values::<E>(tensor)?;
-        Ok(values.iter().map(|value| W::from_f64(f64::from(value.widen()))).collect())
+        Ok(values.iter().map(|value| W::from_f64(crate::kernels::cast::Convert::to_f64(*value))).collect())
     })
 }
 

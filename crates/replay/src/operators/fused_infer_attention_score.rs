@@ -92,10 +92,10 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let block_counts = table.map(|table| lengths.block_counts(table, key_lengths.as_deref())).transpose()?;
     let query_lengths = lengths.of_queries(inputs.query_lengths)?;
     lengths.check_spread(inputs.query_lengths, inputs.key_lengths)?;
-    if let (Some(counts), Some([_, width])) = (&block_counts, table) {
-        if let Some(count) = counts.iter().find(|count| **count > width as u64) {
-            return Err(out_of_range(format!("{count} blocks in a table of {width}")));
-        }
+    if let (Some(counts), Some([_, width])) = (&block_counts, table)
+        && let Some(count) = counts.iter().find(|count| **count > width as u64)
+    {
+        return Err(out_of_range(format!("{count} blocks in a table of {width}")));
     }
 
     let layout = runtime.input_layout.unwrap_or_else(|| if matches!(form, Form::Batch { .. }) { "BNSD_NBSD" } else { "TND" }.to_owned());

@@ -81,7 +81,7 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 fn tokens<E: Float>(kv: &Tensor, [gamma, cos, sin]: [&Tensor; 3], k_cache: &Tensor, epsilon: f64) -> Result<[Output; 2], CaseError> {
     let ([t, heads, length, both], [latent]) = (rank(kv, "kv")?, rank(gamma, "gamma")?);
     let rope = k_cache.last_size();
-    require(heads == 1 && both == latent + rope && rope % 2 == 0 && both > 0, || format!("kv of shape {:?}, {latent} and {rope}", kv.shape()))?;
+    require(heads == 1 && both == latent + rope && rope.is_multiple_of(2) && both > 0, || format!("kv of shape {:?}, {latent} and {rope}", kv.shape()))?;
     expect_shape(cos, "cos", &[t, 1, length, rope])?;
     expect_shape(sin, "sin", &[t, 1, length, rope])?;
     let (gamma, cos, sin) = (wide::<E::Wide>(gamma)?, wide::<E::Wide>(cos)?, wide::<E::Wide>(sin)?);

@@ -29,7 +29,7 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 
 fn of_rows<E: Float>(x: &Tensor) -> Result<Output, CaseError> {
     let width = x.last_size();
-    require(!x.shape().is_empty() && width % 2 == 0, || format!("{:?} has no two halves", x.shape()))?;
+    require(!x.shape().is_empty() && width.is_multiple_of(2), || format!("{:?} has no two halves", x.shape()))?;
     let mut shape = x.shape().to_vec();
     shape.last_mut().into_iter().for_each(|size| *size /= 2);
     let mut out = zeros::<E>(&shape);
