@@ -358,7 +358,8 @@ impl Bench {
         {
             return Err(run_failed(failure, folder));
         }
-        let results = match Results::read(folder.path()) {
+        let read = if ending.failure.is_some() { Results::read_broken } else { Results::read };
+        let results = match read(folder.path()) {
             Ok(results) => results,
             Err(error) => {
                 folder.keep();

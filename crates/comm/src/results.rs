@@ -155,6 +155,15 @@ fn read_text(path: &Path) -> Result<String, Error> {
 impl Results {
     /// Reads a folder: plan, run and the files of all ranks that are in a group.
     pub fn read(directory: &Path) -> Result<Self, Error> {
+        Self::read_with(directory, Damage::IsAnError)
+    }
+
+    /// Reads the folder of a run that broke off: lines that cannot be read are left out with a warning.
+    pub(crate) fn read_broken(directory: &Path) -> Result<Self, Error> {
+        Self::read_with(directory, Damage::IsLeftOut)
+    }
+
+    fn read_with(directory: &Path, damage: Damage) -> Result<Self, Error> {
         let plan = read_plan(directory)?;
         let run = read_run(directory)?;
         let mut ranks = BTreeMap::new();
@@ -165,7 +174,7 @@ impl Results {
             let path = directory.join(format!("rank{rank}.jsonl"));
             match std::fs::read(&path) {
                 Ok(bytes) => {
-                    ranks.insert(rank, parse_rank_file(&path, &bytes, plan.configs.len(), &mut warnings)?);
+                    ranks.insert(rank, parse_rank_file(&path, &bytes, plan.configs.len(), damage, &mut warnings)?);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io(path, error)),
@@ -175,11 +184,19 @@ impl Results {
     }
 }
 
+/// What a line in the middle of a rank file is that is no JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Damage {
+    IsAnError,
+    IsLeftOut,
+}
+
 /// Parses the lines of a rank file. A last line that is cut off is left out with a warning.
 pub(crate) fn parse_rank_file(
     path: &Path,
     bytes: &[u8],
     points: usize,
+    damage: Damage,
     warnings: &mut Vec<String>,
 ) -> Result<RankResults, Error> {
     let mut results = RankResults::default();
@@ -194,6 +211,9 @@ pub(crate) fn parse_rank_file(
             Ok(value) => take_line(&mut results, &value, points).map_err(|reason| Error::line(path, number, reason))?,
             Err(reason) if Some(index) == last => {
                 warnings.push(format!("{}:{number}: last line left out, it is cut off ({reason})", shown(path)));
+            }
+            Err(reason) if damage == Damage::IsLeftOut => {
+                warnings.push(format!("{}:{number}: left out, not JSON: {reason}", shown(path)));
             }
             Err(reason) => return Err(Error::line(path, number, format!("not JSON: {reason}"))),
         }
@@ -267,7 +287,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<(RankResults, Vec<String>), Error> {
         let mut warnings = Vec::new();
-        parse_rank_file(Path::new("rank0.jsonl"), text.as_bytes(), 4, &mut warnings).map(|r| (r, warnings))
+        parse_rank_file(Path::new("rank0.jsonl"), text.as_bytes(), 4, Damage::IsAnError, &mut warnings).map(|r| (r, warnings))
     }
 
     #[test]
@@ -316,7 +336,7 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse_rank_file(Path::new("x"), &bytes, 4, &mut Vec::new());
+            let _ = parse_rank_file(Path::new("x"), &bytes, 4, Damage::IsAnError, &mut Vec::new());
         }
 
         #[test]

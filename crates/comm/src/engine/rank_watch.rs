@@ -38,6 +38,8 @@ pub(super) struct RankWatch {
     pub(super) at: Option<(usize, Phase)>,
     pub(super) begun: u64,
     pub(super) fatal: Option<Fatal>,
+    /// Wrote a line that is none of the worker's.
+    pub(super) rubbish: bool,
     pub(super) done: bool,
 }
 
@@ -53,6 +55,7 @@ impl RankWatch {
             at: None,
             begun: 0,
             fatal: None,
+            rubbish: false,
             done: false,
         }
     }
@@ -72,9 +75,9 @@ impl RankWatch {
         self.partial.append(&mut new);
         while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
-            // A line that cannot be read is judged when the results are.
-            if let Ok(line) = serde_json::from_slice(&line) {
-                self.take(line);
+            match serde_json::from_slice(&line) {
+                Ok(line) => self.take(line),
+                Err(_) => self.rubbish = true,
             }
         }
         true
@@ -108,7 +111,9 @@ mod tests {
         assert!(watch.follow() && watch.opened);
         assert_eq!((watch.pid, watch.at), (Some(77), None));
         file.write_all(b"se\": \"warm-up\"}\nrubbish\n[]\n{\"fatal\": \"x\", \"time\": 5.5}\n").unwrap();
+        assert!(!watch.rubbish);
         assert!(watch.follow() && !watch.follow());
+        assert!(watch.rubbish);
         assert_eq!((watch.at, watch.begun), (Some((4, Phase::WarmUp)), 1));
         assert_eq!(watch.fatal, Some(Fatal { reason: "x".into(), time: 5.5 }));
     }

@@ -146,9 +146,9 @@ impl Run<'_> {
         if grown {
             self.last_growth = Instant::now();
         }
-        let in_trouble = |rank: &RankWatch| rank.fatal.is_some() || died(rank);
+        let in_trouble = |rank: &RankWatch| rank.fatal.is_some() || rank.rubbish || died(rank);
         let ended_badly = self.statuses.iter().flatten().any(|status| !status.success());
-        if self.ranks.iter().all(|rank| rank.done) {
+        if self.ranks.iter().all(|rank| rank.done && !rank.rubbish) {
             self.done_since.get_or_insert_with(Instant::now);
         } else if ended_badly || self.ranks.iter().any(in_trouble) {
             self.trouble_since.get_or_insert_with(Instant::now);
@@ -171,7 +171,7 @@ impl Run<'_> {
     }
 
     fn ending(&self, cause: Cause, logs: &[PathBuf]) -> Ending {
-        let all_done = self.ranks.iter().all(|rank| rank.done);
+        let all_done = self.ranks.iter().all(|rank| rank.done && !rank.rubbish);
         let any_opened = self.ranks.iter().any(|rank| rank.opened);
         let bad_status = self.statuses.iter().flatten().find(|status| !status.success());
         let failure = match &cause {
@@ -187,12 +187,8 @@ impl Run<'_> {
                     self.ranks.iter().filter(|rank| !rank.done).map(|rank| self.place(rank)).collect();
                 format!("no rank got on for {} s: {}", limit.as_secs(), at.join("; "))
             })),
-            Cause::Ended | Cause::Trouble => Some(self.blame().unwrap_or_else(|| self.launcher_failure(bad_status))),
+            Cause::Ended | Cause::Trouble => Some(self.blame().unwrap_or_else(|| launcher_failure(bad_status, logs))),
         };
-        let failure = failure.map(|failure| match last_words(logs) {
-            Some(words) if cause != Cause::Interrupted && !failure.contains(&words) => format!("{failure} ({words})"),
-            _ => failure,
-        });
         Ending {
             failure,
             any_opened,
@@ -202,16 +198,12 @@ impl Run<'_> {
         }
     }
 
-    fn launcher_failure(&self, status: Option<&ExitStatus>) -> String {
-        match status {
-            Some(status) => format!("the launcher ended with {status}"),
-            None => "the ranks ended before the end of the plan".to_owned(),
-        }
-    }
-
     /// The rank that is to blame: one that died without a word, one that was silent while its peers ran into the time limit,
     /// or the first that failed of itself.
     fn blame(&self) -> Option<String> {
+        if let Some(rank) = self.ranks.iter().find(|rank| rank.rubbish) {
+            return Some(format!("rank {} wrote rubbish{}", rank.rank, self.during(rank)));
+        }
         if let Some(dead) = self.ranks.iter().find(|rank| died(rank) && self.was_alone(rank)) {
             return Some(format!("rank {} died{}", dead.rank, self.during(dead)));
         }
@@ -251,6 +243,14 @@ impl Run<'_> {
     fn place(&self, rank: &RankWatch) -> String {
         format!("rank {}{}", rank.rank, self.during(rank))
     }
+}
+
+fn launcher_failure(status: Option<&ExitStatus>, logs: &[PathBuf]) -> String {
+    let failure = match status {
+        Some(status) => format!("the launcher ended with {status}"),
+        None => "the ranks ended before the end of the plan".to_owned(),
+    };
+    last_words(logs).map_or(failure.clone(), |words| format!("{failure} ({words})"))
 }
 
 /// Whether the rank's process is gone although it had not reached its end and said nothing.

@@ -58,7 +58,7 @@ class RankFile:
     """The file of this rank: every line is flushed, so that nothing measured is lost."""
 
     def __init__(self, folder, rank):
-        self.file = open(os.path.join(folder, "rank%d.jsonl" % rank), "w", encoding="utf-8")
+        self.file = open(os.path.join(folder, "rank%d.jsonl" % rank), "a", encoding="utf-8")
         self.last = time.monotonic()
         self.write({"rank": rank, "pid": os.getpid()})
 
@@ -314,6 +314,15 @@ class Bench:
             file.write("\n")
         os.replace(path + ".new", path)
 
+    def agreed_skip(self):
+        """Points that do not fit into the memory of some node; every node knows its own."""
+        own = self.arguments.skip
+        if self.engine.backend == "gloo":
+            store = self.engine.store
+            store.set("skip/%d" % self.engine.rank, own)
+            own = ",".join(store.get("skip/%d" % rank).decode() for rank in range(self.engine.world))
+        return {int(config) for config in own.split(",") if config}
+
     def ranks(self, config):
         return self.plan["groups"][self.plan["configs"][config]["group"]]["ranks"]
 
@@ -367,7 +376,7 @@ class Bench:
                 continue
             name, refusal = self.calls[self.plan["configs"][first]["op"]]
             if first in skipped or name is None:
-                reason = "not enough memory on this node" if first in skipped else "no call runs: %s" % refusal
+                reason = "its tensors do not fit into memory" if first in skipped else "no call runs: %s" % refusal
                 for config in configs:
                     self.fail_point(config, reason)
                 continue
@@ -391,8 +400,11 @@ class Bench:
         calls.call()
         self.engine.synchronize()
         right = calls.is_right()
+        key = "wrong/%d" % config
+        if not right:
+            self.engine.store.set(key, str(self.engine.rank))
         if self.engine.lowest(1 if right else 0, group) < 1:
-            return "wrong result" if not right else "wrong result on another rank"
+            return "wrong result on rank %d" % int(self.engine.store.get(key))
         return None
 
     def warm_up(self):
@@ -510,8 +522,8 @@ class Bench:
         )
 
     def run(self):
-        skipped = {int(config) for config in self.arguments.skip.split(",") if config}
         self.make_groups()
+        skipped = self.agreed_skip()
         self.choose_calls()
         if self.engine.rank == 0:
             self.write_run()
