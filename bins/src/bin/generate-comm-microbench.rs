@@ -39,6 +39,7 @@ const ORIGINAL_OPTIONS: [&str; 11] = [
 /// (--plan, --plan-out) or turns raw results into rows (--from-results), which needs neither Python nor a device.
 #[derive(Parser)]
 #[command(
+    name = "generate-comm-microbench",
     after_help = "Exit status: 0 = every point has a row, 3 = some have none (each is named), 1 = nothing written, 2 = usage.
 
 Examples:

@@ -24,7 +24,9 @@ use std::time::Instant;
 /// One node: all operators over groups of 16, 8, 4 and 2 ranks. Many nodes (NNODES of 2 or more): all operators over groups
 /// of 32 ranks and more, between pods; start it on every node, differing only in NODE_RANK.
 #[derive(Parser)]
-#[command(after_help = "Variables with NNODES of 2 or more (on one node they have no effect):
+#[command(
+    name = "run-comm-bench",
+    after_help = "Variables with NNODES of 2 or more (on one node they have no effect):
   NODE_RANK, MASTER_ADDR  needed
   MASTER_PORT             base of the rounds' ports [default: 29700]
   NPROC                   ranks per node [default: 16]
@@ -42,7 +44,8 @@ Examples:
   A laptop
     run-comm-bench out --backend gloo --bench-mode event --grid-shape 2 2 --num-devices 4 2 --bytes-grid 1024 65536
 
-OUTPUT_DIR comes before options that take several values, or after `--`.")]
+OUTPUT_DIR comes before options that take several values, or after `--`."
+)]
 struct Arguments {
     /// Directory for the tables [default: ./hccl_bench_data; ./hccl_bench_inter_pod_v8.5 with many nodes]
     output_dir: Option<String>,
@@ -127,7 +130,7 @@ struct Collection<'a> {
     stop: &'static AtomicBool,
     bandwidths: Vec<BandwidthRow>,
     complete: usize,
-    with_rows: usize,
+    with_part: usize,
 }
 
 impl<'a> Collection<'a> {
@@ -140,7 +143,7 @@ impl<'a> Collection<'a> {
         }
         let stop = interrupt::on_signal();
         let interpreter = Interpreter::find(arguments.run.interpreter().as_ref())?;
-        Ok(Self { arguments, plan, folder, interpreter, stop, bandwidths: Vec::new(), complete: 0, with_rows: 0 })
+        Ok(Self { arguments, plan, folder, interpreter, stop, bandwidths: Vec::new(), complete: 0, with_part: 0 })
     }
 
     fn run(mut self) -> Result<Status, Failure> {
@@ -225,7 +228,8 @@ impl<'a> Collection<'a> {
                 tell_outcome(&outcome);
                 let (rows, missing) = (outcome.rows.len(), outcome.missing.len());
                 self.bandwidths.append(&mut outcome.bandwidths);
-                self.with_rows += usize::from(rows > 0);
+                // Nodes other than the first never have rows.
+                self.with_part += usize::from(rows > 0 || outcome.is_complete());
                 if !outcome.is_complete() {
                     return format!("incomplete: {rows} rows, {missing} points without one");
                 }
@@ -258,7 +262,7 @@ impl<'a> Collection<'a> {
         print(&text)?;
         if self.complete == self.plan.sessions.len() {
             Ok(Status::Success)
-        } else if self.with_rows > 0 {
+        } else if self.with_part > 0 {
             Ok(Status::LimitPassed)
         } else {
             Err(Failure::lines(vec![format!("{}: no session gave a row", self.plan.output_dir)]))

@@ -12,7 +12,9 @@ use std::process::ExitCode;
 /// Every row is PASS, WARN or FAIL by the ratio of measured to predicted latency: PASS within the tolerance, WARN within
 /// twice the tolerance, FAIL beyond. The constants of the model are those of ATLAS_800_A3.
 #[derive(Parser)]
-#[command(after_help = "Exit status: 0 = OK, 1 = a row fails or a file cannot be read, 2 = usage.
+#[command(
+    name = "validate-comm-alignment",
+    after_help = "Exit status: 0 = OK, 1 = a row fails or a file cannot be read, 2 = usage.
 
 Examples:
   Check the tables of one CANN version, and list what is off
@@ -22,7 +24,8 @@ Examples:
     validate-comm-alignment --csv-dir out --tolerance 1.5 --verbose --json alignment.json
 
   Sizes as the database means them: bytes of one rank
-    validate-comm-alignment --csv-dir out --model per-rank")]
+    validate-comm-alignment --csv-dir out --model per-rank"
+)]
 struct Arguments {
     /// Directory with the tables
     #[arg(long, value_name = "DIR")]

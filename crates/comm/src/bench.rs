@@ -362,7 +362,7 @@ impl Bench {
         let results = match read(folder.path()) {
             Ok(results) => results,
             Err(error) => {
-                folder.keep();
+                events(kept_note(&folder.keep()));
                 return Err(error);
             }
         };
@@ -374,11 +374,15 @@ impl Bench {
                 Ok(outcome)
             }
             Err(error) => {
-                folder.keep();
+                events(kept_note(&folder.keep()));
                 Err(error)
             }
         }
     }
+}
+
+fn kept_note(folder: &Path) -> Event {
+    Event::Note(format!("raw results are in {}; --from-results makes rows of them", shown(folder)))
 }
 
 /// `MemAvailable` of this machine.

@@ -287,7 +287,8 @@ mod tests {
 
     fn parse(text: &str) -> Result<(RankResults, Vec<String>), Error> {
         let mut warnings = Vec::new();
-        parse_rank_file(Path::new("rank0.jsonl"), text.as_bytes(), 4, Damage::IsAnError, &mut warnings).map(|r| (r, warnings))
+        parse_rank_file(Path::new("rank0.jsonl"), text.as_bytes(), 4, Damage::IsAnError, &mut warnings)
+            .map(|r| (r, warnings))
     }
 
     #[test]

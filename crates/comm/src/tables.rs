@@ -97,7 +97,8 @@ fn check_folder(folder: &Path) -> Result<(), Error> {
     if !nearest.is_dir() {
         return Err(Error::input(nearest, "not a directory"));
     }
-    nix::unistd::access(nearest, nix::unistd::AccessFlags::W_OK).map_err(|e| Error::io(nearest, e.into()))
+    // A file without a name tells what permissions alone do not: read-only and special file systems. It leaves nothing.
+    tempfile::tempfile_in(nearest).map(drop).map_err(|e| Error::io(folder, e))
 }
 
 /// Writes rows and, in the same step, one more file (a report), if given.
@@ -393,6 +394,18 @@ mod tests {
         assert_eq!((written[0].new_rows, written[0].total_rows), (1, 1));
         let names: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["hcom_allReduce_.csv"]);
+    }
+
+    #[test]
+    fn folders_that_cannot_be_made_are_refused_before_anything_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let refused = |path: &Path| check(&Destination::Directory(path.to_owned()), &Collective::ALL, Existing::Merge);
+        assert!(refused(Path::new("/proc/none/below")).unwrap_err().to_string().starts_with("/proc/none/below: "));
+        assert!(refused(&folder.path().join("file/below")).unwrap_err().to_string().contains("not a directory"));
+        assert!(check_file(folder.path()).is_err());
+        assert!(refused(&folder.path().join("new/below")).is_ok());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     proptest! {

@@ -39,10 +39,15 @@ pub(super) fn read(path: &Path) -> Result<(Vec<MeasuredRow>, usize), Error> {
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<MeasuredRow>, usize), Error> {
+    if bytes.starts_with(b"version https://git-lfs") {
+        return Err(perfdb_store::Error::csv(path, perfdb_store::CsvFault::LfsPointer).into());
+    }
     let mut splitter = Splitter::new(bytes);
     let mut cells: Vec<Cell> = Vec::new();
     let (mut rows, mut dropped) = (Vec::new(), 0);
-    if splitter.next_record(&mut cells).is_none() {
+    // An empty first line is a header without columns.
+    let has_header = !bytes.starts_with(b"\r") && !bytes.starts_with(b"\n");
+    if has_header && splitter.next_record(&mut cells).is_none() {
         return Ok((rows, dropped));
     }
     let mut buffer = Vec::new();
@@ -161,6 +166,14 @@ mod tests {
     fn without_a_needed_column_every_row_is_dropped_even_short_ones() {
         let (rows, dropped) = read_text("message_bytes,Duration(us)\n1024,2.5\n1024\n").unwrap();
         assert_eq!((rows.len(), dropped), (0, 2));
+    }
+
+    #[test]
+    fn a_pointer_is_refused_and_an_empty_first_line_has_no_columns() {
+        let error = read_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n").unwrap_err().to_string();
+        assert!(error.starts_with("t.csv: ") && error.contains("LFS"), "{error}");
+        let text = "\nmessage_bytes,num_devices,Duration(us)\n1024,8,2.5\n";
+        assert_eq!(read_text(text).unwrap(), (Vec::new(), 2));
     }
 
     #[test]

@@ -167,7 +167,11 @@ impl Start<'_> {
         let log = File::create(&path).map_err(|e| Error::io(&path, e))?;
         let also = log.try_clone().map_err(|e| Error::io(&path, e))?;
         command.env(RUN_VARIABLE, self.mark).env("PYTHONUNBUFFERED", "1");
-        if self.backend == Backend::Gloo && self.options.nodes.count == 1 && self.options.rank_of_launcher.is_none() {
+        let single_node = match &self.options.rank_of_launcher {
+            Some(rank) => rank.local_world_size == rank.world_size,
+            None => self.options.nodes.count == 1,
+        };
+        if self.backend == Backend::Gloo && single_node {
             set_default(&mut command, "GLOO_SOCKET_IFNAME", loopback());
         }
         set_default(&mut command, "OMP_NUM_THREADS", "1");
