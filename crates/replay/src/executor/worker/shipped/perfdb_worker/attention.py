@@ -69,7 +69,8 @@ def fused_infer_attention_score(query, key, value, atten_mask=None, actual_seq_l
             ends = actual_seq_lengths_kv or [cache.shape[0]]
             return cache[starts(ends)[sequence]: ends[sequence]]
         length = actual_seq_lengths_kv[sequence] if actual_seq_lengths_kv else cache.shape[2]
-        return cache[sequence].transpose(0, 1)[:length]
+        # The call says how many key heads there are, whatever the tensor has.
+        return cache[sequence].transpose(0, 1)[:length, :kv_heads]
 
     def queries_of(tensor, sequence, begin, end):
         if tensor is None:
