@@ -11,6 +11,9 @@ mod measured;
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
+/// A test of this suite.
+type Test = fn() -> case::TestResult;
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Ranks that share the cores with those of another test run into each other's time limits.
@@ -19,7 +22,7 @@ fn main() -> ExitCode {
     if let Some(reason) = &missing {
         eprintln!("SKIPPED: tests of real collectives: {reason}; install torch (Debian: python3-torch)");
     }
-    let tests: [(&str, fn() -> case::TestResult); 14] = [
+    let tests: [(&str, Test); 14] = [
         ("a_laptop_measures_all_operators", measured::a_laptop_measures_all_operators),
         ("every_dtype_is_verified", measured::every_dtype_is_verified),
         ("the_standard_collection", measured::the_standard_collection),
