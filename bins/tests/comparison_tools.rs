@@ -13,7 +13,8 @@ const TRACE: &str = r#"{"traceEvents": [
 {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "empirical (PID: 0)"}},
 {"name": "aten.mm.default", "ph": "X", "ts": 0, "dur": 90, "pid": 0, "tid": 0, "args": {"simulation_shapes": "[[16, 5120], [5120, 768]]", "source": "MEASURED", "kernel_type": "MatMulV2"}},
 {"name": "aten.add.Tensor", "ph": "X", "ts": 90, "dur": 10, "pid": 0, "tid": 0, "args": {"simulation_shapes": "[[16]]"}}]}"#;
-const PROFILE: &str = "Type,Start Time(us),Duration(us),Input Shapes\nMatMulV2,0.5\t,100,\"\"\"16,5120;5120,768\"\"\"\nAdd,101\t,4,16\n";
+const PROFILE: &str =
+    "Type,Start Time(us),Duration(us),Input Shapes\nMatMulV2,0.5\t,100,\"\"\"16,5120;5120,768\"\"\"\nAdd,101\t,4,16\n";
 
 /// An empty folder with a trace and a profile in it.
 struct Folder(TempDir);
@@ -154,10 +155,18 @@ fn traces_that_cannot_be_read() -> TestResult {
         ("dir.json", "irectory"),
         ("none.json", "No such file"),
     ] {
-        folder.fails("compute-m6", &["--tc-trace", trace, "--prof-trace", "p.csv", "--json-output", "new/m6.json"], &[trace, part])?;
+        folder.fails(
+            "compute-m6",
+            &["--tc-trace", trace, "--prof-trace", "p.csv", "--json-output", "new/m6.json"],
+            &[trace, part],
+        )?;
         folder.fails("trace-to-csv", &["--trace", trace, "--output", "out.csv"], &[trace, part])?;
         folder.fails("trace-to-csv", &["--trace", trace], &[trace, part])?;
-        folder.fails("generate-per-shape-comparison", &["--tc-trace", trace, "--prof-trace", "p.csv", "--output", "out.csv"], &[trace, part])?;
+        folder.fails(
+            "generate-per-shape-comparison",
+            &["--tc-trace", trace, "--prof-trace", "p.csv", "--output", "out.csv"],
+            &[trace, part],
+        )?;
     }
     Ok(())
 }
@@ -168,7 +177,11 @@ fn faults_of_the_chosen_process_name_their_event() -> TestResult {
     folder.write("t.json", TRACE.replace(r#""dur": 10"#, r#""dur": "10""#))?;
     folder.write("s.yaml", "- {name: one, tc_trace: t.json, trace_csv: p.csv}")?;
     let arguments = ["--scenarios", "s.yaml", "--data-dir", ".", "--output", "new/op.json"];
-    folder.fails("generate-op-comparison", &arguments, &["t.json: dur is not a number (event 2) at byte 362 (line 4, column 1)"])?;
+    folder.fails(
+        "generate-op-comparison",
+        &arguments,
+        &["t.json: dur is not a number (event 2) at byte 362 (line 4, column 1)"],
+    )?;
     folder.write("t.json", TRACE.replace(r#""dur": 10, "pid": 0"#, r#""dur": "10", "pid": 1"#))?;
     let ran = folder.run("generate-op-comparison", &arguments)?;
     assert_eq!(ran.code, Some(0), "another process may hold what it likes: {ran:?}");
@@ -192,14 +205,24 @@ fn profiles_that_cannot_be_read() -> TestResult {
     folder.write("columns.csv", "Type,Duration(us)\nA,1\n")?;
     let m6 = |profile| ["--tc-trace", "t.json", "--prof-trace", profile, "--json-output", "new/m6.json"];
     let shapes = |profile| ["--tc-trace", "t.json", "--prof-trace", profile, "--output", "out.csv"];
-    for (profile, part) in [("lfs.csv", "LFS"), ("inf.csv", "inf.csv:3: Start Time(us): "), ("bytes.csv", "UTF-8"), ("none.csv", "No such file")] {
+    for (profile, part) in [
+        ("lfs.csv", "LFS"),
+        ("inf.csv", "inf.csv:3: Start Time(us): "),
+        ("bytes.csv", "UTF-8"),
+        ("none.csv", "No such file"),
+    ] {
         folder.fails("compute-m6", &m6(profile), &[profile, part])?;
         folder.fails("generate-per-shape-comparison", &shapes(profile), &[profile, part])?;
     }
-    folder.fails("generate-per-shape-comparison", &shapes("bad.csv"), &["bad.csv:3: Start Time(us): not a number: \"x\\u{7}1\""])?;
+    folder.fails(
+        "generate-per-shape-comparison",
+        &shapes("bad.csv"),
+        &["bad.csv:3: Start Time(us): not a number: \"x\\u{7}1\""],
+    )?;
     let corrected = [&m6("columns.csv")[..], &["--semantics", "corrected"]].concat();
     folder.fails("compute-m6", &corrected, &["columns.csv: no column \"Start Time(us)\""])?;
-    let ran = folder.run("compute-m6", &M6.map(|argument| if argument == "p.csv" { "columns.csv" } else { argument }))?;
+    let ran =
+        folder.run("compute-m6", &M6.map(|argument| if argument == "p.csv" { "columns.csv" } else { argument }))?;
     assert!(ran.stderr.starts_with("warning: columns.csv: no column \"Start Time(us)\""), "{ran:?}");
     let quiet = folder.run("compute-m6", &["-q", "--tc-trace", "t.json", "--prof-trace", "columns.csv"])?;
     assert_eq!((quiet.stderr.as_str(), quiet.stdout), ("", ran.stdout));
@@ -230,7 +253,8 @@ fn m6_outside_its_limits_is_status_3_after_everything_is_written() -> TestResult
     let folder = Folder::new()?;
     let plain = folder.run("compute-m6", &[&M6[..], &["--json-output", "a.json"]].concat())?;
     assert!(plain.stdout.contains("M6 = 0.865"), "{plain:?}");
-    let outside = folder.run("compute-m6", &[&M6[..], &["--json-output", "b.json", "--fail-outside", "0.9,1.10"]].concat())?;
+    let outside =
+        folder.run("compute-m6", &[&M6[..], &["--json-output", "b.json", "--fail-outside", "0.9,1.10"]].concat())?;
     assert_eq!((outside.code, outside.stderr.as_str()), (Some(3), "limit: M6 0.865 is outside 0.9..1.10\n"));
     assert_eq!(outside.stdout.replace("b.json", "a.json"), plain.stdout);
     assert_eq!(folder.read("a.json")?, folder.read("b.json")?);
@@ -242,8 +266,13 @@ fn m6_outside_its_limits_is_status_3_after_everything_is_written() -> TestResult
 #[test]
 fn the_gate_names_the_worst_kernel_type() -> TestResult {
     let folder = Folder::new()?;
-    folder.write("s.yaml", "- {name: one, tc_trace: t.json, trace_csv: p.csv}\n- {name: two, tc_trace: none.json, trace_csv: p.csv}")?;
-    let run = |more: &[&str]| folder.run("generate-op-comparison", &[&["--scenarios", "s.yaml", "--output", "op.json"][..], more].concat());
+    folder.write(
+        "s.yaml",
+        "- {name: one, tc_trace: t.json, trace_csv: p.csv}\n- {name: two, tc_trace: none.json, trace_csv: p.csv}",
+    )?;
+    let run = |more: &[&str]| {
+        folder.run("generate-op-comparison", &[&["--scenarios", "s.yaml", "--output", "op.json"][..], more].concat())
+    };
     let plain = run(&[])?;
     assert_eq!((plain.code, plain.stderr.as_str()), (Some(0), ""));
     assert!(plain.stdout.ends_with("SKIP two: [Errno 2] No such file or directory: 'none.json'\n\nSaved to op.json\n"));
@@ -269,9 +298,14 @@ fn the_gate_names_the_worst_kernel_type() -> TestResult {
 fn a_failed_scenario_does_not_hide_the_others() -> TestResult {
     let folder = Folder::new()?;
     folder.write("cut.json", &TRACE[..300])?;
-    folder.write("s.yaml", "- {name: bad, tc_trace: cut.json, trace_csv: p.csv}\n- {name: good, tc_trace: t.json, trace_csv: p.csv}")?;
+    folder.write(
+        "s.yaml",
+        "- {name: bad, tc_trace: cut.json, trace_csv: p.csv}\n- {name: good, tc_trace: t.json, trace_csv: p.csv}",
+    )?;
     folder.write("op.json", "old")?;
-    let run = |more: &[&str]| folder.run("generate-op-comparison", &[&["--scenarios", "s.yaml", "--output", "op.json"][..], more].concat());
+    let run = |more: &[&str]| {
+        folder.run("generate-op-comparison", &[&["--scenarios", "s.yaml", "--output", "op.json"][..], more].concat())
+    };
     let ran = run(&[])?;
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.starts_with("error: cut.json: ") && ran.stderr.lines().count() == 1, "{ran:?}");
@@ -291,7 +325,15 @@ fn the_number_of_jobs_shows_nowhere() -> TestResult {
         let output = folder.0.path().join("op.json");
         let ran = Command::cargo_bin("generate-op-comparison")?
             .current_dir(repository())
-            .args(["--scenarios", "testdata/scenarios.yaml", "--data-dir", "testdata/scenarios", "--jobs", jobs, "--output"])
+            .args([
+                "--scenarios",
+                "testdata/scenarios.yaml",
+                "--data-dir",
+                "testdata/scenarios",
+                "--jobs",
+                jobs,
+                "--output",
+            ])
             .arg(&output)
             .output()?;
         assert_eq!(ran.status.code(), Some(0));
@@ -307,7 +349,15 @@ fn the_shipped_scenarios_as_a_newcomer_sees_them() -> TestResult {
     let output = folder.0.path().join("op.json");
     let ran = Command::cargo_bin("generate-op-comparison")?
         .current_dir(repository())
-        .args(["--scenarios", "testdata/scenarios.yaml", "--data-dir", "testdata/scenarios", "--semantics", "corrected", "--output"])
+        .args([
+            "--scenarios",
+            "testdata/scenarios.yaml",
+            "--data-dir",
+            "testdata/scenarios",
+            "--semantics",
+            "corrected",
+            "--output",
+        ])
         .arg(&output)
         .output()?;
     let text = String::from_utf8(ran.stdout)?;
@@ -356,7 +406,10 @@ fn a_second_trace_events_replaces_the_first() -> TestResult {
     for arguments in [&["--trace", "t.json"][..], &["--trace", "t.json", "--output", "out.csv"]] {
         let once = folder.run("trace-to-csv", arguments)?;
         let written = folder.read("out.csv").ok();
-        let twice = folder.run("trace-to-csv", &arguments.iter().map(|&a| if a == "t.json" { "twice.json" } else { a }).collect::<Vec<_>>())?;
+        let twice = folder.run(
+            "trace-to-csv",
+            &arguments.iter().map(|&a| if a == "t.json" { "twice.json" } else { a }).collect::<Vec<_>>(),
+        )?;
         assert_eq!((twice.code, &twice.stdout), (Some(0), &once.stdout), "{twice:?}");
         assert_eq!(folder.read("out.csv").ok(), written);
     }
