@@ -12,7 +12,7 @@ use perfdb_store::table::{ReadOptions, Table};
 use perfdb_store::time::RunTime;
 use perfdb_store::update::{AggregateOptions, Samples, aggregate, find_summaries, target_tables};
 use perfdb_tools::microbench::{
-    Arguments, Measured, Measuring, ORIGINAL_OPTIONS, UpdateMode, WriteBack, notice, preserved, write_back,
+    Arguments, MakeOrigin, Measured, Measuring, ORIGINAL_OPTIONS, UpdateMode, WriteBack, notice, preserved, write_back,
 };
 use perfdb_tools::replay::{visibility, watch_signals};
 use perfdb_tools::{Failure, Status, run};
@@ -153,7 +153,7 @@ impl Run<'_> {
         &self,
         samples: &Samples,
         status: Option<&perfdb_report::microbench::ExecutionStatus>,
-        origin: Option<&dyn Fn(&RunTime) -> Result<String, Failure>>,
+        origin: Option<&MakeOrigin<'_>>,
     ) -> Result<(), Failure> {
         let Run { arguments, database, selected } = *self;
         write_back(&WriteBack { arguments, database, operators: selected, samples, status, origin })

@@ -6,4 +6,4 @@ mod write_back;
 
 pub use arguments::{Arguments, ORIGINAL_OPTIONS, UpdateMode};
 pub use measure::{Measured, Measuring, notice, preserved};
-pub use write_back::{WriteBack, write_back};
+pub use write_back::{MakeOrigin, WriteBack, write_back};

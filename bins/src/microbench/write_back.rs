@@ -8,6 +8,9 @@ use perfdb_store::time::RunTime;
 use perfdb_store::update::{Pending, Samples, UpdateOptions, prepare};
 use std::path::{Path, PathBuf};
 
+/// Makes the content of an origin file for the time of the run.
+pub type MakeOrigin<'a> = dyn Fn(&RunTime) -> Result<String, Failure> + 'a;
+
 /// What to write back, and where.
 pub struct WriteBack<'a> {
     /// The command line.
@@ -21,7 +24,7 @@ pub struct WriteBack<'a> {
     /// What the replay said about its operators.
     pub status: Option<&'a ExecutionStatus>,
     /// For runs that measured themselves: the content of the origin file, made for the time of the run.
-    pub origin: Option<&'a dyn Fn(&RunTime) -> Result<String, Failure>>,
+    pub origin: Option<&'a MakeOrigin<'a>>,
 }
 
 /// Updates the tables and writes the report, all or nothing, and prints it.
@@ -71,7 +74,7 @@ pub fn write_back(job: &WriteBack<'_>) -> Result<(), Failure> {
     if json_on_stdout {
         updates.iter().flat_map(|update| &update.notices).for_each(|notice| warn(notice));
         let summary = perfdb_pycompat::json::to_string(&report.summary(facts))? + "\n";
-        return Ok(print(&summary)?);
+        return print(&summary);
     }
     print(&text)?;
     match json {

@@ -39,7 +39,7 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Rows that cannot be replayed: drop them into <table>.dropped.csv, or keep them; auto = drop on npu [default: auto]
+    /// Rows that cannot be replayed: drop them into the table's .dropped.csv, or keep them; auto = drop on npu [default: auto]
     #[arg(long, value_name = "MODE")]
     pub invalid_rows: Option<InvalidRowsMode>,
 
@@ -138,7 +138,7 @@ pub struct DispatchArguments {
     #[arg(long, value_name = "N")]
     pub ep_size: Option<u32>,
 
-    /// Spread tokens evenly over the experts [default]
+    /// Spread tokens evenly over the experts (the default)
     #[arg(long, overrides_with = "no_balanced")]
     pub balanced: bool,
 

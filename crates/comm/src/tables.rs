@@ -73,7 +73,7 @@ pub struct WrittenTable {
 }
 
 /// Checks, without a lock and without changing anything, that rows of these operators could be written: what is there can be
-/// extended. Run before hours of measuring, not instead of the check that [`write`] makes.
+/// extended. Run before hours of measuring, not instead of the check that [`write()`] makes.
 pub fn check(destination: &Destination, ops: &[Collective], existing: Existing) -> Result<(), Error> {
     check_folder(&destination.folder())?;
     for op in ops {

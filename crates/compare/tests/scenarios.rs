@@ -1,4 +1,5 @@
 //! The shipped scenarios: written by the generator as they are, and worth looking at.
+#![allow(clippy::unwrap_used)]
 
 #[path = "../examples/generate_scenarios/deepseek.rs"]
 mod deepseek;

@@ -125,7 +125,7 @@ fn experts(steps: &mut Vec<Step>, phase: Phase, tokens: u64, layer: u64) {
     }
     steps.extend([
         Step::found("tensor_cast.moe_gating_top_k_softmax.default", &[&[tokens, 256]], vec![routed]),
-        if layer % 7 == 3 { mixture.from_source("INTERPOLATED") } else { mixture },
+        if layer % 7 == 3 { mixture.with_source("INTERPOLATED") } else { mixture },
         Step::Unmodelled(
             Kernel::new("DynamicQuant", phase.pick(47_000, 3_200), 0).shapes([&[tokens, HIDDEN]], &[tokens, HIDDEN]),
         ),

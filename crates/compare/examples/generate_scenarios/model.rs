@@ -58,7 +58,7 @@ impl Step {
         Step::Found { operator, shapes: owned(shapes), kernels, source: "MEASURED", rule }
     }
 
-    pub(crate) fn from_source(self, new_source: &'static str) -> Step {
+    pub(crate) fn with_source(self, new_source: &'static str) -> Step {
         match self {
             Step::Found { operator, shapes, kernels, rule, .. } => {
                 Step::Found { operator, shapes, kernels, source: new_source, rule }

@@ -13,7 +13,7 @@ pub(crate) fn forward_pass(phase: Phase) -> Vec<Step> {
     let mut steps = vec![
         Step::found("aten.embedding.default", &[&[VOCABULARY_SHARD, HIDDEN], &[tokens]], vec![gathered]),
         Step::found("tensor_cast.all_reduce.default", &[&[tokens, HIDDEN]], vec![all_reduce(phase)])
-            .from_source("INTERPOLATED"),
+            .with_source("INTERPOLATED"),
     ];
     for layer in 0..LAYERS {
         attention(&mut steps, phase, tokens, layer);
@@ -87,7 +87,7 @@ fn feed_forward(steps: &mut Vec<Step>, phase: Phase, tokens: u64, layer: u64) {
     let wide = product(phase, tokens, 3200, phase.pick(548_000, 38_700));
     steps.extend([
         norm(phase, tokens, false),
-        if layer % 9 == 4 { wide.from_source("INTERPOLATED") } else { wide },
+        if layer % 9 == 4 { wide.with_source("INTERPOLATED") } else { wide },
         Step::found("tensor_cast.swiglu.default", &[&[tokens, 3200]], vec![gated]),
         reduced_product(phase, tokens, 1600, phase.pick(276_000, 21_400)),
     ]);

@@ -60,7 +60,7 @@ pub fn rows_without_duration(tables: &[PathBuf]) -> Result<usize, Error> {
 /// Operators of the custom package need `ASCEND_CUSTOM_OPP_PATH` and `LD_LIBRARY_PATH`; `has` tells whether a variable has content.
 pub fn check_custom_operators(operators: Option<&[String]>, has: impl Fn(&str) -> bool) -> Result<(), Error> {
     let runs = |name: &&str| operators.is_none_or(|operators| operators.iter().any(|chosen| chosen == *name));
-    let custom: Vec<&str> = CUSTOM.into_iter().filter(|name| runs(&name)).collect();
+    let custom: Vec<&str> = CUSTOM.into_iter().filter(|name| runs(name)).collect();
     if custom.is_empty() || ["ASCEND_CUSTOM_OPP_PATH", "LD_LIBRARY_PATH"].into_iter().all(has) {
         return Ok(());
     }
