@@ -105,7 +105,13 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
             DirectoryLocks::acquire(routed.map(|(file, _)| folder_of(&file.path)), locking)?
         }
     };
-    let run = Run { options, rules: &rules, models: &models, writes: matches!(mode, Mode::Write(_)) };
+    let run = Run {
+        options,
+        rules: &rules,
+        models: &models,
+        writes: matches!(mode, Mode::Write(_)),
+        syncs_at_the_end: files.len() <= MOST_OPEN_FILES,
+    };
     let openings = in_order(files.par_iter().zip(&routes).map(|(file, route)| run.open(file, *route)))?;
     let chosen = match options.semantics {
         Semantics::Upstream => run.choose(&openings)?,
@@ -182,12 +188,17 @@ enum Chosen {
     },
 }
 
+/// How many new files may stay open; systems allow a process some hundred.
+const MOST_OPEN_FILES: usize = 256;
+
 /// What all steps of a run need.
 struct Run<'a> {
     options: &'a Options,
     rules: &'a RuleFile,
     models: &'a ModelChoice,
     writes: bool,
+    /// All files together are synced in less time, but stay open until then.
+    syncs_at_the_end: bool,
 }
 
 impl<'a> Run<'a> {
@@ -323,7 +334,10 @@ impl<'a> Run<'a> {
             _ => None,
         };
         let keeps_bytes = self.options.semantics == Semantics::Corrected && outcome.appended == 0;
-        let staged = if self.writes && !keeps_bytes { Some(growth.stage(&bytes, &judged.rows)?) } else { None };
+        let mut staged = if self.writes && !keeps_bytes { Some(growth.stage(&bytes, &judged.rows)?) } else { None };
+        if let Some(staged) = staged.as_mut().filter(|_| !self.syncs_at_the_end) {
+            staged.sync()?;
+        }
         Ok((outcome, staged))
     }
 

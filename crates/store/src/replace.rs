@@ -154,9 +154,7 @@ impl Drop for Staged {
 ///
 /// Every file is on the disk before the first is renamed. When a rename fails, the error names the files that are already new.
 pub fn commit(mut set: Vec<Staged>) -> Result<(), Error> {
-    for staged in &mut set {
-        staged.sync()?;
-    }
+    sync_all(&mut set)?;
     set.sort_by(|a, b| a.path.components().cmp(b.path.components()));
     let mut done: Vec<PathBuf> = Vec::new();
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -186,6 +184,22 @@ pub fn commit(mut set: Vec<Staged>) -> Result<(), Error> {
         let _ = File::open(&folder).and_then(|folder| folder.sync_all());
     }
     Ok(())
+}
+
+/// Syncs what is not yet synced, many files at once: a file system then writes one journal entry for all that wait.
+fn sync_all(set: &mut [Staged]) -> Result<(), Error> {
+    const THREADS: usize = 16;
+    let share = set.len().div_ceil(THREADS);
+    if set.len() <= 1 {
+        return set.iter_mut().try_for_each(Staged::sync);
+    }
+    std::thread::scope(|scope| {
+        let parts = set.chunks_mut(share).map(|part| scope.spawn(|| part.iter_mut().try_for_each(Staged::sync)));
+        let waiting: Vec<_> = parts.collect();
+        let finished =
+            waiting.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        finished.collect()
+    })
 }
 
 fn write_directly(path: &Path, spool: &mut File) -> io::Result<()> {

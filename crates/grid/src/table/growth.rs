@@ -160,7 +160,7 @@ impl Growth<'_> {
         Ok(rows)
     }
 
-    /// Writes the whole table anew, existing rows first, and syncs it; nothing is renamed yet.
+    /// Writes the whole table anew, existing rows first; nothing is synced or renamed yet.
     pub(crate) fn stage(&self, bytes: &[u8], rows: &NewRows) -> Result<Staged, Error> {
         let failed = |source| StoreError::io(self.path, source);
         let mut existing = RowStream::new(self.path, bytes)?;
@@ -183,9 +183,7 @@ impl Growth<'_> {
             self.text.push_line(&mut line, rows.cells(index));
             out.write_all(line.as_bytes()).map_err(failed)?;
         }
-        let mut staged = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        staged.sync()?;
-        Ok(staged)
+        Ok(out.into_inner().map_err(|error| failed(error.into_error()))?)
     }
 
     /// The bytes of the file.
