@@ -12,12 +12,14 @@ pub fn push_cell(out: &mut String, cell: &str) {
         return;
     }
     out.push('"');
-    for (part, piece) in cell.split('"').enumerate() {
-        if part > 0 {
-            out.push_str("\"\"");
-        }
-        out.push_str(piece);
+    let mut rest = cell;
+    while let Some(quote) = memchr::memchr(b'"', rest.as_bytes()) {
+        let (with_quote, behind) = rest.split_at(quote + 1);
+        out.push_str(with_quote);
+        out.push('"');
+        rest = behind;
     }
+    out.push_str(rest);
     out.push('"');
 }
 
