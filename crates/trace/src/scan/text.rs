@@ -70,9 +70,12 @@ impl<'a> Text<'a> {
         let text = String::from_utf8_lossy(self.raw);
         let mut rest = &*text;
         let mut out = String::with_capacity(rest.len());
-        while let Some((before, escape)) = rest.split_once('\\') {
+        while let Some(backslash) = memchr::memchr(b'\\', rest.as_bytes()) {
+            let (before, escape) = rest.split_at(backslash);
             out.push_str(before);
             let mut letters = escape.chars();
+            // The backslash itself.
+            letters.next();
             let letter = letters.next();
             rest = letters.as_str();
             match letter {
@@ -86,7 +89,8 @@ impl<'a> Text<'a> {
                     None if self.rule == TextRule::Replace => out.push(char::REPLACEMENT_CHARACTER),
                     None => return Err(HalfPair),
                 },
-                other => out.extend(other),
+                Some(other) => out.push(other),
+                None => {}
             }
         }
         out.push_str(rest);
