@@ -211,6 +211,27 @@ impl<'a> Slots<'a> {
         }
     }
 
+    /// Refuses types and formats behind the last shape slot (`metadata-length`); empty ones are none.
+    pub fn no_further_description(&self) -> Result<(), Refusal> {
+        for (what, list) in [("types", &self.dtypes), ("formats", &self.formats)] {
+            let used = list.iter().rposition(|text| !text.is_empty()).map_or(0, |last| last + 1);
+            if used > self.count() {
+                return Err(metadata_length(format!("{used} {what} for {} {}s", self.count(), self.side)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first shape that is there.
+    pub fn first_shape(&self) -> Option<Shape> {
+        self.shapes.iter().flatten().next().cloned()
+    }
+
+    /// Refuses lists in which one of the first `count` slots is empty; slots that a shorter list lacks are not.
+    pub fn filled(&self, count: usize) -> Result<(), Refusal> {
+        (0..count.min(self.count())).try_for_each(|position| self.get(position).required().map(drop))
+    }
+
     /// The slots whose shape is there, numbered anew.
     pub fn present(&self) -> Present<'a> {
         let slots = (0..self.count()).filter_map(|position| self.get(position).recorded()).collect();

@@ -328,3 +328,11 @@ fn quantised_experts_follow_the_definition() {
     assert_close(&outputs[0].1, &want, 1e-4);
     assert_eq!(outputs[1], (vec![1, 2], vec![3.0, 3.0]));
 }
+
+#[test]
+fn negative_indices_count_from_the_end() {
+    let source = input("source", &[3, 2], "float32", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    let index = input("index", &[3], "int64", &[-1.0, 0.0, -3.0]);
+    let outputs = run("Index", &[source, index], json!([tensor("source"), tensor("index")]), json!({}), json!([]));
+    assert_eq!(outputs, [(vec![3, 2], vec![4.0, 5.0, 0.0, 1.0, 0.0, 1.0])]);
+}

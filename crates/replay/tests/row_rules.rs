@@ -99,6 +99,40 @@ const RULES: &[(&str, [&str; 5], &str)] = &[
     ("AscendQuantV2", ["4,8;8", "FLOAT", "ND;ND", "4,8", "INT8"], "metadata-length"),
     ("AscendQuantV2", ["4,8;8", "INT8;FLOAT", "ND;ND", "4,8", "INT8"], "unsupported-dtype"),
     ("AscendQuantV2", ["4,8;8", "FLOAT;FLOAT", "ND;ND", "4,8", "DT_INT16"], "unsupported-dtype"),
+    // Empty entries at the end of a list are none.
+    ("AscendQuantV2", ["4,8;8", "FLOAT;FLOAT", "ND;ND", "4,8;", "INT8;"], "ok"),
+    ("AscendQuantV2", ["4,8;8", "FLOAT;FLOAT", "ND;ND", "4,8", ""], "output-count"),
+    ("QuantBatchMatmulV3", ["4,8;8,6;6;", "INT8;INT8;FLOAT", "ND;ND;ND", "4,6", "FLOAT16"], "ok"),
+    ("QuantBatchMatmulV3", ["4,8;8,6;6;", "INT8;INT8;FLOAT;DT_UNDEFINED", "ND;ND;ND;NULL", "4,6", "FLOAT16"], "ok"),
+    ("QuantBatchMatmulV3", ["4,8;8,6;6", "INT8;INT8;FLOAT;", "ND;ND;ND;", "4,6", "FLOAT16"], "ok"),
+    ("QuantBatchMatmulV3", ["4,8;8,6;6", "INT8;INT8;FLOAT;FLOAT", "ND;ND;ND", "4,6", "FLOAT16"], "metadata-length"),
+    // The first recorded output may stand behind an empty slot.
+    ("MatMulV2", ["8,4;6,8", "FLOAT;FLOAT", "ND;ND", ";4,6", ";FLOAT"], "ok"),
+    ("BatchMatMulV2", ["2,4,8;2,8,6", "FLOAT;FLOAT", "ND;ND", ";2,4,6", ";FLOAT"], "ok"),
+    ("PadV3", ["3,5", "FLOAT", "ND", ";3,6", ";FLOAT"], "ok"),
+    ("Slice", ["3,5", "FLOAT", "ND", ";3,4", ";FLOAT"], "ok"),
+    ("Transpose", ["3,5", "FLOAT", "ND", ";5,3", ";FLOAT"], "ok"),
+    ("Index", ["9,3;1;2;4", "FLOAT;INT64;INT64;INT64", "ND;ND;ND;ND", ";4,3", ";FLOAT"], "ok"),
+    // Where positions count, a slot that is there has its type and format, and a list that is too short lacks slots.
+    ("AddRmsNormBias", ["4,8;4,8;8;", ";FLOAT;FLOAT;FLOAT", "ND;ND;ND;ND", "4,8;4,1;4,8", ""], "metadata-length"),
+    ("AddRmsNormBias", ["4,8;4,8;8;", "FLOAT;FLOAT;FLOAT;FLOAT", "ND;;ND;ND", "4,8;4,1;4,8", ""], "metadata-length"),
+    ("AddRmsNormBias", ["4,8;4,8", "FLOAT;FLOAT", "ND;ND", "4,8;4,1;4,8", ""], "metadata-length"),
+    ("AddRmsNormBias", ["", "FLOAT", "ND", "4,8;4,1;4,8", ""], "bad-shape"),
+    (
+        "KvRmsNormRopeCache",
+        ["3,1,1,6;4;3,1,1,2;3,1,1,2;3;2,4,1,2;2,4,1,4;;;;;", "FLOAT;FLOAT;;FLOAT;INT64;FLOAT;FLOAT;;;;;", "ND;ND;ND;ND;ND;ND;ND;;;;;", "", ""],
+        "metadata-length",
+    ),
+    (
+        "KvRmsNormRopeCache",
+        ["3,1,1,6;4;3,1,1,2;3,1,1,2;3;2,4,1,2", "FLOAT;FLOAT;FLOAT;FLOAT;INT64;FLOAT", "ND;ND;ND;ND;ND;ND", "", ""],
+        "metadata-length",
+    ),
+    (
+        "KvRmsNormRopeCache",
+        ["3,1,1,6;4;3,1,1,2;;3;2,4,1,2", "FLOAT;FLOAT;FLOAT;FLOAT;INT64;FLOAT", "ND;ND;ND;ND;ND;ND", "", ""],
+        "bad-shape",
+    ),
     // Products.
     ("MatMulV2", ["4,8;8,6", "FLOAT;DT_BF16", "ND;ND", "4,6", "FLOAT"], "unsupported-dtype"),
     ("MatMulV2", ["4,8;8,6", "FLOAT", "ND;ND", "4,6", "FLOAT"], "metadata-length"),
@@ -208,6 +242,7 @@ const RULES: &[(&str, [&str; 5], &str)] = &[
     ("Index", ["9,3;1;2;4", "FLOAT;INT64;INT64;INT64", "ND;ND;ND;ND", "", ""], "output-count"),
     ("Index", ["9,3;1;2;4", "FLOAT;INT64;INT64;INT64", "ND;ND;ND;ND", "0,3", "FLOAT"], "out-of-range"),
     ("Index", ["9,3;1;2;4", "FLOAT;INT64;INT64;INT16", "ND;ND;ND;ND", "4,3", "FLOAT"], "unsupported-dtype"),
+    ("Index", ["9,3;1;2;4", "FLOAT;INT64;INT64", "ND;ND;ND;ND", "4,3", "FLOAT"], "metadata-length"),
     ("ScatterNdUpdate", ["9,3;4,1;4,2", "FLOAT;INT32;FLOAT", "ND;ND;ND", "9,3", "FLOAT"], "shape-mismatch"),
     (
         "ReshapeAndCacheNdKernel",
@@ -349,7 +384,10 @@ fn lengths_of_paged_attention() {
     assert_eq!(refused(&[("Runtime block_table_valid_blocks", "1")]), "runtime-metadata");
     assert_eq!(refused(&[("Runtime actual_seq_lengths_kv_values", "1,2,3")]), "runtime-metadata");
     assert_eq!(refused(&[("Runtime num_heads", "two")]), "runtime-metadata");
-    assert_eq!(refused(&[("Runtime block_size", "0")]), "runtime-metadata");
+    // What is passed as block size changes nothing about the pages, which the key's shape fixes.
+    let kwargs = attention_plan(&with_lengths, &[("Runtime block_size", "8"), ("Runtime block_table_valid_blocks", "2,1")]);
+    let kwargs = kwargs.expect("a valid row");
+    assert_eq!((&kwargs["block_size"], &kwargs["actual_seq_lengths_kv"]), (&json!(8), &json!([32, 16])));
     assert_eq!(attention_plan(&PAGED, &[]).expect_err("no key lengths"), "runtime-metadata");
 }
 
@@ -367,6 +405,10 @@ fn masks_of_attention() {
     assert_eq!(
         init(&mask("1,1,2048,2048", "BOOL"), &[]),
         Some(triangle(json!([1, 1, 2048, 2048]), "bool", json!(true)))
+    );
+    assert_eq!(
+        init(&mask("4,6", "FLOAT16"), &[]),
+        Some(json!(["atten_mask", [4, 6], "float16", {"kind": "full", "value": 0}]))
     );
     assert_eq!(
         init(&mask("4,6", "UINT8"), &[]),
@@ -393,8 +435,40 @@ fn forms_of_attention() {
         attention_plan(&[&batch[..], &[(5, "3", "INT64")]].concat(), &[]).expect_err("another batch"),
         "shape-mismatch"
     );
+    assert_eq!(
+        attention_plan(&[&batch[..], &[(6, "3", "INT64")]].concat(), &[]).expect_err("another batch of keys"),
+        "shape-mismatch"
+    );
     assert_eq!(attention_plan(&batch[..3], &[]).expect_err("no rotated part"), "bad-rank");
     let tokens = [(0, "2,2,8", "DT_BF16"), (1, "6,2,8", "DT_BF16"), (2, "6,2,8", "DT_BF16"), (5, "3", "INT64")];
     assert_eq!(attention_plan(&tokens, &[]).expect_err("three sequences of two tokens"), "out-of-range");
     assert_eq!(attention_plan(&tokens[1..], &[]).expect_err("no query"), "bad-shape");
+}
+
+#[test]
+fn lists_of_groups_keep_their_type() {
+    let list = |op, cells: [&str; 5]| {
+        let call = call(op, cells, &[]);
+        let inputs = call["inputs"].as_array().cloned().unwrap_or_default();
+        inputs.into_iter().find(|input| input[0] == "group_list").map(|input| input[2].clone())
+    };
+    let plain = ["6,8;2,8,4;;;;;;2", "FLOAT;FLOAT;;;;;;INT32", "ND;ND;;;;;;ND", "6,4", "FLOAT"];
+    assert_eq!(list("GroupedMatmul", plain), Some(json!("int32")));
+    let quantised = ["6,8;2,8,4;2,4;6;2", "INT8;INT8;FLOAT;FLOAT;INT32", "ND;ND;ND;ND;ND", "6,2;6", "INT8;FLOAT"];
+    assert_eq!(list("GroupedMatmulSwigluQuant", quantised), Some(json!("int32")));
+    let numbers = ["6,8;2,8,4;;;;;;2", "FLOAT;FLOAT;;;;;;FLOAT", "ND;ND;;;;;;ND", "6,4", "FLOAT"];
+    assert_eq!(word("GroupedMatmul", numbers), "unsupported-dtype");
+}
+
+#[test]
+fn ring_attention_writes_into_the_recorded_shape() {
+    let shapes = "4,2,8;4,2,4;4,2,8;4,2,4;4,2,8";
+    let cells = [shapes, "FLOAT;FLOAT;FLOAT;FLOAT;FLOAT", "ND;ND;ND;ND;ND", "4,16;2,4", "DT_BF16;FLOAT"];
+    let call = call("RINGMLAPrefillBF16Kernel", cells, &[]);
+    assert_eq!(call["inputs"][7], json!(["output", [4, 16], "bfloat16", {"kind": "full", "value": 0}]));
+}
+
+#[test]
+fn attention_names_every_column_it_reads() {
+    assert_eq!(operators::find("FusedInferAttentionScore").map(|operator| operator.reads), Some(&COLUMNS[..5]));
 }

@@ -21,8 +21,10 @@ pub(super) const OPERATOR: Operator = Operator::new("AddRmsNormBias", READS, pla
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?;
-    let (x1, x2, gamma) = (inputs.get(0).required()?, inputs.get(1).required()?, inputs.get(2).required()?);
+    inputs.filled(3)?;
     inputs.exactly_in_all_lists(4)?;
+    let slot = |at| inputs.get(at).required()?.described();
+    let (x1, x2, gamma) = (slot(0)?, slot(1)?, slot(2)?);
     let bias_slot = inputs.get(3);
     let has_bias = is_recorded(&bias_slot);
     let bias = bias_slot.recorded();

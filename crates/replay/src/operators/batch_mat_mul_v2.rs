@@ -13,7 +13,7 @@ pub(super) const OPERATOR: Operator = Operator::new("BatchMatMulV2", INPUTS, pla
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
     let matrix = recorded_matrix(row)?;
-    let output = row.outputs()?.get(0).shape;
+    let output = row.outputs()?.first_shape();
     let [a, b] = inputs.at_least()?;
     if a.logical().is_ok_and(|shape| shape.len() == 2) {
         inputs.exactly::<2>()?;

@@ -8,13 +8,21 @@ use crate::init::{Init, Number};
 use crate::inputs::{floats, listable, require_fit, running_sums, spread};
 use crate::kernels::fused_attention;
 use crate::kernels::typed::with_float;
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, metadata_length, out_of_range, runtime_metadata};
-use crate::row::{Recorded, Row, Slots};
+use crate::row::{Recorded, Row, Slots, column};
 use crate::shape::{Shape, elements};
 
 pub(super) const OPERATOR: Operator =
-    Operator { always_reuses_inputs: true, ..Operator::new("FusedInferAttentionScore", INPUTS, plan, run) };
+    Operator { always_reuses_inputs: true, ..Operator::new("FusedInferAttentionScore", READS, plan, run) };
+
+const READS: &[&str] = &[
+    column::INPUT_SHAPES,
+    column::INPUT_DATA_TYPES,
+    column::INPUT_FORMATS,
+    column::OUTPUT_SHAPES,
+    column::OUTPUT_DATA_TYPES,
+];
 
 /// Slots of the operator in the metadata.
 const SLOTS: usize = 31;
@@ -79,15 +87,19 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     if let (Form::Batch { batch, .. }, Some(n)) = (form, inputs.query_lengths) {
         require_fit(n == batch, || format!("{n} lengths for {batch} sequences"))?;
     }
+    if let (Form::Batch { batch, .. }, false) = (form, paged) {
+        let fits = key[0] == batch && inputs.key_lengths.is_none_or(|m| m == batch);
+        require_fit(fits, || format!("key {key:?} and {:?} lengths for {batch} sequences", inputs.key_lengths))?;
+    }
 
     let runtime = Runtime::new(row)?;
     let key_heads = runtime.num_key_value_heads.unwrap_or(match (form, paged, key.len()) {
         (Form::Batch { .. }, _, _) | (_, true, 3) => 1,
         _ => key[1] as i64,
     });
-    let page = if key.len() == 3 { key[1] } else { key[2] };
-    let block_size = runtime.block_size.unwrap_or(if paged { page as i64 } else { 0 });
-    let lengths = Lengths { runtime: &runtime, form, key: &key, block_size, paged };
+    let page = if key.len() == 3 { key[1] } else { key[2] } as i64;
+    let block_size = runtime.block_size.unwrap_or(if paged { page } else { 0 });
+    let lengths = Lengths { runtime: &runtime, form, key: &key, page, paged };
     let key_lengths = lengths.of_keys(inputs.key_lengths)?;
     let block_counts = table.map(|table| lengths.block_counts(table, key_lengths.as_deref())).transpose()?;
     let query_lengths = lengths.of_queries(inputs.query_lengths)?;
@@ -186,10 +198,12 @@ impl<'a> Inputs<'a> {
 /// The recorded mask: a triangle if it has the compressed size, else all zero (`unsupported-dtype`).
 fn mask_spec(slot: &Recorded<'_>) -> Result<TensorSpec, Refusal> {
     let shape = slot.logical()?;
-    let dtype = slot.dtype_where("BOOL, INT8 or UINT8", |dtype| matches!(dtype, DType::Bool | DType::Int8 | DType::UInt8))?;
-    let compressed = shape.ends_with(&[COMPRESSED_MASK; 2]);
-    let spec = slot.tensor("atten_mask", shape, dtype);
-    Ok(if compressed { triangle(spec) } else { let zero = one_of(dtype, false); spec.init(Init::Full { value: zero }) })
+    if shape.ends_with(&[COMPRESSED_MASK; 2]) {
+        let dtype = slot.dtype_where("BOOL, INT8 or UINT8", |dtype| matches!(dtype, DType::Bool | DType::Int8 | DType::UInt8))?;
+        return Ok(triangle(slot.tensor("atten_mask", shape, dtype)));
+    }
+    let dtype = slot.dtype()?;
+    Ok(slot.tensor("atten_mask", shape, dtype).init(Init::Full { value: one_of(dtype, false) }))
 }
 
 fn triangle(spec: TensorSpec) -> TensorSpec {
@@ -242,7 +256,8 @@ struct Lengths<'a> {
     runtime: &'a Runtime,
     form: Form,
     key: &'a [usize],
-    block_size: i64,
+    /// Positions of a block of the key, whatever is passed as block size.
+    page: i64,
     paged: bool,
 }
 
@@ -269,11 +284,11 @@ impl Lengths<'_> {
         };
         Ok(Some(match (self.paged, self.form) {
             (true, _) => match &self.runtime.valid_blocks {
-                None => vec![self.block_size; count],
+                None => vec![self.page; count],
                 Some(valid) if valid.len() != count => {
                     return Err(runtime_metadata(format!("valid blocks of {} sequences, there are {count}", valid.len())));
                 }
-                Some(valid) => valid.iter().map(|blocks| self.block_size.saturating_mul((*blocks).max(1))).collect(),
+                Some(valid) => valid.iter().map(|blocks| self.page.saturating_mul((*blocks).max(1))).collect(),
             },
             (false, Form::TokenMajor { .. }) => running_sums(spread(self.key[0], count)),
             (false, Form::Batch { .. }) => vec![self.key[2] as i64; count],
@@ -284,15 +299,12 @@ impl Lengths<'_> {
     fn block_counts(&self, [rows, _]: [usize; 2], lengths: Option<&[i64]>) -> Result<Vec<u64>, Refusal> {
         let lengths = lengths.filter(|lengths| lengths.len() == rows);
         let lengths = lengths.ok_or_else(|| runtime_metadata(format!("a block table of {rows} rows needs as many key lengths")))?;
-        if self.block_size < 1 {
-            return Err(runtime_metadata("blocks without positions"));
-        }
         match &self.runtime.valid_blocks {
             Some(valid) if valid.len() != rows => {
                 Err(runtime_metadata(format!("valid blocks of {} sequences for a block table of {rows} rows", valid.len())))
             }
             Some(valid) => Ok(valid.iter().map(|count| (*count).max(1).cast_unsigned()).collect()),
-            None => Ok(lengths.iter().map(|length| length.cast_unsigned().div_ceil(self.block_size.cast_unsigned()).max(1)).collect()),
+            None => Ok(lengths.iter().map(|length| length.cast_unsigned().div_ceil(self.page.cast_unsigned()).max(1)).collect()),
         }
     }
 

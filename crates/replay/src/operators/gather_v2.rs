@@ -7,7 +7,7 @@ use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
 use crate::kernels::rows::gather;
-use crate::kernels::typed::{Stored, indices, output, require, values, with_type, zeros};
+use crate::kernels::typed::{Stored, indices, output, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
@@ -33,16 +33,20 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
-    let (indices, weight) = (bindings.tensor(0)?, bindings.tensor(1)?);
-    with_type!(weight.dtype(), T => rows_of::<T>(weight, indices)).map(|rows| vec![rows])
+    let (wanted, weight) = (bindings.tensor(0)?, bindings.tensor(1)?);
+    let places = indices(wanted, row_count(weight)?)?;
+    with_type!(weight.dtype(), T => rows_of::<T>(weight, wanted.shape(), &places)).map(|rows| vec![rows])
 }
 
-/// The rows of a table at these indices; negative ones count from the end where `from_end` says so.
-pub(super) fn rows_of<T: Stored>(table: &Tensor, at: &Tensor) -> Result<Output, CaseError> {
-    require(!table.shape().is_empty(), || "a scalar has no rows".to_owned())?;
-    let (count, row_shape) = table.shape().split_first().map_or((1, &[][..]), |(count, rest)| (*count, rest));
-    let places = indices(at, count)?;
-    let shape = [at.shape(), row_shape].concat();
+/// Number of rows of a table.
+pub(super) fn row_count(table: &Tensor) -> Result<usize, CaseError> {
+    table.shape().first().copied().ok_or_else(|| CaseError::rejected("a scalar has no rows"))
+}
+
+/// The rows of a table at these places, which take the shape of the indices.
+pub(super) fn rows_of<T: Stored>(table: &Tensor, shape: &[usize], places: &[usize]) -> Result<Output, CaseError> {
+    let row_shape = table.shape().get(1..).unwrap_or_default();
+    let shape = [shape, row_shape].concat();
     let mut out = zeros::<T>(&shape);
     gather(values::<T>(table)?, crate::shape::elements(row_shape), &mut out, |row| places[row]);
     output(shape, out)

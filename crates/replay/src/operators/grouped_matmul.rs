@@ -2,7 +2,7 @@
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
-use crate::case::{Call, Format};
+use crate::case::{Call, Format, TensorSpec};
 use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
@@ -42,18 +42,19 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let dtype = factors(&x, &weight)?;
     let scale_dtype = |slot: &Recorded<'_>| slot.dtype_where("a type of scales", is_scale);
     let (scale_type, per_token_type) = (scale.as_ref().map(scale_dtype).transpose()?, per_token_scale.as_ref().map(scale_dtype).transpose()?);
+    let group_type = group_list.as_ref().map(index_type).transpose()?;
     let result = result_type(row)?;
     require_fit(weight_shape.iter().rev().nth(1) == Some(&k), || format!("{:?} times {weight_shape:?}", [t, k]))?;
-    let list = |spec: crate::case::TensorSpec| (spec.name.clone(), Argument::List(vec![Argument::Tensor(spec.name.clone())]), spec);
+    let list = |spec: TensorSpec| (spec.name.clone(), Argument::List(vec![Argument::Tensor(spec.name.clone())]), spec);
     let mut call = Call::new("torch_npu.npu_grouped_matmul")
         .kwarg_tensor_list(x.tensor("x", [t, k], dtype))
         .kwarg_tensor_list(weight.tensor("weight", weight_shape, dtype))
         .kwarg("split_item", 2)
         .kwarg("group_list_type", 0)
         .kwarg("group_type", 0);
-    call = match (group_list, groups) {
-        (Some(slot), Some([g])) => {
-            call.kwarg_tensor(slot.tensor("group_list", [g], DType::Int64).init(Init::integers(running_sums(spread(t, listable(g)?)))))
+    call = match (group_list, groups, group_type) {
+        (Some(slot), Some([g]), Some(group_type)) => {
+            call.kwarg_tensor(group_ends(&slot, group_type, t, g)?)
         }
         _ => call.kwarg("group_list", Argument::None),
     };
@@ -73,6 +74,16 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 
 fn described(slot: Slot<'_>) -> Result<Option<Recorded<'_>>, Refusal> {
     slot.recorded().map(Recorded::described).transpose()
+}
+
+/// The type of a list of groups (`unsupported-dtype` where it has no integers).
+pub(super) fn index_type(list: &Recorded<'_>) -> Result<DType, Refusal> {
+    list.dtype_where("an integer type", DType::is_integer)
+}
+
+/// Where each of `groups` groups ends when `rows` are spread evenly over them.
+pub(super) fn group_ends(list: &Recorded<'_>, dtype: DType, rows: usize, groups: usize) -> Result<TensorSpec, Refusal> {
+    Ok(list.tensor("group_list", [groups], dtype).init(Init::integers(running_sums(spread(rows, listable(groups)?)))))
 }
 
 /// The weights as the operator sees them: `FRACTAL_NZ` is unfolded, but for three dimensions, which are logical already.

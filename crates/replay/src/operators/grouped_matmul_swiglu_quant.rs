@@ -1,11 +1,11 @@
 //! GroupedMatmulSwigluQuant: grouped int8 product, SwiGLU, and int8 again with a scale per row.
 
-use super::grouped_matmul::{expert_weights, groups, matrices};
+use super::grouped_matmul::{expert_weights, group_ends, groups, index_type, matrices};
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
-use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
+use crate::inputs::{factors, is_scale, require_fit};
 use crate::kernels::element::{Element, Wide};
 use crate::kernels::grouped::grouped_product;
 use crate::kernels::matmul::Factor;
@@ -42,13 +42,14 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let ([scale_experts, scale_columns], [x_scales], [g]) = (weight_scale.logical_rank::<2>()?, x_scale.logical_rank::<1>()?, list.logical_rank::<1>()?);
     let dtype = factors(&x, &weight)?;
     let [weight_scale_dtype, x_scale_dtype] = [weight_scale.dtype_where("a type of scales", is_scale)?, x_scale.dtype_where("a type of scales", is_scale)?];
+    let list_dtype = index_type(&list)?;
     require_fit(k == rows && n.is_multiple_of(2), || format!("{:?} times {weight_shape:?}", [t, k]))?;
     require_fit((scale_experts, scale_columns) == (experts, n), || format!("weight_scale {:?} for {weight_shape:?}", [scale_experts, scale_columns]))?;
     require_fit(x_scales == t, || format!("{x_scales} scales for {t} rows"))?;
     Ok(Call::new("torch_npu.npu_grouped_matmul_swiglu_quant")
         .kwarg_tensor(x.tensor("x", [t, k], dtype))
         .kwarg_tensor(weight.tensor("weight", weight_shape, dtype))
-        .kwarg_tensor(list.tensor("group_list", [g], DType::Int64).init(Init::integers(running_sums(spread(t, listable(g)?)))))
+        .kwarg_tensor(group_ends(&list, list_dtype, t, g)?)
         .kwarg_tensor(weight_scale.tensor("weight_scale", [experts, n], weight_scale_dtype).init(Init::full(1)))
         .kwarg_tensor(x_scale.tensor("x_scale", [t], x_scale_dtype).init(Init::full(1)))
         .into())

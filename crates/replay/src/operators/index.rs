@@ -1,14 +1,14 @@
 //! Index: rows of a tensor, `source[index]`.
 
-use super::gather_v2::rows_of;
+use super::gather_v2::{row_count, rows_of};
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
 use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::typed::with_type;
+use crate::kernels::typed::{index, integers, with_type};
 use crate::operator::{Fate, Operator, PlanOptions};
-use crate::refusal::{CaseError, Refusal, out_of_range, output_count};
+use crate::refusal::{CaseError, Refusal, metadata_length, out_of_range, output_count};
 use crate::row::{Row, column};
 
 const READS: &[&str] =
@@ -18,9 +18,12 @@ pub(super) const OPERATOR: Operator = Operator::new("Index", READS, plan, run);
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
-    let output = row.outputs()?.get(0).shape;
+    let output = row.outputs()?.first_shape();
     let [source, _, _, index] = inputs.exactly()?;
     let output = output.ok_or_else(|| output_count("no recorded output"))?;
+    if let Some(slot) = inputs.slots().iter().find(|slot| slot.lacks_dtype()) {
+        return Err(metadata_length(format!("input {} has no type", slot.position)));
+    }
     let [shape] = shapes([source])?;
     let [dtype] = dtypes([source])?;
     let index_dtype = index.dtype_where("int32 or int64", |dtype| matches!(dtype, DType::Int32 | DType::Int64))?;
@@ -36,6 +39,13 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
-    let (source, index) = (bindings.tensor(0)?, bindings.tensor(1)?);
-    with_type!(source.dtype(), T => rows_of::<T>(source, index)).map(|rows| vec![rows])
+    let (source, wanted) = (bindings.tensor(0)?, bindings.tensor(1)?);
+    let count = row_count(source)?;
+    let places = integers(wanted)?.into_iter().map(|at| index(from_the_start(at, count), count)).collect::<Result<Vec<_>, _>>()?;
+    with_type!(source.dtype(), T => rows_of::<T>(source, wanted.shape(), &places)).map(|rows| vec![rows])
+}
+
+/// Negative indices count from the end.
+fn from_the_start(at: i64, count: usize) -> i64 {
+    if at < 0 { at.saturating_add_unsigned(count as u64) } else { at }
 }

@@ -19,13 +19,16 @@ pub(super) const OPERATOR: Operator = Operator::new("KvRmsNormRopeCache", INPUTS
 
 /// Slots of the operator; the last five are unused.
 const SLOTS: usize = 12;
+/// The first of them, which are used.
+const USED: usize = 7;
 const EPSILON: f64 = 1e-5;
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?;
-    let slot = |at| inputs.get(at).required();
-    let (kv, gamma, cos, sin, index, k_cache, ckv_cache) = (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?, slot(5)?, slot(6)?);
+    inputs.filled(USED)?;
     inputs.exactly_in_all_lists(SLOTS)?;
+    let slot = |at| inputs.get(at).required()?.described();
+    let (kv, gamma, cos, sin, index, k_cache, ckv_cache) = (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?, slot(5)?, slot(6)?);
     let ([tokens, heads, length, both], [latent]) = (kv.logical_rank::<4>()?, gamma.logical_rank::<1>()?);
     let (cos_shape, sin_shape) = (cos.logical_rank::<4>()?, sin.logical_rank::<4>()?);
     let ([count], k_shape, ckv_shape) = (index.logical_rank::<1>()?, k_cache.logical_rank::<4>()?, ckv_cache.logical_rank::<4>()?);

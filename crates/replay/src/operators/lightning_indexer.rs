@@ -26,7 +26,7 @@ const STEP: usize = 1024;
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
-    let recorded = row.outputs()?.get(0).shape;
+    let recorded = row.outputs()?.first_shape();
     let slots @ [query, key, weights, query_lengths, key_lengths, table] = inputs.exactly()?;
     inputs.strict()?;
     let all: [Shape; 6] = shapes(slots.each_ref())?;

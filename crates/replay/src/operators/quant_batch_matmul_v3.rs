@@ -9,7 +9,7 @@ use crate::kernels::matmul::{Operand, product};
 use crate::kernels::target::{Target, with_target};
 use crate::kernels::typed::{integers, output, rank, require, scales, values, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
-use crate::refusal::{CaseError, Refusal, metadata_length, role, unsupported_dtype};
+use crate::refusal::{CaseError, Refusal, role, unsupported_dtype};
 use crate::row::{Present, Recorded, Row, column};
 use crate::shape::elements;
 use crate::tensor::Tensor;
@@ -31,11 +31,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [x1, x2, scale] = three_or_four(&inputs)?;
     let fourth = inputs.slots().get(3);
     let [recorded] = outputs.exactly()?;
-    let [shapes, dtypes, formats] = all.lengths();
-    if shapes != dtypes || shapes != formats {
-        return Err(metadata_length(format!("{shapes} shapes, {dtypes} types, {formats} formats")));
-    }
     inputs.strict()?;
+    all.no_further_description()?;
     let x1_shape = x1.logical()?;
     let &[.., m, k] = x1_shape.as_slice() else {
         return Err(x1.wrong_rank("at least 2"));

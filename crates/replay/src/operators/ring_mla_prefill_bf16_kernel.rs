@@ -75,6 +75,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     if tq.max(tk).div_ceil(MASK_SIZE) > MOST_CHUNKS {
         return Err(out_of_range(format!("{} tokens", tq.max(tk))));
     }
+    let output_shape = output.or(pre_out.clone()).map_or_else(|| vec![tq, h, dn], |slot| slot.shape);
     let lse_shape = lse.or(prev_lse.clone()).map_or_else(|| vec![h, tq], |slot| slot.shape);
     let mask_shape = mask.map_or_else(|| vec![MASK_SIZE; 2], |mask| mask.shape);
     let state = pre_out.zip(prev_lse).map(|(pre_out, prev_lse)| {
@@ -86,7 +87,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         Call::new("torch_npu.atb.npu_ring_mla"),
         |call, (((slot, name), shape), dtype)| call.kwarg_tensor(slot.tensor(name, shape, dtype)),
     );
-    let step = Step { tokens: [tq, tk], heads: h, scale: 1.0 / ((dn + dr) as f64).sqrt(), mask_shape, mask_dtype, lse: (lse_shape, lse_dtype), output: (vec![tq, h, dn], output_dtype) };
+    let step = Step { tokens: [tq, tk], heads: h, scale: 1.0 / ((dn + dr) as f64).sqrt(), mask_shape, mask_dtype, lse: (lse_shape, lse_dtype), output: (output_shape, output_dtype) };
     Ok(match state {
         None => step.first(call),
         Some(state) => step.later(call, state),

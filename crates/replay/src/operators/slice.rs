@@ -18,7 +18,7 @@ pub(super) const OPERATOR: Operator = Operator::new("Slice", READS, plan, run);
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
-    let recorded = row.outputs()?.get(0).shape;
+    let recorded = row.outputs()?.first_shape();
     let [x] = inputs.at_least()?;
     let recorded = recorded.ok_or_else(|| output_count("no recorded output"))?;
     let [shape] = shapes([x])?;
