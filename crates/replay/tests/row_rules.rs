@@ -120,7 +120,13 @@ const RULES: &[(&str, [&str; 5], &str)] = &[
     ("AddRmsNormBias", ["", "FLOAT", "ND", "4,8;4,1;4,8", ""], "bad-shape"),
     (
         "KvRmsNormRopeCache",
-        ["3,1,1,6;4;3,1,1,2;3,1,1,2;3;2,4,1,2;2,4,1,4;;;;;", "FLOAT;FLOAT;;FLOAT;INT64;FLOAT;FLOAT;;;;;", "ND;ND;ND;ND;ND;ND;ND;;;;;", "", ""],
+        [
+            "3,1,1,6;4;3,1,1,2;3,1,1,2;3;2,4,1,2;2,4,1,4;;;;;",
+            "FLOAT;FLOAT;;FLOAT;INT64;FLOAT;FLOAT;;;;;",
+            "ND;ND;ND;ND;ND;ND;ND;;;;;",
+            "",
+            "",
+        ],
         "metadata-length",
     ),
     (
@@ -385,7 +391,8 @@ fn lengths_of_paged_attention() {
     assert_eq!(refused(&[("Runtime actual_seq_lengths_kv_values", "1,2,3")]), "runtime-metadata");
     assert_eq!(refused(&[("Runtime num_heads", "two")]), "runtime-metadata");
     // What is passed as block size changes nothing about the pages, which the key's shape fixes.
-    let kwargs = attention_plan(&with_lengths, &[("Runtime block_size", "8"), ("Runtime block_table_valid_blocks", "2,1")]);
+    let kwargs =
+        attention_plan(&with_lengths, &[("Runtime block_size", "8"), ("Runtime block_table_valid_blocks", "2,1")]);
     let kwargs = kwargs.expect("a valid row");
     assert_eq!((&kwargs["block_size"], &kwargs["actual_seq_lengths_kv"]), (&json!(8), &json!([32, 16])));
     assert_eq!(attention_plan(&PAGED, &[]).expect_err("no key lengths"), "runtime-metadata");
