@@ -50,8 +50,6 @@ pub(crate) const ROWS: &[Row] = &[
             "copy_page_indices",
         ]),
     ),
-    // Its name mentions routing: TensorRT-LLM puts the rows back with it.
-    class("MoE Finalize", Any(&["finalizemoerouting"])),
     class(
         "MoE Routing",
         Any(&[
@@ -79,8 +77,6 @@ pub(crate) const ROWS: &[Row] = &[
         &[class("MoE GEMM+SwiGLU", Any(&["swiglu", "silu"])), class("MoE GEMM", Always)],
     ),
     class("SSM", Any(&["selective_scan", "mamba", "ssd_", "causal_conv1d", "chunk_scan"])),
-    // AITER's assembly kernels of paged attention, whose names say that nothing is quantized.
-    class("Attention", Either(&[All(&["aiter", "pa_bf16"]), All(&["aiter", "pa_fp16"])])),
     class(
         "Attention",
         Any(&[
@@ -94,8 +90,6 @@ pub(crate) const ROWS: &[Row] = &[
             "mla_decode",
             "mla_prefill",
             "reduce_segments",
-            // cuDNN's attention is called flash_fprop and must not become a convolution.
-            "sdpa",
         ]),
     ),
     class("RMSNorm", Any(&["rmsnorm", "rms_norm"])),
