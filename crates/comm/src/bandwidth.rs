@@ -92,8 +92,7 @@ pub fn to_csv(rows: &[BandwidthRow]) -> String {
             measured.ranks_reported.to_string(),
             measured.samples.to_string(),
         ];
-        let times =
-            [measured.median_us, measured.min_us, measured.max_us, measured.mean_us, measured.slowest_rank_us];
+        let times = [measured.median_us, measured.min_us, measured.max_us, measured.mean_us, measured.slowest_rank_us];
         cells.extend(times.map(|time| fixed(time, 3)));
         cells.push(row.size_bytes.to_string());
         cells.extend([row.algbw_gbps, row.busbw_gbps].map(|bandwidth| fixed(bandwidth, 3)));
