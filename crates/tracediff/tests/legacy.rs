@@ -4,8 +4,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use perfdb_tracediff::{
-    AnalysisOptions, CompareOptions, Document, Error, LoadOptions, PhaseFilter, Trace, View, WAFER_0_1_33,
-    analyse,
+    AnalysisOptions, CompareOptions, Document, Error, LoadOptions, PhaseFilter, Trace, View, WAFER_0_1_33, analyse,
 };
 
 fn trace() -> Trace {
