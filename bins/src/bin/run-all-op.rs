@@ -41,7 +41,7 @@ struct Arguments {
 #[derive(Debug, Args)]
 struct Selection {
     /// Only these operators; --op is the same option
-    #[arg(long, visible_alias = "op", value_name = "NAME", num_args = 1..)]
+    #[arg(long, visible_alias = "op", value_name = "NAME", num_args = 1.., action = clap::ArgAction::Set)]
     ops: Vec<String>,
 
     /// Timed runs per row [default: $MSMODELING_OP_REPLAY_REPEAT_COUNT, else 30; DispatchFFNCombine: 20]

@@ -38,7 +38,7 @@ pub const ORIGINAL_OPTIONS: [&str; 17] = [
 #[command(name = "start-microbench", after_help = after_help(), mut_arg("backend", |argument| argument.help("Who measures: npu (under msprof), native, torch-cpu or torch-cuda [default: $PERFDB_REPLAY_BACKEND, else npu]")))]
 pub struct Arguments {
     /// Only these operators
-    #[arg(long, alias = "op", num_args = 1.., value_name = "OP")]
+    #[arg(long, alias = "op", num_args = 1.., value_name = "OP", action = clap::ArgAction::Set)]
     pub ops: Option<Vec<String>>,
 
     /// Write an existing profile back (a PROF_* directory, or one that contains some) and start nothing
