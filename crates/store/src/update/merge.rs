@@ -168,9 +168,14 @@ struct Merger<'a> {
     /// What a sample has for each column of the table.
     sample_columns: Vec<SampleColumn>,
     index: FxHashMap<Signature, usize>,
+    /// Whether the expert-parallel size is part of a row's identity.
+    is_dispatch: bool,
     /// How many rows were read.
     read_rows: usize,
-    changed: bool,
+    /// Which of them have got other cells.
+    changed: Vec<bool>,
+    /// Whether a changed row was written to once more, and may be as it was.
+    is_unsettled: bool,
     /// Old texts of changed cells, by row and column, if changes are recorded.
     old_cells: IndexMap<(usize, usize), String>,
     text: String,
@@ -202,8 +207,10 @@ impl<'a> Merger<'a> {
             metrics: METRICS.map(|metric| table.column(&measured_metric(metric))),
             sample_columns: table.columns().iter().map(|name| SampleColumn::of(name)).collect(),
             index,
+            is_dispatch: operator_name(&result.operator) == DISPATCH_FFN_COMBINE,
             read_rows: table.row_count(),
-            changed: false,
+            changed: vec![false; table.row_count()],
+            is_unsettled: false,
             old_cells: IndexMap::new(),
             text: String::new(),
             table,
@@ -212,15 +219,9 @@ impl<'a> Merger<'a> {
     }
 
     fn merge(&mut self, signature: &Signature, sample: &Sample, row_use: RowUse) {
-        let own_signature;
-        let signature = match sample.ep_size {
-            // The size is the replay's, which its summary does not tell.
-            Some(_) => {
-                own_signature = self.rules.signature(&sample.cells(&sample.ep_size_text()));
-                &own_signature
-            }
-            None => signature,
-        };
+        // The size is the replay's, whatever its summary says.
+        let own_signature = self.is_dispatch.then(|| self.rules.signature(&sample.cells(&sample.ep_size_text())));
+        let signature = own_signature.as_ref().unwrap_or(signature);
         let Some(&row) = self.index.get(signature) else { return self.unknown(signature, sample, row_use) };
         if self.job.mode == Mode::MissingOnly && self.durations.any_valid(self.table.row(row)) {
             match row_use {
@@ -245,11 +246,11 @@ impl<'a> Merger<'a> {
             let row = self.table.push_row_with(|column, out| sample.push_column(self.sample_columns[column], out));
             self.index.insert(signature.clone(), row);
             self.result.added += 1;
-            self.changed = true;
         }
     }
 
     fn write_sample(&mut self, row: usize, sample: &Sample) {
+        self.is_unsettled |= self.changed.get(row) == Some(&true);
         let mut text = std::mem::take(&mut self.text);
         if let Some(measured) = self.measured {
             text.clear();
@@ -273,7 +274,9 @@ impl<'a> Merger<'a> {
         if old == text {
             return;
         }
-        self.changed = true;
+        if let Some(changed) = self.changed.get_mut(row) {
+            *changed = true;
+        }
         if self.job.record_changes && row < self.read_rows {
             self.old_cells.entry((row, column)).or_insert_with(|| old.to_owned());
         }
@@ -297,7 +300,7 @@ impl<'a> Merger<'a> {
         for &row in &empty {
             self.result.deleted.push(self.columns.cells(self.table.row(row)).text_form());
         }
-        self.result.is_written = is_new || self.changed || !empty.is_empty();
+        self.result.is_written = is_new || self.has_other_rows(&empty)?;
         if !self.result.is_written {
             return Ok((self.result, None));
         }
@@ -308,6 +311,26 @@ impl<'a> Merger<'a> {
         self.table.retain_rows(|row| gone.next_if_eq(&row).is_none());
         let content = self.table.to_csv(Written::PLAIN);
         Ok((self.result, Some(content)))
+    }
+
+    /// Whether the rows that stay differ from those that were read.
+    fn has_other_rows(&self, empty: &[usize]) -> Result<bool, Error> {
+        let pruned = empty.partition_point(|&row| row < self.read_rows);
+        let added = self.table.row_count() - self.read_rows;
+        if pruned > 0 || added > empty.len() - pruned {
+            return Ok(true);
+        }
+        if !self.is_unsettled {
+            return Ok(self.changed.contains(&true));
+        }
+        let mut old = Table::parse(self.table.path(), self.table.source().to_vec(), &ReadOptions::database())?;
+        old.rearrange(rewritten(old.columns()));
+        let differs = |row: usize| {
+            let old = old.row(row).cells();
+            // A column that was appended has not changed.
+            old.zip(self.table.row(row).cells()).any(|(old, new)| old != new)
+        };
+        Ok((0..self.read_rows).filter(|&row| self.changed[row]).any(differs))
     }
 
     fn changes(&self, is_new: bool, old_columns: &[String], empty: &[usize]) -> TableChanges {
