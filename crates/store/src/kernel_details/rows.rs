@@ -25,6 +25,9 @@ const FIRST_METRIC: usize = DURATION + 1;
 /// Duration and metrics of a row.
 pub(super) const VALUES: usize = 1 + METRICS.len();
 
+/// Stands for the cells of attention rows that are dropped.
+const DROPPED: &[u8] = &[0xff];
+
 /// What equal rows have in common: the kernel type and the base cells, trimmed.
 #[derive(Debug, Clone)]
 pub(super) struct Variant {
@@ -131,6 +134,7 @@ impl Rows {
             Ok(()) => true,
             Err(_) if self.skip_bad => {
                 part.skipped += 1;
+                worker.keep_pairing(row, &mut part);
                 true
             }
             Err(bad) => {
@@ -144,6 +148,27 @@ impl Rows {
 }
 
 impl Worker {
+    /// A dropped attention row still has its operator row: the ones behind it keep theirs.
+    fn keep_pairing(&mut self, row: &ProfileRow<'_>, part: &mut Part) {
+        if trim(&row.text(TYPE)) != FUSED_INFER_ATTENTION_SCORE {
+            return;
+        }
+        // Too few separators to be the key of a row.
+        let variant = match self.variants.get(DROPPED) {
+            Some((variant, _)) => *variant,
+            None => {
+                let variant = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
+                let use_of_rows = RowUse::PairingOnly;
+                self.variants.insert(DROPPED.into(), (variant, use_of_rows));
+                let kernel_type = FUSED_INFER_ATTENTION_SCORE.to_owned();
+                part.new_variants.push(Variant { kernel_type, base: Default::default(), use_of_rows });
+                variant
+            }
+        };
+        part.rows.push(RowEntry { variant, line: u32::try_from(row.line).unwrap_or(u32::MAX) });
+        part.values.extend([0.0; VALUES]);
+    }
+
     fn row(&mut self, row: &ProfileRow<'_>, part: &mut Part) -> Result<(), BadRow> {
         if row.has_long_cell() {
             return Err(BadRow::LongCell);
@@ -206,7 +231,7 @@ fn variant_of(row: &ProfileRow<'_>) -> Variant {
         other => other,
     };
     let base = std::array::from_fn(|at| trim(&row.text(FIRST_BASE + at)).to_owned());
-    let is_absent = |shapes: &String| trim(shapes.trim_matches('"')).eq_ignore_ascii_case("N/A");
+    let is_absent = |shapes: &String| shapes.trim_matches('"').eq_ignore_ascii_case("N/A");
     let use_of_rows = match is_absent(&base[INPUT_SHAPES]) || is_absent(&base[OUTPUT_SHAPES]) {
         true if kernel_type == FUSED_INFER_ATTENTION_SCORE => RowUse::PairingOnly,
         true => RowUse::Nothing,
