@@ -80,10 +80,15 @@ pub(super) fn find(tables: &[Arc<KernelRows>], attention: &Attention) -> Result<
     let wanted = Wanted::of(attention).ok_or(MissReason::ShapeMismatch)?;
     for table in tables {
         let mut best: Option<(f64, &KernelRow)> = None;
-        for row in table.rows.iter().filter(|row| wanted.fits(row, true)) {
-            let Some(length) = row.runtime.avg_seq_len else { continue };
-            let distance = (length - wanted.average_length).abs();
-            if distance <= LENGTH_TOLERANCE && best.is_none_or(|(nearest, _)| distance < nearest) {
+        let length = wanted.average_length;
+        let (shortest, longest) = (length - LENGTH_TOLERANCE, length + LENGTH_TOLERANCE);
+        let hidden = wanted.heads.saturating_mul(wanted.size);
+        let rows = table.attention_candidates(wanted.tokens, hidden, shortest, longest);
+        for row in rows.filter(|row| wanted.fits(row, true)) {
+            let Some(row_length) = row.runtime.avg_seq_len else { continue };
+            let distance = (row_length - length).abs();
+            // Of equally distant rows the first in the file.
+            if best.is_none_or(|(nearest, found)| (distance, row.line) < (nearest, found.line)) {
                 best = Some((distance, row));
             }
         }

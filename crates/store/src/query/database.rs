@@ -7,6 +7,7 @@ use super::{attention, elementwise, inputs, interpolation};
 use crate::directory::{normalised, tables_in};
 use crate::error::{CsvFault, Error};
 use crate::op_mapping::OpMapping;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,8 +53,23 @@ impl Database {
 
     /// The rows of a kernel type that can answer, typed.
     pub fn rows(&self, kernel_type: &str) -> Result<Arc<KernelRows>, Error> {
-        let path = self.path_of(kernel_type);
-        KernelRows::read(&path, kernel_type).map(Arc::new)
+        match self.table(kernel_type) {
+            Ok(Some(table)) => Ok(table),
+            // The reason as it stands now.
+            _ => KernelRows::read(&self.path_of(kernel_type), kernel_type).map(Arc::new),
+        }
+    }
+
+    /// Reads and indexes every compute table now, on all cores, instead of when it is first asked for. Tables that cannot be used are passed over;
+    /// a query of theirs tells why.
+    pub fn load_all(&self) -> Result<(), Error> {
+        let kernel_types: Vec<String> = self.kernel_types()?.filter(|name| !name.starts_with("hcom_")).collect();
+        kernel_types.par_iter().for_each(|kernel_type| {
+            if let Ok(Some(table)) = self.table(kernel_type) {
+                table.index();
+            }
+        });
+        Ok(())
     }
 
     /// Answers a question.
@@ -106,8 +122,8 @@ impl Database {
     ) -> Result<Hit, Miss> {
         let mut reason = MissReason::CsvNotFound;
         for kernel_type in kernel_types {
-            let read = |path: &Path| CommunicationRows::read(path, kernel_type);
-            if let Some(table) = cached(&self.communication, kernel_type, &self.path_of(kernel_type), read)? {
+            let read = || CommunicationRows::read(&self.path_of(kernel_type), kernel_type);
+            if let Some(table) = cached(&self.communication, kernel_type, read)? {
                 match table.find(bytes, devices, tier) {
                     Ok(hit) => return Ok(hit),
                     Err(found) => reason = found,
@@ -118,7 +134,7 @@ impl Database {
     }
 
     fn table(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
-        cached(&self.tables, kernel_type, &self.path_of(kernel_type), |path| KernelRows::read(path, kernel_type))
+        cached(&self.tables, kernel_type, || KernelRows::read(&self.path_of(kernel_type), kernel_type))
     }
 
     /// Where the table of a kernel type is: communication tables in the directory that the mapping names first.
@@ -130,26 +146,24 @@ impl Database {
     }
 }
 
+/// A table from the cache, or read and put there.
 fn cached<T>(
     cache: &Mutex<FxHashMap<String, Read<T>>>,
     kernel_type: &str,
-    path: &Path,
-    read: impl FnOnce(&Path) -> Result<T, Error>,
+    read: impl FnOnce() -> Result<T, Error>,
 ) -> Result<Option<Arc<T>>, Miss> {
-    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = match cache.get(kernel_type) {
-        Some(found) => found.clone(),
-        None => {
-            let found = match read(path) {
-                Ok(table) => Ok(Some(Arc::new(table))),
-                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-                // A pointer stands where no table is yet.
-                Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
-                Err(error) => Err(Arc::new(error)),
-            };
-            cache.insert(kernel_type.to_owned(), found.clone());
-            found
-        }
-    };
+    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = locked().get(kernel_type).cloned();
+    // Read without the lock, so that several tables can be read at once.
+    let found = known.unwrap_or_else(|| {
+        let found = match read() {
+            Ok(table) => Ok(Some(Arc::new(table))),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            // A pointer stands where no table is yet.
+            Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
+            Err(error) => Err(Arc::new(error)),
+        };
+        locked().entry(kernel_type.to_owned()).or_insert(found).clone()
+    });
     found.map_err(|error| Miss { reason: MissReason::Unreadable, detail: Some(error.to_string()), nearest: None })
 }

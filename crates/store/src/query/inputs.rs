@@ -145,7 +145,7 @@ pub(super) fn nearest(tables: &[Arc<KernelRows>], query: &Query) -> Option<(Stri
             }
             let types_fit = arguments
                 .iter()
-                .zip(&row.input_types)
+                .zip(row.input_types.iter())
                 .all(|((_, dtype), row_type)| tolerance.type_fits(dtype, row_type));
             let common: usize = arguments
                 .iter()

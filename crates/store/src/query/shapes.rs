@@ -1,5 +1,7 @@
 //! How a shape of a query fits a shape of a row.
 
+use std::borrow::Cow;
+
 /// Multiples to which kernels round dimensions up.
 const BLOCKS: [i64; 3] = [16, 32, 64];
 /// From this size on, multiples of 8 count, too.
@@ -153,14 +155,14 @@ fn merged(query: &[i64]) -> Option<Vec<i64>> {
 }
 
 /// A shape in the fractal format as the matrix that it holds; shapes of fewer than four dimensions stay.
-pub(super) fn restored(shape: &[i64], format: Option<&str>) -> Vec<i64> {
+pub(super) fn restored<'s>(shape: &'s [i64], format: Option<&str>) -> Cow<'s, [i64]> {
     match (shape, format) {
         ([outer @ .., a, b, c, d], Some("FRACTAL_NZ")) => {
             let mut restored = outer.to_vec();
             restored.extend([a.saturating_mul(*d), b.saturating_mul(*c)]);
-            restored
+            Cow::Owned(restored)
         }
-        _ => shape.to_vec(),
+        _ => Cow::Borrowed(shape),
     }
 }
 

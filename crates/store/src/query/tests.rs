@@ -91,3 +91,80 @@ fn a_miss_names_the_nearest_row() -> TestResult {
     assert_eq!(miss.nearest, Some(("MatMulV2".to_owned(), 2)));
     Ok(())
 }
+
+/// A database with one table and a mapping of the operator `op` to it.
+fn small(
+    kernel_type: &str,
+    table: &str,
+    entry: &str,
+) -> Result<(tempfile::TempDir, Database), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join(format!("{kernel_type}.csv")), table)?;
+    let mapping = format!("operator_mappings: {{op: {{kernel_type: {kernel_type}{entry}}}}}");
+    std::fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
+    let database = Database::open(folder.path())?;
+    Ok((folder, database))
+}
+
+const COLUMNS: &str = "Input Shapes,Input Data Types,Output Shapes,Output Data Types,Average Duration(us)";
+
+#[test]
+fn attention_takes_the_nearest_length_and_of_equal_ones_the_first() -> TestResult {
+    let mut table = format!("{COLUMNS},Runtime avg_seq_len\n");
+    for (row, (shape, length)) in [
+        ("16,4,128", "140"),
+        ("16,4,128", "116"),
+        ("16,512", "140"),
+        ("16,4,1,128", "111"),
+        ("15,4,128", "90"),
+        ("17,4,128", "128"),
+        ("16,4,128", ""),
+        ("16,8,64", "128"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        table.push_str(&format!("\"{shape}\",DT_BF16,4,DT_BF16,{},{length}\n", row + 1));
+    }
+    let (_folder, database) = small("FusedInferAttentionScore", &table, ", query_mode: attention_special")?;
+    let duration = |tokens: i64, length: i64| {
+        let attention = Attention {
+            query: Tensor::new([tokens, 4, 128], DType::Bf16),
+            key: vec![9, 1, 128],
+            kv_lengths: vec![length],
+        };
+        let call = Call { attention: Some(attention), ..Call::new("op", Vec::new()) };
+        database.lookup_operator(&call).map(|hit| hit.duration_us).map_err(|miss| miss.reason)
+    };
+    // 12 away on both sides: the first row, not the shorter one.
+    assert_eq!(duration(16, 128), Ok(1.0));
+    // 15 tokens are rounded up to 16, 17 are not rounded down.
+    assert_eq!(duration(16, 91), Ok(5.0));
+    assert_eq!(duration(16, 145), Ok(1.0));
+    assert_eq!(duration(16, 112), Ok(4.0));
+    assert_eq!(duration(16, 156), Ok(1.0));
+    assert_eq!(duration(16, 157), Err(MissReason::ShapeMismatch));
+    assert_eq!(duration(48, 128), Err(MissReason::ShapeMismatch));
+    Ok(())
+}
+
+#[test]
+fn a_second_input_with_two_leading_ones_is_found() -> TestResult {
+    let table = format!("{COLUMNS}\n\"16,512;1,512\",DT_BF16;DT_BF16,4,DT_BF16,5\n");
+    let (_folder, database) = small("MatMulV2", &table, "")?;
+    let inputs = vec![Tensor::new([16, 512], DType::Bf16), Tensor::new([1, 1, 512], DType::Bf16)];
+    let hit = database.lookup_operator(&Call::new("op", inputs))?;
+    assert_eq!((hit.duration_us, hit.rule), (5.0, "batch_strip"));
+    Ok(())
+}
+
+#[test]
+fn a_table_is_read_once() -> TestResult {
+    let (folder, database) = small("Add", &format!("{COLUMNS}\n4,DT_BF16,4,DT_BF16,5\n"), "")?;
+    assert_eq!(database.rows("Add")?.iter().len(), 1);
+    std::fs::remove_file(folder.path().join("Add.csv"))?;
+    assert_eq!(database.rows("Add")?.iter().len(), 1);
+    assert!(database.rows("Sort").is_err());
+    assert!(database.lookup_operator(&Call::new("op", vec![Tensor::new([4], DType::Bf16)])).is_ok());
+    Ok(())
+}

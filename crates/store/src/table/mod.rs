@@ -21,6 +21,7 @@
 
 mod change;
 mod read;
+mod scan;
 mod stream;
 mod write;
 
@@ -28,6 +29,7 @@ mod write;
 mod tests;
 
 pub use read::{ReadOptions, is_lfs_pointer};
+pub(crate) use scan::{Scan, ScannedRow};
 pub use stream::{RowStream, StreamedRow};
 pub use write::{LineEnd, Written, push_csv_row};
 

@@ -60,6 +60,20 @@ impl Table {
     }
 }
 
+/// Whether a cell has more characters than Python reads.
+pub(super) fn has_long_cell(text: &str, record: Record, cells: &[Cell]) -> bool {
+    if record.end - record.start <= CELL_LIMIT {
+        return false;
+    }
+    let mut buffer = Vec::new();
+    cells.iter().any(|cell| {
+        let decoded = cell.decode(text.as_bytes(), &mut buffer);
+        // Characters, not bytes: what begins a character is no continuation byte.
+        let characters = || decoded.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        decoded.len() > CELL_LIMIT && characters() > CELL_LIMIT
+    })
+}
+
 struct Reader<'o> {
     options: &'o ReadOptions,
     table: Table,
@@ -76,8 +90,8 @@ impl Reader<'_> {
         let mut number = 0;
         while let Some(record) = splitter.next_record(&mut cells) {
             number += 1;
-            if !self.options.lenient {
-                self.refuse_long_cells(&text, record, &cells)?;
+            if !self.options.lenient && has_long_cell(&text, record, &cells) {
+                return Err(self.error(record.line, CsvFault::CellTooLong));
             }
             match number {
                 1 => self.header(&text, record, &cells)?,
@@ -96,22 +110,6 @@ impl Reader<'_> {
 
     fn error(&self, line: u64, fault: CsvFault) -> Error {
         Error::csv_line(&self.table.path, line, fault)
-    }
-
-    fn refuse_long_cells(&self, text: &str, record: Record, cells: &[Cell]) -> Result<(), Error> {
-        if record.end - record.start <= CELL_LIMIT {
-            return Ok(());
-        }
-        let mut buffer = Vec::new();
-        for cell in cells {
-            let decoded = cell.decode(text.as_bytes(), &mut buffer);
-            // Characters, not bytes: what begins a character is no continuation byte.
-            let characters = || decoded.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-            if decoded.len() > CELL_LIMIT && characters() > CELL_LIMIT {
-                return Err(self.error(record.line, CsvFault::CellTooLong));
-            }
-        }
-        Ok(())
     }
 
     fn header(&mut self, text: &str, record: Record, cells: &[Cell]) -> Result<(), Error> {

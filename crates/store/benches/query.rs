@@ -1,0 +1,155 @@
+//! What the query API costs: opening and indexing a database of 120 tables of 2000 rows and 62 columns, then exact queries and misses.
+//!
+//! `cargo bench -p perfdb-store --bench query` makes the database; `-- DIR` measures another one (without the queries, whose cases are known here
+//! alone). The line-by-line reading of the same files stands beside it, because times alone say nothing about a machine.
+#![allow(clippy::print_stdout, missing_docs)]
+
+use perfdb_store::columns::full_schema;
+use perfdb_store::query::{Attention, Call, DType, Database, Tensor};
+use std::fs;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
+
+const TABLES: usize = 120;
+const ROWS: usize = 2000;
+const QUERIES: usize = 200_000;
+
+fn main() -> AnyResult<()> {
+    let given = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).map(PathBuf::from);
+    let folder = tempfile::tempdir()?;
+    if given.is_none() {
+        make(folder.path())?;
+    }
+    let directory = given.as_deref().unwrap_or(folder.path());
+    let lines = best(5, || lines(directory))?;
+    let opened = best(5, || index(directory).map(drop))?;
+    println!(
+        "opening and indexing: {:.3} s, {:.1} times what counting the lines takes",
+        opened.as_secs_f64(),
+        opened.as_secs_f64() / lines.as_secs_f64()
+    );
+    if given.is_none() {
+        let database = index(directory)?;
+        for (name, calls) in [("exact", exact()), ("padded", padded()), ("attention", attention()), ("miss", misses())]
+        {
+            let ask = || -> AnyResult<()> {
+                for call in calls.iter().cycle().take(QUERIES) {
+                    let _ = black_box(database.lookup_operator(call));
+                }
+                Ok(())
+            };
+            println!("{name}: {:.2} us per query", best(3, ask)?.as_secs_f64() * 1e6 / QUERIES as f64);
+        }
+    }
+    Ok(())
+}
+
+fn best(runs: usize, mut run: impl FnMut() -> AnyResult<()>) -> AnyResult<Duration> {
+    let mut best = Duration::MAX;
+    for _ in 0..runs {
+        let start = Instant::now();
+        run()?;
+        best = best.min(start.elapsed());
+    }
+    Ok(best)
+}
+
+fn lines(directory: &Path) -> AnyResult<()> {
+    let mut count = 0;
+    for entry in fs::read_dir(directory)? {
+        count += fs::read(entry?.path())?.iter().filter(|&&byte| byte == b'\n').count();
+    }
+    black_box(count);
+    Ok(())
+}
+
+/// Opens a database and asks every table once, so that all are read and indexed.
+fn index(directory: &Path) -> AnyResult<Database> {
+    let database = Database::open(directory)?;
+    database.load_all()?;
+    Ok(database)
+}
+
+fn make(directory: &Path) -> AnyResult<()> {
+    let mut mapping = "operator_mappings:\n".to_owned();
+    for table in 0..TABLES {
+        let kernel_type = kernel_type(table);
+        let mode = if table == 0 { ", query_mode: attention_special" } else { "" };
+        mapping.push_str(&format!("  op{table}: {{kernel_type: {kernel_type}{mode}}}\n"));
+        let mut columns = full_schema();
+        if table == 0 {
+            columns.push("Runtime avg_seq_len".to_owned());
+        }
+        let mut text = columns.join(",") + "\r\n";
+        for row in 0..ROWS {
+            let (m, k) = dimensions(row);
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|column| match column.as_str() {
+                    "Input Shapes" if table == 0 => format!("\"\"\"{},32,128;9,1,128\"\"\"", 1 + row % 40 * 64),
+                    "Input Shapes" => format!("\"\"\"{m},{k};4096,{k}\"\"\""),
+                    "Input Data Types" => "DT_BF16;DT_BF16".to_owned(),
+                    "Input Formats" => "ND;ND".to_owned(),
+                    "Output Shapes" => format!("\"\"\"{m},4096\"\"\""),
+                    "Output Data Types" => "DT_BF16".to_owned(),
+                    "Runtime avg_seq_len" => format!("{}.000000", row / 40 * 40),
+                    _ => format!("{row}.125000"),
+                })
+                .collect();
+            text.push_str(&(cells.join(",") + "\r\n"));
+        }
+        fs::write(directory.join(format!("{kernel_type}.csv")), text)?;
+    }
+    fs::write(directory.join("op_mapping.yaml"), mapping)?;
+    Ok(())
+}
+
+fn kernel_type(table: usize) -> String {
+    match table {
+        0 => "FusedInferAttentionScore".to_owned(),
+        1 => "MatMulV2".to_owned(),
+        _ => format!("Kernel{table}"),
+    }
+}
+
+fn dimensions(row: usize) -> (usize, usize) {
+    (1 + row % 50 * 7, 128 * (1 + row / 50))
+}
+
+fn call(table: usize, m: usize, k: usize) -> Call {
+    let tensor = |rows: usize, columns: usize| Tensor::new([rows as i64, columns as i64], DType::Bf16);
+    Call::new(format!("op{table}"), vec![tensor(m, k), tensor(4096, k)])
+}
+
+fn exact() -> Vec<Call> {
+    (0..4096)
+        .map(|at| dimensions(at * 37 % ROWS))
+        .zip((1..TABLES).cycle())
+        .map(|((m, k), table)| call(table, m, k))
+        .collect()
+}
+
+fn padded() -> Vec<Call> {
+    let rounded = |m: usize| m.div_ceil(64) * 64;
+    (0..4096)
+        .map(|at| dimensions(at * 37 % ROWS))
+        .zip((1..TABLES).cycle())
+        .map(|((m, k), table)| call(table, rounded(m), k))
+        .collect()
+}
+
+fn misses() -> Vec<Call> {
+    (0..64).map(|at| call(1 + at % (TABLES - 1), 99_000 + at, 77)).collect()
+}
+
+fn attention() -> Vec<Call> {
+    let of = |at: usize| Attention {
+        query: Tensor::new([1 + (at % 40 * 64) as i64, 32, 128], DType::Bf16),
+        key: vec![9, 1, 128],
+        kv_lengths: vec![(at % 50 * 40 + at % 16) as i64],
+    };
+    (0..4096).map(|at| Call { attention: Some(of(at)), ..Call::new("op0", Vec::new()) }).collect()
+}

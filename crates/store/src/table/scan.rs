@@ -1,0 +1,130 @@
+//! Some columns of a table, row by row, for readers that keep values and no texts.
+
+use super::is_lfs_pointer;
+use super::read::{MARK, has_long_cell};
+use crate::error::{CsvFault, Error};
+use crate::profile::cell_text;
+use perfdb_trace::records::{Cell, Splitter};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// The rows of a table under the rules of a database, of which only the wanted columns are looked at. What [`Table::parse`](super::Table::parse)
+/// refuses is refused here, too.
+pub(crate) struct Scan<'t> {
+    path: &'t Path,
+    text: &'t str,
+    splitter: Splitter<'t>,
+    cells: Vec<Cell>,
+    /// Where the wanted columns are.
+    columns: Vec<Option<usize>>,
+    width: usize,
+}
+
+/// A row of a [`Scan`].
+#[derive(Clone, Copy)]
+pub(crate) struct ScannedRow<'s> {
+    text: &'s str,
+    cells: &'s [Cell],
+    columns: &'s [Option<usize>],
+    /// The line on which it starts.
+    pub(crate) line: u64,
+}
+
+impl<'s> ScannedRow<'s> {
+    /// The text of a wanted column; empty where the row or the table lacks it.
+    pub(crate) fn cell(&self, wanted: usize) -> Cow<'s, str> {
+        let cell = self.columns[wanted].and_then(|column| self.cells.get(column));
+        cell.map_or(Cow::Borrowed(""), |cell| cell_text(self.text, cell))
+    }
+}
+
+impl<'t> Scan<'t> {
+    /// Starts on the bytes of a file; `path` is for messages.
+    pub(crate) fn new(path: &'t Path, bytes: &'t [u8], wanted: &[&str]) -> Result<Self, Error> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| Error::csv(path, CsvFault::NotUtf8 { offset: error.valid_up_to() as u64 }))?;
+        if is_lfs_pointer(bytes) {
+            return Err(Error::csv(path, CsvFault::LfsPointer));
+        }
+        let begin = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
+        if matches!(bytes.get(begin), None | Some(b'\n' | b'\r')) {
+            return Err(Error::csv(path, CsvFault::NoHeader));
+        }
+        let splitter = Splitter::starting_at(bytes, begin, 1);
+        let mut scan = Scan { path, text, splitter, cells: Vec::new(), columns: Vec::new(), width: 0 };
+        scan.advance()?;
+        let names: Vec<Cow<'_, str>> = scan.cells.iter().map(|cell| cell_text(text, cell)).collect();
+        if let Some((_, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            return Err(Error::csv_line(path, 1, CsvFault::DuplicateColumn(twice.to_string())));
+        }
+        scan.columns = wanted.iter().map(|wanted| names.iter().position(|name| name == wanted)).collect();
+        scan.width = names.len();
+        Ok(scan)
+    }
+
+    /// Whether the table has a wanted column.
+    pub(crate) fn has(&self, wanted: usize) -> bool {
+        self.columns[wanted].is_some()
+    }
+
+    /// The next row.
+    pub(crate) fn next_row(&mut self) -> Result<Option<ScannedRow<'_>>, Error> {
+        let Some(line) = self.advance()? else { return Ok(None) };
+        let (cells, columns) = (self.cells.len(), self.width);
+        if cells > columns {
+            return Err(Error::csv_line(self.path, line, CsvFault::RowTooLong { cells, columns }));
+        }
+        Ok(Some(ScannedRow { text: self.text, cells: &self.cells, columns: &self.columns, line }))
+    }
+
+    fn advance(&mut self) -> Result<Option<u64>, Error> {
+        let record = self.splitter.next_record(&mut self.cells);
+        if let Some(line) = self.splitter.open_quote() {
+            return Err(Error::csv_line(self.path, line, CsvFault::UnterminatedQuote));
+        }
+        let Some(record) = record else { return Ok(None) };
+        match has_long_cell(self.text, record, &self.cells) {
+            true => Err(Error::csv_line(self.path, record.line, CsvFault::CellTooLong)),
+            false => Ok(Some(record.line)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ReadOptions, Table};
+    use super::*;
+    use proptest::prelude::*;
+
+    type Rows = Vec<(u64, Vec<String>)>;
+
+    fn scanned(bytes: &[u8], wanted: &[&str]) -> Result<Rows, Error> {
+        let mut scan = Scan::new("t.csv".as_ref(), bytes, wanted)?;
+        let mut rows = Vec::new();
+        while let Some(row) = scan.next_row()? {
+            rows.push((row.line, (0..wanted.len()).map(|at| row.cell(at).into_owned()).collect()));
+        }
+        Ok(rows)
+    }
+
+    fn whole(bytes: &[u8], wanted: &[&str]) -> Result<Rows, Error> {
+        let table = Table::parse("t.csv".as_ref(), bytes.to_vec(), &ReadOptions::database())?;
+        let cell = |row: super::super::Row<'_>, name: &&str| row.get(name).unwrap_or_default().to_owned();
+        let rows =
+            table.rows().map(|row| (row.line().unwrap_or(0), wanted.iter().map(|name| cell(row, name)).collect()));
+        Ok(rows.collect())
+    }
+
+    proptest! {
+        #[test]
+        fn it_reads_what_the_whole_table_holds(text in "(\u{feff})?[ab,\"\r\n]{0,40}") {
+            let wanted = ["b", "a", "ab"];
+            let (scanned, whole) = (scanned(text.as_bytes(), &wanted), whole(text.as_bytes(), &wanted));
+            match (scanned, whole) {
+                (Ok(scanned), Ok(whole)) => prop_assert_eq!(scanned, whole),
+                (Err(_), Err(_)) => {}
+                (scanned, whole) => prop_assert!(false, "{:?} and {:?}", scanned, whole),
+            }
+        }
+    }
+}
