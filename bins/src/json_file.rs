@@ -1,7 +1,8 @@
 //! `--json FILE`: a summary for programs.
 
 use crate::Failure;
-use perfdb_store::replace::{Parents, Staged, commit};
+use perfdb_store::directory::normalised;
+use perfdb_store::replace::{Parents, Staged, commit, parent_of};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::io::Write;
@@ -17,14 +18,24 @@ pub struct JsonFile {
 }
 
 impl JsonFile {
-    /// Opens the temporary of the file that was asked for.
+    /// Opens the temporary of the file that was asked for, unless its folder is not there: the work may make it.
     pub fn open(path: Option<&OsStr>) -> Result<Option<JsonFile>, Failure> {
-        let Some(path) = path else { return Ok(None) };
-        let path = Path::new(path);
-        let folder_is_there = path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir());
-        // The work may make the folder.
-        let staged = if folder_is_there { Some(Staged::create(path, Parents::MustExist)?) } else { None };
+        let Some(path) = path.map(Path::new) else { return Ok(None) };
+        let staged = if parent_of(path).is_dir() { Some(Staged::create(path, Parents::MustExist)?) } else { None };
         Ok(Some(JsonFile { path: path.to_owned(), staged }))
+    }
+
+    /// [`JsonFile::open`] for work that makes no folder outside `output`: elsewhere a folder that is not there is an error at once.
+    pub fn open_for(path: Option<&OsStr>, output: &Path) -> Result<Option<JsonFile>, Failure> {
+        if let Some(path) = path.map(Path::new)
+            && !normalised(path).starts_with(output)
+        {
+            return Ok(Some(JsonFile {
+                path: path.to_owned(),
+                staged: Some(Staged::create(path, Parents::MustExist)?),
+            }));
+        }
+        JsonFile::open(path)
     }
 
     /// Writes the summary.

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 #[command(name = "check-database", after_help = EXAMPLES)]
 struct Arguments {
     /// Kinds of findings that are accepted: not printed, and no reason for exit status 3
-    #[arg(long, num_args = 1.., value_name = "KIND", value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)))]
+    #[arg(long, num_args = 1.., value_name = "KIND", value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)), action = clap::ArgAction::Set)]
     ignore: Vec<String>,
 
     /// Write all findings as JSON to FILE
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let database = arguments.database.directory(None)?;
-    let json = JsonFile::open(arguments.json.as_deref())?;
+    let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     let checked = check(&database)?;
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let shown: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();

@@ -275,7 +275,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The folder of a file; `.` for a bare name.
-pub(crate) fn parent_of(path: &Path) -> PathBuf {
+pub fn parent_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from(Component::CurDir.as_os_str()),

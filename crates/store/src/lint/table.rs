@@ -43,9 +43,10 @@ pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
         Err(error) => return Err(error),
     };
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut look = Look { table: &table, findings: Vec::new() };
+    let is_communication = stem.starts_with("hcom_");
+    let mut look = Look { table: &table, findings: Vec::new(), is_communication };
     let mut inputs = None;
-    if stem.starts_with("hcom_") {
+    if is_communication {
         look.communication_schema();
     } else {
         look.schema();
@@ -61,6 +62,7 @@ pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
 struct Look<'t> {
     table: &'t Table,
     findings: Vec<Finding>,
+    is_communication: bool,
 }
 
 impl Look<'_> {
@@ -169,11 +171,12 @@ impl Look<'_> {
         }
         if without > 0 {
             let rows = self.table.row_count();
-            self.add(
-                Kind::NoDuration,
-                None,
-                format!("{without} of {rows} row(s) without a valid duration; replay them with start-microbench --update-mode missing-only"),
-            );
+            let way_out = match self.is_communication {
+                true => "measure them with generate-comm-microbench",
+                false => "replay them with start-microbench --update-mode missing-only",
+            };
+            let what = format!("{without} of {rows} row(s) without a valid duration; {way_out}");
+            self.add(Kind::NoDuration, None, what);
         }
     }
 
