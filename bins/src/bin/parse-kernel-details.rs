@@ -1,6 +1,7 @@
 //! Profiler output to database tables.
 
 use clap::Parser;
+use perfdb_store::directory::normalised;
 use perfdb_store::kernel_details::{self, Options, Summary, Warning};
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use perfdb_tools::json_file::JsonFile;
@@ -53,9 +54,10 @@ fn main() -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let profile = Path::new(&arguments.profiling_path);
+    let profile = normalised(arguments.profiling_path.as_ref());
+    let profile = profile.as_path();
     let database = arguments.database.directory(None)?;
-    let json = JsonFile::open(arguments.json.as_deref())?;
+    let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     let bar = progress::bytes("reading", file_size(profile));
     let progress = |bytes| bar.set_position(bytes);
     let mut options = Options::new(profile, &database, arguments.lock.options("parse-kernel-details"));

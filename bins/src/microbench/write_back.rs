@@ -4,6 +4,7 @@ use super::arguments::Arguments;
 use crate::json_file::JsonFile;
 use crate::{Failure, print, warn};
 use perfdb_report::microbench::{ExecutionStatus, Report, RunFacts};
+use perfdb_store::directory::within;
 use perfdb_store::time::RunTime;
 use perfdb_store::update::{Pending, Samples, UpdateOptions, prepare};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub struct WriteBack<'a> {
 pub fn write_back(job: &WriteBack<'_>) -> Result<(), Failure> {
     let arguments = job.arguments;
     let json_on_stdout = arguments.json.as_deref().is_some_and(|file| file == "-");
-    let json = JsonFile::open(arguments.json.as_deref().filter(|_| !json_on_stdout))?;
+    let json = JsonFile::open_for(arguments.json.as_deref().filter(|_| !json_on_stdout), job.database)?;
     let mode = arguments.update_mode.into();
     let mut options = UpdateOptions::new(job.database, mode, arguments.lock.options("start-microbench"));
     options.operators = job.operators;
@@ -126,7 +127,7 @@ struct ReportNames {
 impl ReportNames {
     /// Names that no earlier run has taken: all of them with the same number.
     fn free(database: &Path, time: &RunTime) -> ReportNames {
-        let folder = database.join("reports");
+        let folder = within(database, "reports");
         let mut number = 1;
         loop {
             let suffix = if number == 1 { String::new() } else { format!("_{number}") };

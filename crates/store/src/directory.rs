@@ -95,6 +95,17 @@ pub fn normalised(path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
 }
 
+/// What is called `name` in a folder, as it is printed: in the current folder its bare name.
+///
+/// ```
+/// use perfdb_store::directory::within;
+/// assert_eq!(within(".".as_ref(), "Add.csv"), std::path::Path::new("Add.csv"));
+/// assert_eq!(within("db".as_ref(), "Add.csv"), std::path::Path::new("db/Add.csv"));
+/// ```
+pub fn within(folder: &Path, name: impl AsRef<Path>) -> PathBuf {
+    if folder == Path::new(".") { name.as_ref().to_owned() } else { folder.join(name) }
+}
+
 const CHECKOUT: &str = "tensor_cast/performance_model/profiling_database";
 
 /// The data root: `variable` (the value of `PERFDB_DATA_DIR`) if set, else the checkout's around `current`, relative when it lies below it.
@@ -107,8 +118,8 @@ pub fn data_root(variable: Option<OsString>, current: &Path) -> PathBuf {
         }
     };
     match root.strip_prefix(current) {
-        Ok(relative) => normalised(relative),
-        Err(_) => normalised(&root),
+        Ok(below) if !below.components().any(|part| part == Component::ParentDir) => normalised(below),
+        _ => normalised(&root),
     }
 }
 
@@ -127,14 +138,14 @@ pub fn is_side_folder(name: &str) -> bool {
     name == "reports" || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }
 
-/// The tables of a directory, not below it, by name.
+/// The tables of a directory, not below it, by name. A folder with a table's name counts: who reads it tells what it is.
 pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::io(directory, source);
     let mut tables = Vec::new();
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let path = directory.join(entry.file_name());
-        if is_table_name(&entry.file_name().to_string_lossy()) && path.is_file() {
+        let path = within(directory, entry.file_name());
+        if is_table_name(&entry.file_name().to_string_lossy()) && (path.is_file() || path.is_dir()) {
             tables.push(path);
         }
     }
@@ -151,15 +162,14 @@ pub fn tables_named(directory: &Path, file_name: &str) -> Result<Vec<PathBuf>, E
         let failed = |source| Error::io(&folder, source);
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let path = folder.join(entry.file_name());
+            let path = within(&folder, entry.file_name());
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if entry.file_type().map_err(failed)?.is_dir() {
-                if !is_side_folder(&name) {
-                    folders.push(path);
-                }
-            } else if name == file_name && is_table_name(&name) && path.is_file() {
-                found.push(path);
+            if name == file_name && is_table_name(&name) && (path.is_file() || path.is_dir()) {
+                found.push(path.clone());
+            }
+            if entry.file_type().map_err(failed)?.is_dir() && !is_side_folder(&name) {
+                folders.push(path);
             }
         }
     }
@@ -185,6 +195,7 @@ mod tests {
         assert_eq!(data_root(None, folder.path()), Path::new(CHECKOUT).join("data"));
         assert_eq!(data_root(Some("".into()), &checkout), Path::new(CHECKOUT).join("data"));
         assert_eq!(data_root(Some("./x/".into()), &checkout), Path::new("x"));
+        assert_eq!(data_root(Some("../x".into()), &checkout), checkout.join("../x"));
         assert_eq!(data_root(Some("/elsewhere".into()), &checkout), Path::new("/elsewhere"));
         Ok(())
     }
@@ -220,6 +231,7 @@ mod tests {
             fs::write(path, "")?;
         }
         std::os::unix::fs::symlink("x", folder.path().join("link"))?;
+        fs::create_dir(folder.path().join("C.csv"))?;
         let relative = |paths: Vec<PathBuf>| -> Vec<String> {
             paths
                 .iter()
@@ -228,8 +240,9 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(relative(tables_in(folder.path())?), ["A.csv", "B.csv"]);
+        assert_eq!(relative(tables_in(folder.path())?), ["A.csv", "B.csv", "C.csv"]);
         assert_eq!(relative(tables_named(folder.path(), "A.csv")?), ["A.csv", "x/A.csv", "x-b/A.csv"]);
+        assert_eq!(relative(tables_named(folder.path(), "C.csv")?), ["C.csv"]);
         Ok(())
     }
 }

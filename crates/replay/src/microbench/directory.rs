@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use perfdb_store::directory::within;
 
 /// How names of such folders begin.
 pub const PREFIX: &str = "msprof_run_";
@@ -27,7 +28,7 @@ impl RunDirectory {
             .map_err(|source| Error::io(database, source))?
             .keep();
         // Below the database as that was given: a relative one stays relative in what is printed.
-        let path = path.file_name().map_or_else(|| path.clone(), |name| database.join(name));
+        let path = path.file_name().map_or_else(|| path.clone(), |name| within(database, name));
         Ok(RunDirectory { path, made_database })
     }
 
@@ -47,7 +48,7 @@ impl RunDirectory {
                 continue;
             }
             let changed = entry.metadata().and_then(|metadata| metadata.modified()).map_err(failed)?;
-            let candidate = (changed, database.join(entry.file_name()));
+            let candidate = (changed, within(database, entry.file_name()));
             if newest.as_ref().is_none_or(|newest| candidate > *newest) {
                 newest = Some(candidate);
             }

@@ -1,5 +1,6 @@
 //! Which files a profile consists of.
 
+use crate::directory::within;
 use crate::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ pub(super) fn find(path: &Path) -> Result<Vec<PathBuf>, Error> {
         let failed = |source| Error::io(&folder, source);
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let path = folder.join(entry.file_name());
+            let path = within(&folder, entry.file_name());
             if entry.file_type().map_err(failed)?.is_dir() {
                 folders.push(path);
             } else if is_kernel_details(&entry.file_name().to_string_lossy()) && path.is_file() {

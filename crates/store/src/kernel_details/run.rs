@@ -5,6 +5,7 @@ use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
 use super::tables::{NewTable, make};
 use super::{inputs, tables};
 use crate::columns::{EP_SIZE, MEASURED_DURATION};
+use crate::directory::within;
 use crate::error::{CsvFault, Error};
 use crate::lock::{DirectoryLocks, LockOptions};
 use crate::profile::{Piece, ProfileFiles, Wanted, check_header};
@@ -189,7 +190,7 @@ pub fn parse(options: &Options<'_>) -> Result<Summary, Error> {
 }
 
 fn table_path(options: &Options<'_>, table: &NewTable) -> PathBuf {
-    options.database.join(format!("{}.csv", table.stem))
+    within(options.database, format!("{}.csv", table.stem))
 }
 
 /// Buffers that go round instead of being allocated for every piece.

@@ -3,7 +3,7 @@
 use super::finding::{Finding, Kind};
 use super::mapping::{Tables, compare};
 use super::table::{Seen, look_at};
-use crate::directory::{normalised, tables_in};
+use crate::directory::{normalised, tables_in, within};
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
 use rayon::prelude::*;
@@ -23,7 +23,7 @@ pub struct Checked {
 /// Reads every table of a directory and its operator mapping. Takes no lock and writes nothing.
 pub fn check(database: &Path) -> Result<Checked, Error> {
     let mut paths = tables_in(database)?;
-    let mapping_path = database.join("op_mapping.yaml");
+    let mapping_path = within(database, "op_mapping.yaml");
     let (mapping, mut findings) = match OpMapping::load(&mapping_path) {
         Ok(mapping) => (mapping.unwrap_or_default(), Vec::new()),
         Err(error) => (OpMapping::default(), vec![unusable_mapping(&mapping_path, &error)]),

@@ -2,7 +2,7 @@
 
 use super::merge::{Job, Mode, TableUpdate};
 use super::samples::Samples;
-use crate::directory::{tables_in, tables_named};
+use crate::directory::{tables_in, tables_named, within};
 use crate::error::{Error, shown};
 use crate::kernel::{REPLAYABLE, file_stem, operator_name};
 use crate::lock::{DirectoryLocks, LockOptions};
@@ -92,12 +92,21 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
     let mut made_folders = MadeFolders::default();
     // Behind the folders, so that on an error the locks go first.
     let mut locks = DirectoryLocks::default();
-    let targets = target_tables(options.database, options.operators)?;
+    let mut targets = target_tables(options.database, options.operators)?;
     if !options.dry_run {
         replace::make_folders(options.database, &mut made_folders.0)
             .map_err(|source| Error::io(options.database, source))?;
-        let folders = targets.iter().map(|table| replace::parent_of(table)).chain([options.database.to_owned()]);
-        locks = DirectoryLocks::acquire(folders, &options.lock)?;
+        loop {
+            let folders = targets.iter().map(|table| replace::parent_of(table)).chain([options.database.to_owned()]);
+            locks = DirectoryLocks::acquire(folders, &options.lock)?;
+            // Another run may have made tables while this one waited.
+            let now = target_tables(options.database, options.operators)?;
+            if now == targets {
+                break;
+            }
+            targets = now;
+            drop(locks);
+        }
     }
     let jobs = jobs(options, targets, samples);
     let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = jobs
@@ -139,7 +148,10 @@ fn jobs(options: &UpdateOptions<'_>, targets: Vec<PathBuf>, samples: &Samples) -
                 by_stem.entry(stem).or_default().push(operator.to_owned());
             }
         }
-        by_stem.into_iter().map(|(stem, operators)| (options.database.join(format!("{stem}.csv")), operators)).collect()
+        by_stem
+            .into_iter()
+            .map(|(stem, operators)| (within(options.database, format!("{stem}.csv")), operators))
+            .collect()
     } else {
         targets.into_iter().map(|table| (table.clone(), vec![stem_of(&table)])).collect()
     };

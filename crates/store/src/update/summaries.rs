@@ -1,5 +1,6 @@
 //! Where a profile has its summaries.
 
+use crate::directory::within;
 use crate::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ pub fn find_profiles(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if entry.file_type().map_err(failed)?.is_dir() {
-                let path = folder.join(entry.file_name());
+                let path = within(&folder, entry.file_name());
                 if entry.file_name().to_string_lossy().starts_with("PROF_") {
                     found.push(path.clone());
                 }
@@ -29,7 +30,7 @@ pub fn find_profiles(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 pub fn summaries_of(profiles: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut all = Vec::new();
     for profile in profiles {
-        let folder = profile.join("mindstudio_profiler_output");
+        let folder = within(profile, "mindstudio_profiler_output");
         if !folder.is_dir() {
             continue;
         }
@@ -40,7 +41,7 @@ pub fn summaries_of(profiles: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with("op_summary_") && name.ends_with(".csv") {
-                found.push(folder.join(entry.file_name()));
+                found.push(within(&folder, entry.file_name()));
             }
         }
         found.sort();
