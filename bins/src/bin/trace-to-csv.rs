@@ -79,9 +79,9 @@ fn convert_to_stdout(trace: &Path) -> Result<Status, Failure> {
     }
 }
 
-fn write_part(out: &mut impl Write, part: TablePart<String>) -> io::Result<()> {
+fn write_part(out: &mut impl Write, part: TablePart<Vec<u8>>) -> io::Result<()> {
     match part {
-        TablePart::Rows(rows) => out.write_all(rows.as_bytes()),
+        TablePart::Rows(rows) => out.write_all(&rows),
         TablePart::Restart => out.write_all(header().as_bytes()),
     }
 }
@@ -90,7 +90,7 @@ fn write_part(out: &mut impl Write, part: TablePart<String>) -> io::Result<()> {
 fn write_rows(
     trace: &Path,
     target: &str,
-    mut sink: impl FnMut(TablePart<String>) -> io::Result<()>,
+    mut sink: impl FnMut(TablePart<Vec<u8>>) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let unwritable = |error: io::Error| Failure::lines(vec![format!("{target}: {error}")]);
     sink(TablePart::Restart).map_err(unwritable)?;

@@ -30,7 +30,29 @@ const NAME: usize = 0;
 const DURATION: usize = 3;
 
 /// The cells of one event, in the order of [`COLUMNS`].
-pub type EventRow<'e> = [Cow<'e, str>; 11];
+pub type EventRow<'e> = [EventCell<'e>; 11];
+
+/// One cell, in UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventCell<'e> {
+    /// The content.
+    Plain(&'e [u8]),
+    /// The content with a backslash in front of each quote, and no other backslash.
+    QuotesEscaped(&'e [u8]),
+    /// Content that does not stand in the trace like this.
+    Made(String),
+}
+
+impl EventCell<'_> {
+    /// The content.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            EventCell::Plain(bytes) => String::from_utf8_lossy(bytes),
+            EventCell::QuotesEscaped(bytes) => Cow::Owned(String::from_utf8_lossy(bytes).replace('\\', "")),
+            EventCell::Made(text) => Cow::Borrowed(text),
+        }
+    }
+}
 
 /// What the reader hands over.
 #[derive(Debug)]
@@ -101,15 +123,18 @@ fn event_row<'e>(event: &Event<'e>) -> Result<Option<EventRow<'e>>, EventFault> 
         return Ok(None);
     }
     check_args(event)?;
-    let mut row = EventRow::default();
+    let mut row: EventRow<'e> = [const { EventCell::Plain(b"") }; 11];
     let mut arg = 0;
     for (at, cell) in row.iter_mut().enumerate() {
         *cell = match at {
-            NAME => event.name().map_or(Ok("".into()), |value| cell_text(value, "name"))?,
-            DURATION => event.duration().map_or(Ok("0".into()), |value| cell_text(value, "dur"))?,
+            NAME => event.name().map_or(Ok(EventCell::Plain(b"")), |value| event_cell(value, "name"))?,
+            DURATION => event.duration().map_or(Ok(EventCell::Plain(b"0")), |value| event_cell(value, "dur"))?,
             _ => {
                 arg += 1;
-                event.arg(arg - 1).map_or(Ok("".into()), |value| cell_text(value, COLUMNS[at]))?
+                match event.arg(arg - 1) {
+                    Some(value) => event_cell(value, COLUMNS[at])?,
+                    None => continue,
+                }
             }
         };
     }
@@ -117,17 +142,21 @@ fn event_row<'e>(event: &Event<'e>) -> Result<Option<EventRow<'e>>, EventFault> 
 }
 
 /// Texts as they are, `null` empty, everything else as the original's language prints it.
-fn cell_text<'e>(value: Value<'e>, field: &'static str) -> Result<Cow<'e, str>, EventFault> {
+#[inline]
+fn event_cell<'e>(value: Value<'e>, field: &'static str) -> Result<EventCell<'e>, EventFault> {
     Ok(match value {
-        Value::Text(text) => decode(text, field)?,
-        Value::Null => Cow::Borrowed(""),
+        // The reader has checked all texts to be UTF-8.
+        Value::Text(text) if !text.is_escaped() => EventCell::Plain(text.raw()),
+        Value::Text(text) if text.has_only_quotes_escaped() => EventCell::QuotesEscaped(text.raw()),
+        Value::Text(text) => EventCell::Made(decode(text, field)?.into_owned()),
+        Value::Null => EventCell::Plain(b""),
         Value::Number(number) if number.is_integer() => {
-            Cow::Borrowed(if number.text() == "-0" { "0" } else { number.text() })
+            EventCell::Plain(if number.raw() == b"-0" { b"0" } else { number.raw() })
         }
-        Value::Number(number) => Cow::Owned(float::repr(number.to_f64())),
+        Value::Number(number) => EventCell::Made(float::repr(number.to_f64())),
         other => match other.to_value().map_err(|_| EventFault::HalfPair(field))? {
-            PythonValue::Text(text) => Cow::Owned(text),
-            value => Cow::Owned(value.list_form()),
+            PythonValue::Text(text) => EventCell::Made(text),
+            value => EventCell::Made(value.list_form()),
         },
     })
 }

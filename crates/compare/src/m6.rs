@@ -7,17 +7,16 @@ use crate::{Semantics, side_by_side};
 use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
-use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Which events count: those whose `source` is one of these names.
+/// Which events count: those whose `source` is one of these names, which are kept in code-point order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceFilter(BTreeSet<String>);
+pub struct SourceFilter(Vec<String>);
 
 impl Default for SourceFilter {
     /// `INTERPOLATED` and `MEASURED`.
     fn default() -> Self {
-        SourceFilter(["INTERPOLATED", "MEASURED"].map(str::to_owned).into())
+        SourceFilter::of(["INTERPOLATED", "MEASURED"])
     }
 }
 
@@ -27,7 +26,14 @@ impl SourceFilter {
         if names.is_empty() {
             return SourceFilter::default();
         }
-        SourceFilter(names.split(',').map(|name| perfdb_pycompat::text::trim(name).to_owned()).collect())
+        SourceFilter::of(names.split(',').map(perfdb_pycompat::text::trim))
+    }
+
+    fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> SourceFilter {
+        let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        names.sort();
+        names.dedup();
+        SourceFilter(names)
     }
 
     /// The names in code-point order.
@@ -37,7 +43,7 @@ impl SourceFilter {
 
     fn matches(&self, source: Option<Value<'_>>) -> Result<bool, EventFault> {
         match source {
-            None => Ok(self.0.contains("")),
+            None => Ok(self.0.iter().any(String::is_empty)),
             Some(Value::Text(text)) => Ok(self.0.iter().any(|name| text.is(name))),
             Some(Value::List(_) | Value::Object(_)) => Err(EventFault::Structured("source")),
             Some(_) => Ok(false),

@@ -61,31 +61,50 @@ fn plain_pairs<'a>(text: &'a str, parts: &mut Vec<SubKernel<'a>>) -> Option<()> 
     let mut rest = text.strip_prefix('[')?;
     loop {
         rest = rest.strip_prefix("('")?;
-        let name_end = rest.bytes().position(|byte| matches!(byte, b'\'' | b'\\' | b'\n' | b'\r' | 0))?;
-        let (name, behind) = rest.split_at_checked(name_end)?;
+        let (name, behind) = rest.split_at_checked(name_length(rest.as_bytes())?)?;
         rest = behind.strip_prefix("', ")?;
         let (duration_us, behind) = plain_decimal(rest)?;
         parts.push((Cow::Borrowed(name), duration_us));
-        rest = behind.strip_prefix(')')?;
-        if rest == "]" {
-            return Some(());
+        match behind.as_bytes() {
+            b")]" => return Some(()),
+            [b')', b',', b' ', ..] => rest = behind.get(3..)?,
+            _ => return None,
         }
-        rest = rest.strip_prefix(", ")?;
     }
 }
 
-/// `12.34` in front of something else.
+/// Where a name ends: at a quote, or at what makes the short way impossible.
+#[inline]
+fn name_length(text: &[u8]) -> Option<usize> {
+    const ENDS: [bool; 256] = {
+        let mut ends = [false; 256];
+        ends[b'\'' as usize] = true;
+        ends[b'\\' as usize] = true;
+        ends[b'\n' as usize] = true;
+        ends[b'\r' as usize] = true;
+        ends[0] = true;
+        ends
+    };
+    text.iter().position(|&byte| ENDS[usize::from(byte)])
+}
+
+/// `12.34` in front of something else. Up to 15 digits and their power of ten are exact doubles, so that the one division
+/// rounds correctly.
+#[inline]
 fn plain_decimal(text: &str) -> Option<(f64, &str)> {
-    let whole = text.bytes().take_while(u8::is_ascii_digit).count();
-    let fraction = text.as_bytes().get(whole + 1..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if whole == 0 || fraction == 0 || text.as_bytes().get(whole) != Some(&b'.') {
-        return None;
+    const TENS: [f64; 15] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
+    let (mut value, mut point) = (0u64, None);
+    for (at, &byte) in text.as_bytes().iter().enumerate().take(17) {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() && at > 0 => point = Some(at),
+            _ => {
+                let decimals = at.checked_sub(point? + 1).filter(|decimals| *decimals > 0)?;
+                return Some((value as f64 / TENS.get(decimals)?, text.get(at..)?));
+            }
+        }
     }
-    let (number, behind) = text.split_at_checked(whole + 1 + fraction)?;
-    if !behind.starts_with(')') {
-        return None;
-    }
-    Some((number.parse().ok()?, behind))
+    None
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ fn long_trace(folder: &Path) -> PathBuf {
 
 #[test]
 fn threads_do_not_show_in_the_results() {
-    use perfdb_compare::event_table::{TablePart, read_events};
+    use perfdb_compare::event_table::{EventCell, TablePart, read_events};
     let folder = tempfile::tempdir().unwrap();
     let (trace, mapping) = (long_trace(folder.path()), mapping());
     let all = |threads: usize| {
@@ -125,7 +125,7 @@ fn threads_do_not_show_in_the_results() {
         read_events(
             &trace,
             threads,
-            |rows: &mut Vec<String>, row| rows.push(row.join("|")),
+            |rows: &mut Vec<String>, row| rows.push(row.iter().map(EventCell::text).collect::<Vec<_>>().join("|")),
             |part| {
                 match part {
                     TablePart::Rows(more) => rows.extend(more),

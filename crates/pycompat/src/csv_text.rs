@@ -2,7 +2,14 @@
 
 /// Whether a cell must stand in quotes: it holds `,`, `"`, CR or LF.
 pub fn needs_quotes(cell: &str) -> bool {
-    cell.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n'))
+    has_marks(cell.as_bytes())
+}
+
+/// Goes over all bytes, which takes less time than to stop at the first one that is found.
+#[inline]
+fn has_marks(cell: &[u8]) -> bool {
+    let is_mark = |byte| (byte == b',') | (byte == b'"') | (byte == b'\r') | (byte == b'\n');
+    cell.iter().fold(false, |found, &byte| found | is_mark(byte))
 }
 
 /// Appends one cell, quoted where needed, quotes inside doubled.
@@ -21,6 +28,45 @@ pub fn push_cell(out: &mut String, cell: &str) {
     }
     out.push_str(rest);
     out.push('"');
+}
+
+/// [`push_cell`] for a cell in bytes.
+pub fn push_cell_bytes(out: &mut Vec<u8>, cell: &[u8]) {
+    if !has_marks(cell) {
+        out.extend_from_slice(cell);
+        return;
+    }
+    out.push(b'"');
+    let mut rest = cell;
+    while let Some(quote) = memchr::memchr(b'"', rest) {
+        let (with_quote, behind) = rest.split_at(quote + 1);
+        out.extend_from_slice(with_quote);
+        out.push(b'"');
+        rest = behind;
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+/// Appends one cell that needs quotes, given with a backslash in front of each of its own quotes and without any other
+/// backslash. This is how JSON writes texts that hold a list or dictionary, and CSV differs in a single letter.
+///
+/// ```
+/// let mut out = Vec::new();
+/// perfdb_pycompat::csv_text::push_cell_with_backslashes(&mut out, br#"[{\"a\": 1}]"#);
+/// assert_eq!(out, br#""[{""a"": 1}]""#);
+/// ```
+pub fn push_cell_with_backslashes(out: &mut Vec<u8>, cell: &[u8]) {
+    out.reserve(cell.len() + 2);
+    out.push(b'"');
+    let start = out.len();
+    out.extend_from_slice(cell);
+    for byte in out.get_mut(start..).unwrap_or_default() {
+        if *byte == b'\\' {
+            *byte = b'"';
+        }
+    }
+    out.push(b'"');
 }
 
 /// Appends one record and `line_end`. A record of one empty cell is written `""`, so that it is not an empty line.
@@ -49,6 +95,7 @@ pub fn push_row<'a>(out: &mut String, cells: impl IntoIterator<Item = &'a str>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn quotes_only_where_needed() {
@@ -57,5 +104,23 @@ mod tests {
         push_row(&mut out, [""], "\n");
         push_row(&mut out, ["", ""], "\n");
         assert_eq!(out, "a b,\"\"\"16,512\"\"\",\"x\ry\",次\n\"\"\n,\n");
+    }
+
+    proptest! {
+        #[test]
+        fn cells_in_bytes_are_the_same(cell in "[a次,\"\r\n\\\\]{0,40}") {
+            let (mut text, mut bytes) = (String::new(), Vec::new());
+            push_cell(&mut text, &cell);
+            push_cell_bytes(&mut bytes, cell.as_bytes());
+            prop_assert_eq!(text.as_bytes(), bytes);
+        }
+
+        #[test]
+        fn backslashes_become_quotes(cell in "[a次,]{0,20}(\"[a次,]{0,20}){1,9}") {
+            let (mut text, mut bytes) = (String::new(), Vec::new());
+            push_cell(&mut text, &cell);
+            push_cell_with_backslashes(&mut bytes, cell.replace('"', "\\\"").as_bytes());
+            prop_assert_eq!(text.as_bytes(), bytes);
+        }
     }
 }

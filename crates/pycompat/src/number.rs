@@ -14,15 +14,15 @@ use std::borrow::Cow;
 /// ```
 #[inline]
 pub fn parse_float(text: &str) -> Option<f64> {
-    short_decimal(text.as_bytes()).or_else(|| parse_any_float(text))
+    plain_decimal(text.as_bytes()).or_else(|| parse_any_float(text))
 }
 
-/// The value of up to 15 digits with at most one point, which is what most cells hold. Digits and power of ten are exact
-/// doubles, so the one division rounds correctly. `None` for everything else.
+/// The value of up to 19 digits with a point or without, which is what nearly all cells hold: durations, and times since
+/// 1970 with a tab behind them. `None` for everything else.
 #[inline]
-fn short_decimal(text: &[u8]) -> Option<f64> {
-    const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-    if text.len() > 16 {
+fn plain_decimal(text: &[u8]) -> Option<f64> {
+    let text = text.strip_suffix(b"\t").unwrap_or(text);
+    if text.len() > 20 {
         return None;
     }
     let (mut value, mut digits, mut point) = (0u64, 0, None);
@@ -36,10 +36,39 @@ fn short_decimal(text: &[u8]) -> Option<f64> {
             _ => return None,
         }
     }
-    if digits == 0 || digits > 15 {
+    let decimals = point.map_or(0, |point| digits - point);
+    match digits {
+        1..16 => short_quotient(value, decimals),
+        16..20 => long_quotient(value, decimals),
+        _ => None,
+    }
+}
+
+/// `value / 10^decimals` for up to 15 digits. Value and power of ten are exact doubles, so the one division rounds correctly.
+#[inline]
+fn short_quotient(value: u64, decimals: usize) -> Option<f64> {
+    const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+    Some(value as f64 / TENS.get(decimals)?)
+}
+
+/// `value / 10^decimals` where the whole part is large and the fraction short.
+///
+/// The quotient is taken in integers, shifted so far that it has more than the 53 bits of a double, its last bit set where
+/// something is left over: converting that rounds once, and correctly. The shift is undone exactly.
+#[inline]
+fn long_quotient(value: u64, decimals: usize) -> Option<f64> {
+    const TENS: [u64; 7] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
+    let ten = *TENS.get(decimals)?;
+    let (whole, rest) = (value / ten, value % ten);
+    // 16 digits or more without 6 of them leave a whole part of at least 30 bits in all but a few texts with leading zeros.
+    let shift = whole.leading_zeros().checked_sub(8)?;
+    if shift > 32 {
         return None;
     }
-    Some(value as f64 / TENS.get(point.map_or(0, |point| digits - point))?)
+    let shifted = rest << shift;
+    let quotient = whole << shift | shifted / ten;
+    let left_over = u64::from(!shifted.is_multiple_of(ten));
+    Some((quotient << 1 | left_over) as f64 / (1u64 << (shift + 1)) as f64)
 }
 
 fn parse_any_float(text: &str) -> Option<f64> {
@@ -90,10 +119,17 @@ mod tests {
         }
 
         #[test]
-        fn short_decimals_are_the_nearest_doubles(text in "[0-9.]{1,17}") {
-            if let Some(value) = short_decimal(text.as_bytes()) {
+        fn plain_decimals_are_the_nearest_doubles(text in "([0-9.]{1,21}|[0-9]{7,19}\\.?[0-9]{0,7})\t?") {
+            if let Some(value) = plain_decimal(text.as_bytes()) {
                 prop_assert_eq!(Some(value), parse_any_float(&text));
             }
+        }
+
+        #[test]
+        fn halves_between_doubles_are_rounded_to_even(whole in 1u64 << 50..1 << 51, eighths in 0u64..8, thousandths in 0u64..3) {
+            // Doubles of this size are quarters.
+            let text = format!("{}.{:03}", whole, eighths * 125 + thousandths);
+            prop_assert_eq!(plain_decimal(text.as_bytes()), text.parse().ok());
         }
 
         #[test]

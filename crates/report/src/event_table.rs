@@ -1,7 +1,10 @@
 //! The events of a trace as a CSV.
 
-use perfdb_compare::event_table::{COLUMNS, EventRow};
-use perfdb_pycompat::csv_text::push_row;
+use perfdb_compare::event_table::{COLUMNS, EventCell, EventRow};
+use perfdb_pycompat::csv_text::{push_cell_bytes, push_cell_with_backslashes, push_row};
+
+/// Room for the lines of one piece of a trace, so that they are not copied while they become more.
+const FIRST_ROOM: usize = 1 << 19;
 
 /// The header line.
 pub fn header() -> String {
@@ -12,6 +15,19 @@ pub fn header() -> String {
 
 /// Adds the line of one event.
 #[inline]
-pub fn push_event(out: &mut String, row: &EventRow<'_>) {
-    push_row(out, row.iter().map(|cell| &**cell), "\r\n");
+pub fn push_event(out: &mut Vec<u8>, row: &EventRow<'_>) {
+    if out.is_empty() {
+        out.reserve(FIRST_ROOM);
+    }
+    for (at, cell) in row.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        match cell {
+            EventCell::Plain(bytes) => push_cell_bytes(out, bytes),
+            EventCell::QuotesEscaped(bytes) => push_cell_with_backslashes(out, bytes),
+            EventCell::Made(text) => push_cell_bytes(out, text.as_bytes()),
+        }
+    }
+    out.extend_from_slice(b"\r\n");
 }

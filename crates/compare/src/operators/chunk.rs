@@ -6,8 +6,8 @@ use crate::sub_kernels;
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::chrome::{Args, Event};
-use perfdb_trace::scan::Value;
-use rustc_hash::FxBuildHasher;
+use perfdb_trace::scan::{Text, Value};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The members of `args` that are looked at, in the order of the positions below.
 pub(super) const ARGS: [&str; 3] = ["name", "kernel_type", "sub_kernel_durations"];
@@ -31,6 +31,18 @@ pub(super) struct Chunk {
     /// Number of events.
     pub(super) events: u64,
     last_pid: Option<(Box<str>, u32)>,
+    /// Names of operators as the trace spells them.
+    spelled_operators: FxHashMap<Box<[u8]>, u32>,
+    /// Kernel types as the trace spells them.
+    spelled_kernel_types: FxHashMap<Box<[u8]>, usize>,
+    kernel_types: Vec<KernelType>,
+}
+
+/// The parts of a kernel type, which are separated by commas.
+#[derive(Debug)]
+struct KernelType {
+    kernels: Vec<u32>,
+    has_all_reduce: bool,
 }
 
 /// What is known of a pid.
@@ -159,16 +171,19 @@ impl Chunk {
     }
 
     fn operator(&mut self, event: &Event<'_>) -> Result<u32, EventFault> {
-        let name = match event.name() {
-            Some(Value::Text(name)) => decode(name, "name")?,
+        let text = match event.name() {
+            Some(Value::Text(name)) => name,
             Some(_) => return Err(EventFault::NotText("name")),
             None => return Err(EventFault::Missing("name")),
         };
-        if let Some(at) = self.operators.get_index_of(&*name) {
-            return Ok(at as u32);
+        if let Some(&at) = self.spelled_operators.get(text.raw()) {
+            return Ok(at);
         }
+        let name = decode(text, "name")?;
         let is_all_reduce = name.to_ascii_lowercase().contains("all_reduce");
-        Ok(self.operators.insert_full(name.into(), is_all_reduce).0 as u32)
+        let at = self.operators.insert_full(name.into(), is_all_reduce).0 as u32;
+        self.spelled_operators.insert(text.raw().into(), at);
+        Ok(at)
     }
 
     fn kernel(&mut self, name: &str) -> u32 {
@@ -186,11 +201,11 @@ impl Chunk {
     fn contributions(&mut self, event: &Event<'_>, pid: u32, operator: u32) -> Result<(), EventFault> {
         check_args(event)?;
         let kernel_type = match event.arg(KERNEL_TYPE) {
-            Some(Value::Text(text)) if !text.is_empty() && !text.is("?") => decode(text, "kernel_type")?,
+            Some(Value::Text(text)) if !text.is_empty() && !text.is("?") => self.spelled_kernel_type(text)?,
             Some(Value::Text(_)) | None => return self.miss(event, pid, operator),
             Some(value) if !value.is_truthy() => return self.miss(event, pid, operator),
             Some(Value::List(_) | Value::Object(_)) => return Err(EventFault::Structured("kernel_type")),
-            Some(value) => plain_form(value, "kernel_type")?,
+            Some(value) => self.kernel_type(&plain_form(value, "kernel_type")?),
         };
         if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
             && let Ok(text) = text.decode()
@@ -201,20 +216,38 @@ impl Chunk {
             }
             return Ok(());
         }
-        let parts = || kernel_type.split(',').map(trim).filter(|part| !part.is_empty());
-        let count = parts().count();
-        if count > 0 {
-            let time_us = duration_us(event)? / count as f64;
-            for part in parts() {
-                self.hit(pid, operator, part, time_us);
-            }
+        let Some(KernelType { kernels, has_all_reduce }) = self.kernel_types.get(kernel_type) else { return Ok(()) };
+        if !kernels.is_empty() {
+            let time_us = duration_us(event)? / kernels.len() as f64;
+            self.records.extend(kernels.iter().map(|&kernel| Record::Hit { pid, operator, kernel, time_us }));
         }
         let is_all_reduce =
             self.operators.get_index(operator as usize).is_some_and(|(_, is_all_reduce)| *is_all_reduce);
-        if is_all_reduce && !parts().any(|part| part == ALL_REDUCE) {
+        if is_all_reduce && !has_all_reduce {
             self.hit(pid, operator, ALL_REDUCE, 0.0);
         }
         Ok(())
+    }
+
+    /// Position in `kernel_types`.
+    fn spelled_kernel_type(&mut self, text: Text<'_>) -> Result<usize, EventFault> {
+        if let Some(&at) = self.spelled_kernel_types.get(text.raw()) {
+            return Ok(at);
+        }
+        let at = self.kernel_type(&decode(text, "kernel_type")?);
+        self.spelled_kernel_types.insert(text.raw().into(), at);
+        Ok(at)
+    }
+
+    /// Position in `kernel_types`.
+    fn kernel_type(&mut self, text: &str) -> usize {
+        let parts = || text.split(',').map(trim).filter(|part| !part.is_empty());
+        let kernel_type = KernelType {
+            kernels: parts().map(|part| self.kernel(part)).collect(),
+            has_all_reduce: parts().any(|part| part == ALL_REDUCE),
+        };
+        self.kernel_types.push(kernel_type);
+        self.kernel_types.len() - 1
     }
 
     fn miss(&mut self, event: &Event<'_>, pid: u32, operator: u32) -> Result<(), EventFault> {

@@ -1,7 +1,7 @@
 //! Sums per kernel type (and shape), collectives counted once per group.
 
 use super::policy::{Addition, DurationForm, GroupFigure, GroupKey, GroupingPolicy, KernelClass, NotANumberStart};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::{Equivalent, IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// One row of a forward-pass CSV, as far as it counts.
@@ -31,13 +31,26 @@ pub struct Total {
 #[error("a collective needs a finite start")]
 pub struct NoGroup;
 
+/// Kernel type and shape key.
+type RowKey = (Box<str>, Box<str>);
+
+/// The same, borrowed.
+#[derive(Debug, Clone, Copy, Hash)]
+struct RowKeyRef<'a>(&'a str, &'a str);
+
+impl Equivalent<RowKey> for RowKeyRef<'_> {
+    fn equivalent(&self, (kernel_type, shape_key): &RowKey) -> bool {
+        self.0 == &**kernel_type && self.1 == &**shape_key
+    }
+}
+
 /// The sums over the kernels of a forward pass. Durations are added in the order in which kernels come, as doubles.
 #[derive(Debug, Clone)]
 pub struct KernelTotals {
     policy: GroupingPolicy,
-    types: IndexSet<Box<str>, FxBuildHasher>,
-    shapes: IndexSet<Box<str>, FxBuildHasher>,
-    rows: IndexMap<(u32, u32), Total, FxBuildHasher>,
+    rows: IndexMap<RowKey, Total, FxBuildHasher>,
+    /// The types of collectives.
+    collectives: IndexSet<Box<str>, FxBuildHasher>,
     groups: FxHashMap<(u64, u32), u32>,
     group_figures: Vec<(u32, f64)>,
     compute_us: f64,
@@ -49,9 +62,8 @@ impl KernelTotals {
     pub fn new(policy: GroupingPolicy) -> KernelTotals {
         KernelTotals {
             policy,
-            types: IndexSet::default(),
-            shapes: IndexSet::default(),
             rows: IndexMap::default(),
+            collectives: IndexSet::default(),
             groups: FxHashMap::default(),
             group_figures: Vec::new(),
             compute_us: 0.0,
@@ -83,7 +95,7 @@ impl KernelTotals {
         let (row, _) = self.row_mut(kernel);
         let group = match self.policy.group_key {
             GroupKey::StartTypeAndShape => row,
-            GroupKey::StartAndType => self.rows.get_index(row as usize).map_or(0, |(&(kernel_type, _), _)| kernel_type),
+            GroupKey::StartAndType => intern(&mut self.collectives, kernel.kernel_type),
         };
         self.add_to_group((start, group), row, duration_us);
         Ok(())
@@ -132,10 +144,12 @@ impl KernelTotals {
     }
 
     fn row_mut(&mut self, kernel: Kernel<'_>) -> (u32, &mut Total) {
-        let key = (intern(&mut self.types, kernel.kernel_type), intern(&mut self.shapes, kernel.shape_key));
-        let entry = self.rows.entry(key);
-        let row = entry.index() as u32;
-        (row, entry.or_default())
+        let key = RowKeyRef(kernel.kernel_type, kernel.shape_key);
+        let row = match self.rows.get_index_of(&key) {
+            Some(row) => row,
+            None => self.rows.insert_full((key.0.into(), key.1.into()), Total::default()).0,
+        };
+        (row as u32, &mut self.rows[row])
     }
 
     /// Sum over everything but collectives, in microseconds, in the order of the file.
@@ -158,13 +172,7 @@ impl KernelTotals {
                 }
             }
         }
-        let name = |names: &IndexSet<Box<str>, FxBuildHasher>, at: u32| {
-            names.get_index(at as usize).cloned().unwrap_or_default()
-        };
         self.rows
-            .iter()
-            .map(|(&(kernel_type, shape), &total)| ((name(&self.types, kernel_type), name(&self.shapes, shape)), total))
-            .collect()
     }
 }
 

@@ -72,7 +72,11 @@ struct Chunk {
     shapes: Texts,
     sources: Texts,
     /// Shapes as the trace spells them to their key.
-    spellings: FxHashMap<Box<[u8]>, u32>,
+    spelled_shapes: FxHashMap<Box<[u8]>, u32>,
+    /// Sources as the trace spells them.
+    spelled_sources: FxHashMap<Box<[u8]>, u32>,
+    /// Kernel types as the trace spells them to their parts.
+    spelled_kernels: FxHashMap<Box<[u8]>, Box<[u32]>>,
     records: Vec<Record>,
 }
 
@@ -92,10 +96,7 @@ impl Chunk {
         check_args(event)?;
         let Some(kernel_type) = event.arg(KERNEL_TYPE).filter(Value::is_truthy) else { return Ok(()) };
         let shape = self.shape(event.arg(SHAPES))?;
-        let source = match event.arg(SOURCE) {
-            None | Some(Value::Null) => intern(&mut self.sources, ""),
-            Some(value) => intern(&mut self.sources, &plain_form(value, "source")?),
-        };
+        let source = self.source(event.arg(SOURCE))?;
         if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
             && let Ok(text) = text.decode()
             && let Some(parts) = sub_kernels::read(&text)?
@@ -106,14 +107,38 @@ impl Chunk {
             return Ok(());
         }
         let Value::Text(kernel_type) = kernel_type else { return Err(EventFault::NotText("kernel_type")) };
-        let kernel_type = decode(kernel_type, "kernel_type")?;
-        let duration_us = duration_us(event)?;
+        if !self.spelled_kernels.contains_key(kernel_type.raw()) {
+            let kernels = self.kernels_of(&decode(kernel_type, "kernel_type")?);
+            self.spelled_kernels.insert(kernel_type.raw().into(), kernels);
+        }
+        let kernels = self.spelled_kernels.get(kernel_type.raw()).map_or(&[][..], |kernels| kernels);
+        let time_us = duration_us(event)? / kernels.len() as f64;
+        self.records.extend(kernels.iter().map(|&kernel| Record { kernel, shape, source, time_us }));
+        Ok(())
+    }
+
+    /// The parts of a kernel type that are separated by commas; the whole of it where there is no more than one.
+    fn kernels_of(&mut self, kernel_type: &str) -> Box<[u32]> {
         let parts = || kernel_type.split(',').map(trim).filter(|part| !part.is_empty());
         match parts().count() {
-            0 | 1 => self.count(&kernel_type, shape, source, duration_us),
-            count => parts().for_each(|part| self.count(part, shape, source, duration_us / count as f64)),
+            0 | 1 => [intern(&mut self.kernels, kernel_type)].into(),
+            _ => parts().map(|part| intern(&mut self.kernels, part)).collect(),
         }
-        Ok(())
+    }
+
+    fn source(&mut self, source: Option<Value<'_>>) -> Result<u32, EventFault> {
+        Ok(match source {
+            None | Some(Value::Null) => intern(&mut self.sources, ""),
+            Some(Value::Text(text)) => match self.spelled_sources.get(text.raw()) {
+                Some(&source) => source,
+                None => {
+                    let source = intern(&mut self.sources, &decode(text, "source")?);
+                    self.spelled_sources.insert(text.raw().into(), source);
+                    source
+                }
+            },
+            Some(value) => intern(&mut self.sources, &plain_form(value, "source")?),
+        })
     }
 
     fn count(&mut self, kernel: &str, shape: u32, source: u32, time_us: f64) {
@@ -127,15 +152,11 @@ impl Chunk {
             Some(Value::Text(text)) => text,
             Some(_) => return Err(EventFault::NotText("simulation_shapes")),
         };
-        if text.is_escaped() {
-            let key = shape_key(&decode(text, "simulation_shapes")?)?;
-            return Ok(intern(&mut self.shapes, &key));
-        }
-        if let Some(&shape) = self.spellings.get(text.raw()) {
+        if let Some(&shape) = self.spelled_shapes.get(text.raw()) {
             return Ok(shape);
         }
         let shape = intern(&mut self.shapes, &shape_key(&decode(text, "simulation_shapes")?)?);
-        self.spellings.insert(text.raw().into(), shape);
+        self.spelled_shapes.insert(text.raw().into(), shape);
         Ok(shape)
     }
 }

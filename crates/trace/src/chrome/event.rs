@@ -128,6 +128,16 @@ impl<'r> Event<'r> {
     /// Whether `ph` is the text `phase`: `X` complete events, `M` metadata, `s` and `f` flows.
     #[inline]
     pub fn has_phase(&self, phase: &str) -> bool {
+        let span = self.record.fields[PHASE];
+        match span.kind {
+            Kind::PlainText => self.window.get(span.start..span.end) == Some(phase.as_bytes()),
+            Kind::EscapedText => self.has_escaped_phase(phase),
+            _ => false,
+        }
+    }
+
+    #[cold]
+    fn has_escaped_phase(&self, phase: &str) -> bool {
         self.phase().and_then(|value| value.as_text()).is_some_and(|text| text.is(phase))
     }
 

@@ -1,7 +1,7 @@
 //! Reading a CSV record by record.
 
 use super::options::{ByteOrderMark, EmptyHeader, LineEndsInCells, Options, RepeatedColumns, SurplusCells};
-use super::split::{Cell, Split, split};
+use super::split::{Cells, Split, split};
 use super::text_window::TextWindow;
 use crate::error::{Error, RecordFault};
 use crate::source::Source;
@@ -28,7 +28,7 @@ pub struct Reader<'s> {
     options: Options,
     header: Vec<String>,
     had_byte_order_mark: bool,
-    cells: Vec<Cell>,
+    cells: Cells,
     /// Where the next record starts in the window.
     at: usize,
     /// Line on which the next record starts.
@@ -44,7 +44,7 @@ impl<'s> Reader<'s> {
             options,
             header: Vec::new(),
             had_byte_order_mark: false,
-            cells: Vec::new(),
+            cells: Cells::default(),
             at: 0,
             line: 1,
             open_quote: None,
@@ -193,7 +193,7 @@ impl<'s> Reader<'s> {
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'r> {
     text: &'r str,
-    cells: &'r [Cell],
+    cells: &'r Cells,
     line: u64,
     line_ends: LineEndsInCells,
 }

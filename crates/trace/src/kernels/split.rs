@@ -4,13 +4,37 @@ use super::options::LineEndsInCells;
 use std::borrow::Cow;
 use wide::i8x16;
 
+/// The cells of a record: where the first one starts, and behind each one where the next one would.
+#[derive(Debug, Default)]
+pub(super) struct Cells(Vec<usize>);
+
+impl Cells {
+    /// Number of cells.
+    pub(super) fn len(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
+    /// Whether the record is an empty line.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub(super) fn get(&self, position: usize) -> Option<Cell> {
+        let (start, next) = (*self.0.get(position)?, *self.0.get(position + 1)?);
+        Some(Cell { start, end: next - 1 })
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
+        self.0.windows(2).map(|bounds| Cell { start: bounds[0], end: bounds[1] - 1 })
+    }
+}
+
 /// A cell as it stands in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
     start: usize,
     end: usize,
-    /// Whether it begins with a quote; the quote is part of the range then.
-    quoted: bool,
 }
 
 impl Cell {
@@ -19,20 +43,26 @@ impl Cell {
         self.end - self.start
     }
 
-    /// The content.
+    /// The content. A quote at the beginning always opens.
+    #[inline]
     pub(super) fn decode(self, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
         let raw = text.get(self.start..self.end).unwrap_or_default();
-        let Some(inside) = raw.strip_prefix('"').filter(|_| self.quoted) else { return Cow::Borrowed(raw) };
-        if let Some(plain) = inside.strip_suffix('"')
-            && memchr::memchr2(b'"', b'\r', plain.as_bytes()).is_none()
-        {
-            return Cow::Borrowed(plain);
+        match raw.strip_prefix('"') {
+            Some(inside) => content(inside, line_ends),
+            None => Cow::Borrowed(raw),
         }
-        Cow::Owned(unquote(inside, line_ends))
     }
 }
 
 /// The content of a cell whose opening quote is gone.
+fn content(inside: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
+    match inside.strip_suffix('"') {
+        Some(plain) if memchr::memchr2(b'"', b'\r', plain.as_bytes()).is_none() => Cow::Borrowed(plain),
+        _ => Cow::Owned(unquote(inside, line_ends)),
+    }
+}
+
+/// The content where quotes are doubled, or stand behind the closing one.
 fn unquote(mut rest: &str, line_ends: LineEndsInCells) -> String {
     let mut content = String::with_capacity(rest.len());
     loop {
@@ -73,29 +103,30 @@ pub(super) enum Split {
 }
 
 /// Takes the record that starts at `start`; `ended` when no more text can follow.
-pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Vec<Cell>) -> Split {
-    cells.clear();
+pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Cells) -> Split {
+    let bounds = &mut cells.0;
+    bounds.clear();
     let bytes = text.as_bytes();
     if start >= bytes.len() {
         return if ended { Split::End } else { Split::Cut };
     }
-    let mut record =
-        Open { bytes, start, ended, cell: start, quoted: false, open: false, closed: 0, lines: 0, quote: 0 };
+    bounds.push(start);
+    let mut record = Open { bytes, start, ended, cell: start, open: false, reopens: 0, lines: 0, quote: 0 };
     let mut at = start;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
         let mut marks = marks(block);
         while marks != 0 {
-            let mark = at + marks.trailing_zeros() as usize;
+            let mark = marks.trailing_zeros() as usize % BLOCK;
             marks &= marks - 1;
-            if let Some(split) = record.mark(mark, cells) {
+            if let Some(split) = record.mark(at + mark, block[mark], bounds) {
                 return split;
             }
         }
         at += BLOCK;
     }
-    while let Some(byte) = bytes.get(at) {
+    while let Some(&byte) = bytes.get(at) {
         if matches!(byte, b',' | b'"' | b'\r' | b'\n')
-            && let Some(split) = record.mark(at, cells)
+            && let Some(split) = record.mark(at, byte, bounds)
         {
             return split;
         }
@@ -104,10 +135,10 @@ pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Vec<Cell>
     match ended {
         false => Split::Cut,
         true if record.open => {
-            cells.push(Cell { start: record.cell, end: at, quoted: true });
+            bounds.push(at + 1);
             Split::OpenQuote { lines_to_quote: record.quote }
         }
-        true => record.end(at, cells),
+        true => record.end(at, bounds),
     }
 }
 
@@ -118,12 +149,10 @@ struct Open<'t> {
     ended: bool,
     /// Where the current cell starts.
     cell: usize,
-    /// Whether it begins with a quote.
-    quoted: bool,
     /// Whether a quote is open.
     open: bool,
-    /// Where the last closing quote of the cell stands.
-    closed: usize,
+    /// The place behind the last closing quote, where another quote opens again.
+    reopens: usize,
     /// Line ends inside quotes so far.
     lines: u64,
     /// How many of them there were when the last quote was opened.
@@ -133,61 +162,49 @@ struct Open<'t> {
 impl Open<'_> {
     /// Takes a comma, a quote or a line end.
     #[inline(always)]
-    fn mark(&mut self, at: usize, cells: &mut Vec<Cell>) -> Option<Split> {
-        let byte = self.bytes.get(at).copied();
-        if self.open {
-            self.mark_in_quotes(at, byte);
-            return None;
-        }
+    fn mark(&mut self, at: usize, byte: u8, bounds: &mut Vec<usize>) -> Option<Split> {
         match byte {
-            Some(b',') => self.end_cell(at, cells),
-            Some(b'"') => self.quote_outside(at),
-            _ => return Some(self.end(at, cells)),
+            b',' if !self.open => {
+                self.cell = at + 1;
+                bounds.push(at + 1);
+            }
+            b',' => {}
+            b'"' => self.quote(at),
+            _ if self.open => self.line_end_in_quotes(at, byte),
+            _ => return Some(self.end(at, bounds)),
         }
         None
     }
 
-    #[inline(always)]
-    fn mark_in_quotes(&mut self, at: usize, byte: Option<u8>) {
-        match byte {
-            Some(b'"') => {
-                self.open = false;
-                self.closed = at;
-            }
-            Some(b'\r') => self.lines += 1,
-            // The LF of a CRLF has been counted.
-            Some(b'\n') if self.bytes.get(at - 1) != Some(&b'\r') => self.lines += 1,
-            _ => {}
-        }
-    }
-
     /// A quote opens at the start of a cell, and again right behind a closing one: two of them are one letter. All others
-    /// are letters.
+    /// outside of quotes are letters.
     #[inline(always)]
-    fn quote_outside(&mut self, at: usize) {
-        if at == self.cell {
-            self.quoted = true;
+    fn quote(&mut self, at: usize) {
+        if self.open {
+            self.open = false;
+            self.reopens = at + 1;
+        } else if at == self.cell || at == self.reopens {
             self.open = true;
-            self.quote = self.lines;
-        } else if self.quoted && self.closed + 1 == at {
-            self.open = true;
+            if at == self.cell {
+                self.quote = self.lines;
+            }
         }
     }
 
-    #[inline(always)]
-    fn end_cell(&mut self, end: usize, cells: &mut Vec<Cell>) {
-        cells.push(Cell { start: self.cell, end, quoted: self.quoted });
-        self.cell = end + 1;
-        self.quoted = false;
-        self.closed = 0;
+    #[cold]
+    fn line_end_in_quotes(&mut self, at: usize, byte: u8) {
+        // The LF of a CRLF has been counted.
+        if byte == b'\r' || self.bytes.get(at - 1) != Some(&b'\r') {
+            self.lines += 1;
+        }
     }
 
     /// The record ends with the line end at `end`, or there with the text.
     #[inline(always)]
-    fn end(&mut self, end: usize, cells: &mut Vec<Cell>) -> Split {
+    fn end(&mut self, end: usize, bounds: &mut Vec<usize>) -> Split {
         // An empty line is a record without cells.
         if end > self.start {
-            self.end_cell(end, cells);
+            bounds.push(end + 1);
         }
         let next = match self.bytes.get(end) {
             None => return Split::Record { next: end, lines: self.lines },

@@ -1,5 +1,6 @@
 //! JSON texts as they stand in the file, decoded on demand.
 
+use super::text_end::only_quotes_escaped;
 use std::borrow::Cow;
 
 /// How the reader treats what cannot be text: bytes that are not UTF-8, and escaped halves of surrogate pairs.
@@ -25,6 +26,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
+    #[inline]
     pub(super) fn new(raw: &'a [u8], escaped: bool, rule: TextRule) -> Text<'a> {
         Text { raw, escaped, rule }
     }
@@ -37,6 +39,11 @@ impl<'a> Text<'a> {
     /// Whether the text holds escapes.
     pub fn is_escaped(&self) -> bool {
         self.escaped
+    }
+
+    /// Whether all its escapes are `\"`, so that only the backslashes have to go.
+    pub fn has_only_quotes_escaped(&self) -> bool {
+        only_quotes_escaped(self.raw)
     }
 
     /// Whether it is `""`.
@@ -142,6 +149,21 @@ mod tests {
         assert_eq!(decode(r"\ud83dx", TextRule::Replace).unwrap(), "\u{fffd}x");
         assert_eq!(decode(r"\ud83d\ud83d\ude00", TextRule::Replace).unwrap(), "\u{fffd}\u{1f600}");
         assert_eq!(decode(r"\ud83d\u0041", TextRule::Replace).unwrap(), "\u{fffd}A");
+    }
+
+    #[test]
+    fn escapes_of_quotes_alone() {
+        for (raw, only_quotes) in [
+            ("", true),
+            (r#"a\"b\""#, true),
+            (r#"0123456789abcde\"\"\"\"\"\"\"\"\"f"#, true),
+            (r#"\"\\"#, false),
+            (r#"\\\""#, false),
+            (r#"0123456789abcdef\n"#, false),
+            (r#"0123456789abcde\u0022"#, false),
+        ] {
+            assert_eq!(Text::new(raw.as_bytes(), true, TextRule::Strict).has_only_quotes_escaped(), only_quotes, "{raw}");
+        }
     }
 
     #[test]

@@ -29,6 +29,31 @@ pub(super) fn no_digits(block: &[u8; BLOCK]) -> u32 {
     (bytes.simd_lt(i8x16::splat(b'0'.cast_signed())) | bytes.simd_gt(i8x16::splat(b'9'.cast_signed()))).to_bitmask()
 }
 
+/// Whether the only backslashes in the inside of a text are those in front of quotes. A quote never stands there without one,
+/// so it is enough that a quote follows each.
+pub(super) fn only_quotes_escaped(raw: &[u8]) -> bool {
+    let (blocks, rest) = raw.as_chunks::<BLOCK>();
+    // Whether the byte in front of the block is a backslash.
+    let mut behind = 0;
+    for block in blocks {
+        let bytes = i8x16::new(block.map(u8::cast_signed));
+        let backslashes = bytes.simd_eq(i8x16::splat(b'\\'.cast_signed())).to_bitmask();
+        let quotes = bytes.simd_eq(i8x16::splat(b'"'.cast_signed())).to_bitmask();
+        if (backslashes << 1 | behind) & 0xffff != quotes {
+            return false;
+        }
+        behind = backslashes >> (BLOCK - 1);
+    }
+    let mut escaped = behind == 1;
+    for &byte in rest {
+        if (byte == b'"') != escaped {
+            return false;
+        }
+        escaped = byte == b'\\';
+    }
+    true
+}
+
 /// How many bytes `left` and `right` have in common at their beginnings.
 #[inline(always)]
 pub(crate) fn common_prefix(left: &[u8], right: &[u8]) -> usize {
