@@ -29,7 +29,8 @@ fn plain_decimal(text: &[u8]) -> Option<f64> {
     for &byte in text {
         match byte {
             b'0'..=b'9' => {
-                value = value * 10 + u64::from(byte - b'0');
+                // With 20 digits it may wrap around, but is not used.
+                value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
                 digits += 1;
             }
             b'.' if point.is_none() => point = Some(digits),

@@ -103,6 +103,8 @@ def main():
     parser.add_argument("--pair", type=pathlib.Path, nargs=2)
     parser.add_argument("--size-mb", type=int, default=300)
     parser.add_argument("--large-mb", type=int, help="also a pair of that size, against the first (1000 for the target)")
+    parser.add_argument("--single-step-layers", type=int, help="also a pair of one single step with so many layers (15200 for a million frames)")
+    parser.add_argument("--eager", action="store_true", help="also a pair of the same size in which every step is eager, with Python frames")
     parser.add_argument("--small", type=pathlib.Path, nargs="*", default=[], help="small traces for the list of ten pairs")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--work", type=pathlib.Path, help="folder for generated files [default: a temporary one]")
@@ -119,17 +121,21 @@ def main():
             shutil.rmtree(work)
 
 
-def generate(a, work, size):
-    folder = work / f"pair{size}"
+def generate(a, work, name, *options):
+    folder = work / f"pair{name}"
     pair = [folder / "amd.json", folder / "nvidia.json"]
     if not all(path.exists() for path in pair):
         folder.mkdir(exist_ok=True)
-        subprocess.run([sys.executable, a.generator, "--pair", folder, "--size-mb", str(size)], check=True)
+        subprocess.run([sys.executable, a.generator, "--pair", folder, *options], check=True)
     return pair
 
 
+def per_byte(figure, pair):
+    return figure / sum(path.stat().st_size for path in pair)
+
+
 def measure(a, binary, work):
-    pair = a.pair or generate(a, work, a.size_mb)
+    pair = a.pair or generate(a, work, a.size_mb, "--size-mb", str(a.size_mb))
     zipped = [work / (path.name + ".gz") for path in pair]
     for path, out in zip(pair, zipped):
         if not out.exists():
@@ -155,8 +161,16 @@ def measure(a, binary, work):
     # A mapped file counts as resident while it is read; as gz nothing is mapped, so that is what the tool itself needs.
     table.add("peak memory beyond the mapped files / S", packed[2] / size, 1.3, 0.4)
     if a.large_mb and a.generator:
-        large = generate(a, work, a.large_mb)
+        large = generate(a, work, a.large_mb, "--size-mb", str(a.large_mb))
         table.add(f"pair of {a.large_mb} MB / this pair, wall", best([binary, *large, *out], a.repeat)[0] / plain[0], 4.0)
+    odd = []
+    if a.single_step_layers and a.generator:
+        odd.append(("one single step", generate(a, work, "-step", "--steps", "1", "--layers", str(a.single_step_layers))))
+    if a.eager and a.generator:
+        odd.append(("all steps eager", generate(a, work, "-eager", "--size-mb", str(a.size_mb), "--prefill-every", "1")))
+    for name, other in odd:
+        cpu = best([binary, *other, *out], a.repeat)[1]
+        table.add(f"{name}, CPU per byte / this pair", per_byte(cpu, other) / per_byte(plain[1], pair), 2.0)
     if len(a.small) >= 3:
         ten_pairs(binary, [path.resolve() for path in a.small], work, table, a.repeat)
     small_pair(binary, work, table, a.repeat)

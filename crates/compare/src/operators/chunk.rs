@@ -131,7 +131,7 @@ impl Chunk {
 
     fn pid(&mut self, value: Value<'_>) -> Result<u32, EventFault> {
         if let (Value::Number(number), Some((text, pid))) = (value, &self.last_pid)
-            && number.text() == &**text
+            && number.raw() == text.as_bytes()
         {
             return Ok(*pid);
         }

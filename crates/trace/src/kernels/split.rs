@@ -111,13 +111,24 @@ pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Cells) ->
         return if ended { Split::End } else { Split::Cut };
     }
     bounds.push(start);
-    let mut record = Open { bytes, start, ended, cell: start, open: false, reopens: 0, lines: 0, quote: 0 };
+    let mut record = Open { bytes, start, ended, open: false, reopens: 0, lines: 0, quote: 0 };
     let mut at = start;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-        let mut marks = marks(block);
-        while marks != 0 {
-            let mark = marks.trailing_zeros() as usize % BLOCK;
-            marks &= marks - 1;
+        let Marks { commas, others } = marks(block);
+        if others == 0 {
+            // Nothing begins or ends here but cells.
+            let mut left = if record.open { 0 } else { commas };
+            while left != 0 {
+                bounds.push(at + left.trailing_zeros() as usize + 1);
+                left &= left - 1;
+            }
+            at += BLOCK;
+            continue;
+        }
+        let mut left = commas | others;
+        while left != 0 {
+            let mark = left.trailing_zeros() as usize % BLOCK;
+            left &= left - 1;
             if let Some(split) = record.mark(at + mark, block[mark], bounds) {
                 return split;
             }
@@ -147,8 +158,6 @@ struct Open<'t> {
     bytes: &'t [u8],
     start: usize,
     ended: bool,
-    /// Where the current cell starts.
-    cell: usize,
     /// Whether a quote is open.
     open: bool,
     /// The place behind the last closing quote, where another quote opens again.
@@ -164,12 +173,9 @@ impl Open<'_> {
     #[inline(always)]
     fn mark(&mut self, at: usize, byte: u8, bounds: &mut Vec<usize>) -> Option<Split> {
         match byte {
-            b',' if !self.open => {
-                self.cell = at + 1;
-                bounds.push(at + 1);
-            }
-            b',' => {}
-            b'"' => self.quote(at),
+            b',' if self.open => {}
+            b',' => bounds.push(at + 1),
+            b'"' => self.quote(at, bounds),
             _ if self.open => self.line_end_in_quotes(at, byte),
             _ => return Some(self.end(at, bounds)),
         }
@@ -179,15 +185,15 @@ impl Open<'_> {
     /// A quote opens at the start of a cell, and again right behind a closing one: two of them are one letter. All others
     /// outside of quotes are letters.
     #[inline(always)]
-    fn quote(&mut self, at: usize) {
+    fn quote(&mut self, at: usize, bounds: &[usize]) {
         if self.open {
             self.open = false;
             self.reopens = at + 1;
-        } else if at == self.cell || at == self.reopens {
+        } else if at == self.reopens {
             self.open = true;
-            if at == self.cell {
-                self.quote = self.lines;
-            }
+        } else if bounds.last() == Some(&at) {
+            self.open = true;
+            self.quote = self.lines;
         }
     }
 
@@ -222,10 +228,16 @@ impl Open<'_> {
 /// Bytes that are looked at together.
 const BLOCK: usize = 16;
 
-/// One bit for each byte, the first one lowest: set for commas, quotes and line ends.
+/// One bit for each byte of a block, the first one lowest.
+struct Marks {
+    commas: u32,
+    /// Quotes and line ends.
+    others: u32,
+}
+
 #[inline(always)]
-fn marks(block: &[u8; BLOCK]) -> u32 {
+fn marks(block: &[u8; BLOCK]) -> Marks {
     let bytes = i8x16::new(block.map(u8::cast_signed));
     let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte.cast_signed()));
-    (is(b',') | is(b'"') | is(b'\n') | is(b'\r')).to_bitmask()
+    Marks { commas: is(b',').to_bitmask(), others: (is(b'"') | is(b'\n') | is(b'\r')).to_bitmask() }
 }
