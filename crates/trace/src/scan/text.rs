@@ -162,7 +162,11 @@ mod tests {
             (r#"0123456789abcdef\n"#, false),
             (r#"0123456789abcde\u0022"#, false),
         ] {
-            assert_eq!(Text::new(raw.as_bytes(), true, TextRule::Strict).has_only_quotes_escaped(), only_quotes, "{raw}");
+            assert_eq!(
+                Text::new(raw.as_bytes(), true, TextRule::Strict).has_only_quotes_escaped(),
+                only_quotes,
+                "{raw}"
+            );
         }
     }
 
