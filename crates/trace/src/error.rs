@@ -31,13 +31,23 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file cannot be opened or read, or its gzip stream is broken.
+    /// The file cannot be opened or read, or the gzip stream of a CSV is broken.
     #[error("{}: {source}", one_line(path))]
     Io {
         /// File as given.
         path: String,
         /// The system's reason.
         source: io::Error,
+    },
+    /// The gzip stream of a JSON file is broken, breaks off, or is followed by something else.
+    #[error("{}: {source} {place}", one_line(path))]
+    Gzip {
+        /// File as given.
+        path: String,
+        /// What is wrong with it.
+        source: io::Error,
+        /// Where the inflated text ends.
+        place: Place,
     },
     /// The file is a Git LFS pointer instead of what it should be.
     #[error("{}: Git LFS pointer, run git lfs pull", one_line(path))]
@@ -124,6 +134,7 @@ impl Error {
     pub fn path(&self) -> &str {
         match self {
             Error::Io { path, .. }
+            | Error::Gzip { path, .. }
             | Error::LfsPointer { path }
             | Error::Json { path, .. }
             | Error::Shape { path, .. }

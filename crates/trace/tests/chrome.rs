@@ -278,6 +278,19 @@ fn gzip_streams() {
         let result = pull(Source::from_bytes("t.json", &whole[..cut]).unwrap(), &options);
         assert!(result.as_ref().is_err_and(|error| error.contains("gzip")), "{cut}: {result:?}");
     }
+    // The message points to where the inflated text ends.
+    let message = |bytes: &[u8]| pull(Source::from_bytes("t.json", bytes).unwrap(), &options).unwrap_err();
+    let (head, tail) = text.split_at(40);
+    let two = [gzip(head), gzip(tail)].concat();
+    assert_eq!(
+        message(&two[..gzip(head).len() + 10]),
+        "t.json: the gzip stream breaks off (event 1) at byte 40 (line 1, column 41)"
+    );
+    assert_eq!(
+        message(&[&whole, &b"x"[..]].concat()),
+        "t.json: something follows the gzip stream at byte 51 (line 1, column 52)"
+    );
+    assert_eq!(message(&whole[..5]), "t.json: the gzip stream breaks off at byte 0 (line 1, column 1)");
     for garbage in [&b"x"[..], b"\x1f", b"\0\0x", b"\x1f\x8b"] {
         let bytes = [&whole, garbage].concat();
         assert!(pull(Source::from_bytes("t.json", bytes).unwrap(), &options).is_err(), "{garbage:?}");

@@ -149,7 +149,8 @@ struct Run<'s, 'o, M, G, E> {
 impl<M, G, E: Send> Run<'_, '_, M, G, E> {
     fn refill(&mut self) -> Result<Refill, Error> {
         let done = self.machine.position();
-        let refill = self.window.refill(done)?;
+        let event = self.machine.in_events().then_some(self.events);
+        let refill = self.window.refill(done, event)?;
         if refill == Refill::Moved {
             self.machine.drop_front(done);
         }

@@ -131,7 +131,8 @@ impl<'s, 'o> Reader<'s, 'o> {
     /// Takes in more; false at the end of the file.
     fn refill(&mut self) -> Result<bool, Error> {
         let done = self.machine.position();
-        let more = self.window.refill(done)? == Refill::Moved;
+        let event = self.machine.in_events().then_some(self.events);
+        let more = self.window.refill(done, event)? == Refill::Moved;
         if more {
             self.machine.drop_front(done);
         }

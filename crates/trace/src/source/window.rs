@@ -22,7 +22,14 @@ pub(crate) struct Window<'s> {
 
 enum Content<'s> {
     Whole(&'s [u8]),
-    Stream { reader: &'s mut (dyn Read + Send), buffer: Vec<u8>, ended: bool },
+    Stream { reader: &'s mut (dyn Read + Send), buffer: Vec<u8>, next: Next },
+}
+
+/// What a stream has behind the bytes that are in view.
+enum Next {
+    More,
+    Fault(io::Error),
+    Nothing,
 }
 
 /// What came of asking for more.
@@ -39,7 +46,7 @@ impl<'s> Window<'s> {
         let (name, bytes) = source.parts();
         let bytes = match bytes {
             Bytes::Whole(bytes) => Content::Whole(bytes),
-            Bytes::Stream(reader) => Content::Stream { reader, buffer: Vec::new(), ended: false },
+            Bytes::Stream(reader) => Content::Stream { reader, buffer: Vec::new(), next: Next::More },
         };
         Window { name, bytes, base: 0, lines: 0, characters: 0 }
     }
@@ -73,10 +80,13 @@ impl<'s> Window<'s> {
     }
 
     /// Drops the first `done` bytes from view and takes in more. The window grows where what is in view is not enough.
-    pub(crate) fn refill(&mut self, done: usize) -> Result<Refill, Error> {
-        let Content::Stream { reader, buffer, ended } = &mut self.bytes else { return Ok(Refill::Ended) };
-        if *ended {
-            return Ok(Refill::Ended);
+    /// `event` is the one that is being read, for the message when that fails.
+    pub(crate) fn refill(&mut self, done: usize, event: Option<u64>) -> Result<Refill, Error> {
+        let Content::Stream { reader, buffer, next } = &mut self.bytes else { return Ok(Refill::Ended) };
+        match std::mem::replace(next, Next::Nothing) {
+            Next::More => {}
+            Next::Fault(source) => return Err(self.unreadable(source, event)),
+            Next::Nothing => return Ok(Refill::Ended),
         }
         let done = done.min(buffer.len());
         let gone = &buffer[..done];
@@ -91,12 +101,30 @@ impl<'s> Window<'s> {
         buffer.copy_within(done.., 0);
         buffer.truncate(buffer.len() - done);
         let room = PIECE.max(buffer.len()) as u64;
-        match read_some(reader, room, buffer) {
-            Ok(count) => {
-                *ended = count == 0;
-                Ok(Refill::Moved)
+        let left = buffer.len();
+        *next = match read_some(reader, room, buffer) {
+            Ok(0) => Next::Nothing,
+            Ok(_) => Next::More,
+            Err(source) => Next::Fault(source),
+        };
+        if buffer.len() > left {
+            // A fault waits until what came before it has been looked at.
+            return Ok(Refill::Moved);
+        }
+        match std::mem::replace(next, Next::Nothing) {
+            Next::Fault(source) => Err(self.unreadable(source, event)),
+            _ => Ok(Refill::Moved),
+        }
+    }
+
+    fn unreadable(&self, source: io::Error, event: Option<u64>) -> Error {
+        let path = self.name.to_owned();
+        match source.kind() {
+            // Only inflating finds fault with data.
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Error::Gzip { path, source, place: self.place(self.bytes().len(), event) }
             }
-            Err(source) => Err(Error::Io { path: self.name.to_owned(), source }),
+            _ => Error::Io { path, source },
         }
     }
 
