@@ -41,7 +41,11 @@ impl Narrator {
                 self.line(&format!("[OK] {} {} x{}{times}", place(row), built(row), run.repeat));
             }
             Event::Unlike(row, differences) => self.complain(&format!("[WARN] {} {differences}", place(row))),
-            Event::Failed(row, error) => self.line(&format!("[FAIL] {} {} {error}", place(row), built(row))),
+            Event::Failed(row, error) => {
+                // A framework's message may go over several lines; a row has one.
+                let error = error.to_string().replace(['\r', '\n'], " ");
+                self.line(&format!("[FAIL] {} {} {error}", place(row), built(row)));
+            }
             Event::Dropped(row) => self.line(&format!("[DROP] {} {}", place(row), row.op)),
             Event::CleanedUp { table, rows, kept_in } => {
                 self.line(&format!("[CLEANUP] {}: {rows} row(s) moved to {}", table.display(), kept_in.display()))

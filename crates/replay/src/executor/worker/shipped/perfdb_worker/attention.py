@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from .norms import wide
+from .norms import wide, wide_type
 
 
 def starts(ends):
@@ -50,7 +50,7 @@ def fused_infer_attention_score(query, key, value, atten_mask=None, actual_seq_l
     token_major = input_layout == "TND"
     kv_heads = num_key_value_heads or num_heads
     out = torch.zeros(query.shape if token_major else (query.shape[1], query.shape[0], *query.shape[2:]),
-                      dtype=torch.float32, device=query.device)
+                      dtype=wide_type(query.dtype), device=query.device)
     lse = torch.zeros(*query.shape[:-1], 1, dtype=torch.float32, device=query.device)
     if token_major:
         q_ends = actual_seq_lengths or [query.shape[0]]
@@ -114,7 +114,7 @@ def lightning_indexer(query, key, weights, actual_seq_lengths_query, actual_seq_
 
 def sparse_flash_attention(query, key, value, sparse_indices, block_table, actual_seq_lengths_query,
                            actual_seq_lengths_kv, query_rope, key_rope, scale_value, **_):
-    out = torch.zeros(query.shape, dtype=torch.float32, device=query.device)
+    out = torch.zeros(query.shape, dtype=wide_type(query.dtype), device=query.device)
     q_ends = actual_seq_lengths_query.tolist()
     for sequence, (begin, end) in enumerate(zip(starts(q_ends), q_ends)):
         length = int(actual_seq_lengths_kv[sequence])

@@ -4,7 +4,12 @@ import torch
 
 def wide(x):
     """The type that floating-point work is done in."""
-    return x if x.dtype == torch.float64 else x.to(torch.float32)
+    return x.to(wide_type(x.dtype))
+
+
+def wide_type(dtype):
+    """The type that numbers of a type are computed in."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def reciprocal_rms(x, epsilon):

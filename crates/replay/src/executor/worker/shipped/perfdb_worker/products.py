@@ -1,7 +1,7 @@
 """Integer and grouped matrix products, and the fused expert layer."""
 import torch
 
-from .norms import dynamic_rows, saturated, silu, wide
+from .norms import dynamic_rows, saturated, silu, wide, wide_type
 
 
 def integer_product(a, b):
@@ -59,16 +59,18 @@ def group_bounds(group_list, tokens, experts):
 
 def grouped_matmul(x, weight, group_list=None, scale=None, per_token_scale=None, output_dtype=None, **_):
     x, weights = x[0], weight[0] if weight[0].dim() == 3 else weight[0].unsqueeze(0)
-    out = torch.zeros(x.shape[0], weights.shape[-1], dtype=torch.float32, device=x.device)
+    kind = output_dtype or x.dtype
+    # An integer sum is a result in itself: float32 would cut off its last digits.
+    work = wide_type(x.dtype) if kind.is_floating_point else torch.float64
+    out = torch.zeros(x.shape[0], weights.shape[-1], dtype=work, device=x.device)
     for expert, (begin, end) in enumerate(group_bounds(group_list, x.shape[0], weights.shape[0])):
-        rows = product(x[begin:end], weights[expert]).to(torch.float32)
+        rows = product(x[begin:end], weights[expert]).to(work)
         if scale is not None:
             of_expert = real_scale(scale[0])
             rows = rows * (of_expert[expert] if of_expert.dim() > 1 else of_expert)
         out[begin:end] = rows
     if per_token_scale is not None:
         out = out * wide(per_token_scale[0]).unsqueeze(-1)
-    kind = output_dtype or x.dtype
     return [out.to(kind) if kind.is_floating_point else saturated(out, kind)]
 
 
@@ -102,7 +104,7 @@ def dispatch_ffn_combine(x, weight1, weight2, expert_idx, scale1, scale2, probs,
     scales1, scales2 = stacked(scale1, experts), stacked(scale2, experts)
     chosen = expert_idx.to(torch.int64)
     counts = torch.bincount(chosen.reshape(-1), minlength=experts)[:experts]
-    total = torch.zeros(x.shape, dtype=torch.float32, device=x.device)
+    total = torch.zeros(x.shape, dtype=wide_type(x.dtype), device=x.device)
     room = max_output_size
     for expert in range(experts):
         tokens, choices = torch.nonzero(chosen == expert, as_tuple=True)

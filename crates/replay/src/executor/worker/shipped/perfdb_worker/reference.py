@@ -33,6 +33,11 @@ def scatter_nd_update(data, indices, updates):
     return out
 
 
+def rows_of(source, index):
+    # Before 2.0 torch takes no int32 indices.
+    return source[index.to(torch.int64) if index.dtype == torch.int32 else index]
+
+
 def corner(x, begin, size):
     return x[tuple(slice(first, first + length) for first, length in zip(begin, size))].contiguous()
 
@@ -60,4 +65,5 @@ REFERENCE = {
     "torch_npu._npu_reshape_and_cache": reshape_and_cache,
     "torch_npu.npu_scatter_nd_update": scatter_nd_update,
     "torch_npu.npu_slice": corner,
+    "torch.Tensor.__getitem__": rows_of,
 }
