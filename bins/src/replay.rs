@@ -5,6 +5,7 @@ mod children;
 mod interrupts;
 mod narrator;
 mod output;
+mod ranges;
 
 pub use arguments::{
     DispatchArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility,

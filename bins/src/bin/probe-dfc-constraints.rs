@@ -50,7 +50,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let replay = ReplayArguments {
         backend: arguments.backend,
         worker: arguments.worker,
-        case_timeout: Some(arguments.timeout),
+        case_timeout: Some(arguments.timeout.as_secs_f64()),
         ..ReplayArguments::default()
     };
     let (backend, _) = replay.backend(Backend::Npu)?;

@@ -12,6 +12,7 @@ use perfdb_replay::plan::UpdateMode;
 use perfdb_replay::removal::InvalidRows;
 use perfdb_replay::settings::{Launch, Limits, Repeats, RunSettings, WorkerChoice};
 
+use super::ranges::{port, time, whole};
 use crate::Failure;
 use crate::database::{LockArguments, default_python};
 
@@ -24,8 +25,8 @@ pub struct ReplayArguments {
     pub backend: Option<Backend>,
 
     /// Untimed runs before the timed ones [default: 0]
-    #[arg(long, value_name = "N")]
-    pub warmup: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub warmup: Option<i64>,
 
     /// Build inputs anew before every run [default on npu]
     #[arg(long, overrides_with = "reuse_inputs")]
@@ -52,24 +53,24 @@ pub struct ReplayArguments {
     pub python: Option<OsString>,
 
     /// Longest time for one row, in seconds [default: 300]
-    #[arg(long, value_name = "S", value_parser = positive_seconds)]
-    pub case_timeout: Option<Duration>,
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub case_timeout: Option<f64>,
 
     /// Longest time until a worker greets, in seconds [default: 120]
-    #[arg(long, value_name = "S", value_parser = positive_seconds)]
-    pub worker_start_timeout: Option<Duration>,
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub worker_start_timeout: Option<f64>,
 
     /// Restarts of a worker in a run [default: 20]
-    #[arg(long, value_name = "N")]
-    pub max_restarts: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max_restarts: Option<i64>,
 
     /// Threads of the native backend [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threads: Option<i64>,
 
     /// Share the rows among local accelerators 0 to N-1
-    #[arg(long, value_name = "N", conflicts_with = "devices")]
-    pub num_devices: Option<u32>,
+    #[arg(long, value_name = "N", conflicts_with = "devices", allow_negative_numbers = true)]
+    pub num_devices: Option<i64>,
 
     /// Share the rows among these local accelerators
     #[arg(long, value_name = "I,J,…", value_delimiter = ',')]
@@ -135,8 +136,8 @@ pub enum InvalidRowsMode {
 #[command(next_help_heading = "DispatchFFNCombine only")]
 pub struct DispatchArguments {
     /// Ranks that share the experts [default: 16]
-    #[arg(long, value_name = "N")]
-    pub ep_size: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub ep_size: Option<i64>,
 
     /// Spread tokens evenly over the experts (the default)
     #[arg(long, overrides_with = "no_balanced")]
@@ -147,28 +148,28 @@ pub struct DispatchArguments {
     pub no_balanced: bool,
 
     /// Largest number of rows that a rank's experts may receive [default: 65536]
-    #[arg(long, value_name = "N")]
-    pub max_output_size: Option<u64>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max_output_size: Option<i64>,
 
     /// Processes on each node [default: the EP size]
-    #[arg(long, value_name = "N")]
-    pub nproc_per_node: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub nproc_per_node: Option<i64>,
 
     /// Number of nodes [default: 1]
-    #[arg(long, value_name = "N")]
-    pub nnodes: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub nnodes: Option<i64>,
 
     /// Number of this node [default: 0]
-    #[arg(long, value_name = "N")]
-    pub node_rank: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub node_rank: Option<i64>,
 
     /// Address of node 0 [default: 127.0.0.1]
     #[arg(long, value_name = "A")]
     pub master_addr: Option<String>,
 
     /// Port on node 0 [default: a free one on a single node]
-    #[arg(long, value_name = "P")]
-    pub master_port: Option<u16>,
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub master_port: Option<i64>,
 }
 
 impl DispatchArguments {
@@ -189,23 +190,17 @@ impl DispatchArguments {
     pub fn apply(&self, settings: &mut RunSettings) -> Result<(), Failure> {
         let defaults = PlanOptions::default();
         settings.dispatch = PlanOptions {
-            ep_size: self.ep_size.unwrap_or(defaults.ep_size),
+            ep_size: whole("ep-size", self.ep_size, 1)?.unwrap_or(defaults.ep_size),
             balanced: !self.no_balanced,
-            max_output_size: self.max_output_size.unwrap_or(defaults.max_output_size),
+            max_output_size: whole("max-output-size", self.max_output_size, 1)?.map_or(defaults.max_output_size, u64::from),
         };
-        let zero = [("ep-size", self.ep_size), ("nproc-per-node", self.nproc_per_node), ("nnodes", self.nnodes)];
-        for (name, value) in zero {
-            if value == Some(0) {
-                return Err(Failure::lines(vec![format!("--{name} must be at least 1")]));
-            }
-        }
         let launch = Launch::default();
         settings.launch = Launch {
-            per_node: self.nproc_per_node,
-            nodes: self.nnodes.unwrap_or(launch.nodes),
-            node_rank: self.node_rank.unwrap_or(launch.node_rank),
+            per_node: whole("nproc-per-node", self.nproc_per_node, 1)?,
+            nodes: whole("nnodes", self.nnodes, 1)?.unwrap_or(launch.nodes),
+            node_rank: whole("node-rank", self.node_rank, 0)?.unwrap_or(launch.node_rank),
             master_addr: self.master_addr.clone().unwrap_or(launch.master_addr),
-            master_port: self.master_port,
+            master_port: port("master-port", self.master_port)?,
             rank_of_launcher: rank_of_launcher(),
         };
         Ok(())
@@ -240,7 +235,7 @@ impl ReplayArguments {
         let limits = Limits::default();
         let mut settings = RunSettings::new(output, run_id);
         settings.backend = backend;
-        settings.warmup = self.warmup.unwrap_or(0);
+        settings.warmup = whole("warmup", self.warmup, 0)?.unwrap_or(0);
         settings.fresh_inputs = match (self.fresh_inputs, self.reuse_inputs) {
             (true, _) => Some(true),
             (_, true) => Some(false),
@@ -252,7 +247,7 @@ impl ReplayArguments {
             Some(InvalidRowsMode::Keep) => InvalidRows::Keep,
             Some(InvalidRowsMode::Auto) | None => InvalidRows::Auto,
         };
-        settings.threads = self.threads.map(|threads| threads as usize);
+        settings.threads = whole("threads", self.threads, 1)?.map(|threads| threads as usize);
         settings.devices = self.devices(backend)?;
         settings.worker = WorkerChoice {
             command: self.worker.clone().filter(|command| !command.is_empty()).or_else(|| variable("PERFDB_WORKER")),
@@ -260,9 +255,10 @@ impl ReplayArguments {
             msprof: false,
         };
         settings.limits = Limits {
-            case_timeout: self.case_timeout.unwrap_or(limits.case_timeout),
-            worker_start_timeout: self.worker_start_timeout.unwrap_or(limits.worker_start_timeout),
-            max_restarts: self.max_restarts.unwrap_or(limits.max_restarts),
+            case_timeout: time("case-timeout", self.case_timeout)?.unwrap_or(limits.case_timeout),
+            worker_start_timeout: time("worker-start-timeout", self.worker_start_timeout)?
+                .unwrap_or(limits.worker_start_timeout),
+            max_restarts: whole("max-restarts", self.max_restarts, 0)?.unwrap_or(limits.max_restarts),
         };
         settings.launch.rank_of_launcher = rank_of_launcher();
         Ok(settings)
@@ -274,8 +270,7 @@ impl ReplayArguments {
     }
 
     fn devices(&self, backend: Backend) -> Result<Vec<String>, Failure> {
-        let indices: Vec<usize> = match self.num_devices {
-            Some(0) => return Err(Failure::lines(vec!["--num-devices must be at least 1".to_owned()])),
+        let indices: Vec<usize> = match whole("num-devices", self.num_devices, 1)? {
             // One device without a name is the default one.
             Some(1) => return Ok(Vec::new()),
             Some(number) => (0..number as usize).collect(),
@@ -333,14 +328,6 @@ pub fn run_id(option: Option<&str>) -> String {
     let fixed = variable("SOURCE_DATE_EPOCH").and_then(|text| text.trim().parse::<u64>().ok());
     let time = fixed.map_or_else(SystemTime::now, |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
     perfdb_store::time::utc_text(time).chars().filter(char::is_ascii_digit).collect()
-}
-
-fn positive_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "not a number of seconds above 0".to_owned())
 }
 
 /// Values of `--update-mode`.

@@ -13,28 +13,28 @@ use super::{DispatchArguments, OutputArguments, ReplayArguments};
 #[command(next_help_heading = "DispatchFFNCombine")]
 pub struct DispatchPrefixedArguments {
     /// Ranks that share the experts [default: 16]
-    #[arg(long, value_name = "N")]
-    pub dispatch_ffn_combine_ep_size: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub dispatch_ffn_combine_ep_size: Option<i64>,
 
     /// Processes on each node [default: the EP size]
-    #[arg(long, value_name = "N")]
-    pub dispatch_ffn_combine_nproc_per_node: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub dispatch_ffn_combine_nproc_per_node: Option<i64>,
 
     /// Number of nodes [default: 1]
-    #[arg(long, value_name = "N")]
-    pub dispatch_ffn_combine_nnodes: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub dispatch_ffn_combine_nnodes: Option<i64>,
 
     /// Number of this node [default: 0]
-    #[arg(long, value_name = "N")]
-    pub dispatch_ffn_combine_node_rank: Option<u32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub dispatch_ffn_combine_node_rank: Option<i64>,
 
     /// Address of node 0 [default: 127.0.0.1]
     #[arg(long, value_name = "A")]
     pub dispatch_ffn_combine_master_addr: Option<String>,
 
     /// Port on node 0 [default: a free one on a single node]
-    #[arg(long, value_name = "P")]
-    pub dispatch_ffn_combine_master_port: Option<u16>,
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub dispatch_ffn_combine_master_port: Option<i64>,
 }
 
 impl From<&DispatchPrefixedArguments> for DispatchArguments {
@@ -96,8 +96,8 @@ impl ReplayArguments {
             InvalidRowsMode::Keep => "keep",
         });
         push(&mut out, "--invalid-rows", mode);
-        push(&mut out, "--case-timeout", self.case_timeout.map(|limit| limit.as_secs_f64()));
-        push(&mut out, "--worker-start-timeout", self.worker_start_timeout.map(|limit| limit.as_secs_f64()));
+        push(&mut out, "--case-timeout", self.case_timeout);
+        push(&mut out, "--worker-start-timeout", self.worker_start_timeout);
         push(&mut out, "--max-restarts", self.max_restarts);
         if let Some(worker) = &self.worker {
             out.push(format!("--worker={worker}").into());

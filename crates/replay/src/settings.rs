@@ -201,6 +201,9 @@ impl RunSettings {
         if self.devices.len() > 1 && self.backend.is_host() {
             return refuse(format!("backend {} runs on the host: it has no devices to share rows among", self.backend));
         }
+        if self.run_id.contains(['/', '\\', '\0']) {
+            return refuse(format!("--run-id {:?} cannot be part of a file name", self.run_id));
+        }
         if self.worker.msprof && self.backend != Backend::Npu {
             return refuse(format!("--msprof is for backend npu, not {}", self.backend));
         }
