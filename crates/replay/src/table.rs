@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use perfdb_store::CsvFault;
 use perfdb_store::table::{ReadOptions, Table};
-use perfdb_trace::records::Splitter;
+use perfdb_trace::records::{Record, Splitter};
 
 use crate::error::Error;
 use crate::operator::Operator;
@@ -28,7 +28,12 @@ pub fn read(path: &Path, operator: &Operator) -> Result<Table, Error> {
 fn refusal_text(path: &Path, error: &perfdb_store::Error, bytes: impl Fn() -> Vec<u8>) -> String {
     let path_text = path.display();
     let perfdb_store::Error::Csv { line, fault, .. } = error else { return error.to_string() };
-    let row = || line.and_then(|line| record_on_line(&bytes(), line)).map(|row| format!(":{row}")).unwrap_or_default();
+    let number = match (fault, line) {
+        (CsvFault::NotUtf8 { offset }, _) => record_number(&bytes(), |record| record.end as u64 > *offset),
+        (_, Some(line)) => record_number(&bytes(), |record| record.line == *line),
+        _ => None,
+    };
+    let row = || number.map(|row| format!(":{row}")).unwrap_or_default();
     match fault {
         CsvFault::LfsPointer => format!("{path_text} is a Git LFS pointer, run \"git lfs pull\""),
         CsvFault::NoHeader => format!("{path_text} has no header"),
@@ -37,15 +42,15 @@ fn refusal_text(path: &Path, error: &perfdb_store::Error, bytes: impl Fn() -> Ve
     }
 }
 
-/// The number of the record that starts on a physical line.
-fn record_on_line(bytes: &[u8], line: u64) -> Option<u64> {
+/// The number of the first record for which `is_it` holds.
+fn record_number(bytes: &[u8], is_it: impl Fn(&Record) -> bool) -> Option<u64> {
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut splitter = Splitter::starting_at(bytes, mark, 1);
     let mut cells = Vec::new();
     let mut number = 0;
     while let Some(record) = splitter.next_record(&mut cells) {
         number += 1;
-        if record.line == line {
+        if is_it(&record) {
             return Some(number);
         }
     }
@@ -70,7 +75,7 @@ mod tests {
         crate::operators::find("Add").expect("Add is there")
     }
 
-    fn reason(content: &str) -> Result<String, Box<dyn std::error::Error>> {
+    fn reason(content: impl AsRef<[u8]>) -> Result<String, Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("Add.csv");
         std::fs::write(&path, content)?;
@@ -91,6 +96,11 @@ mod tests {
         assert_eq!(reason("Input Shapes,Input Data Types\n")?, "Add.csv lacks the column \"Input Formats\"");
         assert_eq!(reason(&format!("{header}\n\"a\nb\",c,d\n1,2,3,4\n"))?, "Add.csv:3 has more fields than the header");
         assert_eq!(reason(&format!("{header}1,\"2\n"))?, "Add.csv:2: unterminated quote");
+        let in_a_cell = [header.as_bytes(), b"\"a\nb\",c,d\n1,\xff,3\n"].concat();
+        assert_eq!(reason(in_a_cell)?, "Add.csv:3: not valid UTF-8 (at byte 56)");
+        let first_of_a_record = [header.as_bytes(), b"1,2,3\n\xff,2,3\n"].concat();
+        assert_eq!(reason(first_of_a_record)?, "Add.csv:3: not valid UTF-8 (at byte 50)");
+        assert_eq!(reason(b"a,\xff\n")?, "Add.csv:1: not valid UTF-8 (at byte 2)");
         Ok(())
     }
 

@@ -114,8 +114,10 @@ impl WorkerCommand {
         ];
         words.extend(options.map(OsString::from));
         // torchrun starts the script with its own interpreter.
-        let is_python =
-            Path::new(&self.words[0]).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+        let names_python = |word: &OsString| {
+            Path::new(word).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
+        };
+        let is_python = self.words[0] == python || names_python(&self.words[0]);
         if is_python && self.words.len() > 1 {
             self.words.remove(0);
         } else if !is_python {
@@ -222,6 +224,8 @@ mod tests {
             "py -m torch.distributed.run --nproc_per_node=8 --nnodes=2 --node_rank=1 --master_addr=10.0.0.1 \
              --master_port=29501 w.py -x"
         );
+        let command = WorkerCommand::custom("/opt/bin/py w.py").expect("words").on_ranks("/opt/bin/py", &ranks);
+        assert!(command.shown().ends_with("--master_port=29501 w.py"), "an interpreter of any name");
         let command = WorkerCommand::custom("./w").expect("words").on_ranks("py", &ranks);
         assert!(command.shown().ends_with("--no_python ./w"));
     }
