@@ -192,7 +192,8 @@ impl DispatchArguments {
         settings.dispatch = PlanOptions {
             ep_size: whole("ep-size", self.ep_size, 1)?.unwrap_or(defaults.ep_size),
             balanced: !self.no_balanced,
-            max_output_size: whole("max-output-size", self.max_output_size, 1)?.map_or(defaults.max_output_size, u64::from),
+            max_output_size: whole("max-output-size", self.max_output_size, 1)?
+                .map_or(defaults.max_output_size, u64::from),
         };
         let launch = Launch::default();
         settings.launch = Launch {
