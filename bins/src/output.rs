@@ -16,45 +16,44 @@ pub fn quiet() -> bool {
 }
 
 /// A `warning: …` line on stderr, unless `--quiet` was given.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 pub fn warn(warning: &str) {
-    if !quiet() {
-        crate::progress::suspend(|| eprintln!("warning: {}", escape_controls(warning)));
-    }
+    say_unless_quiet("warning: ", warning);
 }
 
 /// A warning in the words of a tool's original, which start with a capital letter.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 pub fn warn_as_original(warning: &str) {
-    if !quiet() {
-        crate::progress::suspend(|| eprintln!("Warning: {}", escape_controls(warning)));
-    }
-}
-
-/// A `limit: …` line on stderr: what was asked for does not hold. Not silenced.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
-pub fn say_limit(line: &str) {
-    crate::progress::suspend(|| eprintln!("limit: {}", escape_controls(line)));
-}
-
-/// A line on stderr that is part of what a tool says. Not silenced.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
-pub fn note(line: &str) {
-    crate::progress::suspend(|| eprintln!("{}", escape_controls(line)));
+    say_unless_quiet("Warning: ", warning);
 }
 
 /// A `note: …` line on stderr: what was chosen or done. Silenced by `--quiet`.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 pub fn inform(text: &str) {
-    if !quiet() {
-        crate::progress::suspend(|| eprintln!("note: {}", escape_controls(text)));
-    }
+    say_unless_quiet("note: ", text);
+}
+
+/// A `limit: …` line on stderr: what was asked for does not hold. Not silenced.
+pub fn say_limit(line: &str) {
+    say("limit: ", line);
 }
 
 /// An `error: …` line on stderr about a part of the work, where the tool goes on. Not silenced.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 pub fn say_error(line: &str) {
-    crate::progress::suspend(|| eprintln!("error: {}", escape_controls(line)));
+    say("error: ", line);
+}
+
+/// A line on stderr that is part of what a tool says. Not silenced.
+pub fn note(line: &str) {
+    say("", line);
+}
+
+fn say_unless_quiet(label: &str, line: &str) {
+    if !quiet() {
+        say(label, line);
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
+fn say(label: &str, line: &str) {
+    crate::progress::suspend(|| eprintln!("{label}{}", escape_controls(line)));
 }
 
 /// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.

@@ -44,17 +44,30 @@ fn push_short(out: &mut String, x: f64, decimals: usize) -> bool {
         let (whole, rest, half) = (scaled >> shift, scaled & ((1 << shift) - 1), 1_u128 << (shift - 1));
         whole + u128::from(rest > half || (rest == half && whole & 1 == 1))
     } as u64;
+    // A sign, ten digits, the point and nine more are the most there can be.
+    let mut text = [b'0'; 24];
+    let mut at = text.len();
+    let mut push = |byte: u8| {
+        at -= 1;
+        text[at] = byte;
+    };
+    let (mut whole, mut decimal) = (rounded / scale, rounded % scale);
+    for _ in 0..decimals {
+        push(b'0' + (decimal % 10) as u8);
+        decimal /= 10;
+    }
+    push(b'.');
+    loop {
+        push(b'0' + (whole % 10) as u8);
+        whole /= 10;
+        if whole == 0 {
+            break;
+        }
+    }
     if x.is_sign_negative() {
-        out.push('-');
+        push(b'-');
     }
-    let _ = write!(out, "{}.", rounded / scale);
-    let mut digits = [b'0'; 9];
-    let mut rest = rounded % scale;
-    for digit in digits[..decimals].iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    out.extend(digits[..decimals].iter().map(|&digit| char::from(digit)));
+    out.push_str(std::str::from_utf8(&text[at..]).unwrap_or_default());
     true
 }
 

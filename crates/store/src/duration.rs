@@ -43,6 +43,48 @@ pub(crate) fn short_decimal(cell: &[u8]) -> Option<f64> {
     Some(digits as f64 / POWERS_OF_TEN[decimals])
 }
 
+/// What [`short_decimal`] gives for `text[start..end]`. Up to eight characters are read at once, together with what stands before them.
+#[inline]
+pub(crate) fn short_decimal_in(text: &[u8], start: usize, end: usize) -> Option<f64> {
+    match text.get(..end).and_then(<[u8]>::last_chunk) {
+        Some(word) if (1..=8).contains(&(end - start)) => eight_characters(u64::from_le_bytes(*word), end - start),
+        _ => short_decimal(text.get(start..end)?),
+    }
+}
+
+const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = ONES << 7;
+
+/// The number in the last `length` characters of a word, of which the first stands in the lowest byte.
+#[inline(always)]
+fn eight_characters(word: u64, length: usize) -> Option<f64> {
+    let kept = u64::MAX << (8 * (8 - length));
+    let word = (word & kept) | (ZEROS & !kept);
+    // The highest bit of each byte that is a point; of the bits above the first one some may be wrong.
+    let no_point = word ^ (ONES * u64::from(b'.'));
+    let points = no_point.wrapping_sub(ONES) & !no_point & HIGH;
+    let (digits, decimals) = match points {
+        0 => (word, 0),
+        _ if length == 1 => return None,
+        _ => {
+            // What stands in front of the point moves up by one byte.
+            let point = points.trailing_zeros() & !7;
+            let before = word & ((1 << point) - 1);
+            let behind = word & (u64::MAX << point << 8);
+            (behind | (before << 8) | u64::from(b'0'), 7 - point as usize / 8)
+        }
+    };
+    let digits = digits ^ ZEROS;
+    if (digits | digits.wrapping_add(0x76 * ONES)) & HIGH != 0 {
+        return None;
+    }
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    let all = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
+    Some(all as f64 / POWERS_OF_TEN[decimals])
+}
+
 /// Whether a number can be a measured duration: finite and above zero.
 pub fn is_valid(duration_us: f64) -> bool {
     duration_us.is_finite() && duration_us > 0.0
@@ -111,6 +153,13 @@ mod tests {
             if let Some(fast) = short_decimal(text.as_bytes()) {
                 prop_assert_eq!(Some(fast.to_bits()), parse_float(&text).map(f64::to_bits));
             }
+        }
+
+        #[test]
+        fn eight_characters_are_read_as_one_by_one(before in "[0-9.,x]{0,9}", cell in "[0-9]{0,9}[.x+]?[0-9.]{0,9}") {
+            let text = format!("{before}{cell}");
+            let found = short_decimal_in(text.as_bytes(), before.len(), text.len());
+            prop_assert_eq!(found.map(f64::to_bits), short_decimal(cell.as_bytes()).map(f64::to_bits));
         }
     }
 }

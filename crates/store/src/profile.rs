@@ -1,5 +1,6 @@
 //! Profiler output (`kernel_details`, `op_summary`) as blocks of rows that several threads can work on.
 
+use crate::duration::{number, short_decimal_in};
 use crate::error::{CELL_LIMIT, CsvFault, Error};
 use perfdb_trace::blocks::{BLOCK_BYTES, Block, Blocks};
 use perfdb_trace::records::{Cell, Form, Splitter, unescape};
@@ -7,6 +8,7 @@ use perfdb_trace::source::Source;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -164,9 +166,33 @@ impl<'r> ProfileRow<'r> {
         self.cell(wanted).map_or(b"", |cell| cell.raw(self.text.as_bytes()))
     }
 
+    /// The bytes of several wanted cells as they stand in the file, quotes and commas included, if they stand side by side in the wanted order.
+    pub(crate) fn raw_run(&self, wanted: Range<usize>) -> Option<&'r [u8]> {
+        let columns = &self.columns[wanted];
+        let first = (*columns.first()?)?;
+        if (first..).zip(columns).any(|(place, column)| *column != Some(place)) {
+            return None;
+        }
+        let text = self.text.as_bytes();
+        let (start, end) = (self.cells.get(first)?.start, self.cells.get(first + columns.len() - 1)?.end);
+        let opening = start.checked_sub(1).filter(|&before| text[before] == b'"');
+        let closing = usize::from(text.get(end) == Some(&b'"'));
+        text.get(opening.unwrap_or(start)..end + closing)
+    }
+
     /// The text of a wanted cell; empty where the row or the file lacks it.
     pub(crate) fn text(&self, wanted: usize) -> Cow<'r, str> {
         self.cell(wanted).map_or(Cow::Borrowed(""), |cell| cell_text(self.text, cell))
+    }
+
+    /// The number in a wanted cell as [`number`] reads it.
+    #[inline]
+    pub(crate) fn number(&self, wanted: usize) -> f64 {
+        let short = |cell: &Cell| match cell.form {
+            Form::Plain => short_decimal_in(self.text.as_bytes(), cell.start, cell.end),
+            Form::Escaped => None,
+        };
+        self.cell(wanted).and_then(short).unwrap_or_else(|| number(&self.text(wanted)))
     }
 
     /// Whether a cell has more characters than Python reads.

@@ -16,6 +16,7 @@
 //! # Ok(()) }
 //! ```
 
+use crate::marks::quotes;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -95,35 +96,25 @@ fn boundary_behind(text: &[u8], from: usize) -> Option<usize> {
             found = memchr::memrchr2(b'\n', b'\r', part).map(|at| start + at + 1).or(found);
         }
     };
-    // `outside` is where the text outside of quotes goes on.
-    let (mut outside, mut at) = (0, 0);
-    while let Some(quote) = memchr::memchr(b'"', &text[at..]).map(|length| at + length) {
-        let opens = quote == 0 || matches!(text[quote - 1], b',' | b'\n' | b'\r');
-        at = quote + 1;
-        // Behind a closing quote, too, a quote is literal: the byte before it is neither a comma nor a line end.
-        if opens {
+    // `outside` is where the text outside of quotes goes on; in front of it stands the last closing quote.
+    let (mut outside, mut in_quotes, mut closed) = (0, false, None);
+    for quote in quotes(text) {
+        if in_quotes {
+            in_quotes = false;
+            closed = Some(quote);
+            outside = quote + 1;
+        } else if quote == 0 || matches!(text[quote - 1], b',' | b'\n' | b'\r') {
             look(outside, quote);
-            match closing_quote(text, at) {
-                Some(closing) => at = closing + 1,
-                None => return found,
-            }
-            outside = at;
+            in_quotes = true;
+        } else if closed == Some(quote - 1) {
+            // A doubled quote.
+            in_quotes = true;
         }
     }
-    look(outside, text.len());
+    if !in_quotes {
+        look(outside, text.len());
+    }
     found
-}
-
-/// The quote that closes a cell whose text starts at `at`. A quote as the very last byte may be the first half of a doubled one.
-fn closing_quote(text: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        let quote = at + memchr::memchr(b'"', &text[at..])?;
-        match text.get(quote + 1) {
-            Some(b'"') => at = quote + 2,
-            Some(_) => return Some(quote),
-            None => return None,
-        }
-    }
 }
 
 struct Shared<N> {

@@ -35,6 +35,7 @@ pub mod records;
 pub mod scan;
 pub mod source;
 
+mod marks;
 mod ordered;
 
 pub use error::Error;

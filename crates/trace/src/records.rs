@@ -19,6 +19,8 @@
 //! assert_eq!((second.line, cells[0].raw(text)), (3, &b"d"[..]));
 //! ```
 
+use crate::marks::{BLOCK, block_at, delimiters};
+
 /// One cell of a record: where it lies, and whether its bytes can be used as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
@@ -141,74 +143,104 @@ impl<'t> Splitter<'t> {
     }
 
     fn record(&mut self, cells: &mut Vec<Cell>) -> Record {
-        let text = self.text;
-        let (start, line) = (self.at, self.line);
-        let mut at = start;
-        loop {
-            let begin = at;
-            if text.get(at) == Some(&b'"') {
-                let cell = self.quoted(at);
-                at = cell.1;
-                cells.push(cell.0);
-            } else {
-                at = end_of_unquoted(text, at);
-                cells.push(Cell { start: begin, end: at, form: Form::Plain });
-            }
-            match text.get(at) {
-                Some(b',') => at += 1,
-                Some(b'\r') if text.get(at + 1) == Some(&b'\n') => {
-                    at += 2;
-                    self.line += 1;
-                    break;
+        let (text, start, line) = (self.text, self.at, self.line);
+        let mut cell = OpenCell::starting_at(start);
+        let mut block = start;
+        while block < text.len() {
+            let mut marks = delimiters(&block_at(text, block));
+            while marks != 0 {
+                let at = block + marks.trailing_zeros() as usize;
+                marks &= marks - 1;
+                let byte = text.get(at).copied();
+                if cell.in_quotes {
+                    self.line += cell.mark_in_quotes(text, at, byte);
+                    continue;
                 }
-                Some(_) => {
-                    at += 1;
-                    self.line += 1;
-                    break;
+                match byte {
+                    Some(b',') => {
+                        cells.push(cell.ending_at(at));
+                        cell = OpenCell::starting_at(at + 1);
+                    }
+                    Some(b'"') => cell.quote(at, self.line),
+                    _ => {
+                        cells.push(cell.ending_at(at));
+                        let is_pair = byte == Some(b'\r') && text.get(at + 1) == Some(&b'\n');
+                        self.at = at + 1 + usize::from(is_pair);
+                        self.line += 1;
+                        return Record { start, end: self.at, line };
+                    }
                 }
-                None => break,
             }
+            block += BLOCK;
         }
-        self.at = at;
-        Record { start, end: at, line }
+        if cell.in_quotes {
+            self.open_quote = Some(cell.opened_on);
+        }
+        cells.push(cell.ending_at(text.len()));
+        self.at = text.len();
+        Record { start, end: text.len(), line }
+    }
+}
+
+/// A cell whose end is not known yet.
+struct OpenCell {
+    start: usize,
+    /// Whether it begins with a quote.
+    is_quoted: bool,
+    /// Whether a doubled quote was seen.
+    is_doubled: bool,
+    in_quotes: bool,
+    /// Where the last closing quote stands.
+    closed: usize,
+    /// The line of the opening quote.
+    opened_on: u64,
+}
+
+impl OpenCell {
+    #[inline(always)]
+    fn starting_at(start: usize) -> Self {
+        OpenCell { start, is_quoted: false, is_doubled: false, in_quotes: false, closed: 0, opened_on: 0 }
     }
 
-    /// Reads the cell whose opening quote is at `start`; returns it and where it ends.
-    fn quoted(&mut self, start: usize) -> (Cell, usize) {
-        let text = self.text;
-        let first_line = self.line;
-        let mut at = start + 1;
-        let mut doubled = false;
-        loop {
-            let Some(length) = memchr::memchr(b'"', &text[at..]) else {
-                self.line += line_ends(&text[at..]);
-                self.open_quote = Some(first_line);
-                let cell = match doubled {
-                    true => Cell { start, end: text.len(), form: Form::Escaped },
-                    false => Cell { start: start + 1, end: text.len(), form: Form::Plain },
-                };
-                return (cell, text.len());
-            };
-            let quote = at + length;
-            self.line += line_ends(&text[at..quote]);
-            at = quote + 1;
-            match text.get(at) {
-                Some(b'"') => {
-                    doubled = true;
-                    at += 1;
-                }
-                Some(b',' | b'\n' | b'\r') | None => {
-                    let cell = match doubled {
-                        true => Cell { start, end: at, form: Form::Escaped },
-                        false => Cell { start: start + 1, end: quote, form: Form::Plain },
-                    };
-                    return (cell, at);
-                }
-                Some(_) => {
-                    let end = end_of_unquoted(text, at);
-                    return (Cell { start, end, form: Form::Escaped }, end);
-                }
+    /// A quote outside of quotes: it opens at the start of a cell, and again right behind a closing one, where two of them are one letter. All
+    /// others are letters.
+    #[inline(always)]
+    fn quote(&mut self, at: usize, line: u64) {
+        if at == self.start {
+            self.is_quoted = true;
+            self.in_quotes = true;
+            self.opened_on = line;
+        } else if self.is_quoted && self.closed + 1 == at {
+            self.is_doubled = true;
+            self.in_quotes = true;
+        }
+    }
+
+    /// A mark inside of quotes. The number of line ends that it is.
+    #[inline(always)]
+    fn mark_in_quotes(&mut self, text: &[u8], at: usize, byte: Option<u8>) -> u64 {
+        match byte {
+            Some(b'"') => {
+                self.in_quotes = false;
+                self.closed = at;
+                0
             }
+            Some(b'\r') => 1,
+            // The LF of a CRLF has been counted.
+            Some(b'\n') => u64::from(text.get(at - 1) != Some(&b'\r')),
+            _ => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn ending_at(&self, end: usize) -> Cell {
+        let Self { start, is_quoted, is_doubled, in_quotes, closed, .. } = *self;
+        match is_quoted {
+            false => Cell { start, end, form: Form::Plain },
+            true if is_doubled => Cell { start, end, form: Form::Escaped },
+            true if in_quotes => Cell { start: start + 1, end, form: Form::Plain },
+            true if closed + 1 == end => Cell { start: start + 1, end: closed, form: Form::Plain },
+            true => Cell { start, end, form: Form::Escaped },
         }
     }
 }
@@ -217,31 +249,6 @@ impl<'t> Splitter<'t> {
 pub fn line_ends(text: &[u8]) -> u64 {
     memchr::memchr2_iter(b'\n', b'\r', text).filter(|&at| text[at] == b'\n' || text.get(at + 1) != Some(&b'\n')).count()
         as u64
-}
-
-const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
-const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-
-/// The high bit of each byte of the result is set where `word` holds `byte`; bits above the first hit may be wrong.
-#[inline(always)]
-fn hits(word: u64, byte: u8) -> u64 {
-    let zeroed = word ^ (ONES * u64::from(byte));
-    zeroed.wrapping_sub(ONES) & !zeroed & HIGH
-}
-
-/// First comma, LF or CR at or behind `at`, or the end. Cells are a few bytes long, so eight bytes at once beat a call to `memchr3`.
-#[inline(always)]
-fn end_of_unquoted(text: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = text[at..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let found = hits(word, b',') | hits(word, b'\n') | hits(word, b'\r');
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    let rest = &text[at..];
-    at + rest.iter().position(|byte| matches!(byte, b',' | b'\n' | b'\r')).unwrap_or(rest.len())
 }
 
 #[cfg(test)]

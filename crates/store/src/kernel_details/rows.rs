@@ -1,12 +1,12 @@
 //! From the text of a piece to numbers, on any thread.
 
 use crate::columns::{BASE, COMMUNICATION_DURATION, METRICS};
-use crate::duration::number;
 use crate::error::CELL_LIMIT;
 use crate::kernel::FUSED_INFER_ATTENTION_SCORE;
 use crate::profile::{Piece, PieceEnd, ProfileRow};
 use perfdb_pycompat::text::trim;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::path::Path;
 
 /// Columns of a kernel_details file, in the order in which the code below counts them.
@@ -21,6 +21,9 @@ pub(super) const INPUT_SHAPES: usize = 2;
 pub(super) const OUTPUT_SHAPES: usize = 5;
 const DURATION: usize = FIRST_BASE + BASE.len();
 const FIRST_METRIC: usize = DURATION + 1;
+
+/// The columns that tell variants apart, in the runs in which profilers write them: type, state and core; shapes, types and formats.
+const KEY_RUNS: [Range<usize>; 2] = [TYPE..FIRST_BASE + INPUT_SHAPES, FIRST_BASE + INPUT_SHAPES..DURATION];
 
 /// Duration and metrics of a row.
 pub(super) const VALUES: usize = 1 + METRICS.len();
@@ -174,10 +177,17 @@ impl Worker {
             return Err(BadRow::LongCell);
         }
         self.key.clear();
-        for wanted in TYPE..DURATION {
-            self.key.extend_from_slice(row.raw(wanted));
-            // No byte of UTF-8.
-            self.key.push(0xff);
+        for wanted in KEY_RUNS {
+            // The bytes that end a run or a cell are none of UTF-8.
+            if let Some(run) = row.raw_run(wanted.clone()) {
+                self.key.extend_from_slice(run);
+                self.key.push(0xfe);
+                continue;
+            }
+            for wanted in wanted {
+                self.key.extend_from_slice(row.raw(wanted));
+                self.key.push(0xff);
+            }
         }
         let known = self.variants.get(self.key.as_slice()).copied();
         let fresh = if known.is_none() { Some(variant_of(row)) } else { None };
@@ -203,20 +213,15 @@ impl Worker {
         part.rows.push(RowEntry { variant, line: u32::try_from(row.line).unwrap_or(u32::MAX) });
         part.values.push(duration_us);
         part.values.extend((0..METRICS.len()).map(|metric| {
-            let value = value_of(row, FIRST_METRIC + metric);
+            let value = row.number(FIRST_METRIC + metric);
             if value.is_finite() { value } else { 0.0 }
         }));
         Ok(())
     }
 }
 
-#[inline]
-fn value_of(row: &ProfileRow<'_>, wanted: usize) -> f64 {
-    crate::duration::short_decimal(row.raw(wanted)).unwrap_or_else(|| number(&row.text(wanted)))
-}
-
 fn duration_of(row: &ProfileRow<'_>) -> Result<f64, BadRow> {
-    let duration_us = value_of(row, DURATION);
+    let duration_us = row.number(DURATION);
     match duration_us.is_finite() && duration_us >= 0.0 {
         true => Ok(duration_us),
         false => Err(BadRow::Duration(trim(&row.text(DURATION)).to_owned())),

@@ -40,6 +40,11 @@ impl Table {
     /// Gives the table new columns: each with its name and the position of the old column whose cells it takes, or empty cells.
     pub fn rearrange(&mut self, columns: Vec<(String, Option<usize>)>) {
         let old = self.columns.len();
+        let keeps_cells = columns.len() == old && columns.iter().enumerate().all(|(at, (_, from))| *from == Some(at));
+        if keeps_cells {
+            self.columns = columns.into_iter().map(|(name, _)| name).collect();
+            return;
+        }
         let mut cells = Vec::with_capacity(self.rows.len() * columns.len());
         for row in 0..self.rows.len() {
             let from = &self.cells[row * old..(row + 1) * old];

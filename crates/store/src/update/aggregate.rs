@@ -3,7 +3,7 @@
 use super::samples::{BaseCells, Sample, Samples};
 use crate::columns::{EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, METRICS, OUTPUT_SHAPES, OUTPUT_TYPES};
 use crate::directory::Home;
-use crate::duration::{is_valid, number, short_decimal};
+use crate::duration::is_valid;
 use crate::error::{CsvFault, Error, excerpt};
 use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
 use crate::profile::{Piece, PieceEnd, ProfileFiles, ProfileRow, Wanted};
@@ -133,7 +133,7 @@ impl Worker {
             return false;
         }
         let Some((operator, rules)) = self.operator(row, part) else { return true };
-        let duration_us = value(row, DURATION);
+        let duration_us = row.number(DURATION);
         if !is_valid(duration_us) {
             part.ignored += 1;
             return true;
@@ -156,7 +156,7 @@ impl Worker {
             base: BaseCells::new((0..OPTIONAL.len() - 1).map(cell)),
             duration_us,
             metrics: std::array::from_fn(|metric| {
-                let value = value(row, FIRST_METRIC + metric);
+                let value = row.number(FIRST_METRIC + metric);
                 if value.is_finite() { value } else { 0.0 }
             }),
         });
@@ -178,10 +178,6 @@ impl Worker {
         self.operators.insert(raw.into(), operator);
         operator
     }
-}
-
-fn value(row: &ProfileRow<'_>, wanted: usize) -> f64 {
-    short_decimal(row.raw(wanted)).unwrap_or_else(|| number(&row.text(wanted)))
 }
 
 /// Merges parts in row order.
