@@ -57,7 +57,7 @@ impl Run<'_> {
         let mut named = self.selected.map(<[String]>::to_vec);
         if backend == Backend::Npu {
             let accelerators = visible(Backend::Npu, &visibility(Backend::Npu)).len();
-            if missing_only && self.leaves_out_dispatch(&tables, accelerators)? {
+            if missing_only && self.leaves_out_dispatch(accelerators)? {
                 if self.selected.is_some() {
                     return self.write_back(&Samples::default(), None, None);
                 }
@@ -108,14 +108,14 @@ impl Run<'_> {
     }
 
     /// Whether DispatchFFNCombine needs more accelerators than are visible; says so.
-    fn leaves_out_dispatch(&self, tables: &[PathBuf], accelerators: usize) -> Result<bool, Failure> {
+    fn leaves_out_dispatch(&self, accelerators: usize) -> Result<bool, Failure> {
         let (ep_size, per_node) =
             (self.arguments.dispatch_ffn_combine_ep_size, self.arguments.dispatch_ffn_combine_nproc_per_node);
         let Some(few) = too_few_accelerators(ep_size, per_node, accelerators, self.selected) else {
             return Ok(false);
         };
-        let of_dispatch = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem == DISPATCH_FFN_COMBINE);
-        let rows = rows_without_duration(&tables.iter().filter(of_dispatch).cloned().collect::<Vec<_>>())?;
+        let tables = target_tables(self.database, Some(&[DISPATCH_FFN_COMBINE.to_owned()]))?;
+        let rows = rows_without_duration(&tables)?;
         self.say(&format!(
             "[SKIP] DispatchFFNCombine requires ep-size {} local rank(s), but only {} visible NPU device(s) are available.",
             few.needed, few.visible
