@@ -1,0 +1,164 @@
+//! parse-kernel-details, fill-fia-runtime-metadata, start-microbench and check-database as their users see them: help, what is left when they are
+//! killed, two of them at once. What they compute is in the golden cases.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+type TestResult = Result<(), Box<dyn Error>>;
+
+const PARSE: &str = env!("CARGO_BIN_EXE_parse-kernel-details");
+const FILL: &str = env!("CARGO_BIN_EXE_fill-fia-runtime-metadata");
+const MICROBENCH: &str = env!("CARGO_BIN_EXE_start-microbench");
+const CHECK: &str = env!("CARGO_BIN_EXE_check-database");
+
+fn help(program: &str) -> Result<String, Box<dyn Error>> {
+    let output = Command::new(program).arg("--help").output()?;
+    assert!(output.status.success() && output.stderr.is_empty());
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[test]
+fn help_of_parse_kernel_details() -> TestResult {
+    insta::assert_snapshot!(help(PARSE)?);
+    Ok(())
+}
+
+#[test]
+fn help_of_fill_fia_runtime_metadata() -> TestResult {
+    insta::assert_snapshot!(help(FILL)?);
+    Ok(())
+}
+
+#[test]
+fn help_of_start_microbench() -> TestResult {
+    insta::assert_snapshot!(help(MICROBENCH)?);
+    Ok(())
+}
+
+#[test]
+fn help_of_check_database() -> TestResult {
+    insta::assert_snapshot!(help(CHECK)?);
+    Ok(())
+}
+
+const TYPES: [&str; 5] = ["Add", "MatMulV2", "RmsNorm", "Sort", "SwiGlu"];
+
+/// A profile of some kernel types, and a database that holds older tables of them with a measured duration.
+fn profile_and_database(folder: &Path) -> Result<(PathBuf, PathBuf), Box<dyn Error>> {
+    let (profile, database) = (folder.join("profile"), folder.join("db"));
+    fs::create_dir(&profile)?;
+    fs::create_dir(&database)?;
+    let mut columns = vec!["Type".to_owned(), "Duration(us)".to_owned()];
+    columns.extend(perfdb_store::columns::BASE.map(str::to_owned));
+    columns.extend(perfdb_store::columns::METRICS.map(str::to_owned));
+    let mut rows = columns.join(",") + "\n";
+    for row in 0..2000 {
+        let cells: Vec<String> = columns
+            .iter()
+            .map(|column| match column.as_str() {
+                "Type" => TYPES[row % TYPES.len()].to_owned(),
+                "Input Shapes" | "Output Shapes" => (row / 10).to_string(),
+                _ => (row % 7).to_string(),
+            })
+            .collect();
+        rows.push_str(&(cells.join(",") + "\n"));
+    }
+    fs::write(profile.join("kernel_details.csv"), rows)?;
+    for kernel_type in TYPES {
+        fs::write(database.join(format!("{kernel_type}.csv")), old_table(kernel_type))?;
+    }
+    Ok((profile, database))
+}
+
+fn old_table(kernel_type: &str) -> String {
+    format!("Input Shapes,Average Duration(us)\r\n4,5.000000 of {kernel_type}\r\n")
+}
+
+fn tables(database: &Path) -> std::io::Result<Vec<String>> {
+    TYPES.iter().map(|kernel_type| fs::read_to_string(database.join(format!("{kernel_type}.csv")))).collect()
+}
+
+#[test]
+fn a_killed_parse_leaves_every_table_old_or_new_and_loses_no_measurement() -> TestResult {
+    let folder = TempDir::new()?;
+    let (profile, database) = profile_and_database(folder.path())?;
+    let old = tables(&database)?;
+    let parse = || {
+        let mut command = Command::new(PARSE);
+        command.arg("--profiling-path").arg(&profile).arg("--database-path").arg(&database);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let started = std::time::Instant::now();
+    assert!(parse().status()?.success());
+    let whole_run = started.elapsed();
+    let new = tables(&database)?;
+    const ROUNDS: u32 = 60;
+    for round in 0..ROUNDS {
+        fs::remove_dir_all(&database)?;
+        fs::create_dir(&database)?;
+        for (kernel_type, text) in TYPES.iter().zip(&old) {
+            fs::write(database.join(format!("{kernel_type}.csv")), text)?;
+        }
+        let mut child = parse().spawn()?;
+        // Instants spread over a whole run and a little more, in an order without a pattern.
+        std::thread::sleep(whole_run * (round * 37 % ROUNDS) / (ROUNDS - 10));
+        child.kill()?;
+        child.wait()?;
+        for (kernel_type, ((found, old), new)) in TYPES.iter().zip(tables(&database)?.iter().zip(&old).zip(&new)) {
+            assert!(found == old || found == new, "round {round}: {kernel_type} is neither old nor new");
+            let kept = fs::read_to_string(database.join(format!("{kernel_type}.csv.replaced")));
+            assert!(found == old || kept.is_ok_and(|kept| kept == *old), "round {round}: measurements are lost");
+        }
+        assert!(parse().status()?.success());
+        assert_eq!(tables(&database)?, new, "round {round}: the same command again does not complete");
+        let mut names: Vec<String> = fs::read_dir(&database)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<std::io::Result<_>>()?;
+        names.sort();
+        let expected: Vec<String> =
+            TYPES.iter().flat_map(|name| [format!("{name}.csv"), format!("{name}.csv.replaced")]).collect();
+        assert_eq!(names, expected, "round {round}: something is left behind");
+    }
+    Ok(())
+}
+
+#[test]
+fn two_updates_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
+    const ROUNDS: usize = 100;
+    let folder = TempDir::new()?;
+    let database = folder.path().join("db");
+    fs::create_dir(&database)?;
+    let shapes = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types";
+    fs::write(database.join("Add.csv"), format!("{shapes},Average Duration(us)\r\n"))?;
+    let profiles = ["first", "second"].map(|name| folder.path().join(name));
+    for round in 1..=ROUNDS {
+        let mut children = Vec::new();
+        for (number, profile) in profiles.iter().enumerate() {
+            let output = profile.join("mindstudio_profiler_output");
+            fs::create_dir_all(&output)?;
+            let shape = format!("{round},{}", number + 2);
+            let row = format!("Add,AI_CORE,5,\"{shape}\",DT_BF16,ND,\"{shape}\",DT_BF16");
+            fs::write(
+                output.join("op_summary_1.csv"),
+                format!("OP Type,Task Type,Task Duration(us),{shapes}\n{row}\n"),
+            )?;
+            let mut command = Command::new(MICROBENCH);
+            command.arg("--prof-path").arg(profile).arg("--database-path").arg(&database);
+            command.env("SOURCE_DATE_EPOCH", "1767225600").stdout(Stdio::null()).stderr(Stdio::null());
+            children.push(command.spawn()?);
+        }
+        for mut child in children {
+            assert!(child.wait()?.success());
+        }
+        let rows = fs::read_to_string(database.join("Add.csv"))?.lines().count() - 1;
+        assert_eq!(rows, 2 * round, "round {round}: a row is lost");
+    }
+    // Reports of the same second do not overwrite each other.
+    let reports = fs::read_dir(database.join("reports"))?.count();
+    assert_eq!(reports, 2 * 2 * ROUNDS);
+    Ok(())
+}
