@@ -94,8 +94,8 @@ mod tests {
         );
         assert_eq!(reason("")?, "Add.csv has no header");
         assert_eq!(reason("Input Shapes,Input Data Types\n")?, "Add.csv lacks the column \"Input Formats\"");
-        assert_eq!(reason(&format!("{header}\n\"a\nb\",c,d\n1,2,3,4\n"))?, "Add.csv:3 has more fields than the header");
-        assert_eq!(reason(&format!("{header}1,\"2\n"))?, "Add.csv:2: unterminated quote");
+        assert_eq!(reason(format!("{header}\n\"a\nb\",c,d\n1,2,3,4\n"))?, "Add.csv:3 has more fields than the header");
+        assert_eq!(reason(format!("{header}1,\"2\n"))?, "Add.csv:2: unterminated quote");
         let in_a_cell = [header.as_bytes(), b"\"a\nb\",c,d\n1,\xff,3\n"].concat();
         assert_eq!(reason(in_a_cell)?, "Add.csv:3: not valid UTF-8 (at byte 56)");
         let first_of_a_record = [header.as_bytes(), b"1,2,3\n\xff,2,3\n"].concat();
