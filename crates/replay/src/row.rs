@@ -162,7 +162,8 @@ pub struct Slot<'a> {
     pub shape: Option<Shape>,
     side: &'static str,
     dtype: &'a str,
-    format: &'a str,
+    /// `None` where the list of formats is too short.
+    format: Option<&'a str>,
 }
 
 /// A slot whose shape is there.
@@ -174,7 +175,8 @@ pub struct Recorded<'a> {
     pub shape: Shape,
     side: &'static str,
     dtype: &'a str,
-    format: &'a str,
+    /// `None` where the list of formats is too short.
+    format: Option<&'a str>,
 }
 
 impl<'a> Slots<'a> {
@@ -207,7 +209,7 @@ impl<'a> Slots<'a> {
             shape: self.shapes.get(position).cloned().flatten(),
             side: self.side,
             dtype: self.dtypes.get(position).copied().unwrap_or_default(),
-            format: self.formats.get(position).copied().unwrap_or_default(),
+            format: self.formats.get(position).copied(),
         }
     }
 
@@ -306,7 +308,7 @@ impl<'a> Slot<'a> {
 
     /// The recorded format's word.
     pub fn format_word(&self) -> &'a str {
-        self.format
+        self.format.unwrap_or_default()
     }
 
     fn recorded_dtype(&self) -> Option<DType> {
@@ -329,12 +331,12 @@ impl<'a> Recorded<'a> {
 
     /// The recorded format's word.
     pub fn format_word(&self) -> &'a str {
-        self.format
+        self.format.unwrap_or_default()
     }
 
     /// The memory layout.
     pub fn format(&self) -> Format {
-        Format::from_database(self.format)
+        Format::from_database(self.format_word())
     }
 
     /// True if neither type nor format is recorded.
@@ -344,12 +346,20 @@ impl<'a> Recorded<'a> {
 
     /// Insists on a recorded type and format (`metadata-length`).
     pub fn described(self) -> Result<Recorded<'a>, Refusal> {
-        for (what, text) in [("type", self.dtype), ("format", self.format)] {
-            if text.is_empty() {
-                return Err(metadata_length(format!("{} {} has no {what}", self.side, self.position)));
-            }
+        if self.format_word().is_empty() { Err(self.lacks("format")) } else { self.described_in_place() }
+    }
+
+    /// Insists on a recorded type, and on the format's place in its list: an empty word there is plain memory.
+    pub fn described_in_place(self) -> Result<Recorded<'a>, Refusal> {
+        match (self.lacks_dtype(), self.format) {
+            (true, _) => Err(self.lacks("type")),
+            (_, None) => Err(self.lacks("format")),
+            _ => Ok(self),
         }
-        Ok(self)
+    }
+
+    fn lacks(&self, what: &str) -> Refusal {
+        metadata_length(format!("{} {} has no {what}", self.side, self.position))
     }
 
     /// The element type (`unsupported-dtype`).

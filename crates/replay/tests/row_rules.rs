@@ -115,7 +115,20 @@ const RULES: &[(&str, [&str; 5], &str)] = &[
     ("Index", ["9,3;1;2;4", "FLOAT;INT64;INT64;INT64", "ND;ND;ND;ND", ";4,3", ";FLOAT"], "ok"),
     // Where positions count, a slot that is there has its type and format, and a list that is too short lacks slots.
     ("AddRmsNormBias", ["4,8;4,8;8;", ";FLOAT;FLOAT;FLOAT", "ND;ND;ND;ND", "4,8;4,1;4,8", ""], "metadata-length"),
-    ("AddRmsNormBias", ["4,8;4,8;8;", "FLOAT;FLOAT;FLOAT;FLOAT", "ND;;ND;ND", "4,8;4,1;4,8", ""], "metadata-length"),
+    ("AddRmsNormBias", ["4,8;4,8;8;", "FLOAT;FLOAT;FLOAT;FLOAT", "ND;;ND;ND", "4,8;4,1;4,8", ""], "ok"),
+    ("GroupedMatmul", ["6,8;2,8,4", "FLOAT;FLOAT", ";", "6,4", "FLOAT"], "ok"),
+    ("GroupedMatmul", ["6,8;2,8,4", "FLOAT;FLOAT", "ND", "6,4", "FLOAT"], "metadata-length"),
+    (
+        "RINGMLAPrefillBF16Kernel",
+        [
+            "4,2,8;4,2,4;4,2,8;4,2,4;4,2,8",
+            "DT_BF16;DT_BF16;DT_BF16;DT_BF16;DT_BF16",
+            "NULL;ND;ND;ND;N/A",
+            "4,2,8",
+            "DT_BF16",
+        ],
+        "ok",
+    ),
     ("AddRmsNormBias", ["4,8;4,8", "FLOAT;FLOAT", "ND;ND", "4,8;4,1;4,8", ""], "metadata-length"),
     ("AddRmsNormBias", ["", "FLOAT", "ND", "4,8;4,1;4,8", ""], "bad-shape"),
     (

@@ -23,7 +23,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?;
     inputs.filled(3)?;
     inputs.exactly_in_all_lists(4)?;
-    let slot = |at| inputs.get(at).required()?.described();
+    let slot = |at| inputs.get(at).required()?.described_in_place();
     let (x1, x2, gamma) = (slot(0)?, slot(1)?, slot(2)?);
     let bias_slot = inputs.get(3);
     let has_bias = is_recorded(&bias_slot);

@@ -39,7 +39,7 @@ fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Fate, Refusal> {
     }
     inputs.exactly_in_all_lists(7)?;
     outputs.exactly_in_all_lists(2)?;
-    let slot = |slots: &Slots<'_>, at| slots.get(at).required()?.described().map(drop);
+    let slot = |slots: &Slots<'_>, at| slots.get(at).required()?.described_in_place().map(drop);
     (0..7).try_for_each(|at| slot(&inputs, at))?;
     (0..2).try_for_each(|at| slot(&outputs, at))?;
     let [x, weight1, weight2, expert_idx] = [0, 1, 2, 3].map(|at| inputs.get(at).required());

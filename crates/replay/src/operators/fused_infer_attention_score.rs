@@ -162,12 +162,12 @@ impl<'a> Inputs<'a> {
             return Err(metadata_length(format!("{shapes} shapes, {dtypes} types, {formats} formats, expected {SLOTS} each")));
         }
         let [query, key, value] = required;
-        let optional = |at| slots.get(at).recorded().map(Recorded::described).transpose();
+        let optional = |at| slots.get(at).recorded().map(Recorded::described_in_place).transpose();
         let count = |at| slots.get(at).shape.map(|shape| elements(&shape));
         Ok(Inputs {
-            query: query?.described()?,
-            key: key?.described()?,
-            value: value?.described()?,
+            query: query?.described_in_place()?,
+            key: key?.described_in_place()?,
+            value: value?.described_in_place()?,
             mask: optional(4)?,
             query_lengths: count(5),
             key_lengths: count(6),

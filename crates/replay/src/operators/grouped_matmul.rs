@@ -31,7 +31,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?;
     row.outputs()?;
     let (x, weight) = (inputs.get(X).required()?, inputs.get(WEIGHT).required()?);
-    let (x, weight) = (x.described()?, weight.described()?);
+    let (x, weight) = (x.described_in_place()?, weight.described_in_place()?);
     let (scale, group_list) = (described(inputs.get(SCALE))?, described(inputs.get(GROUP_LIST))?);
     let per_token_scale = described(inputs.get(PER_TOKEN_SCALE))?;
     let [t, k] = x.logical_rank::<2>()?;
@@ -73,7 +73,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 }
 
 fn described(slot: Slot<'_>) -> Result<Option<Recorded<'_>>, Refusal> {
-    slot.recorded().map(Recorded::described).transpose()
+    slot.recorded().map(Recorded::described_in_place).transpose()
 }
 
 /// The type of a list of groups (`unsupported-dtype` where it has no integers).

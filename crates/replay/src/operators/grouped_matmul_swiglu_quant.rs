@@ -32,7 +32,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     if inputs.count() < SLOTS {
         return Err(input_count(format!("{} inputs, expected at least {SLOTS}", inputs.count())));
     }
-    let slot = |at| inputs.get(at).required()?.described();
+    let slot = |at| inputs.get(at).required()?.described_in_place();
     let (x, weight, weight_scale, x_scale, list) = (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?);
     let [t, k] = x.logical_rank::<2>()?;
     let weight_shape = expert_weights(&weight)?;

@@ -27,7 +27,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?;
     inputs.filled(USED)?;
     inputs.exactly_in_all_lists(SLOTS)?;
-    let slot = |at| inputs.get(at).required()?.described();
+    let slot = |at| inputs.get(at).required()?.described_in_place();
     let (kv, gamma, cos, sin, index, k_cache, ckv_cache) = (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?, slot(5)?, slot(6)?);
     let ([tokens, heads, length, both], [latent]) = (kv.logical_rank::<4>()?, gamma.logical_rank::<1>()?);
     let (cos_shape, sin_shape) = (cos.logical_rank::<4>()?, sin.logical_rank::<4>()?);

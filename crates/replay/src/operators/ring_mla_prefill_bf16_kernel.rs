@@ -52,7 +52,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     if output.is_none() && pre_out.is_none() {
         return Err(output_count("neither an output nor pre_out is recorded"));
     }
-    let slot = |at| inputs.get(at).required()?.described();
+    let slot = |at| inputs.get(at).required()?.described_in_place();
     let five = [slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?];
     let [q_nope, q_rope, k_nope, k_rope, value] = &five;
     let [tq, h, dn] = q_nope.logical_rank::<3>()?;
