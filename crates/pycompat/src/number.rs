@@ -67,9 +67,9 @@ fn long_quotient(value: u64, decimals: usize) -> Option<f64> {
         return None;
     }
     let shifted = rest << shift;
-    let quotient = whole << shift | shifted / ten;
+    let quotient = (whole << shift) | (shifted / ten);
     let left_over = u64::from(!shifted.is_multiple_of(ten));
-    Some((quotient << 1 | left_over) as f64 / (1u64 << (shift + 1)) as f64)
+    Some(((quotient << 1) | left_over) as f64 / (1u64 << (shift + 1)) as f64)
 }
 
 fn parse_any_float(text: &str) -> Option<f64> {
