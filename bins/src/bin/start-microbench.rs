@@ -12,7 +12,7 @@ use perfdb_store::table::{ReadOptions, Table};
 use perfdb_store::time::RunTime;
 use perfdb_store::update::{AggregateOptions, Samples, aggregate, find_summaries, target_tables};
 use perfdb_tools::microbench::{
-    Arguments, MakeOrigin, Measured, Measuring, ORIGINAL_OPTIONS, UpdateMode, WriteBack, notice, preserved, write_back,
+    Arguments, MakeOrigin, Measured, Measuring, UpdateMode, WriteBack, notice, original_options, preserved, write_back,
 };
 use perfdb_tools::replay::{visibility, watch_signals};
 use perfdb_tools::{Failure, Status, run};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    run(&ORIGINAL_OPTIONS, execute)
+    run(&original_options(), execute)
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {

@@ -1,8 +1,8 @@
 //! The command line of start-microbench.
 
 use crate::Failure;
-use crate::database::{DatabaseArguments, LockArguments};
-use crate::replay::ReplayArguments;
+use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
+use crate::replay::{DispatchPrefixedArguments, ReplayArguments};
 use clap::{Parser, ValueEnum};
 use perfdb_replay::microbench::msprof::ReplayCommand;
 use perfdb_store::kernel::{REPLAYABLE, operator_name};
@@ -10,25 +10,12 @@ use perfdb_store::update::Mode;
 use std::ffi::OsString;
 
 /// Names, without dashes, of the options that the original had.
-pub const ORIGINAL_OPTIONS: [&str; 17] = [
-    "database-path",
-    "device",
-    "vllm-version",
-    "torch-version",
-    "cann-version",
-    "ops",
-    "prof-path",
-    "update-mode",
-    "repeat-count",
-    "prune-empty-duration-rows",
-    "fail-fast",
-    "dispatch-ffn-combine-ep-size",
-    "dispatch-ffn-combine-nproc-per-node",
-    "dispatch-ffn-combine-nnodes",
-    "dispatch-ffn-combine-node-rank",
-    "dispatch-ffn-combine-master-addr",
-    "dispatch-ffn-combine-master-port",
-];
+pub fn original_options() -> Vec<&'static str> {
+    let mut names = DATABASE_OPTIONS.to_vec();
+    names.extend(["ops", "prof-path", "update-mode", "repeat-count", "prune-empty-duration-rows", "fail-fast"]);
+    names.extend(DispatchPrefixedArguments::NAMES);
+    names
+}
 
 /// Measure every case of a database again and write durations and hardware counters back into its tables.
 ///

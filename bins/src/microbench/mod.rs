@@ -4,6 +4,6 @@ mod arguments;
 mod measure;
 mod write_back;
 
-pub use arguments::{Arguments, ORIGINAL_OPTIONS, UpdateMode};
+pub use arguments::{Arguments, UpdateMode, original_options};
 pub use measure::{Measured, Measuring, notice, preserved};
 pub use write_back::{MakeOrigin, WriteBack, write_back};
