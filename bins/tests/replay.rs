@@ -153,6 +153,124 @@ fn a_journal_passes_over_what_is_done() -> TestResult {
     Ok(())
 }
 
+/// The run folder that start-microbench has made in a database.
+fn run_folder(database: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(database).ok()?.filter_map(Result::ok);
+    entries.map(|entry| entry.path()).find(|path| path.to_string_lossy().contains("/msprof_run_"))
+}
+
+/// Medians of the cases that a journal says are done.
+fn finished_medians(journal: &Path) -> Vec<f64> {
+    let text = fs::read_to_string(journal).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter_map(|line| line["result"]["median_us"].as_f64()).collect()
+}
+
+/// Ends a measurement by that signal in the middle, and continues it.
+fn resume_after(signal: nix::sys::signal::Signal) -> TestResult {
+    const ROWS: usize = 60;
+    let folder = tempfile::tempdir()?;
+    let database = folder.path().join("db");
+    fs::create_dir(&database)?;
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Average Duration(us)\n".to_owned();
+    for row in 0..ROWS {
+        let shape = format!("{},512", 1000 + row);
+        table.push_str(&format!("\"{shape};{shape}\",DT_BF16;DT_BF16,ND;ND,\"{shape}\",\n"));
+    }
+    fs::write(database.join("Add.csv"), &table)?;
+    let measure = || {
+        let mut command = program("start-microbench");
+        command.args(["--database-path", "db", "--device", "HOST_CPU", "--backend", "native", "--repeat-count", "5"]);
+        command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let child = measure().spawn()?;
+    let finished_now = || run_folder(&database).map(|run| finished_medians(&run.join("replay_journal.jsonl")).len());
+    while finished_now().unwrap_or_default() < 3 {
+        std::thread::yield_now();
+    }
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), signal)?;
+    let output = child.wait_with_output()?;
+    assert!(!output.status.success(), "it was still running");
+    assert_eq!(fs::read_to_string(database.join("Add.csv"))?, table, "the database is as it was");
+    let finished = finished_medians(&run_folder(&database).ok_or("a preserved run")?.join("replay_journal.jsonl"));
+    assert!((3..ROWS).contains(&finished.len()), "{} cases", finished.len());
+
+    succeeded(&measure().arg("--resume").output()?)?;
+    let origin = read_json(&database.join("reports/profile_update_report_20260101_000000.json"))?;
+    assert_eq!(origin["resumed"], true);
+    let medians: Vec<f64> =
+        origin["cases"].as_array().ok_or("cases")?.iter().filter_map(|case| case[5].as_f64()).collect();
+    assert_eq!(medians.len(), ROWS);
+    let is_kept = |median: &f64| medians.iter().any(|other| (other - median).abs() < 1e-6);
+    assert!(finished.iter().all(is_kept), "{finished:?} measured again: {medians:?}");
+    let updated = fs::read_to_string(database.join("Add.csv"))?;
+    assert_eq!(updated.lines().filter(|line| !line.ends_with(',')).count(), 1 + ROWS, "{updated}");
+    assert_eq!(run_folder(&database), None);
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_measurement_goes_on_where_it_was() -> TestResult {
+    resume_after(nix::sys::signal::Signal::SIGINT)
+}
+
+#[test]
+fn a_killed_measurement_goes_on_where_it_was() -> TestResult {
+    resume_after(nix::sys::signal::Signal::SIGKILL)
+}
+
+/// An interpreter whose torchrun starts two processes that come together on gloo.
+fn interpreter_with_torchrun() -> Option<String> {
+    let named = std::env::var("PERFDB_PYTHON").ok().filter(|name| !name.is_empty());
+    named.into_iter().chain(["python3".to_owned(), "/usr/bin/python3".to_owned()]).find(|python| {
+        let mut command = Command::new(python);
+        command.args(["-m", "torch.distributed.run", "--nproc_per_node=2", "--master_port=0", "--no_python", "true"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    })
+}
+
+#[test]
+fn ranks_under_torchrun_run_every_row_together() -> TestResult {
+    let Some(python) = interpreter_with_torchrun() else {
+        println!("SKIPPED ranks_under_torchrun_run_every_row_together: no Python interpreter with a torchrun that works");
+        return Ok(());
+    };
+    let folder = tempfile::tempdir()?;
+    let row = "\"5,64;4,64,64;4,32,64;5,2;4,64;256;5,2\",DT_BF16;INT8;INT8;INT32;INT64;INT64;FLOAT,\
+               ND;FRACTAL_NZ;FRACTAL_NZ;ND;ND;ND;ND,\"5,64;4\",DT_BF16;INT32,ND;ND,2\n";
+    let header = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,EP Size\n";
+    fs::write(folder.path().join("DispatchFFNCombine.csv"), format!("{header}{row}{row}"))?;
+    let output = program("op-replay")
+        .args(["DispatchFFNCombine", "--csv", "DispatchFFNCombine.csv", "--backend", "npu", "--ep-size", "2"])
+        .args(["--repeat-count", "2", "--dump-outputs", "outputs.json", "--python", &python])
+        .env("PYTHONPATH", Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/replay/tests/standins-ranks"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(folder.path())
+        .output()?;
+    succeeded(&output)?;
+    let cases = read_json(&folder.path().join("outputs.json"))?;
+    assert_eq!(cases.as_array().map(Vec::len), Some(2));
+    for case in cases.as_array().into_iter().flatten() {
+        assert_eq!(case["outputs"][0]["values"][0], 1, "the first rank answers");
+        assert_eq!(case["outputs"][1]["values"], serde_json::json!([2, 2, 2, 2]), "two ranks came together");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plan_names_refused_rows() -> TestResult {
+    let folder = with_fake_worker("{}", 1)?;
+    let table = fs::read_to_string(folder.path().join("Add.csv"))?;
+    fs::write(folder.path().join("Add.csv"), table + "dynamic,N/A,FLOAT,ND,,\n")?;
+    let output = program("op-replay").args(["Add", "--csv", "Add.csv", "--plan"]).current_dir(folder.path()).output()?;
+    succeeded(&output)?;
+    assert_eq!(text(&output.stdout).lines().count(), 2);
+    assert_eq!(text(&output.stderr), "[INVALID] Add.csv:3 bad-shape: input 0: \"N/A\" is no shape\n");
+    Ok(())
+}
+
 #[test]
 fn devices_share_the_rows_and_results_stay_in_order() -> TestResult {
     let folder = with_fake_worker(r#"{"rows": {"5": {"do": "error", "message": "no"}}}"#, 40)?;

@@ -10,16 +10,17 @@ use perfdb_replay::case_file::read_cases;
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
-use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find, normalize_name};
-use perfdb_replay::plan::{PlannedRow, plan_file};
-use perfdb_replay::session::{OperatorOutcome, Session};
+use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find};
+use perfdb_replay::plan::{PlannedRow, RowFate, plan_file};
+use perfdb_replay::session::{Event, OperatorOutcome, Session};
 use perfdb_replay::settings::RunSettings;
+use perfdb_store::kernel::operator_name;
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
     DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count,
     run_id, stopped, visibility, warn_of_host, watch_signals, worker_listener,
 };
-use perfdb_tools::{Failure, Status, print, run_from};
+use perfdb_tools::{Failure, Status, print, print_bytes, run_from};
 
 /// Measures the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
 /// and the times go into an op_summary file and, on request, a results file.
@@ -78,7 +79,7 @@ Examples:
   op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
   op-replay Sort --csv Sort.csv --backend npu --msprof --output prof";
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PlanFormat {
     /// One object per line
     Jsonl,
@@ -111,7 +112,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         return Ok(Status::Success);
     }
     let name = arguments.op.as_deref().ok_or_else(|| Failure::usage("which operator? --list shows their names"))?;
-    let name = normalize_name(name);
+    let name = operator_name(name);
     let operator =
         find(name).ok_or_else(|| Failure::usage(format!("unknown operator {name:?}; --list shows their names")))?;
     if operator.name != DISPATCH_FFN_COMBINE && arguments.dispatch.is_given() {
@@ -144,7 +145,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let reports = ReportFiles::open(&arguments.files)?;
     let interrupt = watch_signals();
     let narrator = Narrator::to_stdout();
-    let notify = |event: perfdb_replay::session::Event<'_>| narrator.tell(event);
+    let notify = |event: Event<'_>| narrator.tell(event);
     let starters = starters(&settings, &interrupt, &worker_listener());
     let mut session = Session::new(&settings, starters, &interrupt, &notify)?;
     let outcome = match files.as_slice() {
@@ -189,17 +190,49 @@ fn print_plan(
     operator: &'static Operator,
     settings: &RunSettings,
     files: &[PathBuf],
-    mut rows: Vec<PlannedRow>,
+    rows: Vec<PlannedRow>,
 ) -> Result<Status, Failure> {
     let plan = settings.plan_settings(operator);
+    let narrator = Narrator::to_stderr();
+    let mut text = PlanText { format, bytes: Vec::new() };
+    text.add(&rows)?;
     for file in files {
-        rows.extend(plan_file(file, operator, &plan)?.rows);
+        let rows = plan_file(file, operator, &plan)?.rows;
+        for row in &rows {
+            if let RowFate::Invalid(refusal) = &row.fate {
+                narrator.tell(Event::Invalid(row, refusal));
+            }
+        }
+        text.add(&rows)?;
     }
-    let lines = rows.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-    let text = match format {
-        PlanFormat::Json => format!("[\n{}\n]\n", lines.join(",\n")),
-        PlanFormat::Jsonl => lines.into_iter().map(|line| line + "\n").collect(),
-    };
-    print(&text)?;
+    print_bytes(&text.finish())?;
     Ok(Status::Success)
+}
+
+/// The text of a plan; nothing of it is printed before all tables have been read.
+struct PlanText {
+    format: PlanFormat,
+    bytes: Vec<u8>,
+}
+
+impl PlanText {
+    fn add(&mut self, rows: &[PlannedRow]) -> Result<(), Failure> {
+        for row in rows {
+            if self.format == PlanFormat::Json {
+                self.bytes.extend_from_slice(if self.bytes.is_empty() { b"[\n" } else { b",\n" });
+            }
+            serde_json::to_writer(&mut self.bytes, row)?;
+            if self.format == PlanFormat::Jsonl {
+                self.bytes.push(b'\n');
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.format == PlanFormat::Json {
+            self.bytes.extend_from_slice(if self.bytes.is_empty() { b"[\n\n]\n" } else { b"\n]\n" });
+        }
+        self.bytes
+    }
 }

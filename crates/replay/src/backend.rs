@@ -39,6 +39,11 @@ impl Backend {
         }
     }
 
+    /// True where the executor measures itself, so that a run makes an op_summary of its own.
+    pub const fn has_own_clock(self) -> bool {
+        !matches!(self, Backend::Npu)
+    }
+
     /// True where tensors live in host memory.
     pub const fn is_host(self) -> bool {
         matches!(self, Backend::Native | Backend::TorchCpu)

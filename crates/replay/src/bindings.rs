@@ -1,7 +1,5 @@
 //! A call with its tensors in host memory: what a reference implementation gets to see.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use crate::argument::Argument;
 use crate::case::{Attempt, Call};
 use crate::dtype::DType;
@@ -16,7 +14,6 @@ pub struct Bindings<'c> {
     call: &'c Call,
     attempt: Option<&'c Attempt>,
     tensors: Vec<Option<Tensor>>,
-    cancel: Option<&'c AtomicBool>,
 }
 
 /// A tensor that was taken out of the bindings to be changed; it must be given back as [`Output::InPlace`].
@@ -61,22 +58,7 @@ impl<'c> Bindings<'c> {
     /// a reference implementation accepts whatever means the same.
     pub fn new(call: &'c Call, tensors: Vec<Tensor>) -> Bindings<'c> {
         let tensors = tensors.into_iter().map(Some).collect();
-        Bindings { call, attempt: call.attempts.first(), tensors, cancel: None }
-    }
-
-    /// The same, to be given up when `cancel` becomes true.
-    pub fn cancelled_by(self, cancel: &'c AtomicBool) -> Bindings<'c> {
-        Bindings { cancel: Some(cancel), ..self }
-    }
-
-    /// True when nobody waits for the result any more. Long loops may look and return early with any result.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-    }
-
-    /// Ends a long computation whose case has been given up: loops over large parts ask now and then.
-    pub fn proceed(&self) -> Result<(), CaseError> {
-        if self.is_cancelled() { Err(CaseError::new(crate::refusal::ErrorKind::Timeout, "given up")) } else { Ok(()) }
+        Bindings { call, attempt: call.attempts.first(), tensors }
     }
 
     /// The call.

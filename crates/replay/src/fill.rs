@@ -1,16 +1,16 @@
 //! Builds the tensors of a case in host memory, the same values on every machine and at any number of threads.
 
 use half::{bf16, f16};
-use rayon::prelude::*;
 
 use crate::case::{Case, TensorSpec, View};
 use crate::dtype::DType;
 use crate::init::{Init, Number};
+use crate::kernels::jobs::Jobs;
 use crate::refusal::{CaseError, ErrorKind};
 use crate::shape::elements;
 use crate::tensor::{Data, Tensor};
 
-/// Below this many elements a tensor is filled on one thread: starting more costs more than it saves.
+/// Elements that make a job: a smaller tensor is filled on one thread, where starting more costs more than it saves.
 const PARALLEL_FROM: usize = 1 << 15;
 
 /// Builds all inputs of a case, in order.
@@ -135,8 +135,8 @@ impl<'a> Values<'a> {
     fn at(&self, index: usize) -> Number {
         let flat = index as u64;
         match *self {
-            Values::Uniform { key, low, high } => Number::Float(low + unit(random_word(key, flat)) * (high - low)),
-            Values::Randint { key, low, span } => Number::Int(low.wrapping_add_unsigned(random_word(key, flat) % span)),
+            Values::Uniform { key, low, high } => uniform(key, low, high, index),
+            Values::Randint { key, low, span } => randint(key, low, span, index),
             Values::Normal { key } => {
                 let radius = (-2.0 * (1.0 - unit(random_word(key, 2 * flat))).ln()).sqrt();
                 let angle = std::f64::consts::TAU * unit(random_word(key, 2 * flat + 1));
@@ -173,15 +173,41 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn collect<T: Copy + Send>(&self, count: usize, convert: impl Fn(Number) -> T + Sync) -> Vec<T> {
-        if let Values::Full(value) = self {
-            return vec![convert(*value); count];
+    fn collect<T: Copy + Default + Send>(&self, count: usize, convert: impl Fn(Number) -> T + Sync) -> Vec<T> {
+        match *self {
+            Values::Full(value) => vec![convert(value); count],
+            // The usual kinds have loops of their own; in the others the kind is looked at for every element.
+            Values::Uniform { key, low, high } => each(count, |index| convert(uniform(key, low, high, index))),
+            Values::Randint { key, low, span } => each(count, |index| convert(randint(key, low, span, index))),
+            _ => each(count, |index| convert(self.at(index))),
         }
-        if count < PARALLEL_FROM {
-            return (0..count).map(|index| convert(self.at(index))).collect();
-        }
-        (0..count).into_par_iter().with_min_len(PARALLEL_FROM / 4).map(|index| convert(self.at(index))).collect()
     }
+}
+
+fn uniform(key: u64, low: f64, high: f64, index: usize) -> Number {
+    Number::Float(low + unit(random_word(key, index as u64)) * (high - low))
+}
+
+fn randint(key: u64, low: i64, span: u64, index: usize) -> Number {
+    Number::Int(low.wrapping_add_unsigned(random_word(key, index as u64) % span))
+}
+
+/// The values of `at` for the indices below `count`, on many threads where that is worth it.
+fn each<T: Copy + Default + Send>(count: usize, at: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    if count < PARALLEL_FROM {
+        return (0..count).map(at).collect();
+    }
+    let mut values = vec![T::default(); count];
+    let mut jobs = Jobs::new();
+    for (part, values) in values.chunks_mut(PARALLEL_FROM).enumerate() {
+        let at = &at;
+        jobs.add(move || {
+            let indices = part * PARALLEL_FROM..;
+            values.iter_mut().zip(indices).for_each(|(value, index)| *value = at(index));
+        });
+    }
+    jobs.run();
+    values
 }
 
 /// The first `take` entries of a Fisher–Yates shuffle of `0..n`, from the last position down.

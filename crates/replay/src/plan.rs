@@ -100,7 +100,7 @@ pub fn plan_table(table: &Table, operator: &'static Operator, settings: &PlanSet
             let fate = if has_duration {
                 RowFate::Skip("has-duration")
             } else {
-                match plan_row(operator, &Row::new(table.columns(), &cells), &settings.options) {
+                match plan_row(operator, Row::new(table.columns(), &cells), &settings.options) {
                     Err(refusal) => RowFate::Invalid(refusal),
                     Ok((Fate::Skip(reason), _)) => RowFate::Skip(reason),
                     Ok((Fate::Replay(call), outputs)) => RowFate::Case(Arc::new(Case {
@@ -124,10 +124,10 @@ pub fn plan_table(table: &Table, operator: &'static Operator, settings: &PlanSet
 type PlannedFate = (Fate, Vec<crate::case::RecordedOutput>);
 
 /// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused whatever the operator reads.
-fn plan_row(operator: &Operator, row: &Row<'_>, options: &PlanOptions) -> Result<PlannedFate, Refusal> {
-    let row = &if operator.has_empty_words { row.with_empty_words() } else { *row };
+fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<PlannedFate, Refusal> {
+    let row = if operator.has_empty_words { row.with_empty_words() } else { row };
     let outputs = row.recorded_outputs();
-    match ((operator.plan)(row, options), outputs) {
+    match ((operator.plan)(&row, options), outputs) {
         (Ok(fate @ Fate::Skip(EP_SIZE_SKIP)), _) => Ok((fate, Vec::new())),
         (Ok(fate), outputs) => Ok((fate, outputs?)),
         (Err(refusal), Err(of_outputs)) if of_outputs.kind < refusal.kind => Err(of_outputs),

@@ -1,5 +1,8 @@
 //! One record of a table as the operators see it: cells, slots, types.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use crate::case::{Format, RecordedOutput, TensorSpec};
 use crate::dtype::DType;
 use crate::refusal::{Refusal, bad_rank, bad_shape, input_count, metadata_length, output_count, unsupported_dtype};
@@ -22,11 +25,13 @@ pub mod column {
 }
 
 /// A record with its header. Cells are the text of the CSV, unquoted, otherwise as recorded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Row<'a> {
     header: &'a [String],
     cells: &'a [&'a str],
     has_empty_words: bool,
+    /// Read once, although operators ask for them as well as the plan.
+    outputs: OnceCell<Result<Rc<Slots<'a>>, Refusal>>,
 }
 
 /// What some profilers write into slots that are empty, in any case.
@@ -35,12 +40,15 @@ const EMPTY_WORDS: [&str; 5] = ["UNDEFINED", "DT_UNDEFINED", "N/A", "NA", "NULL"
 impl<'a> Row<'a> {
     /// A row of these cells under this header; missing cells at the end are empty.
     pub fn new(header: &'a [String], cells: &'a [&'a str]) -> Row<'a> {
-        Row { header, cells, has_empty_words: false }
+        Row { header, cells, has_empty_words: false, outputs: OnceCell::new() }
     }
 
     /// The same row, in which words like `UNDEFINED` and `N/A` are empty slots.
-    pub fn with_empty_words(self) -> Row<'a> {
-        Row { has_empty_words: true, ..self }
+    pub fn with_empty_words(&self) -> Row<'a> {
+        if self.has_empty_words {
+            return self.clone();
+        }
+        Row { has_empty_words: true, ..Row::new(self.header, self.cells) }
     }
 
     /// The cell's text, empty where the column or the cell is missing.
@@ -81,13 +89,16 @@ impl<'a> Row<'a> {
     }
 
     /// The recorded outputs, all slots, empty ones holding their place. Zeros are allowed.
-    pub fn outputs(&self) -> Result<Slots<'a>, Refusal> {
-        Ok(Slots {
-            side: "output",
-            shapes: parse_shapes(&self.slots_of(column::OUTPUT_SHAPES), "output")?,
-            dtypes: self.slots_of(column::OUTPUT_DATA_TYPES),
-            formats: self.slots_of(column::OUTPUT_FORMATS),
-        })
+    pub fn outputs(&self) -> Result<Rc<Slots<'a>>, Refusal> {
+        let read = || {
+            Ok(Rc::new(Slots {
+                side: "output",
+                shapes: parse_shapes(&self.slots_of(column::OUTPUT_SHAPES), "output")?,
+                dtypes: self.slots_of(column::OUTPUT_DATA_TYPES),
+                formats: self.slots_of(column::OUTPUT_FORMATS),
+            }))
+        };
+        self.outputs.get_or_init(read).clone()
     }
 
     /// The recorded outputs as a case carries them; trailing empty ones are left out.
@@ -109,7 +120,23 @@ impl<'a> Row<'a> {
 
 /// Splits a metadata cell into its parts.
 pub fn split_slots(cell: &str) -> Vec<&str> {
-    cell.trim().trim_matches('"').split(';').map(str::trim).collect()
+    let mut cell = trimmed(cell);
+    while let Some(rest) = cell.strip_prefix('"') {
+        cell = rest;
+    }
+    while let Some(rest) = cell.strip_suffix('"') {
+        cell = rest;
+    }
+    cell.split(';').map(trimmed).collect()
+}
+
+/// The text without blanks at both ends; most texts have none, which their first and last bytes tell.
+fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        [] => text,
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        _ => text.trim(),
+    }
 }
 
 fn parse_shapes(slots: &[&str], side: &str) -> Result<Vec<Option<Shape>>, Refusal> {
@@ -128,7 +155,7 @@ pub fn parse_shape(text: &str) -> Result<Option<Shape>, &'static str> {
         return Ok(None);
     }
     let mut shape = Shape::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+    for part in text.split(',').map(trimmed).filter(|part| !part.is_empty()) {
         if !part.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err("is no shape");
         }
@@ -279,7 +306,7 @@ impl<'a> Present<'a> {
 
     /// Every slot has its type and format (`metadata-length`).
     pub fn strict(&self) -> Result<(), Refusal> {
-        self.slots.iter().try_for_each(|slot| slot.clone().described().map(drop))
+        self.slots.iter().try_for_each(Recorded::require_described)
     }
 
     fn wrong_count(&self, expected: &str) -> Refusal {
@@ -346,7 +373,15 @@ impl<'a> Recorded<'a> {
 
     /// Insists on a recorded type and format (`metadata-length`).
     pub fn described(self) -> Result<Recorded<'a>, Refusal> {
-        if self.format_word().is_empty() { Err(self.lacks("format")) } else { self.described_in_place() }
+        self.require_described().map(|()| self)
+    }
+
+    /// [`described`](Recorded::described), the slot left where it is.
+    pub fn require_described(&self) -> Result<(), Refusal> {
+        if self.format_word().is_empty() {
+            return Err(self.lacks("format"));
+        }
+        if self.lacks_dtype() { Err(self.lacks("type")) } else { Ok(()) }
     }
 
     /// Insists on a recorded type, and on the format's place in its list: an empty word there is plain memory.
@@ -397,8 +432,8 @@ impl<'a> Recorded<'a> {
 
     /// The logical shape with exactly `N` dimensions (`bad-rank`).
     pub fn logical_rank<const N: usize>(&self) -> Result<[usize; N], Refusal> {
-        let logical = self.logical()?;
-        logical.as_slice().try_into().map_err(|_| {
+        let logical = if self.format() == Format::FractalNz { Some(self.logical()?) } else { None };
+        logical.as_ref().unwrap_or(&self.shape).as_slice().try_into().map_err(|_| {
             let unfolded = if self.format() == Format::FractalNz { " after unfolding" } else { "" };
             self.wrong_rank(&format!("{N}{unfolded}"))
         })

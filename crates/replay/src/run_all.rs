@@ -6,12 +6,14 @@ use std::process::Command;
 use crate::child::{exit_number, run_to_end};
 use crate::error::Error;
 use crate::executor::StartError;
+use crate::folder::require_writable;
 use crate::interrupt::Interrupt;
 use crate::operator::Operator;
-use crate::operators::{OPERATORS, find, normalize_name};
+use crate::operators::{OPERATORS, find};
 use crate::session::{Event, OperatorOutcome, RunReport, Session, Starters};
 use crate::settings::RunSettings;
 use crate::status::{FailedOperator, RunStatus, script_name};
+use perfdb_store::kernel::operator_name;
 
 /// How a run over several operators is made.
 #[derive(Clone, Debug)]
@@ -43,7 +45,7 @@ pub fn choose<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static Operator>, Erro
     let mut chosen: Vec<&'static Operator> = if names.is_empty() {
         OPERATORS.iter().collect()
     } else {
-        let normalized: Vec<&str> = names.iter().map(|name| normalize_name(name.as_ref())).collect();
+        let normalized: Vec<&str> = names.iter().map(|name| operator_name(name.as_ref())).collect();
         let unknown: Vec<&str> = normalized.iter().copied().filter(|name| find(name).is_none()).collect();
         if !unknown.is_empty() {
             return Err(Error::Run(format!("unknown operator(s): {}", unknown.join(", "))));
@@ -64,6 +66,9 @@ pub fn run(
     notify: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<RunAllOutcome, Error> {
     require_folder(&options.database)?;
+    if settings.writes_files() {
+        require_writable(options.status_file.parent().unwrap_or(Path::new("")))?;
+    }
     let mut session = Session::new(settings, starters, interrupt, notify)?;
     let mut status = RunStatus::default();
     let mut stopped_by = None;
@@ -133,6 +138,7 @@ pub fn run_in_children(
     interrupt: &Interrupt,
 ) -> Result<RunAllOutcome, Error> {
     require_folder(&options.database)?;
+    require_writable(options.status_file.parent().unwrap_or(Path::new("")))?;
     let mut status = RunStatus::default();
     let mut stopped_by = None;
     for operator in &options.operators {

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::executor::{OutputInfo, StartError};
+use crate::folder::require_writable;
 use crate::interrupt::Interrupt;
 use crate::journal::Journal;
 use crate::op_summary::Entry;
@@ -115,7 +116,7 @@ pub struct RunReport {
 }
 
 impl<'a> Session<'a> {
-    /// Prepares a run; nothing is started yet. A journal is opened for writing.
+    /// Prepares a run; nothing is started yet. The output folder must be writable; a journal is opened for writing.
     pub fn new(
         settings: &'a RunSettings,
         starters: Starters<'a>,
@@ -123,6 +124,9 @@ impl<'a> Session<'a> {
         notify: &'a (dyn Fn(Event<'_>) + Sync),
     ) -> Result<Session<'a>, Error> {
         settings.check()?;
+        if settings.writes_files() && settings.backend.has_own_clock() {
+            require_writable(&settings.output)?;
+        }
         let journal = match &settings.journal {
             Some(path) if settings.writes_files() => Some(Journal::open(path)?),
             _ => None,

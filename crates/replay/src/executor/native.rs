@@ -1,11 +1,11 @@
 //! The executor in this process: the operators' reference implementations on the host's CPU.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::bindings::{Bindings, Output};
+use crate::cancel::{self, Wish};
 use crate::case::Case;
 use crate::executor::{Executor, Greeting, Measured, OutputInfo, Sample, StartError, Timing};
 use crate::fill::build_inputs;
@@ -37,7 +37,7 @@ pub struct NativeExecutor {
     greeting: Greeting,
     settings: NativeSettings,
     interrupt: Interrupt,
-    cancel: Arc<AtomicBool>,
+    cancel: Wish,
     jobs: Option<Sender<Job>>,
     answers: Receiver<Result<Measured, CaseError>>,
 }
@@ -51,27 +51,27 @@ struct Job {
 impl NativeExecutor {
     /// Starts the executor.
     pub fn start(settings: NativeSettings, interrupt: Interrupt) -> Result<NativeExecutor, StartError> {
-        let environment = |error: &dyn std::error::Error| StartError::Environment(format!("no threads: {error}"));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(settings.threads.unwrap_or(0))
             .thread_name(|index| format!("operator-{index}"))
+            // A case whose thread panics is a crash of the executor, not of the driver.
+            .panic_handler(drop)
             .build()
-            .map_err(|error| environment(&error))?;
-        let cancel = Arc::new(AtomicBool::new(false));
+            .map_err(|error| StartError::Environment(format!("no threads: {error}")))?;
+        let cancel = Wish::default();
         let (jobs, job_queue) = channel::<Job>();
         let (answer_queue, answers) = channel();
-        let (seed, cancelled) = (settings.seed, cancel.clone());
-        std::thread::Builder::new()
-            .name("native-executor".to_owned())
-            .spawn(move || {
-                for job in job_queue {
-                    let answer = pool.install(|| run_case(&job.case, seed, job.dump, &cancelled));
-                    if answer_queue.send(answer).is_err() {
-                        return;
-                    }
+        let (seed, wish) = (settings.seed, cancel.clone());
+        // The loop is one of the pool's own threads, so that a case needs no further change of threads. The pool ends
+        // with it.
+        pool.spawn(move || {
+            for job in job_queue {
+                let answer = cancel::heeding(&wish, || run_case(&job.case, seed, job.dump));
+                if answer_queue.send(answer).is_err() {
+                    return;
                 }
-            })
-            .map_err(|error| environment(&error))?;
+            }
+        });
         let versions = [("perfdb".to_owned(), Some(env!("CARGO_PKG_VERSION").to_owned()))];
         let greeting = Greeting {
             device: "cpu".to_owned(),
@@ -83,11 +83,13 @@ impl NativeExecutor {
         Ok(NativeExecutor { greeting, settings, interrupt, cancel, jobs: Some(jobs), answers })
     }
 
+    /// Gives up the case in work. A thread that does not notice is left behind with its queue.
     fn give_up(&mut self) {
-        self.cancel.store(true, Ordering::Relaxed);
-        // A thread that does not notice keeps its own queue and is left behind.
-        let _ = self.answers.recv_timeout(CANCEL_GRACE);
-        self.jobs = None;
+        self.cancel.state();
+        match self.answers.recv_timeout(CANCEL_GRACE) {
+            Ok(_) => self.cancel.withdraw(),
+            Err(_) => self.jobs = None,
+        }
     }
 }
 
@@ -130,20 +132,18 @@ impl Executor for NativeExecutor {
     }
 }
 
-fn run_case(case: &Case, seed: u64, dump: bool, cancel: &AtomicBool) -> Result<Measured, CaseError> {
+fn run_case(case: &Case, seed: u64, dump: bool) -> Result<Measured, CaseError> {
     let operator = operators::find(&case.op)
         .ok_or_else(|| CaseError::unsupported(format!("{} is not one of the operators", case.op)))?;
-    let mut bindings = Bindings::new(&case.call, build_inputs(case, seed)?).cancelled_by(cancel);
-    let mut samples = Vec::with_capacity(case.repeat as usize);
+    let mut bindings = Bindings::new(&case.call, build_inputs(case, seed)?);
+    let mut samples = Vec::new();
     let mut outputs = Vec::new();
     let runs = u64::from(case.warmup) + u64::from(case.repeat);
     for run in 0..runs {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(CaseError::new(ErrorKind::Timeout, "given up"));
-        }
+        cancel::proceed()?;
         if run > 0 && case.fresh_inputs {
             drop(bindings);
-            bindings = Bindings::new(&case.call, build_inputs(case, seed)?).cancelled_by(cancel);
+            bindings = Bindings::new(&case.call, build_inputs(case, seed)?);
         }
         let (sample, run_outputs) = time_one_run(operator, &mut bindings)?;
         if run >= u64::from(case.warmup) {
@@ -155,6 +155,7 @@ fn run_case(case: &Case, seed: u64, dump: bool, cancel: &AtomicBool) -> Result<M
             outputs = run_outputs;
         }
     }
+    cancel::proceed()?;
     let api = case.call.api.clone();
     let attempt = case.call.attempts.first().map(|attempt| attempt.name.clone());
     let outputs = outputs.iter().map(|output| describe(output.tensor(), dump)).collect();
@@ -184,5 +185,33 @@ fn describe(tensor: &Tensor, dump: bool) -> OutputInfo {
         shape: tensor.shape().to_vec(),
         dtype: tensor.dtype().name().into(),
         values: dump.then(|| tensor.values()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(repeat: u32) -> Arc<Case> {
+        let text = r#"{"op":"SoftmaxV2","csv":"","row":2,"api":"torch.nn.functional.softmax","check":"warn","repeat":1,
+            "inputs":[{"name":"x","shape":[64,64],"dtype":"float32","init":{"kind":"normal"}}],
+            "args":[{"tensor":"x"}],"kwargs":{"dim":-1}}"#;
+        let case: Case = serde_json::from_str(text).expect("a case");
+        Arc::new(Case { repeat, ..case })
+    }
+
+    #[test]
+    fn a_case_that_takes_too_long_is_given_up_and_the_next_one_runs() {
+        let settings = NativeSettings { threads: Some(1), seed: 0, case_timeout: Duration::from_millis(1) };
+        let mut executor = NativeExecutor::start(settings, Interrupt::default()).expect("threads");
+        let error = executor.run(1, &case(u32::MAX), false).expect_err("too many runs");
+        assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Timeout, "no answer within 0.001 s"));
+        assert!(executor.is_alive());
+        let mut next = executor.run(2, &case(3), false);
+        while next.as_ref().is_err_and(|error| error.kind == ErrorKind::Timeout) {
+            // A machine so busy that three small runs take a tick.
+            next = executor.run(3, &case(3), false);
+        }
+        assert_eq!(next.map(|measured| measured.samples.len()), Ok(3));
     }
 }

@@ -69,6 +69,19 @@ pub(crate) fn no_answer(limit: Duration) -> CaseError {
     CaseError::new(ErrorKind::Timeout, format!("no answer within {} s", limit.as_secs_f64()))
 }
 
+/// What is missing, and what to do about it.
+fn cannot_start(command: &WorkerCommand, error: &std::io::Error) -> String {
+    let advice = match command.program() {
+        _ if error.kind() != std::io::ErrorKind::NotFound => "",
+        program if program == "msprof" => "; source the set_env.sh of the Ascend toolkit",
+        program if program.to_string_lossy().contains("python") => {
+            "; --python or PERFDB_PYTHON names the interpreter"
+        }
+        _ => "",
+    };
+    format!("cannot start {}: {error}{advice}", command.shown())
+}
+
 /// Why no message came.
 enum Silence {
     Timeout,
@@ -85,7 +98,7 @@ impl WorkerExecutor {
         listener: &Listener,
     ) -> Result<WorkerExecutor, StartError> {
         let process = WorkerProcess::start(&command)
-            .map_err(|error| StartError::Environment(format!("cannot start {}: {error}", command.shown())))?;
+            .map_err(|error| StartError::Environment(cannot_start(&command, &error)))?;
         let greeting = Greeting {
             device: String::new(),
             device_index: 0,

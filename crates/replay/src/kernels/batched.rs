@@ -91,7 +91,7 @@ fn each_batch<T: Stored>(
     let Sizes { batch, m, n, k } = sizes;
     let internal = || CaseError::rejected("operands of another type");
     let (left, right) = (T::slice(a.data()).ok_or_else(internal)?, T::slice(b.data()).ok_or_else(internal)?);
-    let mut out = zeros::<T>(&shape);
+    let mut out = zeros::<T>(&shape)?;
     if !out.is_empty() && k > 0 {
         let mut lines: Vec<Vec<&mut [T]>> = (0..batch).map(|_| Vec::with_capacity(m)).collect();
         for (at, line) in out.chunks_exact_mut(n).enumerate() {

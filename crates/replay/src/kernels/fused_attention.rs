@@ -76,12 +76,11 @@ pub(crate) fn run<E: Float>(bindings: &Bindings<'_>) -> Result<Vec<Output>, Case
     let [width, _, value_width] = attention.widths;
     let rows = query.len().checked_div(width).unwrap_or(0);
     let mut out = vec![E::default(); rows * value_width];
-    let mut log_sums = zeros::<f32>(&[rows]);
+    let mut log_sums = zeros::<f32>(&[rows])?;
     let all =
         blocks(attention.query_counts.iter().copied(), attention.key_heads, attention.heads / attention.key_heads);
     each_block(
         &all,
-        || bindings.proceed(),
         |block| attention.of_block(block),
         |block, attended: &Attended<E::Wide>| {
             for (at, (head, query)) in block.rows().enumerate() {

@@ -52,15 +52,14 @@ pub(crate) fn blocks(query_counts: impl Iterator<Item = usize>, key_heads: usize
     blocks
 }
 
-/// Computes every block on many threads and hands the results on in the order of the blocks. `proceed` is asked now and then.
+/// Computes every block on many threads and hands the results on in the order of the blocks.
 pub(crate) fn each_block<W: Wide>(
     blocks: &[Block],
-    proceed: impl Fn() -> Result<(), CaseError>,
     compute: impl Fn(&Block) -> Attended<W> + Sync,
     mut store: impl FnMut(&Block, &Attended<W>),
 ) -> Result<(), CaseError> {
     for wave in blocks.chunks(WAVE) {
-        proceed()?;
+        crate::cancel::proceed()?;
         let results = collect(wave.len(), |at| compute(&wave[at]));
         for (block, result) in wave.iter().zip(&results) {
             store(block, result);

@@ -5,6 +5,8 @@
 
 use rayon::prelude::*;
 
+use crate::cancel;
+
 /// Elements that make a job worth handing to another thread.
 const ELEMENTS: usize = 1 << 15;
 
@@ -28,26 +30,25 @@ impl<'a> Jobs<'a> {
         self.0.push(Box::new(job));
     }
 
-    /// Runs all jobs and waits for them.
+    /// Runs all jobs and waits for them. Once the work has been given up, jobs that have not begun are left out.
     pub(crate) fn run(self) {
+        let wish = cancel::current();
+        let run = |job: Box<dyn FnOnce() + Send + 'a>| {
+            if !wish.as_ref().is_some_and(cancel::Wish::is_stated) {
+                job();
+            }
+        };
         if self.0.len() == 1 {
-            self.0.into_iter().for_each(|job| job());
+            self.0.into_iter().for_each(run);
         } else {
-            self.0.into_par_iter().for_each(|job| job());
+            self.0.into_par_iter().for_each(run);
         }
     }
 }
 
 /// Runs `work` for each number below `count` and returns the results in order.
 pub(crate) fn collect<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    let mut jobs = Jobs::new();
-    for (at, result) in results.iter_mut().enumerate() {
-        let work = &work;
-        jobs.add(move || *result = Some(work(at)));
-    }
-    jobs.run();
-    results.into_iter().flatten().collect()
+    (0..count).into_par_iter().map(|at| work(at)).collect()
 }
 
 #[cfg(test)]
@@ -63,5 +64,16 @@ mod tests {
         assert!(counts.iter().all(|count| *count == 1));
         assert_eq!(collect(100, |at| at * at), (0..100).map(|at| at * at).collect::<Vec<_>>());
         Jobs::new().run();
+    }
+
+    #[test]
+    fn jobs_are_left_out_once_the_work_is_given_up() {
+        let wish = cancel::Wish::default();
+        let mut counts = vec![0; 1000];
+        let mut jobs = Jobs::new();
+        counts.iter_mut().for_each(|count| jobs.add(move || *count += 1));
+        wish.state();
+        cancel::heeding(&wish, || jobs.run());
+        assert!(counts.iter().all(|count| *count == 0));
     }
 }

@@ -185,9 +185,11 @@ pub(crate) fn require(condition: bool, problem: impl FnOnce() -> String) -> Resu
     if condition { Ok(()) } else { Err(CaseError::rejected(problem())) }
 }
 
-/// Zeros for a new tensor of that shape.
-pub(crate) fn zeros<T: Stored>(shape: &[usize]) -> Vec<T> {
-    vec![T::default(); elements(shape)]
+/// Zeros for a new tensor of that shape (`oom` if the machine has no room for it).
+pub(crate) fn zeros<T: Stored>(shape: &[usize]) -> Result<Vec<T>, CaseError> {
+    let count = elements(shape);
+    crate::memory::require((count as u64).saturating_mul(size_of::<T>() as u64))?;
+    Ok(vec![T::default(); count])
 }
 
 /// A new output of those elements.

@@ -87,14 +87,14 @@ fn sum(x: &Tensor, y: &Tensor) -> Result<Output, CaseError> {
 
 fn floats<E: Float>(x: &Tensor, y: &Tensor, shape: Vec<usize>) -> Result<Output, CaseError> {
     let [x_way, y_way] = Stretched::all([x.shape(), y.shape()], &shape);
-    let mut out = zeros::<E>(&shape);
+    let mut out = zeros::<E>(&shape)?;
     combine_floats((values(x)?, &x_way), (values(y)?, &y_way), &mut out, |x, y| x + y);
     output(shape, out)
 }
 
 fn each<T: Stored>(x: &Tensor, y: &Tensor, shape: Vec<usize>, add: impl Fn(T, T) -> T + Sync) -> Result<Output, CaseError> {
     let [x_way, y_way] = Stretched::all([x.shape(), y.shape()], &shape);
-    let mut out = zeros::<T>(&shape);
+    let mut out = zeros::<T>(&shape)?;
     combine((values(x)?, &x_way), (values(y)?, &y_way), &mut out, add);
     output(shape, out)
 }

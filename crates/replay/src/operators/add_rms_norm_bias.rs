@@ -68,7 +68,7 @@ fn add_and_norm<E: Float>(x1: &Tensor, x2: &Tensor, gamma: &Tensor, bias: Option
     let (x1, x2) = (values::<E>(x1)?, values::<E>(x2)?);
     let (gamma, bias) = (wide::<E::Wide>(gamma)?, bias.map(wide::<E::Wide>).transpose()?);
     let epsilon = <E::Wide as crate::kernels::element::Wide>::from_f64(EPSILON);
-    let (mut y, mut sums, mut factors) = (zeros::<E>(&[m, h]), zeros::<E>(&[m, h]), zeros::<f32>(&[m, 1]));
+    let (mut y, mut sums, mut factors) = (zeros::<E>(&[m, h])?, zeros::<E>(&[m, h])?, zeros::<f32>(&[m, 1])?);
     // The sum is rounded to the inputs' type before it is normalised.
     let [x1_way, x2_way] = Stretched::all([&[m, h], &[m, h]], &[m, h]);
     combine_floats((x1, &x1_way), (x2, &x2_way), &mut sums, |x1, x2| x1 + x2);

@@ -29,7 +29,7 @@ fn largest<T: Ordered>(x: &Tensor) -> Result<Output, CaseError> {
     let width = x.last_size();
     require(width > 0, || "argmax of nothing".to_owned())?;
     let outer = x.shape().split_last().map_or(&[][..], |(_, outer)| outer);
-    let mut indices = zeros::<i64>(outer);
+    let mut indices = zeros::<i64>(outer)?;
     let x = values::<T>(x)?;
     each_row(&mut indices, 1, width, |row, index| index[0] = first_largest(&x[row * width..(row + 1) * width]) as i64);
     output(outer, indices)

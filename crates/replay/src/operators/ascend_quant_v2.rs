@@ -10,7 +10,7 @@ use crate::kernels::rows::map_plain_rows;
 use crate::kernels::typed::{Float, Stored, integers, output, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, output_count, unsupported_dtype};
-use crate::row::{Row, column};
+use crate::row::{Recorded, Row, column};
 use crate::shape::elements;
 use crate::tensor::Tensor;
 
@@ -31,7 +31,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [result] = results[..] else {
         return Err(output_count("Output Data Types must have one entry"));
     };
-    inputs.slots().iter().take(3).try_for_each(|slot| slot.clone().described().map(drop))?;
+    inputs.slots().iter().take(3).try_for_each(Recorded::require_described)?;
     let ([x_shape, scales_shape], zero_shape) = (shapes([x, scales])?, zero_points.map(|slot| slot.logical()).transpose()?);
     let ([x_dtype, scales_dtype], zero_dtype) = (floats([x, scales])?, zero_points.map(|slot| slot.dtype()).transpose()?);
     let quantised = match result.strip_prefix("DT_").unwrap_or(result) {
@@ -85,7 +85,7 @@ fn quantise<E: Float>(x: &Tensor, scales: &Tensor, zero_points: Option<&Tensor>,
             require(columns.is_multiple_of(PACKED), || format!("{columns} columns are no multiple of {PACKED}"))?;
             let mut shape = x.shape().to_vec();
             shape.last_mut().into_iter().for_each(|size| *size /= PACKED);
-            let mut out = zeros::<i32>(&shape);
+            let mut out = zeros::<i32>(&shape)?;
             map_plain_rows(values::<E>(x)?, columns, &mut out, columns / PACKED, |_, row, out| {
                 apply(row);
                 for (to, eight) in out.iter_mut().zip(row.as_chunks::<PACKED>().0) {
@@ -114,7 +114,7 @@ fn saturated<E: Float, O: Stored>(
     narrow: impl Fn(i32) -> O + Sync,
 ) -> Result<Output, CaseError> {
     let columns = x.last_size();
-    let mut out = zeros::<O>(x.shape());
+    let mut out = zeros::<O>(x.shape())?;
     map_plain_rows(values::<E>(x)?, columns, &mut out, columns, |_, row, out| {
         apply(row);
         out.iter_mut().zip(row).for_each(|(to, value)| *to = narrow(value.saturate(low, high)));

@@ -2,6 +2,7 @@
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
+use crate::cancel;
 use crate::case::{Call, TensorSpec};
 use crate::dtype::DType;
 use crate::init::{Init, Number};
@@ -135,7 +136,7 @@ where
     let x = values::<E>(x)?;
     let mut sums = vec![E::Wide::default(); tokens * h];
     for places in order.chunk_by(|a, b| chosen[*a] == chosen[*b]) {
-        bindings.proceed()?;
+        cancel::proceed()?;
         let rows: Vec<&[E]> = places.iter().map(|place| &x[place / choices * h..(place / choices + 1) * h]).collect();
         let results = experts[chosen[places[0]]].feed_forward(&rows);
         for (place, result) in places.iter().zip(results.chunks_exact(h.max(1))) {

@@ -34,7 +34,7 @@ fn quantise<E: Float>(x: &Tensor) -> Result<Vec<Output>, CaseError> {
     let outer = x.shape().split_last().map(|(_, outer)| outer.to_vec());
     require(outer.is_some(), || "a scalar has no rows".to_owned())?;
     let outer = outer.unwrap_or_default();
-    let (mut quantised, mut scales) = (zeros::<i8>(x.shape()), zeros::<f32>(&outer));
+    let (mut quantised, mut scales) = (zeros::<i8>(x.shape())?, zeros::<f32>(&outer)?);
     let width = x.last_size();
     map_rows(values::<E>(x)?, width, &mut quantised, width, &mut scales, |_, row, to, scale| {
         *scale = quantise_row(row, to).to_f32().unwrap_or(f32::NAN);

@@ -47,7 +47,7 @@ pub(super) fn row_count(table: &Tensor) -> Result<usize, CaseError> {
 pub(super) fn rows_of<T: Stored>(table: &Tensor, shape: &[usize], places: &[usize]) -> Result<Output, CaseError> {
     let row_shape = table.shape().get(1..).unwrap_or_default();
     let shape = [shape, row_shape].concat();
-    let mut out = zeros::<T>(&shape);
+    let mut out = zeros::<T>(&shape)?;
     gather(values::<T>(table)?, crate::shape::elements(row_shape), &mut out, |row| places[row]);
     output(shape, out)
 }

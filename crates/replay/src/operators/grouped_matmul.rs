@@ -159,7 +159,7 @@ fn multiply<F: Factor + Stored, O: Stored>(
     require(matrices.rows == k, || format!("{:?} times {:?}", x.shape(), weight.shape()))?;
     let count = weight.len().checked_div(matrices.rows * matrices.columns).unwrap_or(0);
     let groups = groups(bindings.optional_named("group_list")?, t, count)?;
-    let mut out = zeros::<O>(&[t, matrices.columns]);
+    let mut out = zeros::<O>(&[t, matrices.columns])?;
     grouped_product(values::<F>(x)?, matrices, &groups, &mut out, finish);
     Ok((vec![t, matrices.columns], out))
 }

@@ -78,7 +78,7 @@ fn multiply_and_quantise<F: Factor + Stored, W: Wide + Element<Wide = W>>(bindin
             *to = widen(*sum) * *scale * x_scale[row];
         }
     });
-    let (mut quantised, mut row_scales) = (zeros::<i8>(&[t, n / 2]), zeros::<f32>(&[t]));
+    let (mut quantised, mut row_scales) = (zeros::<i8>(&[t, n / 2])?, zeros::<f32>(&[t])?);
     map_rows(&sums, n, &mut quantised, n / 2, &mut row_scales, |_, row, to, scale| {
         *scale = quantise_row(swiglu(row), to).to_f32().unwrap_or(f32::NAN);
     });

@@ -50,7 +50,7 @@ fn rotate<E: Float>(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Output, Ca
     };
     let (cos, sin) = (spread(cos, cos_shape)?, spread(sin, sin_shape)?);
     let x = values::<E>(x)?;
-    let mut out = zeros::<E>(&shape);
+    let mut out = zeros::<E>(&shape)?;
     map_plain_rows(x, width, &mut out, width, |row, x, out| {
         let of = |factors: [usize; 4]| stretched_row(row, &shape, &factors) * width;
         let (cos_at, sin_at) = (of(cos_shape), of(sin_shape));

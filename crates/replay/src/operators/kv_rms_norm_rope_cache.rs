@@ -88,7 +88,7 @@ fn tokens<E: Float>(kv: &Tensor, [gamma, cos, sin]: [&Tensor; 3], k_cache: &Tens
     expect_shape(cos, "cos", &[t, 1, length, rope])?;
     expect_shape(sin, "sin", &[t, 1, length, rope])?;
     let (gamma, cos, sin) = (wide::<E::Wide>(gamma)?, wide::<E::Wide>(cos)?, wide::<E::Wide>(sin)?);
-    let (mut rotated, mut normalised) = (zeros::<E>(&[t, 1, length, rope]), zeros::<E>(&[t, 1, length, latent]));
+    let (mut rotated, mut normalised) = (zeros::<E>(&[t, 1, length, rope])?, zeros::<E>(&[t, 1, length, latent])?);
     let (mut row, mut z) = (vec![E::Wide::default(); both], vec![E::Wide::default(); rope]);
     for (token, kv) in values::<E>(kv)?.chunks_exact(both).enumerate() {
         E::widen_slice(kv, &mut row);

@@ -1,6 +1,7 @@
 //! LightningIndexer: per query the positions with the largest index scores, over a paged key cache.
 
 use crate::bindings::{Bindings, Output};
+use crate::cancel;
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::Init;
@@ -81,10 +82,10 @@ fn select<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output, C
     let sequences = sequences(&query_lengths, tokens)?;
     require(sequences.len() == key_lengths.len() && sequences.len() <= table.rows(), || "as many query as key lengths and table rows are needed".to_owned())?;
     let (query, key, weights) = (values::<E>(query)?, values::<E>(key)?, wide::<E::Wide>(weights)?);
-    let mut out = zeros::<i32>(&[tokens, 1, count]);
+    let mut out = zeros::<i32>(&[tokens, 1, count])?;
     out.fill(-1);
     for (sequence, (queries, key_length)) in sequences.into_iter().zip(key_lengths).enumerate() {
-        bindings.proceed()?;
+        cancel::proceed()?;
         let keys = usize::try_from(key_length).unwrap_or(0).min(table.capacity());
         let lines = table.lines(sequence, keys)?;
         let length = queries.len();

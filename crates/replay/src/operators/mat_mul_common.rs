@@ -11,5 +11,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
     let output = recorded_matrix(row)?;
     let [a, b] = inputs.at_least()?;
-    product_call("torch.mm", &a.clone().described()?, &b.clone().described()?, output).map(Fate::from)
+    a.require_described()?;
+    b.require_described()?;
+    product_call("torch.mm", a, b, output).map(Fate::from)
 }

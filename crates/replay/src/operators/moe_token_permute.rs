@@ -46,9 +46,9 @@ fn permute<T: Stored>(tokens: &Tensor, indices: &Tensor) -> Result<Vec<Output>, 
     let choices = experts.len() / t;
     let mut order: Vec<usize> = (0..experts.len()).collect();
     order.sort_by_key(|place| experts[*place]);
-    let mut permuted = zeros::<T>(&[order.len(), h]);
+    let mut permuted = zeros::<T>(&[order.len(), h])?;
     gather(values::<T>(tokens)?, h, &mut permuted, |row| order[row] / choices);
-    let mut inverse = zeros::<i32>(&[order.len()]);
+    let mut inverse = zeros::<i32>(&[order.len()])?;
     for (to, from) in order.iter().enumerate() {
         inverse[*from] = i32::try_from(to).map_err(|_| CaseError::rejected("more tokens than int32 counts"))?;
     }

@@ -59,7 +59,7 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 
 fn unpermuted<T: Stored>(tokens: &Tensor, places: &[usize]) -> Result<Output, CaseError> {
     let [p, h] = rank(tokens, "permuted_tokens")?;
-    let mut out = zeros::<T>(&[p, h]);
+    let mut out = zeros::<T>(&[p, h])?;
     gather(values::<T>(tokens)?, h, &mut out, |row| places[row]);
     output([p, h], out)
 }
@@ -68,7 +68,7 @@ fn weighted<E: Float>(tokens: &Tensor, places: &[usize], probs: &Tensor) -> Resu
     let ([p, h], [t, k]) = (rank(tokens, "permuted_tokens")?, rank(probs, "probs")?);
     require(t * k == p, || format!("probs of shape {:?} for {p} tokens", probs.shape()))?;
     let (tokens, probs) = (values::<E>(tokens)?, wide::<E::Wide>(probs)?);
-    let mut out = zeros::<E>(&[t, h]);
+    let mut out = zeros::<E>(&[t, h])?;
     each_row(&mut out, h, h * k, |token, out| {
         let (mut sum, mut row) = (vec![E::Wide::default(); h], vec![E::Wide::default(); h]);
         for choice in token * k..(token + 1) * k {

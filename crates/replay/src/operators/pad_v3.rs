@@ -54,7 +54,7 @@ fn padded<T: Stored>(x: &Tensor, pad: &[i64]) -> Result<Output, CaseError> {
         offsets[at] = -before;
     }
     require(crate::shape::elements(&shape) < usize::MAX / 16, || format!("padding {pad:?} of {:?}", x.shape()))?;
-    let mut out = zeros::<T>(&shape);
+    let mut out = zeros::<T>(&shape)?;
     copy_window(values::<T>(x)?, x.shape(), &mut out, &shape, &offsets);
     output(shape, out)
 }

@@ -98,7 +98,7 @@ fn scaled_product<T: Target>(bindings: &Bindings<'_>) -> Result<Output, CaseErro
     require(bias.as_ref().is_none_or(|bias| bias.len() == n), || format!("bias for {n} columns"))?;
     let bias = bias.map(|bias| bias.into_iter().map(|value| value as i32).collect::<Vec<_>>());
     let shape = [&x1.shape()[..x1.shape().len() - 1], &[n]].concat();
-    let mut out = zeros::<T>(&shape);
+    let mut out = zeros::<T>(&shape)?;
     let factors = (operand(x1, elements(&x1.shape()[..x1.shape().len() - 1]), k)?, matrix(x2, rows, n)?);
     let is_raw = T::wrap(Vec::new()).dtype() == DType::Int32;
     product(factors.0, factors.1, if n == 0 { Vec::new() } else { out.chunks_exact_mut(n).collect() }, |row, column, sums, line| {

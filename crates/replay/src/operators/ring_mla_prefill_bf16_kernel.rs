@@ -238,7 +238,7 @@ fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, 
     };
     let (mut outputs, mut log_sums) = (vec![0.0; output.len()], vec![0.0; lse.len()]);
     let all = blocks(std::iter::once(tq), heads, 1);
-    each_block(&all, || bindings.proceed(), compute, |block, attended: &Attended<E::Wide>| {
+    each_block(&all, compute, |block, attended: &Attended<E::Wide>| {
         for (at, (head, query)) in block.rows().enumerate() {
             let (row, place) = (query * heads + head, if heads_first { head * tq + query } else { query * heads + head });
             let log_sum = f64::nearest(attended.log_sum[at]);

@@ -42,7 +42,7 @@ fn normalise<E: Float>(x: &Tensor, gamma: &Tensor) -> Result<Vec<Output>, CaseEr
     let (width, gamma, epsilon) = (x.last_size(), wide::<E::Wide>(gamma)?, E::Wide::from_f64(EPSILON));
     let mut factor_shape = x.shape().to_vec();
     factor_shape.last_mut().into_iter().for_each(|size| *size = 1);
-    let (mut out, mut factors) = (zeros::<E>(x.shape()), zeros::<f32>(&factor_shape));
+    let (mut out, mut factors) = (zeros::<E>(x.shape())?, zeros::<f32>(&factor_shape)?);
     map_rows(values::<E>(x)?, width, &mut out, width, &mut factors, |_, row, out, factor| {
         *factor = root_mean_square_norm(row, &gamma, epsilon).to_f32().unwrap_or(f32::NAN);
         E::round_slice(row, out);

@@ -51,7 +51,7 @@ fn part<T: Stored>(x: &Tensor, offsets: &[i64], sizes: &[i64]) -> Result<Output,
     let fits = offsets.len() == rank && sizes.len() == rank && (0..rank).all(inside);
     require(fits, || format!("{sizes:?} at {offsets:?} of {:?}", x.shape()))?;
     let shape: Vec<usize> = sizes.iter().map(|size| *size as usize).collect();
-    let mut out = zeros::<T>(&shape);
+    let mut out = zeros::<T>(&shape)?;
     copy_window(values::<T>(x)?, x.shape(), &mut out, &shape, offsets);
     output(shape, out)
 }

@@ -28,7 +28,7 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 
 fn of_rows<E: Float>(x: &Tensor) -> Result<Output, CaseError> {
     let width = x.last_size();
-    let mut out = zeros::<E>(x.shape());
+    let mut out = zeros::<E>(x.shape())?;
     map_plain_rows(values::<E>(x)?, width, &mut out, width, |_, row, out| {
         softmax(row);
         E::round_slice(row, out);

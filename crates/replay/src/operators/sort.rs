@@ -30,7 +30,7 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 
 fn sorted<T: Ordered>(x: &Tensor) -> Result<Vec<Output>, CaseError> {
     let width = x.last_size();
-    let (mut out, mut indices) = (zeros::<T>(x.shape()), zeros::<i64>(x.shape()));
+    let (mut out, mut indices) = (zeros::<T>(x.shape())?, zeros::<i64>(x.shape())?);
     let mut jobs = Jobs::new();
     if width > 0 {
         let results = out.chunks_exact_mut(width).zip(indices.chunks_exact_mut(width));

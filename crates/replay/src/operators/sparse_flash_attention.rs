@@ -2,6 +2,7 @@
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
+use crate::cancel;
 use crate::case::Call;
 use crate::dtype::DType;
 use crate::init::{Init, Number};
@@ -98,9 +99,9 @@ fn attention<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output
     let (query, query_rope, chosen) = (values::<E>(query)?, values::<E>(query_rope)?, integers(chosen)?);
     let parts = [Part::whole(values::<E>(key)?, width), Part::whole(values::<E>(key_rope)?, rope)];
     let value = Part::whole(values::<E>(value)?, value_width);
-    let mut out = zeros::<E>(&[tokens, heads, value_width]);
+    let mut out = zeros::<E>(&[tokens, heads, value_width])?;
     for (sequence, (queries, key_length)) in sequences.into_iter().zip(key_lengths).enumerate() {
-        bindings.proceed()?;
+        cancel::proceed()?;
         let keys = usize::try_from(key_length).unwrap_or(0);
         let lines = table.lines(sequence, keys)?;
         let (start, length) = (queries.start, queries.len());

@@ -102,10 +102,10 @@ fn split<E: Float>(bindings: &Bindings<'_>, input: &Tensor) -> Result<Vec<Output
     let epsilon = E::Wide::from_f64(bindings.number("eps")?.unwrap_or(EPSILON));
     let parts = Parts { head, rope };
     let (cache, q_weight, k_weight) = (wide::<E::Wide>(cache)?, wide::<E::Wide>(q_weight)?, wide::<E::Wide>(k_weight)?);
-    let (mut queries, mut keys, mut rest) = (zeros::<E>(&[tokens, q]), zeros::<E>(&[tokens, kv]), zeros::<E>(&[tokens, kv]));
+    let (mut queries, mut keys, mut rest) = (zeros::<E>(&[tokens, q])?, zeros::<E>(&[tokens, kv])?, zeros::<E>(&[tokens, kv])?);
     let input = values::<E>(input)?;
     // One row per token: its queries and keys, then what each output takes of them.
-    let mut rotated = zeros::<E>(&[tokens, q + kv]);
+    let mut rotated = zeros::<E>(&[tokens, q + kv])?;
     map_plain_rows(input, width, &mut rotated, q + kv, |token, row, out| {
         let factors = &cache[places[token] * rope..(places[token] + 1) * rope];
         let (q_row, k_row) = row[..q + kv].split_at_mut(q);

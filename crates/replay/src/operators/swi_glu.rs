@@ -32,7 +32,7 @@ fn of_rows<E: Float>(x: &Tensor) -> Result<Output, CaseError> {
     require(!x.shape().is_empty() && width.is_multiple_of(2), || format!("{:?} has no two halves", x.shape()))?;
     let mut shape = x.shape().to_vec();
     shape.last_mut().into_iter().for_each(|size| *size /= 2);
-    let mut out = zeros::<E>(&shape);
+    let mut out = zeros::<E>(&shape)?;
     map_plain_rows(values::<E>(x)?, width, &mut out, width / 2, |_, row, out| E::round_slice(swiglu(row), out));
     output(shape, out)
 }

@@ -152,6 +152,11 @@ impl WorkerCommand {
         self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
+    /// The program that is started.
+    pub(super) fn program(&self) -> &std::ffi::OsStr {
+        &self.words[0]
+    }
+
     pub(super) fn to_process(&self) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).envs(self.environment.iter().map(|(name, value)| (name, value)));

@@ -77,7 +77,8 @@ class Npu(Cpu):
         try:
             import torch_npu
         except Exception as error:  # noqa: BLE001 - whatever keeps it from loading
-            raise Environment(f"NPU not found: torch_npu cannot be imported ({error})") from error
+            raise Environment(f"NPU not found: torch_npu cannot be imported ({error}); install it and source the set_env.sh "
+                              "of the Ascend toolkit") from error
         self.torch_npu = torch_npu
         try:
             from vllm_ascend.utils import enable_custom_op

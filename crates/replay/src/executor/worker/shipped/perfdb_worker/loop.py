@@ -6,6 +6,7 @@ import traceback
 
 from . import PROTOCOL
 from .channel import Channel
+from .failures import Environment
 
 
 def main(arguments):
@@ -20,6 +21,9 @@ def main(arguments):
         return 0
     try:
         worker = open_worker(hello, channel)
+    except (Environment, ImportError) as error:
+        channel.send(type="error", kind="environment", exception="RuntimeError", message=advice(error))
+        return 1
     except BaseException as error:  # noqa: BLE001 - whatever it is, the driver has to know
         traceback.print_exc()
         channel.send(type="error", kind="environment", exception=type(error).__name__, message=str(error))
@@ -39,6 +43,13 @@ class Silence:
 
     def send(self, **_):
         pass
+
+
+def advice(error):
+    """What is missing, and what to do about it."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+        return f"{sys.executable} has no torch: install it, or name an interpreter that has it (--python, PERFDB_PYTHON)"
+    return str(error)
 
 
 def open_worker(hello, channel):
