@@ -234,7 +234,9 @@ fn interpreter_with_torchrun() -> Option<String> {
 #[test]
 fn ranks_under_torchrun_run_every_row_together() -> TestResult {
     let Some(python) = interpreter_with_torchrun() else {
-        println!("SKIPPED ranks_under_torchrun_run_every_row_together: no Python interpreter with a torchrun that works");
+        println!(
+            "SKIPPED ranks_under_torchrun_run_every_row_together: no Python interpreter with a torchrun that works"
+        );
         return Ok(());
     };
     let folder = tempfile::tempdir()?;
@@ -264,7 +266,8 @@ fn a_plan_names_refused_rows() -> TestResult {
     let folder = with_fake_worker("{}", 1)?;
     let table = fs::read_to_string(folder.path().join("Add.csv"))?;
     fs::write(folder.path().join("Add.csv"), table + "dynamic,N/A,FLOAT,ND,,\n")?;
-    let output = program("op-replay").args(["Add", "--csv", "Add.csv", "--plan"]).current_dir(folder.path()).output()?;
+    let output =
+        program("op-replay").args(["Add", "--csv", "Add.csv", "--plan"]).current_dir(folder.path()).output()?;
     succeeded(&output)?;
     assert_eq!(text(&output.stdout).lines().count(), 2);
     assert_eq!(text(&output.stderr), "[INVALID] Add.csv:3 bad-shape: input 0: \"N/A\" is no shape\n");

@@ -74,9 +74,7 @@ fn cannot_start(command: &WorkerCommand, error: &std::io::Error) -> String {
     let advice = match command.program() {
         _ if error.kind() != std::io::ErrorKind::NotFound => "",
         program if program == "msprof" => "; source the set_env.sh of the Ascend toolkit",
-        program if program.to_string_lossy().contains("python") => {
-            "; --python or PERFDB_PYTHON names the interpreter"
-        }
+        program if program.to_string_lossy().contains("python") => "; --python or PERFDB_PYTHON names the interpreter",
         _ => "",
     };
     format!("cannot start {}: {error}{advice}", command.shown())
@@ -97,8 +95,8 @@ impl WorkerExecutor {
         interrupt: &Interrupt,
         listener: &Listener,
     ) -> Result<WorkerExecutor, StartError> {
-        let process = WorkerProcess::start(&command)
-            .map_err(|error| StartError::Environment(cannot_start(&command, &error)))?;
+        let process =
+            WorkerProcess::start(&command).map_err(|error| StartError::Environment(cannot_start(&command, &error)))?;
         let greeting = Greeting {
             device: String::new(),
             device_index: 0,
