@@ -205,6 +205,11 @@ impl Rules {
 
     /// The signature of a row.
     pub fn signature(&self, cells: &Cells<'_>) -> Signature {
+        let plain = if self.family == Family::Default { plain(cells) } else { None };
+        plain.unwrap_or_else(|| self.general(cells))
+    }
+
+    fn general(&self, cells: &Cells<'_>) -> Signature {
         let capacity = cells.input_shapes.len() + cells.input_types.len() + cells.input_formats.len() + 40;
         let mut out = Builder { text: String::with_capacity(capacity), ..Builder::default() };
         let inputs = split(cells.input_shapes);
@@ -267,6 +272,60 @@ impl Rules {
         }
         (again(borrowed(inputs)), again(borrowed(types)), again(borrowed(formats)))
     }
+}
+
+/// The signature of the usual row, whose cells are its parts already: shapes in normal form, none of them empty, and no more attributes than
+/// shapes. `None` for any other.
+fn plain(cells: &Cells<'_>) -> Option<Signature> {
+    let inputs = unquoted(cells.input_shapes);
+    let outputs = unquoted(cells.output_shapes);
+    let (input_count, output_count) = (normal_slots(inputs)?, normal_slots(outputs)?);
+    let attributes = |cell, count: usize| {
+        let text = unquoted(cell);
+        (clean_slots(text)? <= count).then(|| text.trim_end_matches(';'))
+    };
+    let parts = [
+        inputs,
+        attributes(cells.input_types, input_count)?,
+        attributes(cells.input_formats, input_count)?,
+        outputs,
+        attributes(cells.output_types, output_count)?,
+    ];
+    let mut out =
+        Builder { text: String::with_capacity(parts.iter().map(|part| part.len()).sum()), ..Builder::default() };
+    for part in parts {
+        out.text.push_str(part);
+        out.end_part();
+    }
+    Some(out.finish())
+}
+
+/// Number of slots of a text that has only digits, commas between them and semicolons between slots, none of which is empty.
+fn normal_slots(text: &str) -> Option<usize> {
+    let (mut slots, mut after_digit) = (1, false);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' => after_digit = true,
+            b',' | b';' if after_digit => {
+                after_digit = false;
+                slots += usize::from(byte == b';');
+            }
+            _ => return None,
+        }
+    }
+    after_digit.then_some(slots)
+}
+
+/// Number of slots of a text without blanks and quotes.
+fn clean_slots(text: &str) -> Option<usize> {
+    let mut slots = usize::from(!text.is_empty());
+    for byte in text.bytes() {
+        if !byte.is_ascii_graphic() || byte == b'"' {
+            return None;
+        }
+        slots += usize::from(byte == b';');
+    }
+    Some(slots)
 }
 
 type Slots<'a> = Vec<Cow<'a, str>>;
@@ -370,6 +429,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_short_way_agrees_with_the_general_one(
+            input_shapes in "\"?[1-3]{1,2}(,[1-3]){0,2}(;[1-3]{0,2}(,[1-3])?){0,2}\"?",
+            input_types in "\"?[A-B/]{0,2}(;[A-B ]{0,2}){0,3}\"?",
+            input_formats in "[A-B]{0,2}(;[A-B]{0,2}){0,2}",
+            output_shapes in "\"?[1-3]{0,2}(,[1-3]){0,2}(;[1-3]{0,2}){0,2}\"?",
+            output_types in "[A-B]{0,2}(;[A-B]{0,2}){0,2}",
+        ) {
+            let [input_shapes, input_types, input_formats, output_shapes, output_types] =
+                [&input_shapes, &input_types, &input_formats, &output_shapes, &output_types];
+            let cells = Cells { input_shapes, input_types, input_formats, output_shapes, output_types, ep_size: "" };
+            let rules = Rules::new("Add", Variant::Database);
+            prop_assert_eq!(rules.signature(&cells), rules.general(&cells));
+        }
+
         #[test]
         fn any_cells_have_a_signature(cells in prop::array::uniform5("[0-9A;,\"() x]{0,12}"), operator in "MatMulV2|Index|Slice|Add") {
             let [input_shapes, input_types, input_formats, output_shapes, output_types] = &cells;

@@ -153,7 +153,7 @@ impl Worker {
             operator,
             line: row.line,
             signature,
-            base: BaseCells::new((0..OPTIONAL.len() - 1).map(cell)),
+            base: BaseCells::new(std::array::from_fn(cell)),
             duration_us,
             metrics: std::array::from_fn(|metric| {
                 let value = row.number(FIRST_METRIC + metric);

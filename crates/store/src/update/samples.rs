@@ -4,6 +4,7 @@ use crate::columns::{BASE, EP_SIZE, MEASURED_DURATION, METRICS, measured_metric}
 use crate::signature::{Cells, Signature};
 use indexmap::IndexMap;
 use perfdb_pycompat::format::push_fixed;
+use perfdb_pycompat::text::trim;
 use rustc_hash::FxBuildHasher;
 
 /// The measurements of one case.
@@ -116,11 +117,12 @@ pub(super) struct BaseCells {
 }
 
 impl BaseCells {
-    pub(super) fn new<'a>(cells: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> Self {
-        let mut text = String::new();
+    pub(super) fn new<'a>(cells: [std::borrow::Cow<'a, str>; BASE.len()]) -> Self {
+        let cells = cells.each_ref().map(|cell| trim(cell));
+        let mut text = String::with_capacity(cells.iter().map(|cell| cell.len()).sum());
         let mut ends = [0; BASE.len()];
         for (end, cell) in ends.iter_mut().zip(cells) {
-            text.push_str(perfdb_pycompat::text::trim(&cell));
+            text.push_str(cell);
             *end = u32::try_from(text.len()).unwrap_or(u32::MAX);
         }
         BaseCells { text: text.into_boxed_str(), ends }
