@@ -4,6 +4,7 @@
 //! [`Node`]s with the rules of YAML 1.1 where they matter here:
 //!
 //! - plain `yes`, `no`, `on`, `off` (and their capitalised forms) are booleans, quoted ones are texts;
+//! - `010` and `1_000` are the integers 8 and 1000;
 //! - of equal keys in one map the last one wins and keeps the place of the first;
 //! - `<<` merges the maps it names, own keys win;
 //! - anchors and aliases work, several documents in one file do not.
@@ -14,6 +15,8 @@
 //! let map = yaml::parse("base: &b {zero_cost: yes}\nop: {<<: *b, note: x}").unwrap().into_map().unwrap();
 //! assert!(map.get("op").and_then(yaml::Node::as_map).unwrap().get("zero_cost").unwrap().is_truthy());
 //! ```
+
+mod plain_words;
 
 use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -189,15 +192,6 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     }
 }
 
-/// The booleans of YAML 1.1 that YAML 1.2 reads as texts.
-fn boolean_word(text: &str) -> Option<bool> {
-    match text {
-        "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
-        "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
-        _ => None,
-    }
-}
-
 #[derive(Clone, Copy)]
 struct NodeSeed<'de> {
     source: &'de str,
@@ -267,10 +261,10 @@ impl<'de> Visitor<'de> for NodeSeed<'de> {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Node, E> {
-        match boolean_word(text).filter(|_| self.is_plain(text)) {
-            Some(value) => Ok(Node::Boolean(value)),
-            None => Ok(Node::Text(text.to_owned())),
-        }
+        let plain = Some(text).filter(|text| self.is_plain(text));
+        let boolean = || plain.and_then(plain_words::boolean).map(Node::Boolean);
+        let integer = || plain.and_then(plain_words::integer).map(Node::Integer);
+        Ok(boolean().or_else(integer).unwrap_or_else(|| Node::Text(text.to_owned())))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
@@ -387,7 +381,7 @@ impl<'de> Visitor<'de> for KeySeed<'de> {
             if text == "<<" {
                 return Ok(KeyOrMerge::Merge);
             }
-            if let Some(value) = boolean_word(text) {
+            if let Some(value) = plain_words::boolean(text) {
                 return Self::other("boolean", value);
             }
         }
@@ -414,6 +408,14 @@ mod tests {
         assert_eq!(map.get("f").and_then(Node::as_map).unwrap().get("g"), Some(&Node::Boolean(false)));
         assert_eq!(map.get("g"), Some(&Node::Text("no".into())));
         assert_eq!(map.get("yes"), None);
+    }
+
+    #[test]
+    fn integers_are_those_of_yaml_1_1_when_plain() {
+        let map = map("a: 010\nb: \"010\"\nc: [1_000, '1_000']\n");
+        assert_eq!(map.get("a"), Some(&Node::Integer(8)));
+        assert_eq!(map.get("b"), Some(&Node::Text("010".into())));
+        assert_eq!(map.get("c"), Some(&Node::List(vec![Node::Integer(1000), Node::Text("1_000".into())])));
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn checked(path: &Path, document: &Node) -> Result<RuleFile> {
 
 fn pattern(node: &Node, warn: impl FnMut(&str)) -> Result<Pattern> {
     let map = node.as_map().ok_or_else(|| Problem::new(format!("a pattern must be a mapping, not {}", node.kind())))?;
-    match present(map, "generator_function") {
+    match map.get("generator_function") {
         None => read_template::template(map, warn).map(|template| Pattern::Template(Box::new(template))),
         Some(function) => {
             let generator = text(function).and_then(|name| {

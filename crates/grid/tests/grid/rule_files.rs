@@ -85,6 +85,10 @@ fn the_file_as_a_whole() {
             "patterns:\n  p:\n    generator_function: _theory_dfc\n    inputs: []",
             "patterns.p.inputs: unknown key 'inputs' beside generator_function '_theory_dfc' (line 4)",
         ),
+        (
+            "patterns: {p: {generator_function: }}",
+            "patterns.p.generator_function: must be a text, not nothing (line 1)",
+        ),
         ("patterns: {p: {outputs: []}}", "patterns.p: 'inputs' is missing (line 1)"),
         ("patterns: {p: {inputs: []}}", "patterns.p: 'outputs' is missing (line 1)"),
     ];
