@@ -1,6 +1,6 @@
 //! The options that every tool of the database has: where it is, and how long to wait for its lock.
 
-use crate::{Failure, warn};
+use crate::{Failure, note, warn};
 use clap::Args;
 use perfdb_store::directory::{DEVICES, Device, Home, data_root, normalised, version_directory};
 use perfdb_store::lock::{LockOptions, Notice};
@@ -100,10 +100,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds from 0 up".to_owned())
 }
 
-#[expect(clippy::print_stderr, reason = "waiting is no warning, and is said even with --quiet")]
+/// Waiting is no warning, and is said even with `--quiet`.
 fn tell(notice: &Notice) {
     match notice {
-        Notice::Waiting { .. } => crate::progress::suspend(|| eprintln!("{notice}")),
+        Notice::Waiting { .. } => note(&notice.to_string()),
         Notice::NoLocks { .. } => warn(&notice.to_string()),
     }
 }

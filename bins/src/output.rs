@@ -51,9 +51,11 @@ fn say_unless_quiet(label: &str, line: &str) {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 fn say(label: &str, line: &str) {
-    crate::progress::suspend(|| eprintln!("{label}{}", escape_controls(line)));
+    crate::progress::suspend(|| {
+        // A stderr that cannot be written to is no reason to stop the work.
+        let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(line));
+    });
 }
 
 /// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.

@@ -2,10 +2,11 @@
 
 use crate::abbreviation::{Ambiguous, expand};
 use crate::failure::{Failure, Status, escape_controls};
-use crate::output::{print, set_quiet};
+use crate::output::{print, say_error, set_quiet};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command, Parser};
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 use tracing::level_filters::LevelFilter;
 
@@ -90,15 +91,16 @@ fn set_up_logging(verbosity: u8) {
         _ => LevelFilter::TRACE,
     };
     let logging = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).without_time();
+    let logging = logging.log_internal_errors(false);
     // A second run in one process keeps the first one's logging.
     let _ = logging.with_target(false).try_init();
 }
 
 /// Help and version on stdout with exit 0, usage errors on stderr with exit 2.
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 fn refuse(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
-        eprint!("{}", error.render());
+        // Nobody is left to tell when this fails.
+        let _ = write!(std::io::stderr().lock(), "{}", error.render());
         return ExitCode::from(2);
     }
     match print(&error.render().to_string()) {
@@ -107,11 +109,6 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the plumbing owns the terminal")]
 fn say_errors(lines: &[String]) {
-    crate::progress::suspend(|| {
-        for line in lines {
-            eprintln!("error: {}", escape_controls(line));
-        }
-    });
+    lines.iter().for_each(|line| say_error(line));
 }

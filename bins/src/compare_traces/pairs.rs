@@ -8,7 +8,7 @@ use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, anal
 
 use super::plan::{Common, Plan};
 use super::single::warnings;
-use crate::{Failure, Status, error_line, print, progress, warn};
+use crate::{Failure, Status, error_line, print, progress, say_error, warn};
 
 /// What became of a pair.
 struct Outcome {
@@ -61,7 +61,7 @@ pub fn compare_pairs(
                 Ok(totals) => done_line(&pairs[at], *totals, &outputs[at]),
                 Err(lines) => {
                     failed = true;
-                    progress::suspend(|| lines.iter().for_each(|line| eprintln!("error: {line}")));
+                    lines.iter().for_each(|line| say_error(line));
                     format!("failed\t{}\t-\t-\t-\t-\n", one_field(&pairs[at].name))
                 }
             };
