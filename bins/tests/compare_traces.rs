@@ -181,13 +181,6 @@ fn lists_run_in_order_and_check_first() {
 }
 
 #[test]
-fn help() {
-    let run = run(Path::new("."), &["--help"]);
-    assert_eq!(run.code, 0);
-    insta::assert_snapshot!(run.stdout);
-}
-
-#[test]
 fn report() {
     let folder = TempDir::new().expect("a folder");
     for file in ["mi300x.json", "h100.json"] {

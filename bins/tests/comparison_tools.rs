@@ -1,5 +1,5 @@
-//! compute-m6, generate-op-comparison, generate-per-shape-comparison and trace-to-csv as their users see them: help, exit
-//! statuses, error lines, what is left behind. What they compute is in the golden cases.
+//! compute-m6, generate-op-comparison, generate-per-shape-comparison and trace-to-csv as their users see them: exit statuses,
+//! error lines, what is left behind. What they compute is in the golden cases.
 
 use assert_cmd::Command;
 use std::error::Error;
@@ -81,16 +81,6 @@ fn repository() -> PathBuf {
 }
 
 const M6: [&str; 4] = ["--tc-trace", "t.json", "--prof-trace", "p.csv"];
-
-#[test]
-fn help_texts() -> TestResult {
-    for tool in ["compute-m6", "generate-op-comparison", "generate-per-shape-comparison", "trace-to-csv"] {
-        let output = Command::cargo_bin(tool)?.arg("--help").env("COLUMNS", "100").output()?;
-        assert_eq!(output.status.code(), Some(0));
-        insta::assert_snapshot!(format!("{tool}-help"), String::from_utf8(output.stdout)?);
-    }
-    Ok(())
-}
 
 #[test]
 fn original_options_may_be_abbreviated_and_new_ones_may_not() -> TestResult {

@@ -1,4 +1,4 @@
-//! generate-shape-grid as it is called: help, usage errors, what goes to stderr.
+//! generate-shape-grid as it is called: usage errors, what goes to stderr.
 
 use std::fs;
 use std::process::Output;
@@ -25,10 +25,24 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn help() {
-    let output = run(&database(), &["--help"]);
-    assert_eq!(output.status.code(), Some(0));
-    insta::assert_snapshot!("help", text(&output.stdout));
+fn a_run_that_cannot_begin_says_only_why() {
+    let output = run(&database(), &["--database-path", "nowhere"]);
+    assert_eq!(text(&output.stderr), "error: data directory does not exist: nowhere\n");
+}
+
+/// Of a pipe whose reader is gone, as in `tool 2>&1 | head`.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stderr_that_takes_nothing_stops_no_run() {
+    let folder = database();
+    for (arguments, status) in [(["--rows", "3"], 0), (["--rows", "x"], 2), (["--config", "nowhere"], 1)] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_generate-shape-grid"));
+        command.current_dir(folder.path()).args(["--database-path", "db"]).args(arguments);
+        let ended = command.stderr(full).stdout(std::process::Stdio::null()).status().expect("it runs");
+        assert_eq!(ended.code(), Some(status), "{arguments:?}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv")).expect("a table").lines().count(), 5);
 }
 
 #[test]

@@ -35,7 +35,8 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   check-database --database-path db/
-  check-database --database-path db/ --ignore no-duration table-without-mapping --json findings.json";
+  check-database --database-path db/ --json findings.json \\
+      --ignore no-duration table-without-mapping";
 
 fn main() -> ExitCode {
     run(&[], execute)

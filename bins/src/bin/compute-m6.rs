@@ -19,9 +19,12 @@ use std::process::ExitCode;
     name = "compute-m6",
     after_help = "\
 Examples:
-  compute-m6 --tc-trace results/qwen3_dc_trace.json --prof-trace qwen3-32b_dc_16tok.csv
-  compute-m6 --tc-trace trace.json.gz --prof-trace pass.csv --source-filter MEASURED --json-output results/m6.json
-  compute-m6 --tc-trace trace.json --prof-trace pass.csv --semantics corrected --fail-outside 0.9,1.1
+  compute-m6 --tc-trace results/qwen3_dc_trace.json \\
+      --prof-trace qwen3-32b_dc_16tok.csv
+  compute-m6 --tc-trace trace.json.gz --prof-trace pass.csv \\
+      --source-filter MEASURED --json-output results/m6.json
+  compute-m6 --tc-trace trace.json --prof-trace pass.csv \\
+      --semantics corrected --fail-outside 0.9,1.1
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but M6 is outside --fail-outside."
 )]

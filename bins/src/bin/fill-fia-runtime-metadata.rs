@@ -37,8 +37,10 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv --jsonl-path fia.jsonl
-  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv --jsonl-path fia.jsonl --output-path filled.csv";
+  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
+      --jsonl-path fia.jsonl
+  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
+      --jsonl-path fia.jsonl --output-path filled.csv";
 
 fn main() -> ExitCode {
     run(&["csv-path", "jsonl-path", "output-path", "metadata-tag"], execute)

@@ -32,7 +32,7 @@ const ORIGINAL_OPTIONS: [&str; 11] = [
     "do-run",
 ];
 
-/// Measures collectives and writes the communication tables (hcom_*.csv) of a database.
+/// Measure collectives and write the communication tables (hcom_*.csv) of a database.
 ///
 /// The grid is operators x group sizes x tiers x message sizes. torch.distributed runs it, on NPUs (hccl), CUDA devices
 /// (nccl) or plain CPUs (gloo); every result is checked before anything is timed. Without --do-run the tool plans
@@ -47,14 +47,17 @@ Examples:
     generate-comm-microbench --plan --ops all_reduce --num-devices 16 8
 
   A small run on the CPUs of a laptop
-    generate-comm-microbench --do-run --backend gloo --bench-mode event --num-devices 4 2 --grid-shape 2 2 \\
-        --bytes-grid 1024 65536 1048576 --output-dir out --report out/report.csv
+    generate-comm-microbench --do-run --backend gloo --bench-mode event \\
+        --num-devices 4 2 --grid-shape 2 2 --bytes-grid 1024 65536 1048576 \\
+        --output-dir out --report out/report.csv
 
   All operators on one NPU server, 16 ranks
-    generate-comm-microbench --do-run --num-devices 16 8 4 2 --output-dir data/ATLAS_800_A3_752T_128G_DIE/hccl/v8.5
+    generate-comm-microbench --do-run --num-devices 16 8 4 2 \\
+        --output-dir data/ATLAS_800_A3_752T_128G_DIE/hccl/v8.5
 
   Rows from the raw results of a run that broke off
-    generate-comm-microbench --from-results /tmp/perfdb-comm-x1 --output-dir out"
+    generate-comm-microbench --from-results /tmp/perfdb-comm-x1 \\
+        --output-dir out"
 )]
 struct Arguments {
     /// Directory for the tables, one per operator; made if missing

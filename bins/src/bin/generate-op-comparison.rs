@@ -26,8 +26,9 @@ const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/AT
     name = "generate-op-comparison",
     after_help = "\
 Examples:
-  generate-op-comparison                                     # the four default scenarios, below results/
-  generate-op-comparison --scenarios testdata/scenarios.yaml --data-dir testdata/scenarios --output target/op_comparison.json
+  generate-op-comparison         # the four default scenarios, below results/
+  generate-op-comparison --scenarios testdata/scenarios.yaml \\
+      --data-dir testdata/scenarios --output target/op_comparison.json
   generate-op-comparison --semantics corrected --fail-above 20 --min-share 2
 
 Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above."

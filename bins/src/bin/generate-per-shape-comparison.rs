@@ -20,8 +20,10 @@ use std::process::ExitCode;
     name = "generate-per-shape-comparison",
     after_help = "\
 Examples:
-  generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv --output results/per_shape.csv
-  generate-per-shape-comparison --tc-trace trace.json.gz --prof-trace pass.csv | head
+  generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv \\
+      --output results/per_shape.csv
+  generate-per-shape-comparison --tc-trace trace.json.gz \\
+      --prof-trace pass.csv | head
 
 Exit status: 0 done, 1 failed, 2 wrong usage."
 )]

@@ -81,11 +81,14 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   Look first: what would DeepSeek-V3 and Qwen3-32B add to a database?
-    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b --dry-run
-  Append at most 2000 drawn shapes per kernel; the same seed draws the same ones:
-    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b --rows 2000 --seed 20260409
+    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b \\
+        --dry-run
+  Append at most 2000 drawn shapes per kernel; a seed repeats the draw:
+    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b \\
+        --rows 2000 --seed 20260409
   Everything that the rules know, with your own rules and your own model:
-    generate-shape-grid --database-path db --rows 0 --config rules.yaml --target-models ./my-model/config.json
+    generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
+        --target-models ./my-model/config.json
 
 The new rows have 0 as durations; start-microbench --update-mode missing-only measures them.";
 
@@ -103,18 +106,13 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let models = models(arguments.target_models.as_deref())?;
     let directory = directory(&arguments)?;
     let draws = arguments.rows > BigInt::ZERO;
-    let seed = arguments.seed.unwrap_or_else(|| {
-        let seed = BigInt::from(RandomState::new().hash_one(TOOL) >> 32);
-        if draws {
-            note(&format!("seed: {seed} (--seed {seed} draws the same shapes again)"));
-        }
-        seed
-    });
+    let untold = arguments.seed.is_none() && draws;
+    let seed = arguments.seed.unwrap_or_else(|| BigInt::from(RandomState::new().hash_one(TOOL) >> 32));
     let options = Options {
         directory,
         models,
         rows: arguments.rows,
-        seed,
+        seed: seed.clone(),
         max_hbm_gib: arguments.max_hbm_gb,
         config: arguments.config,
         semantics: match arguments.semantics {
@@ -131,6 +129,10 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     });
     bar.finish_and_clear();
     let prepared = prepared?;
+    if untold {
+        // Before the first file changes, so that a run that is killed then can be completed.
+        note(&format!("seed: {seed} (--seed {seed} draws the same shapes again)"));
+    }
     for warning in prepared.warnings() {
         warn(&warning);
     }

@@ -22,7 +22,7 @@ use perfdb_tools::replay::{
 };
 use perfdb_tools::{Failure, Status, print, print_bytes, run_from};
 
-/// Measures the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
+/// Measure the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
 /// and the times go into an op_summary file and, on request, a results file.
 #[derive(Debug, Parser)]
 #[command(name = "op-replay", after_help = EXAMPLES)]
@@ -74,8 +74,8 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  op-replay MatMulV2 --database-path db --plan            show what the rows become
-  op-replay MatMulV2 --database-path db --results r.json  measure on this machine's CPU
+  op-replay MatMulV2 --database-path db --plan            # what the rows become
+  op-replay MatMulV2 --database-path db --results r.json  # measure on this CPU
   op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
   op-replay Sort --csv Sort.csv --backend npu --msprof --output prof";
 

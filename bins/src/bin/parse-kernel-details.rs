@@ -44,7 +44,8 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   parse-kernel-details --profiling-path profile/ --database-path db/
-  parse-kernel-details --profiling-path rank0/kernel_details.csv --device ATLAS_800_A3_752T_128G_DIE \\
+  parse-kernel-details --profiling-path rank0/kernel_details.csv \\
+      --device ATLAS_800_A3_752T_128G_DIE \\
       --vllm-version 0.18.0 --torch-version 2.9.0 --cann-version 8.5
   parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run";
 

@@ -12,7 +12,7 @@ use perfdb_tools::json_file::JsonFile;
 use perfdb_tools::replay::{ReplayArguments, stopped, watch_signals, worker_listener};
 use perfdb_tools::{Failure, Status, print, run};
 
-/// Tries 21 shapes of DispatchFFNCombine, each in a worker of its own, and derives alignment rules from what runs.
+/// Try 21 shapes of DispatchFFNCombine, each in a worker of its own, and derive alignment rules from what runs.
 #[derive(Debug, Parser)]
 #[command(name = "probe-dfc-constraints", after_help = EXAMPLES)]
 struct Arguments {

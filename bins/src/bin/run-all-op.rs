@@ -18,7 +18,7 @@ use perfdb_tools::replay::{
 };
 use perfdb_tools::{Failure, Status, run};
 
-/// Measures the tables of all operators of a database again, one operator after the other.
+/// Measure the tables of all operators of a database again, one operator after the other.
 #[derive(Debug, Parser)]
 #[command(name = "run-all-op", after_help = EXAMPLES)]
 struct Arguments {
@@ -69,7 +69,8 @@ struct Selection {
 const EXAMPLES: &str = "\
 Examples:
   run-all-op --database-path db --continue-on-error
-  run-all-op --database-path db --ops MatMulV2 RmsNorm --repeat-count 5 --results results.json
+  run-all-op --database-path db --ops MatMulV2 RmsNorm --repeat-count 5 \\
+      --results results.json
   run-all-op --database-path db --backend torch-cpu --update-mode missing-only";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Collects the communication tables of a machine in the standard sessions of generate-comm-microbench.
+/// Collect the communication tables of a machine in the standard sessions of generate-comm-microbench.
 ///
 /// One node: all operators over groups of 16, 8, 4 and 2 ranks. Many nodes (NNODES of 2 or more): all operators over groups
 /// of 32 ranks and more, between pods; start it on every node, differing only in NODE_RANK.
@@ -42,7 +42,8 @@ Examples:
     NNODES=2 NODE_RANK=0 MASTER_ADDR=10.0.0.1 run-comm-bench out
 
   A laptop
-    run-comm-bench out --backend gloo --bench-mode event --grid-shape 2 2 --num-devices 4 2 --bytes-grid 1024 65536
+    run-comm-bench out --backend gloo --bench-mode event --grid-shape 2 2 \\
+        --num-devices 4 2 --bytes-grid 1024 65536
 
 OUTPUT_DIR comes before options that take several values, or after `--`."
 )]

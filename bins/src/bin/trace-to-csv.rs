@@ -19,7 +19,8 @@ use std::process::ExitCode;
     name = "trace-to-csv",
     after_help = "\
 Examples:
-  trace-to-csv --trace results/qwen3_dc_trace.json --output results/qwen3_dc_trace.csv
+  trace-to-csv --trace results/qwen3_dc_trace.json \\
+      --output results/qwen3_dc_trace.csv
   trace-to-csv --trace trace.json.gz | head
 
 Exit status: 0 done, 1 failed, 2 wrong usage."

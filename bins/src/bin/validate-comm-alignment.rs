@@ -7,7 +7,7 @@ use perfdb_tools::{Failure, Status, print, run, warn};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compares the measured latencies of the communication tables (hcom_*.csv) of a folder with an analytic model.
+/// Compare the measured latencies of the communication tables (hcom_*.csv) of a folder with an analytic model.
 ///
 /// Every row is PASS, WARN or FAIL by the ratio of measured to predicted latency: PASS within the tolerance, WARN within
 /// twice the tolerance, FAIL beyond. The constants of the model are those of ATLAS_800_A3.
@@ -21,7 +21,8 @@ Examples:
     validate-comm-alignment --csv-dir data/ATLAS_800_A3_752T_128G_DIE/hccl/v8.5
 
   All rows, a stricter limit, and the result for a program
-    validate-comm-alignment --csv-dir out --tolerance 1.5 --verbose --json alignment.json
+    validate-comm-alignment --csv-dir out --tolerance 1.5 --verbose \\
+        --json alignment.json
 
   Sizes as the database means them: bytes of one rank
     validate-comm-alignment --csv-dir out --model per-rank"

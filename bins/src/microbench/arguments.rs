@@ -195,9 +195,12 @@ Operators: {}
 Examples:
   start-microbench --database-path db/ --repeat-count 10
   start-microbench --database-path db/ --device HOST_CPU --backend native
-  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ --dry-run
-  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ --ops MatMulV2 Add
-  start-microbench --database-path db/ --update-mode missing-only --prune-empty-duration-rows",
+  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ \\
+      --dry-run
+  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ \\
+      --ops MatMulV2 Add
+  start-microbench --database-path db/ --update-mode missing-only \\
+      --prune-empty-duration-rows",
         REPLAYABLE.join(", ")
     )
 }
