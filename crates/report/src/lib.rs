@@ -1,4 +1,14 @@
 //! Rendering of results: console tables, JSON, CSV, Markdown, HTML.
+//!
+//! ```
+//! use perfdb_compare::m6::{M6, SourceFilter};
+//! use perfdb_report::m6::Report;
+//!
+//! let m6 = M6 { ratio: 0.95, empirical_us: 950.0, real_us: 1000.0, compute_us: 800.0, collective_us: 200.0 };
+//! let source_filter = SourceFilter::default();
+//! let report = Report { m6, tc_trace: "trace.json", prof_trace: "pass.csv", source_filter: &source_filter };
+//! assert!(report.text().ends_with("M6 = 0.950  (Empirical / Real)\n"));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod comparison_page;

@@ -1,4 +1,22 @@
 //! The operator performance database: directories, CSV tables, signatures, op mapping, updater, lint, locks, queries.
+//!
+//! ```
+//! use perfdb_store::query::Database;
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! let table = "Input Shapes,Input Data Types,Average Duration(us)\n\"8,128;128\",DT_BF16;DT_BF16,2.5\n";
+//! std::fs::write(folder.path().join("RmsNorm.csv"), table).unwrap();
+//!
+//! let database = Database::open(folder.path())?;
+//! for row in database.rows("RmsNorm")?.iter() {
+//!     assert_eq!(row.inputs, [vec![8, 128], vec![128]]);
+//!     assert_eq!(row.duration_us, Some(2.5));
+//! }
+//! # Ok::<(), perfdb_store::Error>(())
+//! ```
+//!
+//! [`query`] answers what a kernel costs; [`update`] writes measurements back, [`lint`] finds what is wrong with a database.
+//! Every writer takes the [`lock`] of the directory and replaces files whole ([`mod@replace`]).
 #![forbid(unsafe_code)]
 
 pub mod columns;
