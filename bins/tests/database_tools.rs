@@ -1,5 +1,5 @@
-//! parse-kernel-details, fill-fia-runtime-metadata, start-microbench and check-database as their users see them: help, what is left when they are
-//! killed, two of them at once. What they compute is in the golden cases.
+//! parse-kernel-details and start-microbench as their users see them: what is left when they are killed, two of them at once.
+//! What they compute is in the golden cases.
 
 use std::error::Error;
 use std::fs;
@@ -10,39 +10,7 @@ use tempfile::TempDir;
 type TestResult = Result<(), Box<dyn Error>>;
 
 const PARSE: &str = env!("CARGO_BIN_EXE_parse-kernel-details");
-const FILL: &str = env!("CARGO_BIN_EXE_fill-fia-runtime-metadata");
 const MICROBENCH: &str = env!("CARGO_BIN_EXE_start-microbench");
-const CHECK: &str = env!("CARGO_BIN_EXE_check-database");
-
-fn help(program: &str) -> Result<String, Box<dyn Error>> {
-    let output = Command::new(program).arg("--help").output()?;
-    assert!(output.status.success() && output.stderr.is_empty());
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-#[test]
-fn help_of_parse_kernel_details() -> TestResult {
-    insta::assert_snapshot!(help(PARSE)?);
-    Ok(())
-}
-
-#[test]
-fn help_of_fill_fia_runtime_metadata() -> TestResult {
-    insta::assert_snapshot!(help(FILL)?);
-    Ok(())
-}
-
-#[test]
-fn help_of_start_microbench() -> TestResult {
-    insta::assert_snapshot!(help(MICROBENCH)?);
-    Ok(())
-}
-
-#[test]
-fn help_of_check_database() -> TestResult {
-    insta::assert_snapshot!(help(CHECK)?);
-    Ok(())
-}
 
 const TYPES: [&str; 5] = ["Add", "MatMulV2", "RmsNorm", "Sort", "SwiGlu"];
 
