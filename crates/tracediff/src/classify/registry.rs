@@ -17,7 +17,7 @@ use crate::error::Error;
 ///     vendor: amd              # amd, nvidia or both (default)
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with the key rules")]
 pub struct Registry {
     rules: Vec<Pattern>,
 }
@@ -106,5 +106,7 @@ mod tests {
         assert!(Registry::from_yaml("rules: [{pattern: a, op: b, vendors: amd}]").is_err());
         assert!(Registry::from_yaml("rules: [{pattern: a, op: b, vendor: intel}]").is_err());
         assert!(Registry::from_yaml("rule: []").is_err());
+        let list = Registry::from_yaml("[]").expect_err("a list is no registry").to_string();
+        assert!(list.contains("expected a map with the key rules"), "{list}");
     }
 }

@@ -99,7 +99,7 @@ pub struct PairList {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with the key pairs")]
 struct ListFile {
     #[serde(default)]
     defaults: Option<PairSettings>,
