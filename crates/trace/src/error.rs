@@ -40,12 +40,12 @@ pub enum Error {
         source: io::Error,
     },
     /// The gzip stream of a JSON file is broken, breaks off, or is followed by something else.
-    #[error("{}: {source} {place}", one_line(path))]
+    #[error("{}: {fault} {place}", one_line(path))]
     Gzip {
         /// File as given.
         path: String,
-        /// What is wrong with it.
-        source: io::Error,
+        /// What is wrong with it. Not named `source`: the place follows it, so the message would have it twice.
+        fault: io::Error,
         /// Where the inflated text ends.
         place: Place,
     },

@@ -171,21 +171,36 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
 }
 
 fn analyse_legacy(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Result<Analysis, Error> {
-    let comparison = compare_legacy(first, second, &options.compare)?;
-    let metadata = &comparison.metadata;
-    let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
-    // A norm that is compared twice counts once.
-    let compared = [0, 1].map(|side| {
+    let comparison = compare_legacy(first, second, &options.compare);
+    if options.view == View::Aligned {
+        // The alignment takes a trace without the phase whole, so it has a result where the comparison has none.
+        let aligned = align_legacy(first, second, options.compare.phase);
+        let whole = [aligned.metadata.trace1_total_ms, aligned.metadata.trace2_total_ms];
+        let (total_ms, compared_ms) =
+            comparison.map_or((whole, whole), |comparison| (total_ms(&comparison), compared_ms(&comparison)));
+        let document = Document::LegacyAligned(Box::new(aligned));
+        return Ok(with_findings(document, total_ms, compared_ms, [first, second]));
+    }
+    let comparison = comparison?;
+    let (total_ms, compared_ms) = (total_ms(&comparison), compared_ms(&comparison));
+    let document = match options.view {
+        View::Full => Document::LegacyFull(Box::new(full_legacy(first, second, &options.compare)?)),
+        View::Plain | View::Aligned | View::LaunchCounts => Document::Legacy(Box::new(comparison)),
+    };
+    Ok(with_findings(document, total_ms, compared_ms, [first, second]))
+}
+
+fn total_ms(comparison: &LegacyComparison) -> [f64; 2] {
+    [comparison.metadata.trace1_total_ms, comparison.metadata.trace2_total_ms]
+}
+
+/// Kernel time in compared rows, ms. A norm that is compared twice counts once.
+fn compared_ms(comparison: &LegacyComparison) -> [f64; 2] {
+    [0, 1].map(|side| {
         let rows = comparison.operations.iter();
         let time = rows.map(|row| [row.trace1_total_ms, row.trace2_total_ms][side]).sum::<f64>();
-        time.min(total_ms[side])
-    });
-    let document = match options.view {
-        View::Plain | View::LaunchCounts => Document::Legacy(Box::new(comparison)),
-        View::Aligned => Document::LegacyAligned(Box::new(align_legacy(first, second, options.compare.phase))),
-        View::Full => Document::LegacyFull(Box::new(full_legacy(first, second, &options.compare)?)),
-    };
-    Ok(with_findings(document, total_ms, compared, [first, second]))
+        time.min(total_ms(comparison)[side])
+    })
 }
 
 fn with_findings(document: Document, total_ms: [f64; 2], compared_ms: [f64; 2], traces: [&Trace; 2]) -> Analysis {

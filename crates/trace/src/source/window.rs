@@ -117,14 +117,14 @@ impl<'s> Window<'s> {
         }
     }
 
-    fn unreadable(&self, source: io::Error, event: Option<u64>) -> Error {
+    fn unreadable(&self, fault: io::Error, event: Option<u64>) -> Error {
         let path = self.name.to_owned();
-        match source.kind() {
+        match fault.kind() {
             // Only inflating finds fault with data.
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                Error::Gzip { path, source, place: self.place(self.bytes().len(), event) }
+                Error::Gzip { path, fault, place: self.place(self.bytes().len(), event) }
             }
-            _ => Error::Io { path, source },
+            _ => Error::Io { path, source: fault },
         }
     }
 
