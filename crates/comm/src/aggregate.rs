@@ -6,6 +6,7 @@ use crate::plan::{Batch, Plan};
 use crate::profile::{CALLS_PER_SMALL_POINT, SESSIONS_PER_LARGE_POINT, large_session, read_session, small_session};
 use crate::results::{Backend, PointResult, RankResults, Results, Timing};
 use perfdb_pycompat::float::round;
+use serde::Serialize;
 use std::path::Path;
 
 /// Whether the correction for the call chain of the serving framework is added.
@@ -21,9 +22,10 @@ pub enum DispatchOverhead {
 }
 
 /// The value of one point, without correction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
     /// Index into the plan's points.
+    #[serde(skip)]
     pub config: usize,
     /// The call that was used; `None` with kernel timing.
     pub api: Option<String>,
@@ -41,6 +43,21 @@ pub struct Measurement {
     pub mean_us: f64,
     /// Largest of the ranks' own medians in microseconds.
     pub slowest_rank_us: f64,
+}
+
+impl Measurement {
+    /// The same with its times rounded to so many decimals.
+    #[must_use]
+    pub(crate) fn rounded(&self, decimals: usize) -> Self {
+        Self {
+            median_us: round(self.median_us, decimals),
+            min_us: round(self.min_us, decimals),
+            max_us: round(self.max_us, decimals),
+            mean_us: round(self.mean_us, decimals),
+            slowest_rank_us: round(self.slowest_rank_us, decimals),
+            ..self.clone()
+        }
+    }
 }
 
 /// A point without a value.

@@ -23,22 +23,9 @@ pub struct BandwidthRow {
     pub topology_tier: u64,
     /// Element type as the tables name it.
     pub dtype: &'static str,
-    /// The call that was used; `None` with kernel timing.
-    pub api: Option<String>,
-    /// Ranks whose times are known.
-    pub ranks_reported: usize,
-    /// Number of the leader's samples.
-    pub samples: usize,
-    /// Median of the leader's samples.
-    pub median_us: f64,
-    /// Smallest of the leader's samples.
-    pub min_us: f64,
-    /// Largest of the leader's samples.
-    pub max_us: f64,
-    /// Mean of the leader's samples.
-    pub mean_us: f64,
-    /// Largest of the ranks' own medians.
-    pub slowest_rank_us: f64,
+    /// The times, rounded.
+    #[serde(flatten)]
+    pub measurement: Measurement,
     /// The bytes that the bandwidths refer to.
     pub size_bytes: u64,
     /// `size_bytes` per median.
@@ -81,14 +68,7 @@ pub fn bandwidth_rows(plan: &Plan, measurements: &[Measurement], dtype: DataType
                 num_devices: point.num_devices,
                 topology_tier: point.topology_tier,
                 dtype: dtype.table_name(),
-                api: value.api.clone(),
-                ranks_reported: value.ranks_reported,
-                samples: value.samples,
-                median_us: round(value.median_us, 3),
-                min_us: round(value.min_us, 3),
-                max_us: round(value.max_us, 3),
-                mean_us: round(value.mean_us, 3),
-                slowest_rank_us: round(value.slowest_rank_us, 3),
+                measurement: value.rounded(3),
                 size_bytes,
                 algbw_gbps: round(algbw_gbps, 3),
                 busbw_gbps: round(algbw_gbps * point.op.bus_factor(point.num_devices), 3),
@@ -101,17 +81,18 @@ pub fn bandwidth_rows(plan: &Plan, measurements: &[Measurement], dtype: DataType
 pub fn to_csv(rows: &[BandwidthRow]) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     for row in rows {
+        let measured = &row.measurement;
         let mut cells = vec![
             row.op.name().to_owned(),
             row.message_bytes.to_string(),
             row.num_devices.to_string(),
             row.topology_tier.to_string(),
             row.dtype.to_owned(),
-            row.api.clone().unwrap_or_default(),
-            row.ranks_reported.to_string(),
-            row.samples.to_string(),
+            measured.api.clone().unwrap_or_default(),
+            measured.ranks_reported.to_string(),
+            measured.samples.to_string(),
         ];
-        let times = [row.median_us, row.min_us, row.max_us, row.mean_us, row.slowest_rank_us];
+        let times = [measured.median_us, measured.min_us, measured.max_us, measured.mean_us, measured.slowest_rank_us];
         cells.extend(times.map(|time| fixed(time, 3)));
         cells.push(row.size_bytes.to_string());
         cells.extend([row.algbw_gbps, row.busbw_gbps].map(|bandwidth| fixed(bandwidth, 3)));
@@ -144,9 +125,9 @@ pub fn to_table(rows: &[BandwidthRow]) -> String {
             row.num_devices.to_string(),
             row.topology_tier.to_string(),
             row.dtype.to_owned(),
-            fixed(row.median_us, 2),
-            fixed(row.min_us, 2),
-            fixed(row.max_us, 2),
+            fixed(row.measurement.median_us, 2),
+            fixed(row.measurement.min_us, 2),
+            fixed(row.measurement.max_us, 2),
             fixed(row.algbw_gbps, 3),
             fixed(row.busbw_gbps, 3),
         ]
