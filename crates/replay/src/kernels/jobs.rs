@@ -48,7 +48,7 @@ impl<'a> Jobs<'a> {
 
 /// Runs `work` for each number below `count` and returns the results in order.
 pub(crate) fn collect<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    (0..count).into_par_iter().map(|at| work(at)).collect()
+    (0..count).into_par_iter().map(&work).collect()
 }
 
 #[cfg(test)]
