@@ -31,6 +31,7 @@ use crate::yaml::{self, Map, Node};
 use fields::Fields;
 use indexmap::IndexMap;
 use perfdb_trace::source::Source;
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -176,17 +177,20 @@ impl OpMapping {
     ///
     /// [`Lookup::TopLevel`]: the top-level key without the prefix, or the full name if that is missing or empty; it has to be
     /// a map. [`Lookup::Nested`]: the first map with content among both names under `operator_mappings`, then both at the top.
-    pub fn find(&self, operator: &str, lookup: Lookup) -> Option<Entry> {
-        let short = operator.replace(TORCH_OPS, "");
+    pub fn find(&self, operator: &str, lookup: Lookup) -> Option<Cow<'_, Entry>> {
+        let short = match operator.contains(TORCH_OPS) {
+            true => Cow::Owned(operator.replace(TORCH_OPS, "")),
+            false => Cow::Borrowed(operator),
+        };
         let top = |name: &str| self.root.get(name).filter(|node| node.is_truthy());
-        let as_entry = |node: &Node| node.as_map().cloned().map(Entry::from_map);
+        let as_entry = |node: &Node| node.as_map().cloned().map(Entry::from_map).map(Cow::Owned);
         match lookup {
             Lookup::TopLevel => top(&short).or_else(|| top(operator)).and_then(as_entry),
             Lookup::Nested => {
-                let nested =
-                    |name: &str| self.operator_mappings.as_ref()?.get(name).filter(|entry| !entry.is_empty()).cloned();
+                let nested = |name: &str| self.operator_mappings.as_ref()?.get(name).filter(|entry| !entry.is_empty());
                 nested(&short)
                     .or_else(|| nested(operator))
+                    .map(Cow::Borrowed)
                     .or_else(|| top(&short).and_then(as_entry))
                     .or_else(|| top(operator).and_then(as_entry))
             }
@@ -205,7 +209,7 @@ mod tests {
              torch.ops.d: {kernel_type: D}\noperator_mappings: {e: {kernel_type: E}, a: {kernel_type: N}}",
         )
         .unwrap();
-        let kernel = |name: &str, lookup| mapping.find(name, lookup).and_then(|entry| entry.kernel_type);
+        let kernel = |name: &str, lookup| mapping.find(name, lookup).and_then(|entry| entry.into_owned().kernel_type);
         assert_eq!(kernel("torch.ops.a", Lookup::TopLevel).as_deref(), Some("A"));
         assert_eq!(kernel("torch.ops.b", Lookup::TopLevel).as_deref(), Some("B"));
         assert_eq!(kernel("b", Lookup::TopLevel), None);

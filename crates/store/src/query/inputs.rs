@@ -10,9 +10,9 @@ type Arguments = Vec<(Vec<i64>, &'static str)>;
 
 /// The best row of some tables: exact rewrites before padded ones, then the earlier table, then the better duration column, then file order.
 pub(super) fn find(tables: &[Arc<KernelRows>], query: &Query, ep_size: Option<i64>) -> Result<Hit, MissReason> {
-    let mut best: Option<((bool, usize, usize), Hit)> = None;
-    for (order, table) in tables.iter().enumerate() {
-        let Some(arguments) = arguments(&query.inputs, query.input_count) else { break };
+    let arguments = arguments(&query.inputs, query.input_count).ok_or(MissReason::ShapeMismatch)?;
+    let mut best: Option<((bool, usize, usize), (&KernelRows, &KernelRow, &'static str))> = None;
+    'tables: for (order, table) in tables.iter().enumerate() {
         let tolerance = Tolerance::of(&table.kernel_type);
         for row in candidates(table, &arguments, query.input_count) {
             if ep_size.is_some() && table.has_ep_size && row.ep_size != ep_size {
@@ -21,11 +21,15 @@ pub(super) fn find(tables: &[Arc<KernelRows>], query: &Query, ep_size: Option<i6
             let Some(rule) = rule(table, tolerance, &arguments, row, query.input_count) else { continue };
             let rank = (rule.contains("padding"), order, row.column);
             if best.as_ref().is_none_or(|(found, _)| rank < *found) {
-                best = Some((rank, hit(table, row, rule)));
+                best = Some((rank, (table, row, rule)));
+            }
+            if rank == (false, order, 0) {
+                // Nothing that follows is better.
+                break 'tables;
             }
         }
     }
-    best.map(|(_, hit)| hit).ok_or(MissReason::ShapeMismatch)
+    best.map(|(_, (table, row, rule))| hit(table, row, rule)).ok_or(MissReason::ShapeMismatch)
 }
 
 fn hit(table: &KernelRows, row: &KernelRow, rule: &'static str) -> Hit {
