@@ -8,10 +8,13 @@ use std::sync::Arc;
 /// The arguments of a query as one kernel has them: shapes and the profiler's types.
 type Arguments = Vec<(Vec<i64>, &'static str)>;
 
+/// Whether a row fits by padding only, the place of its table, and of its duration column: the smallest is the best.
+type Rank = (bool, usize, usize);
+
 /// The best row of some tables: exact rewrites before padded ones, then the earlier table, then the better duration column, then file order.
 pub(super) fn find(tables: &[Arc<KernelRows>], query: &Query, ep_size: Option<i64>) -> Result<Hit, MissReason> {
     let arguments = arguments(&query.inputs, query.input_count).ok_or(MissReason::ShapeMismatch)?;
-    let mut best: Option<((bool, usize, usize), (&KernelRows, &KernelRow, &'static str))> = None;
+    let mut best: Option<(Rank, &KernelRows, &KernelRow, &'static str)> = None;
     'tables: for (order, table) in tables.iter().enumerate() {
         let tolerance = Tolerance::of(&table.kernel_type);
         for row in candidates(table, &arguments, query.input_count) {
@@ -20,8 +23,8 @@ pub(super) fn find(tables: &[Arc<KernelRows>], query: &Query, ep_size: Option<i6
             }
             let Some(rule) = rule(table, tolerance, &arguments, row, query.input_count) else { continue };
             let rank = (rule.contains("padding"), order, row.column);
-            if best.as_ref().is_none_or(|(found, _)| rank < *found) {
-                best = Some((rank, (table, row, rule)));
+            if best.is_none_or(|(found, ..)| rank < found) {
+                best = Some((rank, table, row, rule));
             }
             if rank == (false, order, 0) {
                 // Nothing that follows is better.
@@ -29,7 +32,7 @@ pub(super) fn find(tables: &[Arc<KernelRows>], query: &Query, ep_size: Option<i6
             }
         }
     }
-    best.map(|(_, (table, row, rule))| hit(table, row, rule)).ok_or(MissReason::ShapeMismatch)
+    best.map(|(_, table, row, rule)| hit(table, row, rule)).ok_or(MissReason::ShapeMismatch)
 }
 
 fn hit(table: &KernelRows, row: &KernelRow, rule: &'static str) -> Hit {
