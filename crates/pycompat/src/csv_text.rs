@@ -31,6 +31,7 @@ pub fn push_cell(out: &mut String, cell: &str) {
 }
 
 /// [`push_cell`] for a cell in bytes.
+#[inline]
 pub fn push_cell_bytes(out: &mut Vec<u8>, cell: &[u8]) {
     if !has_marks(cell) {
         out.extend_from_slice(cell);

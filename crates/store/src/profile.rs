@@ -1,9 +1,10 @@
 //! Profiler output (`kernel_details`, `op_summary`) as blocks of rows that several threads can work on.
 
 use crate::duration::{number, short_decimal_in};
-use crate::error::{CELL_LIMIT, CsvFault, Error};
+use crate::error::{CsvFault, Error};
+use crate::table::has_long_cell;
 use perfdb_trace::blocks::{BLOCK_BYTES, Block, Blocks};
-use perfdb_trace::records::{Cell, Form, Splitter, unescape};
+use perfdb_trace::records::{Cell, Form, Record, Splitter, unescape};
 use perfdb_trace::source::Source;
 use std::borrow::Cow;
 use std::fs::File;
@@ -153,7 +154,7 @@ pub(crate) struct ProfileRow<'r> {
     cells: &'r [Cell],
     columns: &'r [Option<usize>],
     pub(crate) line: u64,
-    record: (usize, usize),
+    record: Record,
 }
 
 impl<'r> ProfileRow<'r> {
@@ -197,8 +198,7 @@ impl<'r> ProfileRow<'r> {
 
     /// Whether a cell has more characters than Python reads.
     pub(crate) fn has_long_cell(&self) -> bool {
-        self.record.1 - self.record.0 > CELL_LIMIT
-            && self.cells.iter().any(|cell| cell_text(self.text, cell).chars().count() > CELL_LIMIT)
+        has_long_cell(self.text, self.record, self.cells)
     }
 }
 
@@ -222,9 +222,7 @@ impl Piece {
         let mut splitter = Splitter::starting_at(text.as_bytes(), self.start, self.line);
         let mut cells = Vec::with_capacity(64);
         while let Some(record) = splitter.next_record(&mut cells) {
-            let record_bytes = (record.start, record.end);
-            let row =
-                ProfileRow { text, cells: &cells, columns: &self.columns, line: record.line, record: record_bytes };
+            let row = ProfileRow { text, cells: &cells, columns: &self.columns, line: record.line, record };
             if !each(&row) {
                 break;
             }

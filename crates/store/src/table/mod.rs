@@ -28,6 +28,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use read::has_long_cell;
 pub use read::{ReadOptions, is_lfs_pointer};
 pub(crate) use scan::{Scan, ScannedRow};
 pub use stream::{RowStream, StreamedRow};

@@ -45,23 +45,28 @@ impl Table {
             let offset = error.utf8_error().valid_up_to() as u64;
             Error::csv(path, CsvFault::NotUtf8 { offset })
         })?;
-        if is_lfs_pointer(text.as_bytes()) {
-            return Err(Error::csv(path, CsvFault::LfsPointer));
-        }
-        let mark = text.as_bytes().starts_with(MARK);
-        let begin = if mark { MARK.len() } else { 0 };
-        if matches!(text.as_bytes().get(begin), None | Some(b'\n' | b'\r')) {
-            return Err(Error::csv(path, CsvFault::NoHeader));
-        }
+        let begin = header_start(path, text.as_bytes())?;
         let source_length = text.len();
         let mut table = Table::new(path, [""; 0]);
-        table.mark = mark;
+        table.mark = begin > 0;
         Reader { options, table, scratch: Vec::new(), decoded: String::new(), source_length }.read(text, begin)
     }
 }
 
+/// Where the header of a table begins: behind the mark, if there is one. Refuses a Git LFS pointer and a text without a header.
+pub(super) fn header_start(path: &Path, bytes: &[u8]) -> Result<usize, Error> {
+    if is_lfs_pointer(bytes) {
+        return Err(Error::csv(path, CsvFault::LfsPointer));
+    }
+    let begin = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
+    match bytes.get(begin) {
+        None | Some(b'\n' | b'\r') => Err(Error::csv(path, CsvFault::NoHeader)),
+        Some(_) => Ok(begin),
+    }
+}
+
 /// Whether a cell has more characters than Python reads.
-pub(super) fn has_long_cell(text: &str, record: Record, cells: &[Cell]) -> bool {
+pub(crate) fn has_long_cell(text: &str, record: Record, cells: &[Cell]) -> bool {
     if record.end - record.start <= CELL_LIMIT {
         return false;
     }

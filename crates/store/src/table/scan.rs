@@ -1,9 +1,8 @@
 //! Some columns of a table, row by row, for readers that keep values and no texts.
 
-use super::is_lfs_pointer;
-use super::read::{MARK, has_long_cell};
+use super::read::{has_long_cell, header_start};
 use crate::error::{CsvFault, Error};
-use crate::profile::cell_text;
+use crate::profile::{cell_text, utf8};
 use perfdb_trace::records::{Cell, Splitter};
 use std::borrow::Cow;
 use std::path::Path;
@@ -41,15 +40,8 @@ impl<'s> ScannedRow<'s> {
 impl<'t> Scan<'t> {
     /// Starts on the bytes of a file; `path` is for messages.
     pub(crate) fn new(path: &'t Path, bytes: &'t [u8], wanted: &[&str]) -> Result<Self, Error> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| Error::csv(path, CsvFault::NotUtf8 { offset: error.valid_up_to() as u64 }))?;
-        if is_lfs_pointer(bytes) {
-            return Err(Error::csv(path, CsvFault::LfsPointer));
-        }
-        let begin = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
-        if matches!(bytes.get(begin), None | Some(b'\n' | b'\r')) {
-            return Err(Error::csv(path, CsvFault::NoHeader));
-        }
+        let text = utf8(path, bytes, 0)?;
+        let begin = header_start(path, bytes)?;
         let splitter = Splitter::starting_at(bytes, begin, 1);
         let mut scan = Scan { path, text, splitter, cells: Vec::new(), columns: Vec::new(), width: 0 };
         scan.advance()?;

@@ -1,8 +1,8 @@
 //! A table row by row, for tools that rewrite files as streams and need no cell twice.
 
-use super::is_lfs_pointer;
-use super::read::MARK;
+use super::read::{MARK, header_start};
 use crate::error::{CsvFault, Error};
+use crate::profile::utf8;
 use perfdb_trace::records::{Cell, Form, Splitter, unescape};
 use std::path::Path;
 
@@ -43,15 +43,8 @@ impl<'t> RowStream<'t> {
     /// # Errors
     /// Bytes that are not UTF-8, a file without a header and a Git LFS pointer.
     pub fn new(path: &'t Path, bytes: &'t [u8]) -> Result<Self, Error> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| Error::csv(path, CsvFault::NotUtf8 { offset: error.valid_up_to() as u64 }))?;
-        if is_lfs_pointer(bytes) {
-            return Err(Error::csv(path, CsvFault::LfsPointer));
-        }
-        let begin = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
-        if matches!(bytes.get(begin), None | Some(b'\n' | b'\r')) {
-            return Err(Error::csv(path, CsvFault::NoHeader));
-        }
+        let text = utf8(path, bytes, 0)?;
+        let begin = header_start(path, bytes)?;
         let mut stream = RowStream {
             path,
             text,

@@ -1,6 +1,7 @@
 //! Writing a table.
 
 use super::{Row, Span, Table};
+use perfdb_pycompat::csv_text::push_cell_bytes;
 
 /// What ends a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,29 +48,12 @@ pub fn push_csv_row<'a>(out: &mut Vec<u8>, cells: impl IntoIterator<Item = &'a s
             out.push(b',');
         }
         count += 1;
-        push_cell(out, cell.as_bytes());
+        push_cell_bytes(out, cell.as_bytes());
     }
     if count == 1 && out.len() == begin {
         out.extend_from_slice(b"\"\"");
     }
     out.extend_from_slice(line_end.as_str().as_bytes());
-}
-
-#[inline]
-fn push_cell(out: &mut Vec<u8>, bytes: &[u8]) {
-    if !bytes.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
-        out.extend_from_slice(bytes);
-        return;
-    }
-    out.push(b'"');
-    let mut rest = bytes;
-    while let Some(quote) = memchr::memchr(b'"', rest) {
-        out.extend_from_slice(&rest[..=quote]);
-        out.push(b'"');
-        rest = &rest[quote + 1..];
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
 }
 
 impl Table {
@@ -115,7 +99,7 @@ impl Table {
                 if offset > 0 {
                     out.push(b',');
                 }
-                push_cell(out, &text[cell.start..cell.end]);
+                push_cell_bytes(out, &text[cell.start..cell.end]);
             }
         }
         if row.len() == 1 && out.len() == begin {
