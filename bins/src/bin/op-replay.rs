@@ -11,9 +11,10 @@ use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find};
-use perfdb_replay::plan::{PlannedRow, RowFate, plan_file};
+use perfdb_replay::plan::{PlannedRow, RowFate, plan_rows};
 use perfdb_replay::session::{Event, OperatorOutcome, Session};
 use perfdb_replay::settings::RunSettings;
+use perfdb_replay::table;
 use perfdb_store::kernel::operator_name;
 use perfdb_tools::database::{DATABASE_OPTIONS, DatabaseArguments};
 use perfdb_tools::replay::{
@@ -194,45 +195,50 @@ fn print_plan(
 ) -> Result<Status, Failure> {
     let plan = settings.plan_settings(operator);
     let narrator = Narrator::to_stderr();
-    let mut text = PlanText { format, bytes: Vec::new() };
-    text.add(&rows)?;
-    for file in files {
-        let rows = plan_file(file, operator, &plan)?.rows;
-        for row in &rows {
-            if let RowFate::Invalid(refusal) = &row.fate {
-                narrator.tell(Event::Invalid(row, refusal));
-            }
+    // Nothing is printed before all tables have been read.
+    let tables = files.iter().map(|file| table::read(file, operator)).collect::<Result<Vec<_>, _>>()?;
+    let mut printer = PlanPrinter { format, has_rows: false, text: Vec::new() };
+    rows.iter().try_for_each(|row| printer.print(row))?;
+    for row in tables.iter().flat_map(|table| plan_rows(table, operator, &plan)) {
+        if let RowFate::Invalid(refusal) = &row.fate {
+            narrator.tell(Event::Invalid(&row, refusal));
         }
-        text.add(&rows)?;
+        printer.print(&row)?;
     }
-    print_bytes(&text.finish())?;
+    printer.finish()?;
     Ok(Status::Success)
 }
 
-/// The text of a plan; nothing of it is printed before all tables have been read.
-struct PlanText {
+/// Prints a plan row by row, some hundred kilobytes at a time.
+struct PlanPrinter {
     format: PlanFormat,
-    bytes: Vec<u8>,
+    has_rows: bool,
+    text: Vec<u8>,
 }
 
-impl PlanText {
-    fn add(&mut self, rows: &[PlannedRow]) -> Result<(), Failure> {
-        for row in rows {
-            if self.format == PlanFormat::Json {
-                self.bytes.extend_from_slice(if self.bytes.is_empty() { b"[\n" } else { b",\n" });
-            }
-            serde_json::to_writer(&mut self.bytes, row)?;
-            if self.format == PlanFormat::Jsonl {
-                self.bytes.push(b'\n');
-            }
+const PRINTED_AT_ONCE_BYTES: usize = 1 << 18;
+
+impl PlanPrinter {
+    fn print(&mut self, row: &PlannedRow) -> Result<(), Failure> {
+        if self.format == PlanFormat::Json {
+            self.text.extend_from_slice(if self.has_rows { b",\n" } else { b"[\n" });
+        }
+        self.has_rows = true;
+        row.write_json(&mut self.text);
+        if self.format == PlanFormat::Jsonl {
+            self.text.push(b'\n');
+        }
+        if self.text.len() >= PRINTED_AT_ONCE_BYTES {
+            print_bytes(&self.text)?;
+            self.text.clear();
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Vec<u8> {
+    fn finish(mut self) -> Result<(), Failure> {
         if self.format == PlanFormat::Json {
-            self.bytes.extend_from_slice(if self.bytes.is_empty() { b"[\n\n]\n" } else { b"\n]\n" });
+            self.text.extend_from_slice(if self.has_rows { b"\n]\n" } else { b"[\n\n]\n" });
         }
-        self.bytes
+        print_bytes(&self.text)
     }
 }

@@ -1,8 +1,7 @@
 //! Arguments of a call as a case carries them.
 
 use serde::de::Error as _;
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::case::Name;
@@ -37,25 +36,6 @@ impl Argument {
     /// A tensor of the case.
     pub fn tensor(name: impl Into<Name>) -> Argument {
         Argument::Tensor(name.into())
-    }
-}
-
-impl Serialize for Argument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tagged = |serializer: S, key: &str, name: &str| {
-            let mut map = serializer.serialize_map(Some(1))?;
-            map.serialize_entry(key, name)?;
-            map.end()
-        };
-        match self {
-            Argument::None => serializer.serialize_unit(),
-            Argument::Number(number) => number.serialize(serializer),
-            Argument::Text(text) => serializer.serialize_str(text),
-            Argument::List(items) => items.serialize(serializer),
-            Argument::Tensor(name) => tagged(serializer, "tensor", name),
-            Argument::DType(name) => tagged(serializer, "dtype", name),
-            Argument::Group(name) => tagged(serializer, "group", name),
-        }
     }
 }
 

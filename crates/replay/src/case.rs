@@ -2,12 +2,15 @@
 //!
 //! The JSON form is fixed (`docs/formats/replay-protocol.md`, "Replay case").
 
+mod text;
+
+pub(crate) use text::WriteJson;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::Deserialize;
 
 use crate::argument::Argument;
 use crate::dtype::DType;
@@ -75,7 +78,7 @@ pub struct Call {
 }
 
 /// One alternative of a call: named arguments that complete `kwargs`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Attempt {
     /// Name that results tell.
     pub name: Name,
@@ -85,7 +88,7 @@ pub struct Attempt {
 }
 
 /// One tensor of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TensorSpec {
     /// Unique name within the case.
     pub name: Name,
@@ -99,18 +102,18 @@ pub struct TensorSpec {
     /// How it is filled.
     pub init: Init,
     /// How `shape` looks at `storage`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub view: Option<View>,
     /// Shape that is allocated, where a view is passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub storage: Option<Shape>,
     /// Where it lives; the executor's device unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub device: Option<Device>,
 }
 
 /// A view of a tensor's storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
     /// The last two dimensions swapped.
@@ -118,7 +121,7 @@ pub enum View {
 }
 
 /// Where a tensor lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Device {
     /// Host memory.
@@ -126,7 +129,7 @@ pub enum Device {
 }
 
 /// Memory layout on the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Format {
     /// Plain row-major memory.
     #[default]
@@ -145,7 +148,7 @@ impl Format {
 }
 
 /// What an output unlike the recorded one does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
     /// Another shape fails the row.
@@ -155,7 +158,7 @@ pub enum Check {
 }
 
 /// A recorded output; both parts are absent for an empty slot, the type for one outside the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct RecordedOutput {
     /// Recorded shape.
     pub shape: Option<Shape>,
@@ -271,42 +274,5 @@ impl TensorSpec {
     /// Bytes of the storage; `u64::MAX` where the product is larger.
     pub fn bytes(&self) -> u64 {
         (crate::shape::elements(self.storage_shape()) as u64).saturating_mul(self.dtype.size_bytes() as u64)
-    }
-}
-
-impl Serialize for Case {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let call = &self.call;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("v", &1)?;
-        map.serialize_entry("op", &self.op)?;
-        map.serialize_entry("csv", &self.csv)?;
-        map.serialize_entry("row", &self.row)?;
-        map.serialize_entry("status", "ok")?;
-        map.serialize_entry("api", &call.api)?;
-        map.serialize_entry("inputs", &call.inputs)?;
-        map.serialize_entry("args", &call.args)?;
-        map.serialize_entry("kwargs", &call.kwargs)?;
-        if let Some(mode) = &call.mode {
-            map.serialize_entry("mode", mode)?;
-        }
-        if let Some(then) = &call.then {
-            map.serialize_entry("then", then)?;
-        }
-        if let Some(unwrap) = &call.unwrap {
-            map.serialize_entry("unwrap", unwrap)?;
-        }
-        if !call.attempts.is_empty() {
-            map.serialize_entry("attempts", &call.attempts)?;
-        }
-        if let Some(ranks) = &call.ranks {
-            map.serialize_entry("ranks", ranks)?;
-        }
-        map.serialize_entry("outputs", &self.outputs)?;
-        map.serialize_entry("check", &self.check)?;
-        map.serialize_entry("repeat", &self.repeat)?;
-        map.serialize_entry("warmup", &self.warmup)?;
-        map.serialize_entry("fresh_inputs", &self.fresh_inputs)?;
-        map.end()
     }
 }

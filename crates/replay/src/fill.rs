@@ -23,7 +23,7 @@ pub fn build_inputs(case: &Case, seed: u64) -> Result<Vec<Tensor>, CaseError> {
                 let source = source.and_then(|at| tensors.get(at)).ok_or_else(|| {
                     CaseError::rejected(format!("{}: copy of {of:?}, which does not stand before it", spec.name))
                 })?;
-                if source.shape() != spec.shape || source.dtype() != spec.dtype {
+                if *source.shape() != *spec.shape || source.dtype() != spec.dtype {
                     return Err(CaseError::rejected(format!("{}: unlike {of:?}, whose copy it is", spec.name)));
                 }
                 source.clone()

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::dtype::DType;
 
 /// How a tensor is filled before the call. Random kinds are fixed by seed, operator, row and tensor name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Init {
     /// Uniform in `[low, high)`.
@@ -34,7 +34,7 @@ pub enum Init {
     /// `start`, `start + 1`, … over the flat tensor.
     Arange {
         /// First value; left out where it is 0.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default)]
         start: i64,
     },
     /// Flat index modulo `modulus`.
@@ -83,10 +83,6 @@ pub enum Init {
         /// Name of that input, which stands before this one.
         of: String,
     },
-}
-
-fn is_zero(value: &i64) -> bool {
-    *value == 0
 }
 
 impl Init {

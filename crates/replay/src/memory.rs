@@ -79,7 +79,7 @@ mod tests {
             call: Call::new("torch.add")
                 .arg_tensor(TensorSpec::new("x", [1000, 100], DType::BFloat16))
                 .arg_tensor(TensorSpec::new("y", [100], DType::BFloat16)),
-            outputs: vec![RecordedOutput { shape: Some(vec![1000, 100]), dtype: Some(DType::BFloat16) }],
+            outputs: vec![RecordedOutput { shape: Some([1000, 100].into()), dtype: Some(DType::BFloat16) }],
             check: Check::Warn,
             repeat: 1,
             warmup: 0,

@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
-
-use crate::case::Case;
+use crate::case::{Case, WriteJson};
 use crate::error::Error;
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::Refusal;
@@ -80,45 +77,45 @@ const EP_SIZE: &str = "EP Size";
 /// Plans all rows of a table file.
 pub fn plan_file(path: &Path, operator: &'static Operator, settings: &PlanSettings) -> Result<PlannedTable, Error> {
     let table = crate::table::read(path, operator)?;
-    let rows = plan_table(&table, operator, settings);
+    let rows = plan_rows(&table, operator, settings).collect();
     Ok(PlannedTable { path: path.to_owned(), table, rows })
 }
 
-/// Plans all rows of a table.
-pub fn plan_table(table: &Table, operator: &'static Operator, settings: &PlanSettings) -> Vec<PlannedRow> {
+/// Plans the rows of a table one after the other, in file order.
+pub fn plan_rows(
+    table: &Table,
+    operator: &'static Operator,
+    settings: &PlanSettings,
+) -> impl Iterator<Item = PlannedRow> {
     let csv: Arc<str> = table.path().to_string_lossy().into();
     let durations = DurationColumns::of(table);
-    let fresh_inputs = settings.fresh_inputs && !operator.always_reuses_inputs;
     let mut cells = Vec::with_capacity(table.columns().len());
-    table
-        .rows()
-        .map(|record| {
-            cells.clear();
-            cells.extend(record.cells());
-            let row = record.index() as u64 + 2;
-            let has_duration = settings.update_mode == UpdateMode::MissingOnly && durations.any_valid(record);
-            let fate = if has_duration {
-                RowFate::Skip("has-duration")
-            } else {
-                match plan_row(operator, Row::new(table.columns(), &cells), &settings.options) {
-                    Err(refusal) => RowFate::Invalid(refusal),
-                    Ok((Fate::Skip(reason), _)) => RowFate::Skip(reason),
-                    Ok((Fate::Replay(call), outputs)) => RowFate::Case(Arc::new(Case {
-                        op: operator.name.into(),
-                        csv: csv.clone(),
-                        row,
-                        call: *call,
-                        outputs,
-                        check: operator.check,
-                        repeat: settings.repeat,
-                        warmup: settings.warmup,
-                        fresh_inputs,
-                    })),
-                }
-            };
-            PlannedRow { op: operator.name, csv: csv.clone(), row, fate }
-        })
-        .collect()
+    table.rows().map(move |record| {
+        cells.clear();
+        cells.extend(record.cells());
+        let row = record.index() as u64 + 2;
+        let has_duration = settings.update_mode == UpdateMode::MissingOnly && durations.any_valid(record);
+        let fate = if has_duration {
+            RowFate::Skip("has-duration")
+        } else {
+            match plan_row(operator, Row::new(table.columns(), &cells), &settings.options) {
+                Err(refusal) => RowFate::Invalid(refusal),
+                Ok((Fate::Skip(reason), _)) => RowFate::Skip(reason),
+                Ok((Fate::Replay(call), outputs)) => RowFate::Case(Arc::new(Case {
+                    op: operator.name.into(),
+                    csv: csv.clone(),
+                    row,
+                    call: *call,
+                    outputs,
+                    check: operator.check,
+                    repeat: settings.repeat,
+                    warmup: settings.warmup,
+                    fresh_inputs: settings.fresh_inputs && !operator.always_reuses_inputs,
+                })),
+            }
+        };
+        PlannedRow { op: operator.name, csv: csv.clone(), row, fate }
+    })
 }
 
 type PlannedFate = (Fate, Vec<crate::case::RecordedOutput>);
@@ -153,20 +150,28 @@ impl PlannedRow {
     }
 }
 
-impl Serialize for PlannedRow {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl PlannedRow {
+    /// Appends the row as `--plan` prints it: one JSON object without blanks, of a case or of a row that is none.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
         let (status, key, word) = match &self.fate {
-            RowFate::Case(case) => return case.serialize(serializer),
+            RowFate::Case(case) => return case.write_json(out),
             RowFate::Invalid(refusal) => ("invalid", "error", refusal.kind.name()),
             RowFate::Skip(reason) => ("skip", "reason", *reason),
         };
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("v", &1)?;
-        map.serialize_entry("op", self.op)?;
-        map.serialize_entry("csv", &self.csv)?;
-        map.serialize_entry("row", &self.row)?;
-        map.serialize_entry("status", status)?;
-        map.serialize_entry(key, word)?;
-        map.end()
+        out.extend_from_slice(b"{\"v\":1");
+        for (name, text) in [("op", self.op), ("csv", &self.csv)] {
+            write_entry(out, name, text);
+        }
+        write_entry(out, "row", &self.row);
+        write_entry(out, "status", status);
+        write_entry(out, key, word);
+        out.push(b'}');
     }
+}
+
+fn write_entry(out: &mut Vec<u8>, name: &str, value: &(impl WriteJson + ?Sized)) {
+    out.push(b',');
+    name.write_json(out);
+    out.push(b':');
+    value.write_json(out);
 }

@@ -160,7 +160,7 @@ pub fn case(probe: &Probe, row: u64) -> Case {
         .kwarg_tensor(out)
         .kwarg_tensor(counts);
     call.ranks = Some(1);
-    let recorded = |shape: [usize; 2], dtype| RecordedOutput { shape: Some(shape.to_vec()), dtype: Some(dtype) };
+    let recorded = |shape: [usize; 2], dtype| RecordedOutput { shape: Some(shape.into()), dtype: Some(dtype) };
     Case {
         op: DISPATCH_FFN_COMBINE.into(),
         csv: "probe".into(),

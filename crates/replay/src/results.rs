@@ -192,11 +192,11 @@ mod tests {
     #[test]
     fn shapes_and_types_are_told_apart() {
         let output = |shape: &[usize], dtype: &'static str| OutputInfo {
-            shape: shape.to_vec(),
+            shape: shape.into(),
             dtype: dtype.into(),
             values: None,
         };
-        let recorded = |shape: &[usize], dtype| RecordedOutput { shape: Some(shape.to_vec()), dtype };
+        let recorded = |shape: &[usize], dtype| RecordedOutput { shape: Some(shape.into()), dtype };
         use crate::dtype::DType;
         let differences = Differences::between(
             &[output(&[2], "int32"), output(&[2], "float32"), output(&[9], "int8")],

@@ -1,14 +1,15 @@
 //! One record of a table as the operators see it: cells, slots, types.
 
 mod slot;
+mod slots;
 
 pub use slot::{Recorded, Slot};
+pub use slots::{Present, Slots};
 
 use std::cell::OnceCell;
-use std::rc::Rc;
 
 use crate::case::RecordedOutput;
-use crate::refusal::{Refusal, bad_shape, input_count, metadata_length, output_count};
+use crate::refusal::{Refusal, bad_shape};
 use crate::shape::{Shape, elements};
 
 /// Column names that row rules read.
@@ -34,7 +35,7 @@ pub struct Row<'a> {
     cells: &'a [&'a str],
     has_empty_words: bool,
     /// Read once, although operators ask for them as well as the plan.
-    outputs: OnceCell<Result<Rc<Slots<'a>>, Refusal>>,
+    outputs: OnceCell<Result<Slots<'a>, Refusal>>,
 }
 
 /// What some profilers write into slots that are empty, in any case.
@@ -61,13 +62,10 @@ impl<'a> Row<'a> {
     }
 
     /// Parts of a metadata cell: blanks, then all double quotes at both ends are cut, then it is split at `;`.
-    pub fn slots_of(&self, column: &str) -> Vec<&'a str> {
-        let mut slots = split_slots(self.cell(column));
-        if self.has_empty_words {
-            let is_empty = |slot: &str| EMPTY_WORDS.iter().any(|word| slot.eq_ignore_ascii_case(word));
-            slots.iter_mut().filter(|slot| is_empty(slot)).for_each(|slot| *slot = "");
-        }
-        slots
+    pub fn slots_of(&self, column: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let has_empty_words = self.has_empty_words;
+        let is_empty = |slot: &str| EMPTY_WORDS.iter().any(|word| slot.eq_ignore_ascii_case(word));
+        split_slots(self.cell(column)).map(move |slot| if has_empty_words && is_empty(slot) { "" } else { slot })
     }
 
     /// The inputs, all slots, empty ones holding their place. Refuses slots that are no shape, and zeros in shapes.
@@ -77,52 +75,38 @@ impl<'a> Row<'a> {
 
     /// [`inputs`](Row::inputs) with the shapes of another column.
     pub fn inputs_shaped_by(&self, shapes: &str) -> Result<Slots<'a>, Refusal> {
-        let shapes = parse_shapes(&self.slots_of(shapes), "input")?;
-        for (position, shape) in shapes.iter().enumerate() {
-            if shape.as_ref().is_some_and(|shape| shape.contains(&0)) {
-                return Err(bad_shape(format!("input {position} has a dimension of size 0")));
-            }
+        let slots = self.read_slots("input", [shapes, column::INPUT_DATA_TYPES, column::INPUT_FORMATS])?;
+        match slots.iter().find(|slot| slot.shape.as_ref().is_some_and(|shape| shape.contains(&0))) {
+            Some(slot) => Err(bad_shape(format!("input {} has a dimension of size 0", slot.position))),
+            None => Ok(slots),
         }
-        Ok(Slots {
-            side: "input",
-            shapes,
-            dtypes: self.slots_of(column::INPUT_DATA_TYPES),
-            formats: self.slots_of(column::INPUT_FORMATS),
-        })
     }
 
     /// The recorded outputs, all slots, empty ones holding their place. Zeros are allowed.
-    pub fn outputs(&self) -> Result<Rc<Slots<'a>>, Refusal> {
-        let read = || {
-            Ok(Rc::new(Slots {
-                side: "output",
-                shapes: parse_shapes(&self.slots_of(column::OUTPUT_SHAPES), "output")?,
-                dtypes: self.slots_of(column::OUTPUT_DATA_TYPES),
-                formats: self.slots_of(column::OUTPUT_FORMATS),
-            }))
-        };
-        self.outputs.get_or_init(read).clone()
+    pub fn outputs(&self) -> Result<&Slots<'a>, Refusal> {
+        const COLUMNS: [&str; 3] = [column::OUTPUT_SHAPES, column::OUTPUT_DATA_TYPES, column::OUTPUT_FORMATS];
+        self.outputs.get_or_init(|| self.read_slots("output", COLUMNS)).as_ref().map_err(Refusal::clone)
+    }
+
+    fn read_slots(&self, side: &'static str, columns: [&str; 3]) -> Result<Slots<'a>, Refusal> {
+        let [shapes, dtypes, formats] = columns.map(|column| self.slots_of(column));
+        Slots::read(side, shapes, dtypes, formats)
     }
 
     /// The recorded outputs as a case carries them; trailing empty ones are left out.
     pub fn recorded_outputs(&self) -> Result<Vec<RecordedOutput>, Refusal> {
         let slots = self.outputs()?;
-        let mut outputs: Vec<_> = (0..slots.shapes.len())
-            .map(|position| {
-                let slot = slots.get(position);
-                let dtype = slot.shape.is_some().then(|| slot.recorded_dtype()).flatten();
-                RecordedOutput { shape: slot.shape, dtype }
-            })
-            .collect();
-        while outputs.last().is_some_and(|output| output.shape.is_none()) {
-            outputs.pop();
-        }
-        Ok(outputs)
+        let count = slots.iter().rposition(|slot| slot.shape.is_some()).map_or(0, |last| last + 1);
+        let recorded = |slot: &Slot<'_>| RecordedOutput {
+            shape: slot.shape.clone(),
+            dtype: slot.shape.as_ref().and_then(|_| slot.recorded_dtype()),
+        };
+        Ok(slots.iter().take(count).map(recorded).collect())
     }
 }
 
 /// Splits a metadata cell into its parts.
-pub fn split_slots(cell: &str) -> Vec<&str> {
+pub fn split_slots(cell: &str) -> impl Iterator<Item = &str> {
     let mut cell = trimmed(cell);
     while let Some(rest) = cell.strip_prefix('"') {
         cell = rest;
@@ -130,7 +114,7 @@ pub fn split_slots(cell: &str) -> Vec<&str> {
     while let Some(rest) = cell.strip_suffix('"') {
         cell = rest;
     }
-    cell.split(';').map(trimmed).collect()
+    cell.split(';').map(trimmed)
 }
 
 /// The text without blanks at both ends; most texts have none, which their first and last bytes tell.
@@ -142,20 +126,30 @@ fn trimmed(text: &str) -> &str {
     }
 }
 
-fn parse_shapes(slots: &[&str], side: &str) -> Result<Vec<Option<Shape>>, Refusal> {
-    slots
-        .iter()
-        .enumerate()
-        .map(|(position, text)| {
-            parse_shape(text).map_err(|problem| bad_shape(format!("{side} {position}: {text:?} {problem}")))
-        })
-        .collect()
+/// A shape as all tools write it, digits and commas alone, of few elements; `None` for whatever needs a closer look.
+fn plain_shape(text: &str) -> Option<Shape> {
+    let (mut shape, mut size, mut product) = (Shape::new(), 0_u32, 1_u64);
+    for byte in text.bytes().chain([b',']) {
+        match byte {
+            b'0'..=b'9' => size = size.checked_mul(10)?.checked_add(u32::from(byte - b'0'))?,
+            b',' if size > 0 => {
+                product = product.checked_mul(size.into()).filter(|&product| product <= u64::from(u32::MAX))?;
+                shape.push(size as usize);
+                size = 0;
+            }
+            _ => return None,
+        }
+    }
+    Some(shape)
 }
 
 /// A shape slot: integers separated by `,`, empty parts ignored; an empty slot is absent.
 pub fn parse_shape(text: &str) -> Result<Option<Shape>, &'static str> {
     if text.is_empty() {
         return Ok(None);
+    }
+    if let Some(shape) = plain_shape(text) {
+        return Ok(Some(shape));
     }
     let mut shape = Shape::new();
     for part in text.split(',').map(trimmed).filter(|part| !part.is_empty()) {
@@ -174,130 +168,13 @@ pub fn parse_shape(text: &str) -> Result<Option<Shape>, &'static str> {
     Ok(Some(shape))
 }
 
-/// The slots of one side of a row.
-#[derive(Clone, Debug)]
-pub struct Slots<'a> {
-    side: &'static str,
-    shapes: Vec<Option<Shape>>,
-    dtypes: Vec<&'a str>,
-    formats: Vec<&'a str>,
-}
-
-impl<'a> Slots<'a> {
-    /// Number of shape slots, empty ones included.
-    pub fn count(&self) -> usize {
-        self.shapes.len()
-    }
-
-    /// Numbers of slots in the cells for shapes, types and formats.
-    pub fn lengths(&self) -> [usize; 3] {
-        [self.shapes.len(), self.dtypes.len(), self.formats.len()]
-    }
-
-    /// Insists on exactly `count` slots in all three cells (`metadata-length`).
-    pub fn exactly_in_all_lists(&self, count: usize) -> Result<(), Refusal> {
-        if self.lengths() == [count; 3] {
-            return Ok(());
-        }
-        let [shapes, dtypes, formats] = self.lengths();
-        Err(metadata_length(format!(
-            "{} slots: {shapes} shapes, {dtypes} types, {formats} formats, expected {count} each",
-            self.side
-        )))
-    }
-
-    /// The slot at that position; beyond the end it is empty.
-    pub fn get(&self, position: usize) -> Slot<'a> {
-        Slot {
-            position,
-            shape: self.shapes.get(position).cloned().flatten(),
-            side: self.side,
-            dtype: self.dtypes.get(position).copied().unwrap_or_default(),
-            format: self.formats.get(position).copied(),
-        }
-    }
-
-    /// Refuses types and formats behind the last shape slot (`metadata-length`); empty ones are none.
-    pub fn no_further_description(&self) -> Result<(), Refusal> {
-        for (what, list) in [("types", &self.dtypes), ("formats", &self.formats)] {
-            let used = list.iter().rposition(|text| !text.is_empty()).map_or(0, |last| last + 1);
-            if used > self.count() {
-                return Err(metadata_length(format!("{used} {what} for {} {}s", self.count(), self.side)));
-            }
-        }
-        Ok(())
-    }
-
-    /// The first shape that is there.
-    pub fn first_shape(&self) -> Option<Shape> {
-        self.shapes.iter().flatten().next().cloned()
-    }
-
-    /// Refuses lists in which one of the first `count` slots is empty; slots that a shorter list lacks are not.
-    pub fn filled(&self, count: usize) -> Result<(), Refusal> {
-        (0..count.min(self.count())).try_for_each(|position| self.get(position).required().map(drop))
-    }
-
-    /// The slots whose shape is there, numbered anew.
-    pub fn present(&self) -> Present<'a> {
-        let slots = (0..self.count()).filter_map(|position| self.get(position).recorded()).collect();
-        Present { side: self.side, slots }
-    }
-}
-
-/// The slots of one side whose shape is there, in order.
-#[derive(Clone, Debug)]
-pub struct Present<'a> {
-    side: &'static str,
-    slots: Vec<Recorded<'a>>,
-}
-
-impl<'a> Present<'a> {
-    /// The slots.
-    pub fn slots(&self) -> &[Recorded<'a>] {
-        &self.slots
-    }
-
-    /// Keeps the slots for which `keep` holds.
-    pub fn retain(&mut self, keep: impl FnMut(&Recorded<'a>) -> bool) {
-        self.slots.retain(keep);
-    }
-
-    /// Exactly `N` slots (`input-count`, `output-count`).
-    pub fn exactly<const N: usize>(&self) -> Result<&[Recorded<'a>; N], Refusal> {
-        self.slots.as_slice().try_into().map_err(|_| self.wrong_count(&format!("{N}")))
-    }
-
-    /// At least `N` slots; further ones are ignored.
-    pub fn at_least<const N: usize>(&self) -> Result<&[Recorded<'a>; N], Refusal> {
-        self.slots.first_chunk().ok_or_else(|| self.wrong_count(&format!("at least {N}")))
-    }
-
-    /// Between `low` and `high` slots.
-    pub fn between(&self, low: usize, high: usize) -> Result<&[Recorded<'a>], Refusal> {
-        if (low..=high).contains(&self.slots.len()) {
-            return Ok(&self.slots);
-        }
-        Err(self.wrong_count(&format!("{low} to {high}")))
-    }
-
-    /// Every slot has its type and format (`metadata-length`).
-    pub fn strict(&self) -> Result<(), Refusal> {
-        self.slots.iter().try_for_each(Recorded::require_described)
-    }
-
-    fn wrong_count(&self, expected: &str) -> Refusal {
-        let detail = format!("{} {}s, expected {expected}", self.slots.len(), self.side);
-        if self.side == "input" { input_count(detail) } else { output_count(detail) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::case::Format;
     use crate::dtype::DType;
     use crate::refusal::RefusalKind;
+    use proptest::prelude::*;
 
     fn header() -> Vec<String> {
         ["Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types"]
@@ -307,14 +184,22 @@ mod tests {
 
     #[test]
     fn shapes_and_their_faults() {
-        assert_eq!(parse_shape("102,"), Ok(Some(vec![102])));
+        assert_eq!(parse_shape("102,"), Ok(Some([102].into())));
         assert_eq!(parse_shape(""), Ok(None));
-        assert_eq!(parse_shape(" 2 , 3".trim()), Ok(Some(vec![2, 3])));
+        assert_eq!(parse_shape(" 2 , 3".trim()), Ok(Some([2, 3].into())));
         for text in ["N/A", "2.5", "-1", "2,x", "+3", "()", "2 3"] {
             assert_eq!(parse_shape(text), Err("is no shape"), "{text}");
         }
         assert!(parse_shape("99999999999999999999").is_err());
         assert!(parse_shape("4294967296,4294967296").is_err());
+    }
+
+    proptest! {
+        /// An empty part changes nothing, but has the shape read part by part.
+        #[test]
+        fn plain_shapes_are_read_like_all_others(text in "[0-9]{0,6}(,[0-9]{1,5}){0,6}") {
+            prop_assert_eq!(parse_shape(&text), parse_shape(&format!("{text},")));
+        }
     }
 
     #[test]
@@ -331,7 +216,7 @@ mod tests {
         assert_eq!(second.logical().map_err(|refusal| refusal.kind), Err(RefusalKind::BadRank));
         assert_eq!(present.exactly::<3>().map_err(|refusal| refusal.kind).err(), Some(RefusalKind::InputCount));
         let recorded = row.recorded_outputs().expect("shapes");
-        assert_eq!(recorded, [RecordedOutput { shape: Some(vec![4]), dtype: Some(DType::BFloat16) }]);
+        assert_eq!(recorded, [RecordedOutput { shape: Some([4].into()), dtype: Some(DType::BFloat16) }]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn numeric_cases() -> Vec<Case> {
         let mut case: Case = serde_json::from_value(vector["case"].take()).expect("a case");
         // Masks are large, and only their shape counts here.
         let masks = case.call.inputs.iter_mut().filter(|input| matches!(input.init, Init::Triu { .. }));
-        masks.for_each(|mask| mask.shape = vec![8, 8]);
+        masks.for_each(|mask| mask.shape = [8, 8].into());
         case
     };
     files.iter().map(|path| case(path)).collect()
@@ -59,7 +59,7 @@ fn with_other_inputs(case: &Case) -> Vec<Case> {
         };
         for shape in near(&case.call.inputs[at].shape) {
             change(&|spec| {
-                (spec.shape, spec.storage, spec.view) = (shape.clone(), None, None);
+                (spec.shape, spec.storage, spec.view) = (shape.clone().into(), None, None);
                 spec.init = Init::default_for(spec.dtype);
             });
         }

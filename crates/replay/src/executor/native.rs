@@ -182,7 +182,7 @@ fn give_back(outputs: Vec<Output>, bindings: &mut Bindings<'_>) {
 
 fn describe(tensor: &Tensor, dump: bool) -> OutputInfo {
     OutputInfo {
-        shape: tensor.shape().to_vec(),
+        shape: tensor.shape().into(),
         dtype: tensor.dtype().name().into(),
         values: dump.then(|| tensor.values()),
     }

@@ -6,7 +6,7 @@ use super::element::{Element, Wide};
 use crate::bindings::Output;
 use crate::dtype::DType;
 use crate::refusal::CaseError;
-use crate::shape::elements;
+use crate::shape::{Shape, elements};
 use crate::tensor::{Data, Tensor};
 
 /// An element type of tensors.
@@ -193,7 +193,7 @@ pub(crate) fn zeros<T: Stored>(shape: &[usize]) -> Result<Vec<T>, CaseError> {
 }
 
 /// A new output of those elements.
-pub(crate) fn output<T: Stored>(shape: impl Into<Vec<usize>>, values: Vec<T>) -> Result<Output, CaseError> {
+pub(crate) fn output<T: Stored>(shape: impl Into<Shape>, values: Vec<T>) -> Result<Output, CaseError> {
     Output::new(shape, T::wrap(values))
 }
 

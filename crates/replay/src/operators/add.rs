@@ -14,7 +14,7 @@ use crate::kernels::typed::{Float, Stored, common_type, output, values, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::shape::broadcast;
+use crate::shape::{Shape, broadcast};
 use crate::tensor::{Data, Tensor};
 
 pub(super) const OPERATOR: Operator = Operator::new("Add", INPUTS, plan, run);
@@ -85,14 +85,14 @@ fn sum(x: &Tensor, y: &Tensor) -> Result<Output, CaseError> {
     }
 }
 
-fn floats<E: Float>(x: &Tensor, y: &Tensor, shape: Vec<usize>) -> Result<Output, CaseError> {
+fn floats<E: Float>(x: &Tensor, y: &Tensor, shape: Shape) -> Result<Output, CaseError> {
     let [x_way, y_way] = Stretched::all([x.shape(), y.shape()], &shape);
     let mut out = zeros::<E>(&shape)?;
     combine_floats((values(x)?, &x_way), (values(y)?, &y_way), &mut out, |x, y| x + y);
     output(shape, out)
 }
 
-fn each<T: Stored>(x: &Tensor, y: &Tensor, shape: Vec<usize>, add: impl Fn(T, T) -> T + Sync) -> Result<Output, CaseError> {
+fn each<T: Stored>(x: &Tensor, y: &Tensor, shape: Shape, add: impl Fn(T, T) -> T + Sync) -> Result<Output, CaseError> {
     let [x_way, y_way] = Stretched::all([x.shape(), y.shape()], &shape);
     let mut out = zeros::<T>(&shape)?;
     combine((values(x)?, &x_way), (values(y)?, &y_way), &mut out, add);

@@ -27,7 +27,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     row.outputs()?;
     let [x, scales] = inputs.at_least()?;
     let zero_points = inputs.slots().get(2);
-    let results: Vec<&str> = row.slots_of(column::OUTPUT_DATA_TYPES).into_iter().filter(|word| !word.is_empty()).collect();
+    let results: Vec<&str> = row.slots_of(column::OUTPUT_DATA_TYPES).filter(|word| !word.is_empty()).collect();
     let [result] = results[..] else {
         return Err(output_count("Output Data Types must have one entry"));
     };

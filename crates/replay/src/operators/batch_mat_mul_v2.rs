@@ -22,7 +22,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     }
     let output = output.ok_or_else(|| output_count("no recorded output"))?;
     let (&[a_batch, m, k], &[b_batch, rows, columns], &[batch, out_m, n]) =
-        (&a.logical_rank::<3>()?, &b.logical_rank::<3>()?, output.as_slice())
+        (&a.logical_rank::<3>()?, &b.logical_rank::<3>()?, &*output)
     else {
         return Err(bad_rank(format!("output 0 has rank {}, expected 3", output.len())));
     };

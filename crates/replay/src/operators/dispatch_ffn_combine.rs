@@ -14,6 +14,7 @@ use crate::operator::{Fate, Operator, PlanOptions};
 use crate::plan::{EP_SIZE_SKIP, has_other_ep_size};
 use crate::refusal::{CaseError, Refusal, bad_rank, bad_shape};
 use crate::row::{Recorded, Row, Slots, column};
+use crate::shape::Shape;
 use crate::tensor::Tensor;
 
 const READS: &[&str] = &[
@@ -83,7 +84,7 @@ fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Fate, Refusal> {
     Ok(call.into())
 }
 
-fn scale_shape(scale: &Recorded<'_>) -> Result<Vec<usize>, Refusal> {
+fn scale_shape(scale: &Recorded<'_>) -> Result<Shape, Refusal> {
     match scale.shape.len() {
         1 | 2 => Ok(scale.shape.clone()),
         _ => Err(bad_rank(format!("input {} has rank {}, expected 1 or 2", scale.position, scale.shape.len()))),

@@ -65,7 +65,7 @@ struct Runtime {
 }
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
-    let has_raw_shapes = row.slots_of(RAW_SHAPES).iter().any(|slot| !slot.is_empty());
+    let has_raw_shapes = row.slots_of(RAW_SHAPES).any(|slot| !slot.is_empty());
     let slots = if has_raw_shapes { row.inputs_shaped_by(RAW_SHAPES)? } else { row.inputs()? };
     let recorded = row.outputs()?;
     let inputs = Inputs::new(&slots)?;

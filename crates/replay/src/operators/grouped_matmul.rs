@@ -106,8 +106,7 @@ fn scale_shape(scale: &Recorded<'_>) -> Result<Shape, Refusal> {
 
 /// The first recorded result type, if there is one.
 fn result_type(row: &Row<'_>) -> Result<Option<DType>, Refusal> {
-    let words = row.slots_of(column::OUTPUT_DATA_TYPES);
-    let Some(word) = words.into_iter().find(|word| !word.is_empty()) else {
+    let Some(word) = row.slots_of(column::OUTPUT_DATA_TYPES).find(|word| !word.is_empty()) else {
         return Ok(None);
     };
     DType::from_database(word).map(Some).ok_or_else(|| unsupported_dtype(format!("a result of type {word}")))

@@ -36,7 +36,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let (x, weight, weight_scale, x_scale, list) = (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?);
     let [t, k] = x.logical_rank::<2>()?;
     let weight_shape = expert_weights(&weight)?;
-    let &[experts, rows, n] = weight_shape.as_slice() else {
+    let &[experts, rows, n] = &*weight_shape else {
         return Err(weight.wrong_rank("3 after unfolding"));
     };
     let ([scale_experts, scale_columns], [x_scales], [g]) = (weight_scale.logical_rank::<2>()?, x_scale.logical_rank::<1>()?, list.logical_rank::<1>()?);

@@ -20,7 +20,7 @@ pub(super) fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 
 /// The recorded output if it is a matrix.
 pub(super) fn recorded_matrix(row: &Row<'_>) -> Result<Option<[usize; 2]>, Refusal> {
-    Ok(row.outputs()?.first_shape().and_then(|shape| <[usize; 2]>::try_from(shape).ok()))
+    Ok(row.outputs()?.first_shape().and_then(|shape| <[usize; 2]>::try_from(&*shape).ok()))
 }
 
 /// The product of two recorded matrices, in the first orientation that fits them and the recorded output.

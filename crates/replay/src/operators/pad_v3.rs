@@ -25,7 +25,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [shape] = shapes([x])?;
     let [dtype] = dtypes([x])?;
     require_fit(recorded.len() == shape.len(), || format!("{shape:?} padded to {recorded:?}"))?;
-    let pad: Vec<i64> = shape.iter().zip(&recorded).rev().flat_map(|(from, to)| [0, *to as i64 - *from as i64]).collect();
+    let pad: Vec<i64> = shape.iter().zip(recorded.iter()).rev().flat_map(|(from, to)| [0, *to as i64 - *from as i64]).collect();
     Ok(Call::new("torch.nn.functional.pad")
         .arg_tensor(x.tensor("x", shape, dtype))
         .kwarg("pad", pad)

@@ -34,7 +34,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     inputs.strict()?;
     all.no_further_description()?;
     let x1_shape = x1.logical()?;
-    let &[.., m, k] = x1_shape.as_slice() else {
+    let &[.., m, k] = &*x1_shape else {
         return Err(x1.wrong_rank("at least 2"));
     };
     let [rows, n] = x2.logical_rank::<2>()?;

@@ -19,7 +19,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [key, value, key_cache, value_cache, slots] = inputs.exactly()?;
     let [key_shape, value_shape, key_cache_shape, value_cache_shape] = shapes([key, value, key_cache, value_cache])?;
     let [tokens] = slots.logical_rank::<1>()?;
-    let &[blocks, size, ..] = key_cache_shape.as_slice() else {
+    let &[blocks, size, ..] = &*key_cache_shape else {
         return Err(key_cache.wrong_rank("at least 2"));
     };
     let [key_dtype, value_dtype, key_cache_dtype, value_cache_dtype] = dtypes([key, value, key_cache, value_cache])?;

@@ -75,9 +75,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     if tq.max(tk).div_ceil(MASK_SIZE) > MOST_CHUNKS {
         return Err(out_of_range(format!("{} tokens", tq.max(tk))));
     }
-    let output_shape = output.or(pre_out.clone()).map_or_else(|| vec![tq, h, dn], |slot| slot.shape);
-    let lse_shape = lse.or(prev_lse.clone()).map_or_else(|| vec![h, tq], |slot| slot.shape);
-    let mask_shape = mask.map_or_else(|| vec![MASK_SIZE; 2], |mask| mask.shape);
+    let output_shape = output.or(pre_out.clone()).map_or_else(|| Shape::from([tq, h, dn]), |slot| slot.shape);
+    let lse_shape = lse.or(prev_lse.clone()).map_or_else(|| Shape::from([h, tq]), |slot| slot.shape);
+    let mask_shape = mask.map_or_else(|| Shape::from([MASK_SIZE; 2]), |mask| mask.shape);
     let state = pre_out.zip(prev_lse).map(|(pre_out, prev_lse)| {
         let own = |slot: Recorded<'_>, default| Ok((slot.shape.clone(), type_of([&Some(slot), &None], default)?));
         Ok([own(pre_out, output_dtype)?, own(prev_lse, lse_dtype)?])
@@ -108,7 +108,7 @@ struct Step {
 
 impl Step {
     fn first(self, call: Call) -> Call {
-        let seqlen = host_integers("seqlen", vec![1], [self.tokens[0] as i64]);
+        let seqlen = host_integers("seqlen", [1], [self.tokens[0] as i64]);
         let mut call = self.with_results(call.tensor(triangle("mask", self.mask_shape.clone(), self.mask_dtype)).tensor(seqlen));
         call.attempts = vec![attempt("first_ring", "seqlen", "mask", "mask_type_triu", ["output", "softmax_lse"])];
         self.arguments(call, [Argument::None, Argument::None], "calc_type_first_ring")
@@ -119,16 +119,16 @@ impl Step {
         let columns = self.tokens.into_iter().max().unwrap_or(0).div_ceil(MASK_SIZE);
         let mut call = call
             .tensor(triangle("mask", self.mask_shape.clone(), self.mask_dtype))
-            .tensor(host_integers("seqlen", vec![2, 1], lengths))
+            .tensor(host_integers("seqlen", [2, 1], lengths))
             .tensor(TensorSpec::new("pre_out", pre_out.0, pre_out.1))
             .tensor(TensorSpec::new("prev_lse", prev_lse.0, prev_lse.1));
         let mut lists = vec!["seqlen"];
         if columns > 1 {
             let chunks = self.tokens.into_iter().flat_map(|tokens| chunks(tokens, columns));
-            call = call.tensor(host_integers("seqlen_chunks", vec![2, columns], chunks));
+            call = call.tensor(host_integers("seqlen_chunks", [2, columns], chunks));
             lists.push("seqlen_chunks");
         }
-        let mut call = self.with_results(call).tensor(triangle("mask_3d", vec![1, MASK_SIZE, MASK_SIZE], self.mask_dtype));
+        let mut call = self.with_results(call).tensor(triangle("mask_3d", [1, MASK_SIZE, MASK_SIZE], self.mask_dtype));
         let (alias, separate) = (["pre_out", "prev_lse"], ["output", "softmax_lse"]);
         let forms = [
             ("default_nomask_alias_2d", "mask", "no_mask", alias),
@@ -160,7 +160,7 @@ impl Step {
     }
 }
 
-fn triangle(name: &'static str, shape: Shape, dtype: DType) -> TensorSpec {
+fn triangle(name: &'static str, shape: impl Into<Shape>, dtype: DType) -> TensorSpec {
     let value = match dtype {
         DType::Float16 => Number::Float(f64::NEG_INFINITY),
         DType::Bool => Number::Bool(true),
@@ -169,7 +169,7 @@ fn triangle(name: &'static str, shape: Shape, dtype: DType) -> TensorSpec {
     TensorSpec::new(name, shape, dtype).init(Init::Triu { diagonal: 1, value })
 }
 
-fn host_integers(name: &'static str, shape: Shape, values: impl IntoIterator<Item = i64>) -> TensorSpec {
+fn host_integers(name: &'static str, shape: impl Into<Shape>, values: impl IntoIterator<Item = i64>) -> TensorSpec {
     TensorSpec::new(name, shape, DType::Int32).init(Init::integers(values)).on_host()
 }
 

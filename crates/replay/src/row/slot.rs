@@ -149,7 +149,7 @@ impl<'a> Recorded<'a> {
     /// The logical shape with exactly `N` dimensions (`bad-rank`).
     pub fn logical_rank<const N: usize>(&self) -> Result<[usize; N], Refusal> {
         let logical = if self.format() == Format::FractalNz { Some(self.logical()?) } else { None };
-        logical.as_ref().unwrap_or(&self.shape).as_slice().try_into().map_err(|_| {
+        logical.as_ref().unwrap_or(&self.shape).as_ref().try_into().map_err(|_| {
             let unfolded = if self.format() == Format::FractalNz { " after unfolding" } else { "" };
             self.wrong_rank(&format!("{N}{unfolded}"))
         })
@@ -157,7 +157,7 @@ impl<'a> Recorded<'a> {
 
     /// The recorded shape with exactly `N` dimensions (`bad-rank`).
     pub fn rank<const N: usize>(&self) -> Result<[usize; N], Refusal> {
-        self.shape.as_slice().try_into().map_err(|_| self.wrong_rank(&N.to_string()))
+        self.shape.as_ref().try_into().map_err(|_| self.wrong_rank(&N.to_string()))
     }
 
     /// A tensor of that name, shape and type in the recorded format.

@@ -49,7 +49,7 @@ impl Table {
         let source_length = text.len();
         let mut table = Table::new(path, [""; 0]);
         table.mark = begin > 0;
-        Reader { options, table, scratch: Vec::new(), decoded: String::new(), source_length }.read(text, begin)
+        Reader { options, table, decoded: Vec::new(), source_length }.read(text, begin)
     }
 }
 
@@ -82,9 +82,8 @@ pub(crate) fn has_long_cell(text: &str, record: Record, cells: &[Cell]) -> bool 
 struct Reader<'o> {
     options: &'o ReadOptions,
     table: Table,
-    scratch: Vec<u8>,
     /// Cells whose quotes were taken out. They stand behind the file in the table's text.
-    decoded: String,
+    decoded: Vec<u8>,
     source_length: usize,
 }
 
@@ -109,7 +108,8 @@ impl Reader<'_> {
         let mut table = self.table;
         table.source_length = self.source_length;
         table.text = text;
-        table.text.push_str(&self.decoded);
+        // Taking ASCII quotes out of UTF-8 leaves UTF-8.
+        table.text.push_str(&String::from_utf8_lossy(&self.decoded));
         Ok(table)
     }
 
@@ -122,7 +122,7 @@ impl Reader<'_> {
             let span = self.span(text, cell);
             let name = match span.start < self.source_length {
                 true => text[span.start..span.end].to_owned(),
-                false => self.decoded[span.start - self.source_length..].to_owned(),
+                false => String::from_utf8_lossy(&self.decoded[span.start - self.source_length..]).into_owned(),
             };
             if !self.options.lenient && self.table.columns.contains(&name) {
                 return Err(self.error(record.line, CsvFault::DuplicateColumn(name)));
@@ -158,11 +158,8 @@ impl Reader<'_> {
         match cell.form {
             Form::Plain => Span { start: cell.start, end: cell.end },
             Form::Escaped => {
-                self.scratch.clear();
-                unescape(cell.raw(text.as_bytes()), &mut self.scratch);
                 let start = self.source_length + self.decoded.len();
-                // Taking ASCII quotes out of UTF-8 leaves UTF-8.
-                self.decoded.push_str(&String::from_utf8_lossy(&self.scratch));
+                unescape(cell.raw(text.as_bytes()), &mut self.decoded);
                 Span { start, end: self.source_length + self.decoded.len() }
             }
         }
