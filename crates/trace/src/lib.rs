@@ -37,5 +37,6 @@ pub mod source;
 
 mod marks;
 mod ordered;
+mod split;
 
 pub use error::Error;

@@ -19,12 +19,19 @@ pub(crate) fn block_at(text: &[u8], at: usize) -> [u8; BLOCK] {
     }
 }
 
-/// One bit for each byte, the first one lowest: set for commas, quotes and line ends.
+/// One bit for each byte of a block, the first one lowest.
+pub(crate) struct Marks {
+    pub(crate) commas: u32,
+    /// Quotes and line ends.
+    pub(crate) others: u32,
+}
+
+/// The marks of a block.
 #[inline(always)]
-pub(crate) fn delimiters(block: &[u8; BLOCK]) -> u32 {
+pub(crate) fn marks(block: &[u8; BLOCK]) -> Marks {
     let bytes = u8x32::new(*block);
     let is = |byte: u8| bytes.simd_eq(u8x32::splat(byte));
-    (is(b',') | is(b'"') | is(b'\n') | is(b'\r')).to_bitmask()
+    Marks { commas: is(b',').to_bitmask(), others: (is(b'"') | is(b'\n') | is(b'\r')).to_bitmask() }
 }
 
 /// The places of all quotes in a text.
@@ -52,10 +59,11 @@ mod tests {
             let expected: Vec<usize> = (0..text.len()).filter(|&at| text[at] == b'"').collect();
             prop_assert_eq!(quotes(text).collect::<Vec<_>>(), expected);
             for start in 0..text.len() {
-                let marks = delimiters(&block_at(text, start));
+                let Marks { commas, others } = marks(&block_at(text, start));
                 for bit in 0..BLOCK {
-                    let is_mark = text.get(start + bit).is_some_and(|byte| b",\"\r\n".contains(byte));
-                    prop_assert_eq!(marks >> bit & 1 == 1, is_mark);
+                    let is_one_of = |bytes: &[u8]| text.get(start + bit).is_some_and(|byte| bytes.contains(byte));
+                    prop_assert_eq!(commas >> bit & 1 == 1, is_one_of(b","));
+                    prop_assert_eq!(others >> bit & 1 == 1, is_one_of(b"\"\r\n"));
                 }
             }
         }

@@ -19,7 +19,7 @@
 //! assert_eq!((second.line, cells[0].raw(text)), (3, &b"d"[..]));
 //! ```
 
-use crate::marks::{BLOCK, block_at, delimiters};
+use crate::split::{Bounds, Split, split};
 
 /// One cell of a record: where it lies, and whether its bytes can be used as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,28 @@ pub enum Form {
 }
 
 impl Cell {
+    /// The cell that was written as `text[start..end]`. A quote at its beginning always opens.
+    #[inline]
+    pub(crate) fn written(text: &[u8], start: usize, end: usize) -> Cell {
+        let plain = |start, end| Cell { start, end, form: Form::Plain };
+        if start == end || text[start] != b'"' {
+            return plain(start, end);
+        }
+        let inside = &text[start + 1..end];
+        match memchr::memchr(b'"', inside) {
+            Some(quote) if quote + 1 == inside.len() => plain(start + 1, end - 1),
+            Some(_) => Cell { start, end, form: Form::Escaped },
+            // It is open at the end of the text.
+            None => plain(start + 1, end),
+        }
+    }
+
+    /// Whether the text of a `Plain` cell stands in quotes.
+    #[inline]
+    pub(crate) fn stands_in_quotes(&self, text: &[u8]) -> bool {
+        self.start.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'"')
+    }
+
     /// The bytes of the cell as they lie in `text`, which are its text only for [`Form::Plain`].
     pub fn raw<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         &text[self.start..self.end]
@@ -99,6 +121,7 @@ pub struct Splitter<'t> {
     at: usize,
     line: u64,
     open_quote: Option<u64>,
+    bounds: Bounds,
 }
 
 impl<'t> Splitter<'t> {
@@ -109,7 +132,7 @@ impl<'t> Splitter<'t> {
 
     /// Starts at byte `at`, the beginning of a record on line `line`.
     pub fn starting_at(text: &'t [u8], at: usize, line: u64) -> Self {
-        Splitter { text, at, line, open_quote: None }
+        Splitter { text, at, line, open_quote: None, bounds: Bounds::default() }
     }
 
     /// The line on which a quote opens that is still open at the end of the text.
@@ -131,116 +154,24 @@ impl<'t> Splitter<'t> {
     #[inline]
     pub fn next_record(&mut self, cells: &mut Vec<Cell>) -> Option<Record> {
         cells.clear();
-        while let Some(&byte) = self.text.get(self.at) {
-            match byte {
-                b'\n' => self.at += 1,
-                b'\r' => self.at += 1 + usize::from(self.text.get(self.at + 1) == Some(&b'\n')),
-                _ => return Some(self.record(cells)),
-            }
-            self.line += 1;
-        }
-        None
-    }
-
-    fn record(&mut self, cells: &mut Vec<Cell>) -> Record {
-        let (text, start, line) = (self.text, self.at, self.line);
-        let mut cell = OpenCell::starting_at(start);
-        let mut block = start;
-        while block < text.len() {
-            let mut marks = delimiters(&block_at(text, block));
-            while marks != 0 {
-                let at = block + marks.trailing_zeros() as usize;
-                marks &= marks - 1;
-                let byte = text.get(at).copied();
-                if cell.in_quotes {
-                    self.line += cell.mark_in_quotes(text, at, byte);
-                    continue;
+        loop {
+            let (start, line) = (self.at, self.line);
+            match split(self.text, start, true, &mut self.bounds) {
+                Split::Record { next, lines } => {
+                    self.at = next;
+                    self.line += lines;
                 }
-                match byte {
-                    Some(b',') => {
-                        cells.push(cell.ending_at(at));
-                        cell = OpenCell::starting_at(at + 1);
-                    }
-                    Some(b'"') => cell.quote(at, self.line),
-                    _ => {
-                        cells.push(cell.ending_at(at));
-                        let is_pair = byte == Some(b'\r') && text.get(at + 1) == Some(&b'\n');
-                        self.at = at + 1 + usize::from(is_pair);
-                        self.line += 1;
-                        return Record { start, end: self.at, line };
-                    }
+                Split::OpenQuote { lines_to_quote, lines } => {
+                    self.at = self.text.len();
+                    self.open_quote = Some(line + lines_to_quote);
+                    self.line += lines;
                 }
+                Split::End | Split::Cut => return None,
             }
-            block += BLOCK;
-        }
-        if cell.in_quotes {
-            self.open_quote = Some(cell.opened_on);
-        }
-        cells.push(cell.ending_at(text.len()));
-        self.at = text.len();
-        Record { start, end: text.len(), line }
-    }
-}
-
-/// A cell whose end is not known yet.
-struct OpenCell {
-    start: usize,
-    /// Whether it begins with a quote.
-    is_quoted: bool,
-    /// Whether a doubled quote was seen.
-    is_doubled: bool,
-    in_quotes: bool,
-    /// Where the last closing quote stands.
-    closed: usize,
-    /// The line of the opening quote.
-    opened_on: u64,
-}
-
-impl OpenCell {
-    #[inline(always)]
-    fn starting_at(start: usize) -> Self {
-        OpenCell { start, is_quoted: false, is_doubled: false, in_quotes: false, closed: 0, opened_on: 0 }
-    }
-
-    /// A quote outside of quotes: it opens at the start of a cell, and again right behind a closing one, where two of them are one letter. All
-    /// others are letters.
-    #[inline(always)]
-    fn quote(&mut self, at: usize, line: u64) {
-        if at == self.start {
-            self.is_quoted = true;
-            self.in_quotes = true;
-            self.opened_on = line;
-        } else if self.is_quoted && self.closed + 1 == at {
-            self.is_doubled = true;
-            self.in_quotes = true;
-        }
-    }
-
-    /// A mark inside of quotes. The number of line ends that it is.
-    #[inline(always)]
-    fn mark_in_quotes(&mut self, text: &[u8], at: usize, byte: Option<u8>) -> u64 {
-        match byte {
-            Some(b'"') => {
-                self.in_quotes = false;
-                self.closed = at;
-                0
+            if !self.bounds.is_empty() {
+                cells.extend(self.bounds.cells(self.text));
+                return Some(Record { start, end: self.at, line });
             }
-            Some(b'\r') => 1,
-            // The LF of a CRLF has been counted.
-            Some(b'\n') => u64::from(text.get(at - 1) != Some(&b'\r')),
-            _ => 0,
-        }
-    }
-
-    #[inline(always)]
-    fn ending_at(&self, end: usize) -> Cell {
-        let Self { start, is_quoted, is_doubled, in_quotes, closed, .. } = *self;
-        match is_quoted {
-            false => Cell { start, end, form: Form::Plain },
-            true if is_doubled => Cell { start, end, form: Form::Escaped },
-            true if in_quotes => Cell { start: start + 1, end, form: Form::Plain },
-            true if closed + 1 == end => Cell { start: start + 1, end: closed, form: Form::Plain },
-            true => Cell { start, end, form: Form::Escaped },
         }
     }
 }

@@ -6,7 +6,6 @@
 
 mod options;
 mod reader;
-mod split;
 mod text_window;
 
 pub use options::{ByteOrderMark, EmptyHeader, LineEndsInCells, Options, RepeatedColumns, SurplusCells};

@@ -1,10 +1,11 @@
 //! Reading a CSV record by record.
 
 use super::options::{ByteOrderMark, EmptyHeader, LineEndsInCells, Options, RepeatedColumns, SurplusCells};
-use super::split::{Cells, Split, split};
 use super::text_window::TextWindow;
 use crate::error::{Error, RecordFault};
+use crate::records::{Cell, Form, unescape};
 use crate::source::Source;
+use crate::split::{Bounds, Split, split};
 use std::borrow::Cow;
 
 /// Reads a CSV record by record.
@@ -28,7 +29,7 @@ pub struct Reader<'s> {
     options: Options,
     header: Vec<String>,
     had_byte_order_mark: bool,
-    cells: Cells,
+    cells: Bounds,
     /// Where the next record starts in the window.
     at: usize,
     /// Line on which the next record starts.
@@ -44,7 +45,7 @@ impl<'s> Reader<'s> {
             options,
             header: Vec::new(),
             had_byte_order_mark: false,
-            cells: Cells::default(),
+            cells: Bounds::default(),
             at: 0,
             line: 1,
             open_quote: None,
@@ -67,7 +68,7 @@ impl<'s> Reader<'s> {
             return Ok(());
         }
         let (text, line_ends) = (self.window.text(), self.options.line_ends_in_cells);
-        let header: Vec<String> = self.cells.iter().map(|cell| cell.decode(text, line_ends).into_owned()).collect();
+        let header: Vec<String> = contents(&self.cells, text, line_ends).map(Cow::into_owned).collect();
         if self.options.repeated_columns == RepeatedColumns::Refused {
             let repeated = (0..header.len()).find(|&at| header[..at].contains(&header[at]));
             if let Some(at) = repeated {
@@ -138,14 +139,14 @@ impl<'s> Reader<'s> {
     #[inline]
     fn split_record(&mut self) -> Result<bool, Error> {
         loop {
-            match split(self.window.text(), self.at, self.window.ended(), &mut self.cells) {
+            match split(self.window.text().as_bytes(), self.at, self.window.ended(), &mut self.cells) {
                 Split::Record { next, lines } => {
                     self.check_limit()?;
                     self.at = next;
                     self.line += lines;
                     return Ok(true);
                 }
-                Split::OpenQuote { lines_to_quote } => {
+                Split::OpenQuote { lines_to_quote, .. } => {
                     self.check_limit()?;
                     let line = self.line + lines_to_quote;
                     if self.options.open_quote_refused {
@@ -170,7 +171,7 @@ impl<'s> Reader<'s> {
     #[inline]
     fn check_limit(&self) -> Result<(), Error> {
         match self.options.cell_limit {
-            Some(limit) if self.cells.iter().any(|cell| cell.len() > limit) => self.check_long_cells(limit),
+            Some(limit) if self.cells.longest() > limit => self.check_long_cells(limit),
             _ => Ok(()),
         }
     }
@@ -178,7 +179,7 @@ impl<'s> Reader<'s> {
     #[cold]
     fn check_long_cells(&self, limit: usize) -> Result<(), Error> {
         let (text, line_ends) = (self.window.text(), self.options.line_ends_in_cells);
-        if self.cells.iter().any(|cell| cell.decode(text, line_ends).chars().count() > limit) {
+        if contents(&self.cells, text, line_ends).any(|content| content.chars().count() > limit) {
             return Err(self.fault(self.line, RecordFault::LongCell { limit }));
         }
         Ok(())
@@ -193,7 +194,7 @@ impl<'s> Reader<'s> {
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'r> {
     text: &'r str,
-    cells: &'r Cells,
+    cells: &'r Bounds,
     line: u64,
     line_ends: LineEndsInCells,
 }
@@ -202,7 +203,7 @@ impl<'r> Record<'r> {
     /// The cell of a column; `None` where the record is too short for it.
     #[inline]
     pub fn get(&self, column: usize) -> Option<Cow<'r, str>> {
-        Some(self.cells.get(column)?.decode(self.text, self.line_ends))
+        Some(content(self.cells.cell(self.text.as_bytes(), column)?, self.text, self.line_ends))
     }
 
     /// Number of cells.
@@ -217,12 +218,42 @@ impl<'r> Record<'r> {
 
     /// All cells.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'r, str>> + use<'r> {
-        let (text, line_ends) = (self.text, self.line_ends);
-        self.cells.iter().map(move |cell| cell.decode(text, line_ends))
+        contents(self.cells, self.text, self.line_ends)
     }
 
     /// Line of the file on which the record starts, from 1; lines inside quoted cells count.
     pub fn line(&self) -> u64 {
         self.line
+    }
+}
+
+/// The contents of all cells.
+fn contents<'r>(cells: &'r Bounds, text: &'r str, line_ends: LineEndsInCells) -> impl Iterator<Item = Cow<'r, str>> {
+    cells.cells(text.as_bytes()).map(move |cell| content(cell, text, line_ends))
+}
+
+/// The content of a cell.
+#[inline]
+fn content(cell: Cell, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
+    let raw = &text[cell.start..cell.end];
+    match cell.form {
+        // Only quotes keep line ends from ending the record; most cells have none.
+        Form::Plain if !cell.stands_in_quotes(text.as_bytes()) => Cow::Borrowed(raw),
+        Form::Plain => with_line_ends(Cow::Borrowed(raw), line_ends),
+        Form::Escaped => {
+            let mut content = Vec::with_capacity(raw.len());
+            unescape(raw.as_bytes(), &mut content);
+            let content = String::from_utf8(content).expect("UTF-8 less some ASCII quotes is UTF-8");
+            with_line_ends(Cow::Owned(content), line_ends)
+        }
+    }
+}
+
+fn with_line_ends(content: Cow<'_, str>, line_ends: LineEndsInCells) -> Cow<'_, str> {
+    match line_ends {
+        LineEndsInCells::LineFeed if content.contains('\r') => {
+            Cow::Owned(content.replace("\r\n", "\n").replace('\r', "\n"))
+        }
+        _ => content,
     }
 }

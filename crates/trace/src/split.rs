@@ -1,101 +1,51 @@
-//! Splitting text into records and cells.
+//! Where the records of a CSV text end, and its cells: the state machine behind both readers of CSV, [`records`](crate::records) for text
+//! that is at hand and [`kernels`](crate::kernels) for a window on it.
 
-use super::options::LineEndsInCells;
-use std::borrow::Cow;
-use wide::i8x16;
+use crate::marks::{BLOCK, Marks, marks};
+use crate::records::Cell;
 
 /// The cells of a record: where the first one starts, and behind each one where the next one would.
-#[derive(Debug, Default)]
-pub(super) struct Cells(Vec<usize>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bounds(Vec<usize>);
 
-impl Cells {
+impl Bounds {
     /// Number of cells.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len().saturating_sub(1)
     }
 
     /// Whether the record is an empty line.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// The cell at a position of the record in `text`.
     #[inline]
-    pub(super) fn get(&self, position: usize) -> Option<Cell> {
+    pub(crate) fn cell(&self, text: &[u8], position: usize) -> Option<Cell> {
         let (start, next) = (*self.0.get(position)?, *self.0.get(position + 1)?);
-        Some(Cell { start, end: next - 1 })
+        Some(Cell::written(text, start, next - 1))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
-        self.0.windows(2).map(|bounds| Cell { start: bounds[0], end: bounds[1] - 1 })
-    }
-}
-
-/// A cell as it stands in the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cell {
-    start: usize,
-    end: usize,
-}
-
-impl Cell {
-    /// Bytes as written.
-    pub(super) fn len(self) -> usize {
-        self.end - self.start
-    }
-
-    /// The content. A quote at the beginning always opens.
+    /// All cells of the record in `text`.
     #[inline]
-    pub(super) fn decode(self, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
-        let raw = text.get(self.start..self.end).unwrap_or_default();
-        match raw.strip_prefix('"') {
-            Some(inside) => content(inside, line_ends),
-            None => Cow::Borrowed(raw),
-        }
+    pub(crate) fn cells(&self, text: &[u8]) -> impl Iterator<Item = Cell> {
+        self.0.windows(2).map(|bounds| Cell::written(text, bounds[0], bounds[1] - 1))
     }
-}
 
-/// The content of a cell whose opening quote is gone.
-fn content(inside: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
-    match inside.strip_suffix('"') {
-        Some(plain) if memchr::memchr2(b'"', b'\r', plain.as_bytes()).is_none() => Cow::Borrowed(plain),
-        _ => Cow::Owned(unquote(inside, line_ends)),
-    }
-}
-
-/// The content where quotes are doubled, or stand behind the closing one.
-fn unquote(mut rest: &str, line_ends: LineEndsInCells) -> String {
-    let mut content = String::with_capacity(rest.len());
-    loop {
-        let Some(quote) = memchr::memchr(b'"', rest.as_bytes()) else {
-            content.push_str(rest);
-            break;
-        };
-        content.push_str(&rest[..quote]);
-        rest = &rest[quote + 1..];
-        match rest.strip_prefix('"') {
-            Some(behind) => {
-                content.push('"');
-                rest = behind;
-            }
-            None => {
-                content.push_str(rest);
-                break;
-            }
-        }
-    }
-    match line_ends {
-        LineEndsInCells::LineFeed if content.contains('\r') => content.replace("\r\n", "\n").replace('\r', "\n"),
-        _ => content,
+    /// Bytes of the longest cell as written.
+    pub(crate) fn longest(&self) -> usize {
+        self.0.windows(2).map(|bounds| bounds[1] - bounds[0] - 1).max().unwrap_or(0)
     }
 }
 
 /// What [`split`] came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Split {
+pub(crate) enum Split {
     /// A record that ends in front of `next`, over so many line ends.
     Record { next: usize, lines: u64 },
-    /// A record whose last cell's quote, opened so many lines below the record's first, is open when the text ends.
-    OpenQuote { lines_to_quote: u64 },
+    /// A record whose last cell's quote, opened so many lines below the record's first, is open when the text ends, over so many
+    /// line ends.
+    OpenQuote { lines_to_quote: u64, lines: u64 },
     /// The text ends in front of a record.
     End,
     /// More text is needed to tell.
@@ -103,10 +53,9 @@ pub(super) enum Split {
 }
 
 /// Takes the record that starts at `start`; `ended` when no more text can follow.
-pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Cells) -> Split {
-    let bounds = &mut cells.0;
+pub(crate) fn split(bytes: &[u8], start: usize, ended: bool, bounds: &mut Bounds) -> Split {
+    let bounds = &mut bounds.0;
     bounds.clear();
-    let bytes = text.as_bytes();
     if start >= bytes.len() {
         return if ended { Split::End } else { Split::Cut };
     }
@@ -147,7 +96,7 @@ pub(super) fn split(text: &str, start: usize, ended: bool, cells: &mut Cells) ->
         false => Split::Cut,
         true if record.open => {
             bounds.push(at + 1);
-            Split::OpenQuote { lines_to_quote: record.quote }
+            Split::OpenQuote { lines_to_quote: record.quote, lines: record.lines }
         }
         true => record.end(at, bounds),
     }
@@ -223,21 +172,4 @@ impl Open<'_> {
         };
         Split::Record { next, lines: self.lines + 1 }
     }
-}
-
-/// Bytes that are looked at together.
-const BLOCK: usize = 16;
-
-/// One bit for each byte of a block, the first one lowest.
-struct Marks {
-    commas: u32,
-    /// Quotes and line ends.
-    others: u32,
-}
-
-#[inline(always)]
-fn marks(block: &[u8; BLOCK]) -> Marks {
-    let bytes = i8x16::new(block.map(u8::cast_signed));
-    let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte.cast_signed()));
-    Marks { commas: is(b',').to_bitmask(), others: (is(b'"') | is(b'\n') | is(b'\r')).to_bitmask() }
 }
