@@ -1,7 +1,7 @@
 //! The JSON text of cases, as plans list it and workers read it ("Replay case" in the guide to the protocol).
 //!
 //! A plan is mostly text: written piece by piece, without asking for every key and every word whether it has to be
-//! escaped, it costs a fifth of what a general serializer takes.
+//! escaped, it costs a third of what a general serializer takes (docs/benchmarks/replay.md).
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
