@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use perfdb_pycompat::csv_text::{push_cell, push_row};
+use perfdb_store::columns::METRICS;
 use perfdb_store::replace::{Parents, replace};
 
 use crate::case::Case;
@@ -38,35 +39,8 @@ pub const METADATA: [&str; 6] = [
     column::OUTPUT_FORMATS,
 ];
 
-/// Columns behind them, all `N/A`: no hardware counters.
-const COUNTERS: [&str; 26] = [
-    "Context ID",
-    "aicore_time(us)",
-    "aic_total_cycles",
-    "aic_mac_time(us)",
-    "aic_mac_ratio",
-    "aic_scalar_time(us)",
-    "aic_scalar_ratio",
-    "aic_mte1_time(us)",
-    "aic_mte1_ratio",
-    "aic_mte2_time(us)",
-    "aic_mte2_ratio",
-    "aic_fixpipe_time(us)",
-    "aic_fixpipe_ratio",
-    "aic_icache_miss_rate",
-    "aiv_time(us)",
-    "aiv_total_cycles",
-    "aiv_vec_time(us)",
-    "aiv_vec_ratio",
-    "aiv_scalar_time(us)",
-    "aiv_scalar_ratio",
-    "aiv_mte2_time(us)",
-    "aiv_mte2_ratio",
-    "aiv_mte3_time(us)",
-    "aiv_mte3_ratio",
-    "aiv_icache_miss_rate",
-    "cube_utilization(%)",
-];
+/// The column behind them; it and the hardware counters that follow are all `N/A`.
+const CONTEXT_ID: &str = "Context ID";
 
 /// The samples of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +105,7 @@ pub fn table(entries: &[Entry]) -> Option<String> {
         return None;
     }
     let mut out = String::new();
-    push_row(&mut out, FRONT.into_iter().chain(METADATA).chain(COUNTERS), "\n");
+    push_row(&mut out, FRONT.into_iter().chain(METADATA).chain([CONTEXT_ID]).chain(METRICS), "\n");
     let mut task_id = 0_u64;
     let mut end_before: Option<f64> = None;
     for entry in entries {
@@ -177,7 +151,7 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
             push_cell(out, cell);
         }
     }
-    out.push_str(&",N/A".repeat(COUNTERS.len()));
+    out.push_str(&",N/A".repeat(1 + METRICS.len()));
     out.push('\n');
 }
 
