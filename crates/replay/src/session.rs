@@ -2,6 +2,7 @@
 
 mod lanes;
 mod operator_run;
+mod progress;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -20,7 +21,7 @@ use crate::results::{RowResult, RowRun};
 use crate::settings::RunSettings;
 
 pub use lanes::Starters;
-pub use operator_run::OperatorOutcome;
+pub use progress::OperatorOutcome;
 
 /// A run over one or more operators.
 pub struct Session<'a> {

@@ -34,7 +34,7 @@ fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Fate, Refusal> {
         return Ok(Fate::Skip(EP_SIZE_SKIP));
     }
     let (inputs, outputs) = (row.inputs()?, row.outputs()?);
-    for slots in [&inputs, &outputs] {
+    for slots in [&inputs, outputs] {
         if (0..slots.count()).any(|at| slots.get(at).shape.is_none()) {
             return Err(bad_shape("an empty slot"));
         }
@@ -43,7 +43,7 @@ fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Fate, Refusal> {
     outputs.exactly_in_all_lists(2)?;
     let slot = |slots: &Slots<'_>, at| slots.get(at).required()?.described_in_place().map(drop);
     (0..7).try_for_each(|at| slot(&inputs, at))?;
-    (0..2).try_for_each(|at| slot(&outputs, at))?;
+    (0..2).try_for_each(|at| slot(outputs, at))?;
     let [x, weight1, weight2, expert_idx] = [0, 1, 2, 3].map(|at| inputs.get(at).required());
     let (x, weight1, weight2, expert_idx) = (x?, weight1?, weight2?, expert_idx?);
     let (scale1, scale2, probs) = (inputs.get(4).required()?, inputs.get(5).required()?, inputs.get(6).required()?);

@@ -1,6 +1,5 @@
 //! One operator of a run: all rows of its tables.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -8,53 +7,28 @@ use std::sync::atomic::Ordering;
 
 use perfdb_store::lock::{LockOptions, Notice};
 
-use super::lanes::{Answer, Route, Work};
-use super::{DumpedCase, Event, Session};
+use super::lanes::{Route, Work};
+use super::progress::{OperatorOutcome, Progress, Recorder};
+use super::{Event, Session};
 use crate::backend::Backend;
 use crate::case::Case;
 use crate::error::Error;
 use crate::executor::supervisor::Trouble;
-use crate::executor::{Greeting, Measured, Sample, StartError};
+use crate::executor::{Greeting, Sample};
 use crate::journal::{CaseKey, RunFacts};
 use crate::memory;
 use crate::op_summary::{Entry, RowText};
 use crate::operator::Operator;
 use crate::plan::{PlannedRow, PlannedTable, RowFate, plan_file};
-use crate::refusal::{CaseError, ErrorKind};
+use crate::refusal::CaseError;
 use crate::removal::{Removal, remove_rows};
-use crate::results::{Differences, RowOutcome, RowResult, RowRun};
+use crate::results::{RowOutcome, RowResult};
 use crate::settings::RunSettings;
-
-/// How an operator ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OperatorOutcome {
-    /// Well, whatever became of single rows.
-    Success,
-    /// It failed; the reason as in a status file.
-    Failed(String),
-    /// No executor can be started: the run ends.
-    RunEnds(StartError),
-}
 
 /// Rows to replay that stand together: a table, or the cases of a file.
 pub(super) struct Group {
     rows: Vec<PlannedRow>,
     table: Option<PlannedTable>,
-}
-
-/// Everything that is known of one operator's rows while they run.
-struct Progress {
-    /// Outcome per group and row; `None` until it is known.
-    outcomes: Vec<Vec<Option<RowOutcome>>>,
-    entries: Vec<Vec<Option<Entry>>>,
-    dumps: Vec<DumpedCase>,
-    sent: usize,
-    ran: usize,
-    ran_now: Vec<usize>,
-    kinds: BTreeMap<&'static str, usize>,
-    environment: Option<String>,
-    unsupported: bool,
-    start_error: Option<StartError>,
 }
 
 impl Session<'_> {
@@ -87,7 +61,7 @@ impl Session<'_> {
             Ok(route) => route,
             Err(error) => return Ok(OperatorOutcome::Failed(error.to_string())),
         };
-        let mut progress = Progress::new(&groups);
+        let mut progress = Progress::new(groups.iter().map(|group| group.rows.len()));
         self.judge_texts(&groups, &mut progress);
         let waiting = self.take_over_finished(&groups, &mut progress);
         self.run_cases(operator, &groups, &waiting, route, &mut progress)?;
@@ -304,103 +278,6 @@ struct Place {
     key: Option<CaseKey>,
 }
 
-struct Recorder<'r> {
-    settings: &'r RunSettings,
-    notify: &'r (dyn Fn(Event<'_>) + Sync),
-}
-
-impl Recorder<'_> {
-    /// What an answer means for its row; `None` where the row counts as not sent.
-    fn judge(
-        &self,
-        row: &PlannedRow,
-        case: &Case,
-        answer: Answer,
-        progress: &mut Progress,
-    ) -> Option<(RowOutcome, Option<(Measured, u32)>)> {
-        let error = match answer {
-            Err(Trouble::Start(error)) => {
-                progress.start_error.get_or_insert(error);
-                return None;
-            }
-            Err(Trouble::UnsupportedOperator) => {
-                progress.unsupported = true;
-                return None;
-            }
-            Err(Trouble::Case(error)) => error,
-            Ok((mut measured, device)) => {
-                let differences = Differences::between(&measured.outputs, &case.outputs);
-                match differences.error(case.check) {
-                    Some(error) => error,
-                    None => {
-                        if !differences.is_empty() {
-                            (self.notify)(Event::Unlike(row, &differences.text()));
-                        }
-                        let run = RowRun::new(case, &measured, differences.is_empty());
-                        (self.notify)(Event::Ran(row, &run));
-                        if self.settings.dump_outputs {
-                            let outputs = std::mem::take(&mut measured.outputs);
-                            progress.dumps.push(DumpedCase { op: case.op.to_string(), row: case.row, outputs });
-                        }
-                        progress.sent += 1;
-                        progress.ran += 1;
-                        return Some((RowOutcome::Ok(run), Some((measured, device))));
-                    }
-                }
-            }
-        };
-        (self.notify)(Event::Failed(row, &error));
-        progress.sent += 1;
-        *progress.kinds.entry(error.kind.name()).or_default() += 1;
-        if error.kind == ErrorKind::Environment {
-            progress.environment.get_or_insert_with(|| error.detail.clone());
-        }
-        Some((RowOutcome::Failed(error), None))
-    }
-}
-
-impl Progress {
-    fn new(groups: &[Group]) -> Progress {
-        Progress {
-            outcomes: groups.iter().map(|group| vec![None; group.rows.len()]).collect(),
-            entries: groups.iter().map(|group| vec![None; group.rows.len()]).collect(),
-            dumps: Vec::new(),
-            sent: 0,
-            ran: 0,
-            ran_now: vec![0; groups.len()],
-            kinds: BTreeMap::new(),
-            environment: None,
-            unsupported: false,
-            start_error: None,
-        }
-    }
-
-    fn outcome(&self, operator: &Operator, backend: Backend) -> OperatorOutcome {
-        if let Some(error) = &self.start_error {
-            return OperatorOutcome::RunEnds(error.clone());
-        }
-        if let Some(detail) = &self.environment {
-            return OperatorOutcome::Failed(format!("environment: {detail}"));
-        }
-        if self.unsupported {
-            return OperatorOutcome::Failed(unsupported(operator, backend));
-        }
-        if self.sent > 0 && self.ran == 0 {
-            let kinds: Vec<String> = self.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            return OperatorOutcome::Failed(format!("no row ran: {}", kinds.join(", ")));
-        }
-        OperatorOutcome::Success
-    }
-
-    /// What rows are told that were not sent because the operator had ended.
-    fn not_sent(&self, operator: &Operator, backend: Backend) -> Option<CaseError> {
-        if let Some(detail) = &self.environment {
-            return Some(CaseError::new(ErrorKind::Environment, detail.clone()));
-        }
-        self.unsupported.then(|| CaseError::new(ErrorKind::Unsupported, unsupported(operator, backend)))
-    }
-}
-
 fn entry(
     settings: &RunSettings,
     group: &Group,
@@ -414,10 +291,6 @@ fn entry(
     };
     let task_type = settings.backend.task_type();
     Entry { op: case.op.to_string(), row: case.row, device_id, task_type, text, samples }
-}
-
-fn unsupported(operator: &Operator, backend: Backend) -> String {
-    format!("unsupported: backend {backend} cannot run {}", operator.name)
 }
 
 /// Cases below this size are not weighed: asking the system costs more than they do.
