@@ -17,10 +17,15 @@
 //! # Ok(()) }
 //! ```
 
-use crate::error::Error;
+mod claim;
+mod direct;
+
+use self::claim::Claim;
+use self::direct::{names_descriptor, write_directly};
+use crate::error::{Error, shown};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -51,7 +56,7 @@ pub struct Staged {
 #[derive(Debug)]
 enum Spool {
     /// A regular or new file: `temporary` will be renamed to `target` (the path with links followed).
-    Beside { file: Option<File>, temporary: PathBuf, target: PathBuf },
+    Beside { file: Option<File>, temporary: PathBuf, target: PathBuf, _claim: Claim },
     /// Pipes, terminals and other devices get the finished content directly.
     Direct(File),
 }
@@ -72,21 +77,21 @@ impl Staged {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
         // Behind /dev/stdout there may be a regular file, which must not be replaced under the shell's feet.
-        let is_device_name = path.starts_with("/dev") || path.starts_with("/proc");
-        if existing.as_ref().is_some_and(|metadata| !metadata.is_file() || is_device_name) {
+        if existing.as_ref().is_some_and(|metadata| !metadata.is_file() || names_descriptor(path)) {
             let spool = Spool::Direct(tempfile::tempfile().map_err(failed)?);
             return Ok(Staged { path: path.to_owned(), spool, made_folders: Vec::new() });
         }
         let target = follow_links(path).map_err(failed)?;
         let mut made_folders = Vec::new();
         let folder = parent_of(&target);
+        let temporary = temporary_name(&target).map_err(failed)?;
+        let _claim = Claim::new(&target).map_err(failed)?;
         if parents == Parents::Create && !folder.is_dir() {
             make_folders(&folder, &mut made_folders).map_err(|source| Error::io(&folder, source))?;
         }
-        let temporary = temporary_name(&target).map_err(failed)?;
         let mut staged = Staged {
             path: path.to_owned(),
-            spool: Spool::Beside { file: None, temporary: temporary.clone(), target },
+            spool: Spool::Beside { file: None, temporary: temporary.clone(), target, _claim },
             made_folders,
         };
         let file = create_new(&temporary).map_err(failed)?;
@@ -177,6 +182,7 @@ pub fn commit(mut set: Vec<Staged>) -> Result<(), Error> {
                 false => Error::PartlyReplaced { path, source, done },
             });
         }
+        tracing::info!("wrote {}", shown(&staged.path));
         done.push(staged.path.clone());
     }
     for folder in folders {
@@ -200,17 +206,6 @@ fn sync_all(set: &mut [Staged]) -> Result<(), Error> {
             waiting.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         finished.collect()
     })
-}
-
-fn write_directly(path: &Path, spool: &mut File) -> io::Result<()> {
-    spool.rewind()?;
-    // Append: behind /dev/stdout there may be a file that already holds what was printed.
-    let mut target = OpenOptions::new().append(true).open(path)?;
-    match io::copy(spool, &mut target).and_then(|_| target.flush()) {
-        // A reader that goes away wanted no more.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map(drop),
-    }
 }
 
 /// Removes what killed runs have left in `folder`; this process's own files stay. Only for the holder of the folder's lock.
@@ -383,6 +378,28 @@ mod tests {
         assert_eq!(names(folder.path())?, Vec::<String>::new());
         replace(&path, b"2", Parents::Create)?;
         assert_eq!(fs::read(path)?, b"2");
+        Ok(())
+    }
+
+    #[test]
+    fn one_name_is_staged_once_at_a_time() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a");
+        let first = Staged::with(&path, b"first", Parents::MustExist)?;
+        let other_spelling = folder.path().join("./a");
+        assert!(Staged::with(&other_spelling, b"second", Parents::MustExist).is_err());
+        commit(vec![first])?;
+        assert_eq!(fs::read(&path)?, b"first");
+        replace(&other_spelling, b"third", Parents::MustExist)?;
+        assert_eq!((fs::read(&path)?, names(folder.path())?), (b"third".to_vec(), vec!["a".to_owned()]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_is_not_made_for_what_is_no_file_name() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        assert!(replace(&folder.path().join("new/.."), b"", Parents::Create).is_err());
+        assert_eq!(names(folder.path())?, Vec::<String>::new());
         Ok(())
     }
 
