@@ -30,6 +30,23 @@ fn a_run_that_cannot_begin_says_only_why() {
     assert_eq!(text(&output.stderr), "error: data directory does not exist: nowhere\n");
 }
 
+#[test]
+fn files_that_are_pointers_are_named_so() {
+    let folder = database();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n";
+    for name in ["rules.yaml", "model.json", "db/op_mapping.yaml"] {
+        fs::write(folder.path().join(name), pointer).expect("a file");
+        let arguments = ["--database-path", "db", "--config", "rules.yaml", "--target-models", "model.json"];
+        let arguments = match name {
+            "rules.yaml" => &arguments[..4],
+            "model.json" => &[&arguments[..2], &arguments[4..]].concat(),
+            _ => &arguments[..2],
+        };
+        let output = run(&folder, arguments);
+        assert_eq!(text(&output.stderr), format!("error: {name}: Git LFS pointer, run git lfs pull\n"));
+    }
+}
+
 /// Of a pipe whose reader is gone, as in `tool 2>&1 | head`.
 #[cfg(target_os = "linux")]
 #[test]

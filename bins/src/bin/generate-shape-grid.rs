@@ -90,7 +90,9 @@ Examples:
     generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
         --target-models ./my-model/config.json
 
-The new rows have 0 as durations; start-microbench --update-mode missing-only measures them.";
+The new rows have 0 as durations; start-microbench --update-mode missing-only measures them.
+
+Exit status: 0 done (also when nothing was appended), 1 failed, 2 wrong usage.";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Choice {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use perfdb_store::{excerpt, shown};
+use perfdb_store::{CsvFault, excerpt, shown};
 
 use crate::template::EnumerationError;
 
@@ -11,7 +11,7 @@ use crate::template::EnumerationError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file or folder that cannot be read.
+    /// A table or folder that cannot be read.
     #[error("{}: {source}", shown(.path))]
     Read {
         /// The file or folder.
@@ -73,9 +73,46 @@ pub enum Error {
         /// The column.
         column: String,
     },
+    /// A rule file, an op mapping or a model description that cannot be read.
+    #[error(transparent)]
+    Source(#[from] perfdb_trace::Error),
+    /// A table with a row that a rewrite would cut.
+    #[error("{}: line {line}: {cells} cells, header has {columns}", shown(.path))]
+    RowTooLong {
+        /// The table.
+        path: PathBuf,
+        /// The line on which the row starts, the header is 1.
+        line: u64,
+        /// Cells of the row.
+        cells: usize,
+        /// Columns of the header.
+        columns: usize,
+    },
+    /// A table that is no text.
+    #[error("{}: not UTF-8 (at byte {offset})", shown(.path))]
+    NotUtf8 {
+        /// The table.
+        path: PathBuf,
+        /// Offset of the first bad byte.
+        offset: u64,
+    },
     /// A table, a lock or a replacement that failed.
     #[error(transparent)]
-    Store(#[from] perfdb_store::Error),
+    Store(perfdb_store::Error),
+}
+
+impl From<perfdb_store::Error> for Error {
+    fn from(error: perfdb_store::Error) -> Self {
+        match error {
+            perfdb_store::Error::Csv { path, line: Some(line), fault: CsvFault::RowTooLong { cells, columns } } => {
+                Error::RowTooLong { path, line, cells, columns }
+            }
+            perfdb_store::Error::Csv { path, fault: CsvFault::NotUtf8 { offset }, .. } => {
+                Error::NotUtf8 { path, offset }
+            }
+            other => Error::Store(other),
+        }
+    }
 }
 
 fn suggested(name: &Option<String>) -> String {

@@ -1,10 +1,10 @@
 //! Which rule a kernel gets: the op mapping beside the tables, then the rule file.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use indexmap::IndexMap;
 use perfdb_store::yaml::{self, Map, Node};
+use perfdb_trace::source::Source;
 
 use crate::error::Error;
 use crate::rules::{Pattern, RuleFile};
@@ -50,13 +50,11 @@ impl OpMapping {
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
         let malformed = |reason: String| Error::Malformed { path: path.clone(), reason };
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(Error::Read { path, source }),
+        let text = match Source::open(&path).and_then(|mut source| source.read_text()) {
+            Ok(text) => text,
+            Err(error) if error.is_missing() => return Ok(Self::default()),
+            Err(error) => return Err(error.into()),
         };
-        let text = String::from_utf8(bytes)
-            .map_err(|error| malformed(format!("not valid UTF-8 (at byte {})", error.utf8_error().valid_up_to())))?;
         let document = yaml::parse(&text).map_err(|error| malformed(error.to_string()))?;
         Self::from_document(&document).map_err(malformed)
     }

@@ -18,6 +18,7 @@ mod read_template;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use perfdb_trace::source::Source;
 
 use crate::error::Error;
 use crate::generators::Generator;
@@ -66,12 +67,7 @@ impl RuleFile {
     ///
     /// A file that cannot be read or does not validate; the error names the file, the place and the offending word.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let reason = format!("not valid UTF-8 (at byte {})", error.utf8_error().valid_up_to());
-            Error::Malformed { path: path.to_owned(), reason }
-        })?;
-        Self::parse(path, &text)
+        Self::parse(path, &Source::open(path)?.read_text()?)
     }
 
     /// Checks the text of a rule file; `path` is for messages.

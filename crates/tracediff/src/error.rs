@@ -14,7 +14,7 @@ pub enum Error {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The file is not a trace.
+    /// The file cannot be read, or is not a trace.
     #[error(transparent)]
     Trace(#[from] perfdb_trace::Error),
     /// The trace has no kernel with a name and a start.

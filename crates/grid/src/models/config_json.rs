@@ -4,13 +4,14 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use perfdb_pycompat::value::Value;
+use perfdb_trace::source::Source;
 
 use super::Model;
 use crate::error::Error;
 
 /// Reads the description in `file`; `name` is how the user called it.
 pub(super) fn read(file: &Path, name: &str) -> Result<Model, Error> {
-    let bytes = std::fs::read(file).map_err(|source| Error::Read { path: file.to_owned(), source })?;
+    let bytes = Source::open(file)?.read_all()?;
     let malformed = |reason: String| Error::Malformed { path: file.to_owned(), reason };
     let value = perfdb_trace::json::parse(&bytes).map_err(|error| malformed(error.to_string()))?;
     let Value::Dict(entries) = value else {

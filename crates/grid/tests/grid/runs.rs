@@ -70,8 +70,16 @@ fn of_several_failures_the_first_file_is_named() {
     let folder = folder(&[("Mul.csv", long_row), ("Add.csv", long_row), ("Sub.csv", long_row)]);
     for _ in 0..20 {
         let error = write(&options(&folder)).expect_err("long rows").to_string();
-        assert!(error.ends_with("Add.csv:3: row has 2 cells, header has 1"), "{error}");
+        assert!(error.ends_with("Add.csv: line 3: 2 cells, header has 1"), "{error}");
     }
+}
+
+#[test]
+fn a_table_that_is_no_text_is_named() {
+    let folder = folder(&[("Add.csv", ADD)]);
+    fs::write(folder.path().join("Sub.csv"), b"Input Shapes\n\xff\n").expect("a file");
+    let error = write(&options(&folder)).expect_err("bytes").to_string();
+    assert!(error.ends_with("Sub.csv: not UTF-8 (at byte 13)"), "{error}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use perfdb_trace::source::Source;
 use serde::Deserialize;
 
 use super::{Operation, glob};
@@ -23,7 +24,7 @@ pub struct Registry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with the keys pattern and op")]
 struct Pattern {
     pattern: String,
     op: String,
@@ -50,7 +51,7 @@ impl Registry {
     /// # Errors
     /// When the file cannot be read or is not a registry.
     pub fn open(path: &Path) -> Result<Registry, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+        let text = Source::open(path)?.read_text()?;
         Registry::from_yaml(&text).map_err(|source| Error::yaml(path, &source))
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perfdb_trace::source::Source;
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -108,7 +109,7 @@ struct ListFile {
 
 /// One field per key: `deny_unknown_fields` and `flatten` do not go together.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a map with the keys trace1 and trace2")]
 struct PairFile {
     name: Option<String>,
     trace1: String,
@@ -133,7 +134,7 @@ impl PairList {
     /// When the file cannot be read, is no list, or has keys it should not have.
     pub fn open(path: impl AsRef<Path>) -> Result<PairList, Error> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+        let text = Source::open(path)?.read_text()?;
         let file: ListFile = serde_yaml::from_str(&text).map_err(|source| Error::yaml(path, &source))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let defaults = file.defaults.unwrap_or_default();
