@@ -66,6 +66,7 @@ fn contradictions_are_usage_errors() {
     for case in cases.iter().map(|case| case.to_vec()).chain(with_two) {
         let run = run(folder.path(), &case);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{case:?}: {}", run.stderr);
+        assert!(run.stderr.contains("\nUsage: compare-traces [OPTIONS] TRACE1 TRACE2\n"), "{case:?}: {}", run.stderr);
     }
 }
 
@@ -96,6 +97,18 @@ fn bad_traces_are_one_line_each() {
     }
     let both = run(folder, &["missing.json", "empty.json"]);
     assert_eq!(both.stderr.lines().count(), 2, "{}", both.stderr);
+}
+
+#[test]
+fn lists_and_registries_that_are_pointers() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    trace(folder, "a.json", KERNEL);
+    std::fs::write(folder.join("lfs.yaml"), "version https://git-lfs.github.com/spec/v1\nsize 5\n").expect("a file");
+    for arguments in [&["--pairs", "lfs.yaml"][..], &["a.json", "a.json", "--registry", "lfs.yaml"]] {
+        let run = run(folder, arguments);
+        assert_eq!((run.code, run.stderr.as_str()), (1, "error: lfs.yaml: Git LFS pointer, run git lfs pull\n"));
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(
     name = "compare-traces",
+    override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --pairs LIST.yaml",
     after_help = "\
 Examples:
   compare-traces mi300x.json.gz h100.json.gz

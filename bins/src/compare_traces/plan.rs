@@ -126,10 +126,10 @@ impl Common {
         let threshold = settings.threshold_ms.is_some_and(|limit| !limit.is_finite() || limit < 0.0);
         let contradictions = [
             (threshold, "--threshold-ms must be a number of at least 0"),
-            (table && aligned, "--aligned gives JSON, not text or CSV"),
-            (table && full, "--full gives JSON, not text or CSV"),
-            (table && self.fusion, "--fusion gives JSON, not text or CSV"),
-            (compat && text, "--compat gives JSON or CSV, not text"),
+            (table && aligned, "--aligned gives JSON, not --format text or csv"),
+            (table && full, "--full gives JSON, not --format text or csv"),
+            (table && self.fusion, "--fusion gives JSON, not --format text or csv"),
+            (compat && text, "--compat gives JSON or CSV, not --format text"),
             (compat && settings.phase == Some(PhaseFilter::Mixed), "--compat knows no --phase mixed"),
             (compat && self.registry.is_some(), "--compat takes no --registry"),
             (compat && self.explain, "--compat has no --explain"),
