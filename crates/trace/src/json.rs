@@ -35,6 +35,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Error> {
     match value {
         Ok(value) => Ok(to_value(value)?),
         Err(fault) => {
+            let fault = Fault { kind: fault.kind.of_document(bytes, fault.at), ..fault };
             let before = bytes.get(..fault.at).unwrap_or(bytes);
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
             let last = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
@@ -155,6 +156,11 @@ mod tests {
         assert_eq!(form("{\"a\": 1\n"), "JSON ends too early at byte 8 (line 2, column 1)");
         assert_eq!(form("[01]"), "malformed number at byte 1 (line 1, column 2)");
         assert_eq!(form("\u{feff}[]"), "a byte order mark stands before the JSON value at byte 0 (line 1, column 1)");
+        assert_eq!(
+            form("Type,Duration(us)\n"),
+            "a JSON value is expected, this looks like a CSV at byte 0 (line 1, column 1)"
+        );
+        assert_eq!(form("x\n,"), "a JSON value is expected at byte 0 (line 1, column 1)");
         assert_eq!(form(r#"["\ud800"]"#), "half a surrogate pair in a text");
         assert!(form(&"[".repeat(100_000)).starts_with("lists and objects are nested too deep"));
     }

@@ -299,6 +299,12 @@ fn gzip_streams() {
     let middle = corrupt.len() - 6;
     corrupt[middle] ^= 0xff;
     assert!(pull(Source::from_bytes("t.json", corrupt).unwrap(), &options).is_err());
+    // No such block type.
+    let corrupt = [&gzip(head)[..], &whole[..10], b"\xff\xff\xff\xff"].concat();
+    assert_eq!(
+        message(&corrupt),
+        "t.json: broken gzip stream (corrupt deflate stream) (event 1) at byte 40 (line 1, column 41)"
+    );
 }
 
 #[test]

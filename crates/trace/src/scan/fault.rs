@@ -22,6 +22,8 @@ pub enum FaultKind {
     End,
     /// No value where one must stand.
     ExpectedValue,
+    /// A line of comma-separated names where a document must begin: a CSV.
+    Csv,
     /// No key in double quotes where one must stand.
     ExpectedKey,
     /// No `:` behind a key.
@@ -48,11 +50,23 @@ pub enum FaultKind {
     ExpectedObject,
 }
 
+impl FaultKind {
+    /// The same for a document that starts with `bytes`: one that has no value in front may be a CSV given by mistake.
+    pub(crate) fn of_document(self, bytes: &[u8], at: usize) -> FaultKind {
+        let line = bytes.iter().take_while(|byte| !matches!(byte, b'\n' | b'\r'));
+        match self {
+            FaultKind::ExpectedValue if at == 0 && line.take(1 << 12).any(|byte| *byte == b',') => FaultKind::Csv,
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             FaultKind::End => "JSON ends too early",
             FaultKind::ExpectedValue => "a JSON value is expected",
+            FaultKind::Csv => "a JSON value is expected, this looks like a CSV",
             FaultKind::ExpectedKey => "a key in double quotes is expected",
             FaultKind::ExpectedColon => "a ':' is expected behind the key",
             FaultKind::ExpectedCommaOrBrace => "a ',' or '}' is expected",

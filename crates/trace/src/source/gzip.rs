@@ -115,7 +115,7 @@ fn explain(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the gzip stream breaks off"),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            io::Error::new(error.kind(), format!("broken gzip stream ({error})"))
+            io::Error::new(io::ErrorKind::InvalidData, format!("broken gzip stream ({error})"))
         }
         _ => error,
     }

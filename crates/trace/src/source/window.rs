@@ -141,6 +141,7 @@ impl<'s> Window<'s> {
 
     /// The error for a fault in the JSON at `at` in view.
     pub(crate) fn error(&self, kind: crate::scan::FaultKind, at: usize, event: Option<u64>) -> Error {
+        let kind = if self.base == 0 { kind.of_document(self.bytes(), at) } else { kind };
         Error::Json { path: self.name.to_owned(), kind, place: self.place(at, event) }
     }
 }
