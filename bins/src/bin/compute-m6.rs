@@ -68,8 +68,10 @@ fn compute(arguments: Arguments) -> Result<Status, Failure> {
         Report { m6, tc_trace: &arguments.tc_trace, prof_trace: &arguments.prof_trace, source_filter: &source_filter };
     print(&report.text())?;
     if !arguments.json_output.is_empty() {
-        replace(Path::new(&arguments.json_output), report.json().as_bytes(), Parents::Create)?;
-        print(&format!("\nJSON output written to: {}\n", tidy_path(&arguments.json_output)))?;
+        // A slash at the end does not make it a folder, as in the original.
+        let path = tidy_path(&arguments.json_output);
+        replace(Path::new(&path), report.json().as_bytes(), Parents::Create)?;
+        print(&format!("\nJSON output written to: {path}\n"))?;
     }
     match arguments.fail_outside {
         Some(Range { low, high }) if !m6.is_within(low.value, high.value) => {

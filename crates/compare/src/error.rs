@@ -101,8 +101,8 @@ impl From<ReadError<EventFault>> for Error {
     }
 }
 
-fn quoted(columns: &[&str]) -> String {
-    columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
+fn quoted(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(|name| format!("\"{}\"", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 fn found_pids(pids: &[String]) -> String {
@@ -122,6 +122,13 @@ pub enum Warning {
         path: PathBuf,
         /// The columns.
         columns: Vec<&'static str>,
+    },
+    /// No event of the trace counts, so M6 is 0.
+    NoEmpiricalEvent {
+        /// The trace.
+        path: PathBuf,
+        /// The sources that count.
+        sources: Vec<String>,
     },
     /// A byte-order mark hides the column `Type`, so the profile side is empty.
     HiddenType {
@@ -150,6 +157,12 @@ impl fmt::Display for Warning {
                 "{}: no column {}, which counts as zero (--semantics corrected refuses such files)",
                 path.display(),
                 quoted(columns)
+            ),
+            Warning::NoEmpiricalEvent { path, sources } => write!(
+                f,
+                "{}: no event with a duration, a kernel type and a source among {}, so M6 is 0 (see --source-filter)",
+                path.display(),
+                quoted(sources)
             ),
             Warning::HiddenType { path } => write!(
                 f,

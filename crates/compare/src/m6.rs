@@ -1,6 +1,6 @@
 //! M6, the empirical end-to-end prediction ratio: time the simulator took from measurements over measured time.
 
-use crate::error::{Error, Outcome};
+use crate::error::{Error, Outcome, Warning};
 use crate::event::{EventFault, check_args, duration_us};
 use crate::profile::{GroupingPolicy, Kernel, KernelTotals, NoGroup, read_profile};
 use crate::{Semantics, side_by_side};
@@ -124,25 +124,40 @@ pub fn compare_files(trace: &Path, profile: &Path, options: &Options) -> Result<
         std::fs::metadata(path).map_err(missing)?;
     }
     let policy = GroupingPolicy::m6(options.semantics);
-    let (empirical_us, profile) =
-        side_by_side(|threads| empirical_us(trace, &options.source_filter, threads), || read_profile(profile, policy));
-    let (empirical_us, profile) = (empirical_us?, profile?);
+    let (empirical, profile) =
+        side_by_side(|threads| empirical(trace, &options.source_filter, threads), || read_profile(profile, policy));
+    let (empirical, profile) = (empirical?, profile?);
+    let mut warnings = Vec::new();
+    if empirical.events == 0 {
+        let sources = options.source_filter.names().map(str::to_owned).collect();
+        warnings.push(Warning::NoEmpiricalEvent { path: trace.to_owned(), sources });
+    }
+    warnings.extend(profile.warnings);
     let totals = profile.result;
-    let result = M6::from_sums(empirical_us, totals.compute_us(), totals.collective_us());
-    Ok(Outcome { result, warnings: profile.warnings })
+    let result = M6::from_sums(empirical.total_us, totals.compute_us(), totals.collective_us());
+    Ok(Outcome { result, warnings })
 }
 
 const SOURCE: usize = 0;
 const KERNEL_TYPE: usize = 1;
 
-/// The time in microseconds of all X events that the filter lets pass, that have a kernel type and a positive duration.
+/// The simulated side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Empirical {
+    /// Sum of the durations in microseconds.
+    pub total_us: f64,
+    /// Number of events in it.
+    pub events: u64,
+}
+
+/// Sums all X events that the filter lets pass, that have a kernel type and a positive duration.
 ///
 /// # Errors
 /// When the trace can't be read or an event has fields of unusable types.
-pub fn empirical_us(trace: &Path, filter: &SourceFilter, threads: usize) -> Result<f64, Error> {
+pub fn empirical(trace: &Path, filter: &SourceFilter, threads: usize) -> Result<Empirical, Error> {
     let mut source = Source::open(trace)?;
     let options = ReadOptions::simulator().args(["source", "kernel_type"]);
-    let mut sum_us = 0.0;
+    let mut sum = Empirical::default();
     read_ordered(
         &mut source,
         &options,
@@ -153,14 +168,17 @@ pub fn empirical_us(trace: &Path, filter: &SourceFilter, threads: usize) -> Resu
         },
         |part| {
             match part {
-                Part::Chunk(durations) => sum_us = durations.iter().fold(sum_us, |sum, duration_us| sum + duration_us),
-                Part::Restart => sum_us = 0.0,
+                Part::Chunk(durations) => {
+                    sum.events += durations.len() as u64;
+                    sum.total_us = durations.iter().fold(sum.total_us, |sum, duration_us| sum + duration_us);
+                }
+                Part::Restart => sum = Empirical::default(),
                 Part::Member { .. } => {}
             }
             Ok::<(), EventFault>(())
         },
     )?;
-    Ok(sum_us)
+    Ok(sum)
 }
 
 #[inline]

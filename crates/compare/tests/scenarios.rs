@@ -118,7 +118,7 @@ fn threads_do_not_show_in_the_results() {
     let folder = tempfile::tempdir().unwrap();
     let (trace, mapping) = (long_trace(folder.path()), mapping());
     let all = |threads: usize| {
-        let empirical_us = m6::empirical_us(&trace, &m6::SourceFilter::default(), threads).unwrap();
+        let empirical_us = m6::empirical(&trace, &m6::SourceFilter::default(), threads).unwrap().total_us;
         let operators = perfdb_compare::operators::read_predicted(&trace, &mapping, Lookup::Nested, threads).unwrap();
         let shapes = perfdb_compare::shapes::read_predicted(&trace, threads).unwrap();
         let mut rows = Vec::new();
