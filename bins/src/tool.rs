@@ -3,11 +3,12 @@
 use crate::abbreviation::{Ambiguous, expand};
 use crate::failure::{Failure, Status, escape_controls};
 use crate::output::{print, say_error, set_quiet};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::Instant;
 use tracing::level_filters::LevelFilter;
 
 /// Runs a tool on the process's own arguments. `original_options` are the names, without dashes, of the options that the
@@ -22,19 +23,24 @@ pub fn run_from<A: Parser>(
     original_options: &[&str],
     main: impl FnOnce(A) -> Result<Status, Failure>,
 ) -> ExitCode {
+    let started = Instant::now();
     let mut command = command::<A>();
     let parsed = parse::<A>(&mut command, arguments, original_options);
     let result = match parsed {
         Ok(arguments) => main(arguments),
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&mut command, error),
     };
+    tracing::info!("{} took {:.3} s", command.get_name(), started.elapsed().as_secs_f64());
     match result {
         Ok(status) => status.into(),
         Err(Failure::Lines(lines)) => {
             say_errors(&lines);
             ExitCode::FAILURE
         }
-        Err(Failure::Usage(reason)) => refuse(&command.error(ErrorKind::ValueValidation, escape_controls(&reason))),
+        Err(Failure::Usage(reason)) => {
+            let error = command.error(ErrorKind::ValueValidation, escape_controls(&reason));
+            refuse(&mut command, error)
+        }
         Err(Failure::Said(code)) => ExitCode::from(code),
     }
 }
@@ -96,9 +102,13 @@ fn set_up_logging(verbosity: u8) {
     let _ = logging.with_target(false).try_init();
 }
 
-/// Help and version on stdout with exit 0, usage errors on stderr with exit 2.
-fn refuse(error: &clap::Error) -> ExitCode {
+/// Help and version on stdout with exit 0, usage errors with the usage on stderr with exit 2.
+fn refuse(command: &mut Command, mut error: clap::Error) -> ExitCode {
     if error.use_stderr() {
+        // clap leaves it out where a value is wrong or missing.
+        if error.get(ContextKind::Usage).is_none() {
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+        }
         // Nobody is left to tell when this fails.
         let _ = write!(std::io::stderr().lock(), "{}", error.render());
         return ExitCode::from(2);

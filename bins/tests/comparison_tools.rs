@@ -115,6 +115,7 @@ fn wrong_usage_writes_nothing() -> TestResult {
         let ran = folder.run(tool, arguments)?;
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{tool} {arguments:?}");
         assert!(ran.stderr.contains(part), "{tool} {arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("\nUsage: {tool} ")), "{tool} {arguments:?}: {}", ran.stderr);
         assert_eq!(folder.names()?, before);
     }
     Ok(())
@@ -232,8 +233,71 @@ fn outputs_that_cannot_be_written() -> TestResult {
     assert!(ran.stderr.starts_with("error: "));
     let ran = folder.run("generate-op-comparison", &["--output="])?;
     assert_eq!(ran.code, Some(1), "{ran:?}");
+    let ran = folder.run("generate-op-comparison", &["--output", "new/a.json", "--html-output", "new/a.json"])?;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), "error: new/a.json: named for two outputs at once\n"));
+    assert!(!folder.names()?.contains(&"new".to_owned()));
     if Path::new("/dev/full").exists() {
         folder.fails("trace-to-csv", &["--trace", "t.json", "--output", "/dev/full"], &["/dev/full"])?;
+    }
+    Ok(())
+}
+
+/// What is printed and what is written share the file that the shell opened.
+#[test]
+fn the_standard_output_may_be_named_as_the_output() -> TestResult {
+    let folder = Folder::new()?;
+    let all = folder.0.path().join("all.txt");
+    let run = |tool: &str, arguments: &[&str]| -> Result<String, Box<dyn Error>> {
+        let stdout = fs::File::create(&all)?;
+        let program = Command::cargo_bin(tool)?.get_program().to_owned();
+        let mut command = std::process::Command::new(program);
+        let status = command.current_dir(folder.0.path()).args(arguments).stdout(stdout).status()?;
+        assert!(status.success());
+        Ok(fs::read_to_string(&all)?)
+    };
+    let shapes = ["--tc-trace", "t.json", "--prof-trace", "p.csv", "--output"];
+    let table = run("generate-per-shape-comparison", &shapes[..4])?;
+    let text = run("generate-per-shape-comparison", &[&shapes[..], &["/dev/stdout"]].concat())?;
+    assert_eq!(text, format!("{table}Generated 2 per-shape comparison rows → /dev/stdout\n"));
+    let text = run("compute-m6", &[&M6[..], &["--json-output", "/dev/stdout"]].concat())?;
+    assert!(
+        text.contains("(Empirical / Real)\n{\n") && text.ends_with("}\nJSON output written to: /dev/stdout\n"),
+        "{text}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_slash_behind_the_m6_file_is_dropped_as_in_its_message() -> TestResult {
+    let folder = Folder::new()?;
+    let ran = folder.run("compute-m6", &[&M6[..], &["--json-output", "new//m6.json/"]].concat())?;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert!(ran.stdout.ends_with("\nJSON output written to: new/m6.json\n"), "{ran:?}");
+    assert!(folder.read("new/m6.json")?.ends_with('}'));
+    Ok(())
+}
+
+#[test]
+fn a_filter_that_no_event_passes_gives_a_warning() -> TestResult {
+    let folder = Folder::new()?;
+    let ran = folder.run("compute-m6", &[&M6[..], &["--source-filter", "MEASURD,"]].concat())?;
+    let warning = "warning: t.json: no event with a duration, a kernel type and a source among \"\", \"MEASURD\", \
+                   so M6 is 0 (see --source-filter)\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), warning));
+    assert!(ran.stdout.contains("M6 = 0.000"));
+    assert_eq!(folder.run("compute-m6", &[&M6[..], &["--source-filter=X", "-q"]].concat())?.stderr, "");
+    Ok(())
+}
+
+#[test]
+fn verbose_names_the_files_on_stderr_alone() -> TestResult {
+    let folder = Folder::new()?;
+    let arguments = [&M6[..], &["--json-output", "m6.json"]].concat();
+    let quiet = folder.run("compute-m6", &arguments)?;
+    let verbose = folder.run("compute-m6", &[&arguments[..], &["-v"]].concat())?;
+    assert_eq!(verbose.stdout, quiet.stdout);
+    for part in ["reading t.json", "reading p.csv", "wrote m6.json", "compute-m6 took"] {
+        assert!(verbose.stderr.contains(part), "{part}: {verbose:?}");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::gzip::{Inflated, MAGIC};
 use super::mapping::Mapping;
 use crate::Error;
-use crate::error::RecordFault;
+use crate::error::{RecordFault, one_line};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
@@ -38,7 +38,14 @@ impl Source {
         let path = path.as_ref();
         let name = path.to_string_lossy().into_owned();
         match content_of(path) {
-            Ok(content) => Source { name, content }.without_pointer(),
+            Ok(content) => {
+                let source = Source { name, content };
+                match source.size() {
+                    Some(bytes) => tracing::info!("reading {} ({bytes} bytes)", one_line(&source.name)),
+                    None => tracing::info!("reading {} as a stream", one_line(&source.name)),
+                }
+                source.without_pointer()
+            }
             Err(source) => Err(Error::Io { path: name, source }),
         }
     }
