@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path, kernel: &str) -> Result<Result<Head, Reason>, Er
         Err(error) => return Err(error.into()),
     };
     let mut columns = rows.columns().to_vec();
-    if columns.iter().all(|column| column.trim().is_empty()) {
+    if matches!(columns.as_slice(), [only] if only.trim().is_empty()) {
         return Ok(Err(Reason::NoHeader));
     }
     if !columns.iter().any(|column| column == INPUT_SHAPES) {
