@@ -112,7 +112,7 @@ struct Arguments {
     #[arg(long)]
     no_kernels: bool,
 
-    /// Text: cut nothing
+    /// Text: every kernel, stack and layer, not only the first ones
     #[arg(long)]
     show_all: bool,
 
