@@ -6,7 +6,7 @@ use crate::output::{print, say_error, set_quiet};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Instant;
 use tracing::level_filters::LevelFilter;
@@ -96,7 +96,9 @@ fn set_up_logging(verbosity: u8) {
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let logging = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).without_time();
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    let logging = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours);
+    let logging = logging.with_max_level(level).without_time();
     let logging = logging.log_internal_errors(false);
     // A second run in one process keeps the first one's logging.
     let _ = logging.with_target(false).try_init();
