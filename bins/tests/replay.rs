@@ -329,3 +329,48 @@ fn an_interrupt_ends_the_worker_and_keeps_what_ran() -> TestResult {
     assert_eq!(results.as_array().map(Vec::len), Some(1), "{results}");
     Ok(())
 }
+
+#[test]
+fn an_interrupt_ends_msprof() -> TestResult {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    fs::create_dir(folder.path().join("db"))?;
+    fs::create_dir(folder.path().join("bin"))?;
+    let msprof = folder.path().join("bin/msprof");
+    fs::write(&msprof, "#!/bin/sh\ntouch started\nsleep 20\ntouch ended\n")?;
+    fs::set_permissions(&msprof, fs::Permissions::from_mode(0o755))?;
+    let search_path = format!("{}:{}", folder.path().join("bin").display(), std::env::var("PATH")?);
+    let child = program("start-microbench")
+        .args(["--database-path", "db", "--ops", "Add"])
+        .env("PATH", search_path)
+        .env("PERFDB_VISIBLE_NPUS", "1")
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    while !folder.path().join("started").exists() {
+        std::thread::yield_now();
+    }
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), nix::sys::signal::Signal::SIGTERM)?;
+    let output = child.wait_with_output()?;
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    assert!(!folder.path().join("ended").exists(), "msprof went on to its end");
+    assert!(text(&output.stdout).starts_with("[PRESERVE] "), "{}", text(&output.stdout));
+    Ok(())
+}
+
+#[test]
+fn results_without_a_folder_are_told_before_anything_is_measured() -> TestResult {
+    let folder = with_fake_worker(r#"{"log": "calls.log"}"#, 1)?;
+    let run = |results: &str| {
+        program("op-replay")
+            .args(["Add", "--csv", "Add.csv", "--backend", "torch-cpu", "--worker", "python3 fake_worker.py"])
+            .args(["--repeat-count", "1", "--output", "out", "--results", results])
+            .current_dir(folder.path())
+            .output()
+    };
+    let refused = run("none/r.json")?;
+    assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(1), String::new()), "{}", text(&refused.stderr));
+    assert!(!folder.path().join("calls.log").exists() && !folder.path().join("out").exists());
+    succeeded(&run("out/r.json")?)
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use perfdb_store::process;
 
 use crate::interrupt::Interrupt;
 
@@ -15,7 +16,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// Runs a program to its end in a process group of its own. The wish to stop is handed on to the group once, and waited for.
 pub(crate) fn run_to_end(command: &mut Command, interrupt: &Interrupt) -> io::Result<ExitStatus> {
-    let mut child = command.process_group(0).spawn()?;
+    let mut child = process::spawn(command.process_group(0))?;
     let mut is_told = false;
     loop {
         if let Some(status) = child.try_wait()? {

@@ -28,6 +28,7 @@ pub mod kernel_details;
 pub mod lint;
 pub mod lock;
 pub mod op_mapping;
+pub mod process;
 mod profile;
 pub mod query;
 pub mod replace;

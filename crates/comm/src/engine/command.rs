@@ -6,6 +6,7 @@ use super::processes::RUN_VARIABLE;
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::results::{Backend, Timing};
+use perfdb_store::process;
 use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -178,7 +179,7 @@ impl Start<'_> {
         // A process group of its own: Ctrl-C reaches us alone, and we end the run in order.
         command.stdin(Stdio::null()).stdout(log).stderr(also).process_group(0);
         let program = command.get_program().to_owned();
-        let child = spawn_with_signals(&mut command).map_err(|e| Error::io(program, e))?;
+        let child = process::spawn(&mut command).map_err(|e| Error::io(program, e))?;
         Ok((child, path))
     }
 
@@ -192,17 +193,6 @@ impl Start<'_> {
             }
         }
     }
-}
-
-/// Starts the process with the signals that end programs let through, even where this program waits for them in a thread of
-/// its own and has blocked them: a child inherits that.
-fn spawn_with_signals(command: &mut Command) -> std::io::Result<Child> {
-    use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-    let ending = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
-    let before = ending.thread_swap_mask(SigmaskHow::SIG_UNBLOCK)?;
-    let child = command.spawn();
-    before.thread_set_mask()?;
-    child
 }
 
 fn set_default(command: &mut Command, name: &str, value: &str) {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use perfdb_store::process::spawn;
 
 use super::command::WorkerCommand;
 use super::message::ToWorker;
@@ -45,7 +46,7 @@ impl WorkerProcess {
         match &command.socket {
             None => {
                 let mut process = command.to_process();
-                let mut child = process.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
+                let mut child = spawn(process.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0))?;
                 let (input, output) = (child.stdin.take(), child.stdout.take());
                 let missing = || io::Error::other("no pipe");
                 Ok(WorkerProcess::talk(child, input.ok_or_else(missing)?, output.ok_or_else(missing)?, false))
@@ -55,7 +56,7 @@ impl WorkerProcess {
                 let listener = UnixListener::bind(socket)?;
                 listener.set_nonblocking(true)?;
                 let mut process = command.to_process();
-                let child = process.stdin(Stdio::null()).stdout(io::stderr()).process_group(0).spawn()?;
+                let child = spawn(process.stdin(Stdio::null()).stdout(io::stderr()).process_group(0))?;
                 let stream = accept(&listener, child, command.connect_timeout)?;
                 let (child, stream) = stream;
                 let output = stream.try_clone()?;
