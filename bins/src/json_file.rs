@@ -18,24 +18,23 @@ pub struct JsonFile {
 }
 
 impl JsonFile {
-    /// Opens the temporary of the file that was asked for, unless its folder is not there: the work may make it.
+    /// Opens the temporary of the file that was asked for.
     pub fn open(path: Option<&OsStr>) -> Result<Option<JsonFile>, Failure> {
-        let Some(path) = path.map(Path::new) else { return Ok(None) };
-        let staged = if parent_of(path).is_dir() { Some(Staged::create(path, Parents::MustExist)?) } else { None };
-        Ok(Some(JsonFile { path: path.to_owned(), staged }))
+        let open = |path: &Path| -> Result<JsonFile, Failure> {
+            let staged = Staged::create(path, Parents::MustExist)?;
+            Ok(JsonFile { path: path.to_owned(), staged: Some(staged) })
+        };
+        path.map(Path::new).map(open).transpose()
     }
 
-    /// [`JsonFile::open`] for work that makes no folder outside `output`: elsewhere a folder that is not there is an error at once.
+    /// [`JsonFile::open`] for work that makes the folder `output`: below that, a folder that is not there is no error yet.
     pub fn open_for(path: Option<&OsStr>, output: &Path) -> Result<Option<JsonFile>, Failure> {
-        if let Some(path) = path.map(Path::new)
-            && !normalised(path).starts_with(output)
-        {
-            return Ok(Some(JsonFile {
-                path: path.to_owned(),
-                staged: Some(Staged::create(path, Parents::MustExist)?),
-            }));
+        match path.map(Path::new) {
+            Some(path) if !parent_of(path).is_dir() && normalised(path).starts_with(normalised(output)) => {
+                Ok(Some(JsonFile { path: path.to_owned(), staged: None }))
+            }
+            _ => JsonFile::open(path),
         }
-        JsonFile::open(path)
     }
 
     /// Writes the summary.

@@ -10,7 +10,7 @@ use perfdb_replay::case_file::read_cases;
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
-use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find};
+use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find, suggestion};
 use perfdb_replay::plan::{PlannedRow, RowFate, plan_rows};
 use perfdb_replay::session::{Event, OperatorOutcome, Session};
 use perfdb_replay::settings::RunSettings;
@@ -114,8 +114,9 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     }
     let name = arguments.op.as_deref().ok_or_else(|| Failure::usage("which operator? --list shows their names"))?;
     let name = operator_name(name);
-    let operator =
-        find(name).ok_or_else(|| Failure::usage(format!("unknown operator {name:?}; --list shows their names")))?;
+    let operator = find(name).ok_or_else(|| {
+        Failure::usage(format!("unknown operator {name:?}{}; --list shows their names", suggestion(name)))
+    })?;
     if operator.name != DISPATCH_FFN_COMBINE && arguments.dispatch.is_given() {
         return Err(Failure::usage(format!("the options of {DISPATCH_FFN_COMBINE} do not fit {name}")));
     }
@@ -143,7 +144,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     if arguments.plan {
         return print_plan(arguments.plan_format, operator, &settings, &files, cases);
     }
-    let reports = ReportFiles::open(&arguments.files)?;
+    let reports = ReportFiles::open(&arguments.files, &settings.output)?;
     let interrupt = watch_signals();
     let narrator = Narrator::to_stdout();
     let notify = |event: Event<'_>| narrator.tell(event);
@@ -178,7 +179,7 @@ fn settings(arguments: &Arguments, operator: &Operator, database: &Path) -> Resu
     settings.tool = "op-replay";
     settings.update_mode = arguments.update_mode.into();
     arguments.files.apply(&mut settings);
-    arguments.dispatch.apply(&mut settings)?;
+    arguments.dispatch.apply(&mut settings, "")?;
     // An operator with a default of its own does not look at the variable.
     if arguments.repeat_count.is_some() || operator.own_repeat_count.is_none() {
         settings.repeats = repeat_count(arguments.repeat_count)?;

@@ -47,6 +47,9 @@ fn main() -> ExitCode {
 }
 
 fn main_of(arguments: Arguments) -> Result<Status, Failure> {
+    if arguments.timeout.is_zero() {
+        return Err(Failure::lines(vec!["--timeout must be a time above 0 seconds".to_owned()]));
+    }
     let replay = ReplayArguments {
         backend: arguments.backend,
         worker: arguments.worker,
@@ -58,12 +61,12 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open(arguments.json.as_ref().map(|path| path.as_os_str()))?;
     let interrupt = watch_signals();
     let starters = starters(&settings, &interrupt, &worker_listener());
-    print(&format!(
+    let mut header = format!(
         "{:<8} {:<11} {:>3} {:>5} {:>6} {:>8} {:>5} result\n",
         "category", "case", "m", "k", "inter", "experts", "topk"
-    ))?;
+    );
     let report = probe::run(&*starters.single, arguments.pause, &interrupt, &mut |result| {
-        let _ = print(&line(result));
+        let _ = print(&(std::mem::take(&mut header) + &line(result)));
     });
     let report = report.map_err(stopped)?;
     print(&conclusions(&report))?;

@@ -83,7 +83,7 @@ enum ExecutionMode {
 
 fn main() -> ExitCode {
     let mut original = DATABASE_OPTIONS.to_vec();
-    original.extend(["ops", "op", "repeat-count", "update-mode", "execution-mode", "continue-on-error"]);
+    original.extend(["ops", "repeat-count", "update-mode", "execution-mode", "continue-on-error"]);
     original.extend(DispatchPrefixedArguments::NAMES);
     run::<Arguments>(&original, main_of)
 }
@@ -106,7 +106,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         operators,
         continue_on_error: arguments.selection.continue_on_error,
     };
-    let mut reports = Some(ReportFiles::open(&arguments.files)?);
+    let mut reports = Some(ReportFiles::open(&arguments.files, &settings.output)?);
     let interrupt = watch_signals();
     let narrator = Narrator::to_stdout();
     let outcome = match arguments.selection.execution_mode {
@@ -150,7 +150,7 @@ fn settings(arguments: &Arguments, operators: &[&'static Operator], database: &P
     settings.tool = "run-all-op";
     settings.update_mode = arguments.selection.update_mode.into();
     arguments.files.apply(&mut settings);
-    DispatchArguments::from(&arguments.dispatch).apply(&mut settings)?;
+    DispatchArguments::from(&arguments.dispatch).apply(&mut settings, DispatchPrefixedArguments::PREFIX)?;
     let looks_at_variable = operators.iter().any(|operator| operator.own_repeat_count.is_none());
     if arguments.selection.repeat_count.is_some() || looks_at_variable {
         settings.repeats = repeat_count(arguments.selection.repeat_count)?;

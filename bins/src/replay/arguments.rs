@@ -186,8 +186,9 @@ impl DispatchArguments {
             || self.master_port.is_some()
     }
 
-    /// Puts them into the settings of a run.
-    pub fn apply(&self, settings: &mut RunSettings) -> Result<(), Failure> {
+    /// Puts them into the settings of a run. `prefix` stands before their names on this tool's command line.
+    pub fn apply(&self, settings: &mut RunSettings, prefix: &str) -> Result<(), Failure> {
+        let whole = |name: &str, value, least| whole(&format!("{prefix}{name}"), value, least);
         let defaults = PlanOptions::default();
         settings.dispatch = PlanOptions {
             ep_size: whole("ep-size", self.ep_size, 1)?.unwrap_or(defaults.ep_size),
@@ -201,7 +202,7 @@ impl DispatchArguments {
             nodes: whole("nnodes", self.nnodes, 1)?.unwrap_or(launch.nodes),
             node_rank: whole("node-rank", self.node_rank, 0)?.unwrap_or(launch.node_rank),
             master_addr: self.master_addr.clone().unwrap_or(launch.master_addr),
-            master_port: port("master-port", self.master_port)?,
+            master_port: port(&format!("{prefix}master-port"), self.master_port)?,
             rank_of_launcher: rank_of_launcher(),
         };
         Ok(())
@@ -306,10 +307,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 /// Timed runs per row, from `--repeat-count` and the environment.
 pub fn repeat_count(flag: Option<i64>) -> Result<Repeats, Failure> {
     const VARIABLE: &str = "MSMODELING_OP_REPLAY_REPEAT_COUNT";
-    let refuse = |reason: String| Failure::lines(vec![reason]);
-    if let Some(count) = flag {
-        let count = u32::try_from(count).ok().filter(|&count| count >= 1);
-        let count = count.ok_or_else(|| refuse("--repeat-count must be at least 1".to_owned()))?;
+    if let Some(count) = whole("repeat-count", flag, 1)? {
         return Ok(Repeats { flag: Some(count), variable: None });
     }
     let Some(text) = variable(VARIABLE).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else {
@@ -317,7 +315,7 @@ pub fn repeat_count(flag: Option<i64>) -> Result<Repeats, Failure> {
     };
     match text.parse::<u32>() {
         Ok(count) if count >= 1 => Ok(Repeats { flag: None, variable: Some(count) }),
-        _ => Err(refuse(format!("{VARIABLE}: {text:?} is no integer from 1 up"))),
+        _ => Err(Failure::lines(vec![format!("{VARIABLE}: {text:?} is no integer from 1 up")])),
     }
 }
 

@@ -52,6 +52,9 @@ impl From<&DispatchPrefixedArguments> for DispatchArguments {
 }
 
 impl DispatchPrefixedArguments {
+    /// What stands before the names that op-replay has for them.
+    pub const PREFIX: &'static str = "dispatch-ffn-combine-";
+
     /// Their names, without dashes.
     pub const NAMES: [&'static str; 6] = [
         "dispatch-ffn-combine-ep-size",

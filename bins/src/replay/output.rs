@@ -1,6 +1,7 @@
 //! Files that a run writes on request, and how an interrupted one ends.
 
 use std::io::Write;
+use std::path::Path;
 
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
@@ -21,9 +22,9 @@ pub struct ReportFiles {
 }
 
 impl ReportFiles {
-    /// Opens the files that were asked for.
-    pub fn open(arguments: &OutputArguments) -> Result<ReportFiles, Failure> {
-        let results = JsonFile::open(arguments.results.as_ref().map(|path| path.as_os_str()))?;
+    /// Opens the files that were asked for. The run makes the folder `output`.
+    pub fn open(arguments: &OutputArguments, output: &Path) -> Result<ReportFiles, Failure> {
+        let results = JsonFile::open_for(arguments.results.as_ref().map(|path| path.as_os_str()), output)?;
         let dumps = arguments.dump_outputs.as_ref().map(|path| Staged::create(path, Parents::MustExist)).transpose()?;
         Ok(ReportFiles { results, dumps })
     }

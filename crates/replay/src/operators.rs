@@ -58,9 +58,25 @@ pub fn find(name: &str) -> Option<&'static Operator> {
     OPERATORS.iter().find(|operator| operator.name == name)
 }
 
+/// ` (did you mean 'Add'?)` for a name that is none but near to one; else nothing.
+pub fn suggestion(name: &str) -> String {
+    let wanted = name.to_lowercase();
+    let closeness = |operator: &&Operator| strsim::jaro_winkler(&operator.name.to_lowercase(), &wanted);
+    let nearest = OPERATORS.iter().max_by(|left, right| closeness(left).total_cmp(&closeness(right)));
+    let nearest = nearest.filter(|operator| closeness(operator) > 0.8);
+    nearest.map(|operator| format!(" (did you mean '{}'?)", operator.name)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_near_name_is_suggested() {
+        assert_eq!(suggestion("matmulv2"), " (did you mean 'MatMulV2'?)");
+        assert_eq!(suggestion("SoftMax"), " (did you mean 'SoftmaxV2'?)");
+        assert_eq!((suggestion("zzz").as_str(), suggestion("").as_str()), ("", ""));
+    }
 
     #[test]
     fn the_list_is_sorted() {

@@ -9,7 +9,7 @@ use crate::executor::StartError;
 use crate::folder::require_writable;
 use crate::interrupt::Interrupt;
 use crate::operator::Operator;
-use crate::operators::{OPERATORS, find};
+use crate::operators::{OPERATORS, find, suggestion};
 use crate::session::{Event, OperatorOutcome, RunReport, Session, Starters};
 use crate::settings::RunSettings;
 use crate::status::{FailedOperator, RunStatus, script_name};
@@ -48,6 +48,7 @@ pub fn choose<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static Operator>, Erro
         let normalized: Vec<&str> = names.iter().map(|name| operator_name(name.as_ref())).collect();
         let unknown: Vec<&str> = normalized.iter().copied().filter(|name| find(name).is_none()).collect();
         if !unknown.is_empty() {
+            let unknown: Vec<String> = unknown.iter().map(|name| format!("{name}{}", suggestion(name))).collect();
             return Err(Error::Run(format!("unknown operator(s): {}", unknown.join(", "))));
         }
         normalized.into_iter().filter_map(find).collect()
@@ -67,7 +68,7 @@ pub fn run(
 ) -> Result<RunAllOutcome, Error> {
     require_folder(&options.database)?;
     if settings.writes_files() {
-        require_writable(options.status_file.parent().unwrap_or(Path::new("")))?;
+        require_place(&options.status_file)?;
     }
     let mut session = Session::new(settings, starters, interrupt, notify)?;
     let mut status = RunStatus::default();
@@ -138,33 +139,61 @@ pub fn run_in_children(
     interrupt: &Interrupt,
 ) -> Result<RunAllOutcome, Error> {
     require_folder(&options.database)?;
-    require_writable(options.status_file.parent().unwrap_or(Path::new("")))?;
+    require_place(&options.status_file)?;
     let mut status = RunStatus::default();
     let mut stopped_by = None;
-    for operator in &options.operators {
+    // The exit status of an operator's child; none where it has no table.
+    let run_child = |operator: &Operator| -> Result<Option<i32>, Error> {
         if crate::table::find(&options.database, operator.name)?.is_empty() {
-            status.skipped.push(script_name(operator.name));
-            continue;
+            return Ok(None);
         }
         let mut child = command(operator);
         let ended = run_to_end(&mut child, interrupt).map_err(|source| Error::io(child.get_program(), source))?;
+        Ok(Some(exit_number(ended)))
+    };
+    for operator in &options.operators {
+        let ended = run_child(operator);
         if let Some(signal) = interrupt.signal() {
             stopped_by = Some(Error::Interrupted(signal));
             break;
         }
-        if ended.success() {
-            status.success.push(script_name(operator.name));
-            continue;
-        }
-        let reason = format!("subprocess exit code {}", exit_number(ended));
-        status.failed.push(FailedOperator { op: script_name(operator.name), reason: reason.clone() });
-        if !options.continue_on_error {
-            stopped_by = Some(Error::OperatorFailed { op: operator.name.to_owned(), reason });
+        let reason = match ended {
+            Ok(None) => {
+                status.skipped.push(script_name(operator.name));
+                continue;
+            }
+            Ok(Some(0)) => {
+                status.success.push(script_name(operator.name));
+                continue;
+            }
+            Ok(Some(code)) => {
+                let reason = format!("subprocess exit code {code}");
+                if !options.continue_on_error {
+                    stopped_by = Some(Error::OperatorFailed { op: operator.name.to_owned(), reason: reason.clone() });
+                }
+                reason
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                stopped_by = Some(error);
+                reason
+            }
+        };
+        status.failed.push(FailedOperator { op: script_name(operator.name), reason });
+        if stopped_by.is_some() {
             break;
         }
     }
     status.write(&options.status_file)?;
     Ok(RunAllOutcome { status, report: None, stopped_by })
+}
+
+/// Whether the status file can be written, before anything runs.
+fn require_place(status_file: &Path) -> Result<(), Error> {
+    if status_file.is_dir() {
+        return Err(Error::io(status_file, std::io::ErrorKind::IsADirectory.into()));
+    }
+    require_writable(status_file.parent().unwrap_or(Path::new("")))
 }
 
 fn require_folder(database: &Path) -> Result<(), Error> {
@@ -178,8 +207,28 @@ mod tests {
     #[test]
     fn unknown_names_are_listed_together() {
         let error = choose(&["Add", "Adds", "X_run.py"]).expect_err("unknown names");
-        assert_eq!(error.to_string(), "unknown operator(s): Adds, X");
+        assert_eq!(error.to_string(), "unknown operator(s): Adds (did you mean 'Add'?), X");
         let chosen = choose(&["MatMulV2", "Add_run", "Add"]).expect("known names");
         assert_eq!(chosen.iter().map(|operator| operator.name).collect::<Vec<_>>(), ["Add", "MatMulV2"]);
+    }
+
+    #[test]
+    fn the_status_is_written_although_no_child_can_be_started() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("Sort.csv"), "")?;
+        let options = RunAllOptions {
+            database: folder.path().to_owned(),
+            operators: choose(&["Add", "Sort"])?,
+            continue_on_error: true,
+            status_file: folder.path().join("status.json"),
+        };
+        let command = |_: &Operator| Command::new("/nowhere/op-replay");
+        let outcome = run_in_children(&options, &command, &Interrupt::default())?;
+        assert!(outcome.stopped_by.is_some_and(|error| error.to_string().starts_with("/nowhere/op-replay")));
+        let status: RunStatus = serde_json::from_slice(&std::fs::read(&options.status_file)?)?;
+        assert_eq!((status.skipped, status.failed[0].op.as_str()), (vec!["Add_run.py".to_owned()], "Sort_run.py"));
+        let bad_place = RunAllOptions { status_file: folder.path().to_owned(), ..options };
+        assert!(run_in_children(&bad_place, &command, &Interrupt::default()).is_err());
+        Ok(())
     }
 }
