@@ -6,6 +6,7 @@ use perfdb_replay::microbench::eligibility::{
     all_but_dispatch, check_custom_operators, check_home, rows_without_duration, too_few_accelerators,
 };
 use perfdb_replay::microbench::origin::{Origin, facts_of};
+use perfdb_store::directory::normalised;
 use perfdb_store::duration::is_complete;
 use perfdb_store::kernel::DISPATCH_FFN_COMBINE;
 use perfdb_store::table::{ReadOptions, Table};
@@ -31,7 +32,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let run = Run { arguments: &arguments, database: &database, selected };
     match &arguments.prof_path {
         Some(profile) => {
-            let samples = run.samples(&find_summaries(Path::new(profile))?, false)?;
+            let samples = run.samples(&find_summaries(&normalised(profile.as_ref()))?, false)?;
             run.write_back(&samples, None, None)?;
         }
         None => run.measure()?,

@@ -54,7 +54,8 @@ pub fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Res
     }
     let kept_in = dropped_path(path);
     let mut dropped = match std::fs::read(&kept_in) {
-        Ok(existing) => existing,
+        Ok(existing) if !existing.is_empty() => existing,
+        Ok(_) => table.source_header().to_vec(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => table.source_header().to_vec(),
         Err(source) => return Err(Error::io(&kept_in, source)),
     };

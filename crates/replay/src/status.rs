@@ -10,6 +10,7 @@ use crate::error::Error;
 
 /// Which operators ran, failed or had no table, in running order, by the names of the old scripts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunStatus {
     /// Ran.
     pub success: Vec<String>,

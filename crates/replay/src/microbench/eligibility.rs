@@ -80,13 +80,14 @@ pub fn check_home(backend: Backend, home: Home) -> Result<(), Error> {
         other if home.takes(other.task_type()) => return Ok(()),
         other => other.task_type(),
     };
-    let way_out = match home {
-        Home::Host => "give the directory of an accelerator",
-        Home::Accelerator => "give --device HOST_CPU, a directory of its own,",
+    let way_out = match (home, backend) {
+        (Home::Host, Backend::Npu) => "give the directory of an accelerator or --allow-foreign-times",
+        // Times of other devices are at home nowhere.
+        (Home::Host, _) => "--allow-foreign-times takes them all the same",
+        (Home::Accelerator, _) => "give --device HOST_CPU, a directory of its own, or --allow-foreign-times",
     };
     Err(Error::Run(format!(
-        "times of backend {backend} come from {origin} and are not at home in this database; \
-         {way_out} or --allow-foreign-times"
+        "times of backend {backend} come from {origin} and are not at home in this database; {way_out}"
     )))
 }
 
@@ -127,6 +128,8 @@ mod tests {
         assert!(
             error.contains("CUDA") && error.contains("--device HOST_CPU") && error.contains("--allow-foreign-times")
         );
-        assert!(check_home(Backend::TorchCuda, Home::Host).is_err() && check_home(Backend::Npu, Home::Host).is_err());
+        let error = check_home(Backend::TorchCuda, Home::Host).expect_err("foreign").to_string();
+        assert!(!error.contains("accelerator") && error.contains("--allow-foreign-times"), "{error}");
+        assert!(check_home(Backend::Npu, Home::Host).is_err());
     }
 }

@@ -223,7 +223,10 @@ pub fn require_data(output: &Path, profiles: &[PathBuf], summaries: &[PathBuf]) 
 
 /// What the replay program said about its operators; nothing where the file is absent or unreadable.
 pub fn read_status(output: &Path) -> Option<RunStatus> {
-    serde_json::from_slice(&std::fs::read(directory::status_file(output)).ok()?).ok()
+    let status: serde_json::Map<_, _> =
+        serde_json::from_slice(&std::fs::read(directory::status_file(output)).ok()?).ok()?;
+    // Another replay program may leave lists out; one that says nothing at all has no status.
+    if status.is_empty() { None } else { serde_json::from_value(status.into()).ok() }
 }
 
 #[cfg(test)]
@@ -247,6 +250,21 @@ mod tests {
             "run-all-op --execution-mode inprocess --database-path db --update-mode all \
              --dispatch-ffn-combine-nnodes 1 --dispatch-ffn-combine-node-rank 0 --warmup 1"
         );
+    }
+
+    #[test]
+    fn a_status_may_leave_lists_out() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let read = |text: &str| -> std::io::Result<Option<(usize, usize)>> {
+            std::fs::write(directory::status_file(folder.path()), text)?;
+            Ok(read_status(folder.path()).map(|status| (status.success.len(), status.failed.len())))
+        };
+        assert_eq!(read(r#"{"failed": [{"op": "Add_run.py", "reason": "no"}]}"#)?, Some((0, 1)));
+        assert_eq!(read(r#"{"success": [], "failed": [], "skipped": []}"#)?, Some((0, 0)));
+        for nothing in ["{}", "[]", "{\"succ", r#"{"failed": [{}]}"#] {
+            assert_eq!(read(nothing)?, None, "{nothing}");
+        }
+        Ok(())
     }
 
     #[test]
