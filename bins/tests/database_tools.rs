@@ -1,8 +1,9 @@
-//! parse-kernel-details and start-microbench as their users see them: what is left when they are killed, two of them at once.
-//! What they compute is in the golden cases.
+//! The database tools as their users see them: what is left when they are killed, two of them at once, odd inputs. What they
+//! compute is in the golden cases.
 
 use std::error::Error;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -10,6 +11,8 @@ use tempfile::TempDir;
 type TestResult = Result<(), Box<dyn Error>>;
 
 const PARSE: &str = env!("CARGO_BIN_EXE_parse-kernel-details");
+const CHECK: &str = env!("CARGO_BIN_EXE_check-database");
+const FILL: &str = env!("CARGO_BIN_EXE_fill-fia-runtime-metadata");
 const MICROBENCH: &str = env!("CARGO_BIN_EXE_start-microbench");
 
 const TYPES: [&str; 5] = ["Add", "MatMulV2", "RmsNorm", "Sort", "SwiGlu"];
@@ -128,5 +131,33 @@ fn two_updates_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
     // Reports of the same second do not overwrite each other.
     let reports = fs::read_dir(database.join("reports"))?.count();
     assert_eq!(reports, 2 * 2 * ROUNDS);
+    Ok(())
+}
+
+#[test]
+fn a_folder_without_tables_is_no_clean_database() -> TestResult {
+    let folder = TempDir::new()?;
+    let output = Command::new(CHECK).arg("--database-path").arg(folder.path()).output()?;
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"0 findings in 0 tables, 0 rows\n"[..]));
+    let warning = String::from_utf8(output.stderr)?;
+    assert!(warning.starts_with("warning: ") && warning.contains("no table"), "{warning}");
+    Ok(())
+}
+
+#[test]
+fn the_attention_table_may_come_through_a_pipe() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::write(folder.path().join("records.jsonl"), "{}\n")?;
+    let mut child = Command::new(FILL)
+        .args(["--csv-path", "/dev/stdin", "--jsonl-path", "records.jsonl", "--output-path", "filled.csv"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    child.stdin.take().ok_or("stdin")?.write_all(b"Input Shapes\n\"1,2\"\n")?;
+    let output = child.wait_with_output()?;
+    assert!(output.status.success());
+    assert!(String::from_utf8(output.stdout)?.starts_with("Backfilled 0/1 CSV rows matched, 1 output rows"));
+    assert!(folder.path().join("filled.csv").is_file());
     Ok(())
 }

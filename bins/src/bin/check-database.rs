@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use perfdb_store::lint::{Checked, Finding, Kind, check};
 use perfdb_tools::database::DatabaseArguments;
 use perfdb_tools::json_file::JsonFile;
-use perfdb_tools::{Failure, Status, print, run};
+use perfdb_tools::{Failure, Status, print, run, warn};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -50,6 +50,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let shown: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
     let mut text: String = shown.iter().map(|finding| format!("{finding}\n")).collect();
     text.push_str(&format!("{} findings in {} tables, {} rows\n", shown.len(), checked.tables, checked.rows));
+    if checked.tables == 0 {
+        warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));
+    }
     print(&text)?;
     if let Some(json) = json {
         json.write(&Summary::new(&database, &checked, is_ignored))?;

@@ -49,10 +49,13 @@ type Payloads = IndexMap<[String; 2], Payload>;
 /// Fills the table from the records. On an error every file is as it was.
 pub fn fill(options: &Options<'_>) -> Result<Summary, Error> {
     // A table that cannot be used is told before a long file of records is read.
-    read_table(options.table)?;
+    let mut table = read_table(options.table)?;
     let records = records(options.records)?;
     let _locks = DirectoryLocks::acquire([replace::parent_of(options.output)], &options.lock)?;
-    let mut table = read_table(options.table)?;
+    // Another run may have changed it while this one waited. A pipe gives its content once.
+    if options.table.is_file() {
+        table = read_table(options.table)?;
+    }
     let rows = table.row_count();
     let matches = matches(&table, &records)?;
     let columns = columns(&mut table);
