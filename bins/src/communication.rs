@@ -50,8 +50,9 @@ pub struct RunArguments {
 impl RunArguments {
     /// The interpreter asked for by flag or variable.
     pub fn interpreter(&self) -> Option<NamedInterpreter> {
-        let variable = || std::env::var_os("PERFDB_PYTHON").filter(|value| !value.is_empty());
-        self.python.clone().or_else(variable).map(|program| NamedInterpreter { program })
+        let variable = std::env::var_os("PERFDB_PYTHON");
+        let named = self.python.clone().filter(|value| !value.is_empty());
+        named.or(variable.filter(|value| !value.is_empty())).map(|program| NamedInterpreter { program })
     }
 
     /// The engine asked for.

@@ -101,7 +101,7 @@ fn environment() -> Environment {
 
 fn collect(arguments: Arguments) -> Result<Status, Failure> {
     let options = SessionOptions {
-        output_dir: arguments.output_dir.clone(),
+        output_dir: arguments.output_dir.clone().filter(|folder| !folder.is_empty()),
         num_devices: arguments.num_devices.clone(),
         bytes_grid: arguments.bytes_grid.clone(),
         grid_shape: arguments.grid_shape.clone(),

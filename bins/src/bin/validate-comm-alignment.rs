@@ -2,8 +2,10 @@
 
 use clap::{Parser, ValueEnum};
 use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
+use perfdb_store::directory::normalised;
 use perfdb_store::replace::{Parents, replace};
 use perfdb_tools::{Failure, Status, print, run, warn};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,7 +32,7 @@ Examples:
 struct Arguments {
     /// Directory with the tables
     #[arg(long, value_name = "DIR")]
-    csv_dir: PathBuf,
+    csv_dir: OsString,
 
     /// Largest ratio, either way, that passes
     #[arg(long, value_name = "X", default_value = "2.0", value_parser = tolerance)]
@@ -71,7 +73,8 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
         Model::Reference => ModelKind::Reference,
         Model::PerRank => ModelKind::PerRank,
     };
-    let alignment = check(&arguments.csv_dir, &AlignmentOptions { tolerance: arguments.tolerance, model })?;
+    let alignment =
+        check(&normalised(arguments.csv_dir.as_ref()), &AlignmentOptions { tolerance: arguments.tolerance, model })?;
     alignment.warnings.iter().for_each(|warning| warn(warning));
     if let Some(path) = &arguments.json {
         replace(path, to_json(&alignment).as_bytes(), Parents::Create)?;

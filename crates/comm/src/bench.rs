@@ -176,6 +176,10 @@ impl Bench {
             return Err(several_operators());
         }
         let bench = Self { plan, options, output };
+        let ((_, world), needed) = (bench.ranks(), bench.plan.min_world_size);
+        if world < needed {
+            return Err(Error::RunFailed(format!("--nproc: the world has {world} ranks, the plan needs {needed}")));
+        }
         if bench.writes() {
             if let Some(backend) = bench.options.backend {
                 bench.output.check_home(backend)?;
@@ -222,12 +226,6 @@ impl Bench {
         interrupt: &AtomicBool,
     ) -> Result<Outcome, Error> {
         let (nproc, world) = self.ranks();
-        if world < self.plan.min_world_size {
-            return Err(Error::RunFailed(format!(
-                "--nproc: the world has {world} ranks, the plan needs {}",
-                self.plan.min_world_size
-            )));
-        }
         let backend = interpreter.backend(self.options.backend, nproc)?;
         if self.writes() {
             self.output.check_home(backend)?;
