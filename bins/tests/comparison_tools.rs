@@ -234,7 +234,10 @@ fn outputs_that_cannot_be_written() -> TestResult {
     let ran = folder.run("generate-op-comparison", &["--output="])?;
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let ran = folder.run("generate-op-comparison", &["--output", "new/a.json", "--html-output", "new/a.json"])?;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), "error: new/a.json: named for two outputs at once\n"));
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(1), "error: new/a.json: another output of this run goes to the same file\n")
+    );
     assert!(!folder.names()?.contains(&"new".to_owned()));
     if Path::new("/dev/full").exists() {
         folder.fails("trace-to-csv", &["--trace", "t.json", "--output", "/dev/full"], &["/dev/full"])?;

@@ -38,12 +38,12 @@ impl Fault {
 const LARGEST: i64 = 1 << 32;
 
 impl Description {
-    /// The first of these keys that is there and not null.
-    fn size(&self, keys: &[&'static str]) -> Result<Option<i128>, Fault> {
+    /// The first of these keys that is there and not null, and what it says.
+    fn size(&self, keys: &[&'static str]) -> Result<Option<(&'static str, i128)>, Fault> {
         for &key in keys {
             match self.0.get(key) {
                 None | Some(Value::None) => {}
-                Some(Value::Int(size @ 0..=LARGEST)) => return Ok(Some(i128::from(*size))),
+                Some(Value::Int(size @ 0..=LARGEST)) => return Ok(Some((key, i128::from(*size)))),
                 Some(other) => {
                     let reason = format!("must be an integer from 0 to {LARGEST}, not {}", other.list_form());
                     return Err(Fault::new(key, perfdb_store::excerpt(&reason)));
@@ -56,14 +56,14 @@ impl Description {
     /// A size that must be there and not zero.
     fn required(&self, keys: &[&'static str]) -> Result<i128, Fault> {
         match self.size(keys)? {
-            Some(0) => Err(Fault::new(keys[0], "must be at least 1")),
-            Some(size) => Ok(size),
+            Some((key, 0)) => Err(Fault::new(key, "must be at least 1")),
+            Some((_, size)) => Ok(size),
             None => Err(Fault::new(keys[0], "is missing")),
         }
     }
 
     fn or(&self, keys: &[&'static str], default: i128) -> Result<i128, Fault> {
-        Ok(self.size(keys)?.unwrap_or(default))
+        Ok(self.size(keys)?.map_or(default, |(_, size)| size))
     }
 }
 
@@ -111,4 +111,24 @@ fn model(description: &Description, name: &str) -> Result<Model, Fault> {
         tensor_parallel_sizes: vec![1, 2, 4, 8, 16],
         expert_parallel_sizes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_name_the_key_that_is_there() {
+        let fault = |rest: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("config.json");
+            std::fs::write(&file, format!(r#"{{"num_attention_heads": 8, "n_routed_experts": 8, {rest}}}"#)).unwrap();
+            let message = read(&file, "m").unwrap_err().to_string();
+            message.rsplit_once("config.json: ").unwrap().1.to_owned()
+        };
+        assert_eq!(fault(r#""hidden_size": null, "d_model": 0"#), "d_model: must be at least 1");
+        assert_eq!(fault(r#""d_model": 64, "top_k": 0"#), "top_k: must be at least 1");
+        assert_eq!(fault(r#""d_model": 64"#), "num_experts_per_tok: is missing");
+        assert_eq!(fault(r#""hidden_size": 64.0"#), "hidden_size: must be an integer from 0 to 4294967296, not 64.0");
+    }
 }

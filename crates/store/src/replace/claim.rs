@@ -25,7 +25,7 @@ impl Claim {
         if claimed.insert(target.clone()) {
             return Ok(Claim(target));
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "named for two outputs at once"))
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "another output of this run goes to the same file"))
     }
 }
 
