@@ -87,7 +87,10 @@ impl Staged {
         let temporary = temporary_name(&target).map_err(failed)?;
         let _claim = Claim::new(&target).map_err(failed)?;
         if parents == Parents::Create && !folder.is_dir() {
-            make_folders(&folder, &mut made_folders).map_err(|source| Error::io(&folder, source))?;
+            make_folders(&folder, &mut made_folders).map_err(|source| {
+                remove_folders(&made_folders);
+                failed(io::Error::new(source.kind(), format!("{}: {source}", shown(&folder))))
+            })?;
         }
         let mut staged = Staged {
             path: path.to_owned(),
@@ -148,9 +151,7 @@ impl Drop for Staged {
             && !temporary.as_os_str().is_empty()
         {
             let _ = fs::remove_file(temporary);
-            for folder in &self.made_folders {
-                let _ = fs::remove_dir(folder);
-            }
+            remove_folders(&self.made_folders);
         }
     }
 }
@@ -291,6 +292,13 @@ pub(crate) fn make_folders(folder: &Path, made: &mut Vec<PathBuf>) -> io::Result
     Ok(())
 }
 
+/// Removes folders that were made, innermost first, as far as nobody has put anything into them.
+fn remove_folders(made: &[PathBuf]) {
+    for folder in made {
+        let _ = fs::remove_dir(folder);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -379,6 +387,19 @@ mod tests {
         replace(&path, b"2", Parents::Create)?;
         assert_eq!(fs::read(path)?, b"2");
         Ok(())
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named_behind_the_file() {
+        // Nobody makes folders there.
+        let error = replace(Path::new("/proc/none/m6.json"), b"", Parents::Create).unwrap_err().to_string();
+        assert!(error.starts_with("/proc/none/m6.json: /proc/none: "), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let long = folder.path().join("new").join("x".repeat(300));
+        let mut made = Vec::new();
+        assert!(make_folders(&long, &mut made).is_err());
+        remove_folders(&made);
+        assert_eq!(names(folder.path()).unwrap(), Vec::<String>::new());
     }
 
     #[test]
