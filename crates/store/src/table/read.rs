@@ -120,9 +120,9 @@ impl Reader<'_> {
     fn header(&mut self, text: &str, record: Record, cells: &[Cell]) -> Result<(), Error> {
         for cell in cells {
             let span = self.span(text, cell);
-            let name = match span.start < self.source_length {
-                true => text[span.start..span.end].to_owned(),
-                false => String::from_utf8_lossy(&self.decoded[span.start - self.source_length..]).into_owned(),
+            let name = match cell.form {
+                Form::Plain => text[span.start..span.end].to_owned(),
+                Form::Escaped => String::from_utf8_lossy(&self.decoded[span.start - self.source_length..]).into_owned(),
             };
             if !self.options.lenient && self.table.columns.contains(&name) {
                 return Err(self.error(record.line, CsvFault::DuplicateColumn(name)));

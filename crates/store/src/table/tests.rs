@@ -29,6 +29,13 @@ fn what_is_refused_is_named_with_its_line() {
 }
 
 #[test]
+fn an_empty_last_name_is_empty_whatever_stands_before_it() -> Result<(), Error> {
+    assert_eq!(parse("\"\"a,")?.columns(), ["a", ""]);
+    assert_eq!(parse("\"b\"\"\",\"\"c,")?.columns(), ["b\"", "c", ""]);
+    Ok(())
+}
+
+#[test]
 fn a_cell_may_have_as_many_characters_as_python_reads_and_not_one_more() -> Result<(), Error> {
     let fits = format!("a\n{}\n", "é".repeat(131_072));
     assert_eq!(parse(&fits)?.cell(0, 0).chars().count(), 131_072);
