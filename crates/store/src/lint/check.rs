@@ -30,7 +30,9 @@ pub fn check(database: &Path) -> Result<Checked, Error> {
     };
     if let Some(reference) = &mapping.communication_data_ref {
         let folder = normalised(&database.join(reference));
-        if folder.is_dir() {
+        // A reference to the database itself names no further tables.
+        let is_elsewhere = || std::fs::canonicalize(&folder).ok() != std::fs::canonicalize(database).ok();
+        if folder.is_dir() && is_elsewhere() {
             let is_communication =
                 |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hcom_"));
             let mut communication: Vec<PathBuf> = tables_in(&folder)?.into_iter().filter(is_communication).collect();
@@ -136,6 +138,19 @@ mod tests {
         let found: Vec<String> =
             found(&files)?.into_iter().filter(|finding| !finding.ends_with("never-reached")).collect();
         assert_eq!(found, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn communication_tables_in_the_database_itself_are_read_once() -> TestResult {
+        for reference in [".", "../db"] {
+            let mapping = format!(
+                "communication_data_ref: {reference}\noperator_mappings: {{a: {{kernel_type: hcom_x_, category: communication}}}}"
+            );
+            let files = [("db/hcom_x_.csv", "Duration(us)\nx\n"), ("db/op_mapping.yaml", mapping.as_str())];
+            let expected = ["hcom_x_.csv:0 no-duration", "hcom_x_.csv:1 schema", "hcom_x_.csv:2 bad-duration"];
+            assert_eq!(found(&files)?, expected, "{reference}");
+        }
         Ok(())
     }
 
