@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::results::Backend;
-use perfdb_store::directory::{DEVICES, Device, Home};
-use std::path::{Component, Path, PathBuf};
+use perfdb_store::directory::{DEVICES, Device, Home, absolute};
+use std::path::Path;
 
 /// The device whose folder this is: a part of the absolute path that is the name of a device. A host's name goes before an
 /// accelerator's.
@@ -14,20 +14,6 @@ fn device_of(folder: &Path) -> Option<(&'static str, Home)> {
     let device = found.max_by_key(|device| *device == Device::HOST_CPU.name())?;
     let home = if device == Device::HOST_CPU.name() { Home::Host } else { Home::Accelerator };
     Some((device, home))
-}
-
-/// The absolute path, `..` taken out.
-fn absolute(folder: &Path) -> PathBuf {
-    let mut path = PathBuf::new();
-    for part in std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).components() {
-        match part {
-            Component::ParentDir => {
-                path.pop();
-            }
-            part => path.push(part),
-        }
-    }
-    path
 }
 
 /// Refuses times of `backend` in a folder where they are not at home. Folders of no device take everything.

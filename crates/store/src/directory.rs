@@ -67,10 +67,7 @@ impl Home {
     pub fn of(directory: &Path, device: Option<Device>) -> Home {
         let is_host = match device {
             Some(device) => device == Device::HOST_CPU,
-            None => {
-                let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-                absolute.components().any(|part| part.as_os_str() == Device::HOST_CPU.name())
-            }
+            None => absolute(directory).components().any(|part| part.as_os_str() == Device::HOST_CPU.name()),
         };
         if is_host { Home::Host } else { Home::Accelerator }
     }
@@ -93,6 +90,23 @@ impl Home {
 pub fn normalised(path: &Path) -> PathBuf {
     let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+}
+
+/// The absolute path, `.` and `..` taken out. Nothing is looked up but the current directory.
+///
+/// ```
+/// use perfdb_store::directory::absolute;
+/// assert_eq!(absolute("/data/HOST_CPU/../db/./x".as_ref()), std::path::Path::new("/data/db/x"));
+/// ```
+pub fn absolute(path: &Path) -> PathBuf {
+    let mut absolute = PathBuf::new();
+    for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
+        match part {
+            Component::ParentDir => drop(absolute.pop()),
+            part => absolute.push(part),
+        }
+    }
+    absolute
 }
 
 /// What is called `name` in a folder, as it is printed: in the current folder its bare name.
@@ -205,6 +219,7 @@ mod tests {
         let host = Path::new("/data/HOST_CPU/vllm_ascend/x");
         assert_eq!(Home::of(host, None), Home::Host);
         assert_eq!(Home::of(host, Some(Device::default())), Home::Accelerator);
+        assert_eq!(Home::of("/data/HOST_CPU/../x".as_ref(), None), Home::Accelerator);
         assert_eq!(Home::of("/data/HOST_CPU_2".as_ref(), None), Home::Accelerator);
         assert_eq!(Home::of("/x".as_ref(), Some(Device::HOST_CPU)), Home::Host);
         let taken = |home: Home| ["HOST_CPU", "CUDA", "AI_CORE", ""].map(|origin| home.takes(origin));
