@@ -120,7 +120,6 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     if operator.name != DISPATCH_FFN_COMBINE && arguments.dispatch.is_given() {
         return Err(Failure::usage(format!("the options of {DISPATCH_FFN_COMBINE} do not fit {name}")));
     }
-    arguments.database.versions().check().map_err(|error| Failure::usage(error.to_string()))?;
     let is_free = !arguments.csv.is_empty() || arguments.cases.is_some();
     let database = if is_free {
         PathBuf::from(".")

@@ -89,7 +89,6 @@ fn main() -> ExitCode {
 }
 
 fn main_of(arguments: Arguments) -> Result<Status, Failure> {
-    arguments.database.versions().check().map_err(|error| Failure::usage(error.to_string()))?;
     let operators = run_all::choose(&arguments.selection.ops)?;
     let database = arguments.database.directory(Some(arguments.replay.interpreter()))?;
     let settings = settings(&arguments, &operators, &database)?;

@@ -68,7 +68,8 @@ impl Run<'_> {
             let has = |name: &str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
             check_custom_operators(named.as_deref(), has)?;
             if accelerators == 0 {
-                return Err(Failure::lines(vec!["NPU not found".to_owned()]));
+                let reason = "NPU not found; --backend native measures on the host, for a directory below HOST_CPU";
+                return Err(Failure::lines(vec![reason.to_owned()]));
             }
         }
         if !self.arguments.allow_foreign_times {
