@@ -132,3 +132,28 @@ impl<'a> Side<'a> {
         counts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::LoadOptions;
+    use std::io::Cursor;
+    use std::path::Path;
+
+    fn trace(kernels: &[(&str, u32)]) -> Trace {
+        let event = |(name, start): &(&str, u32)| {
+            format!(r#"{{"cat": "kernel", "name": "{name}", "ts": {start}, "dur": 1, "args": {{"correlation": 1}}}}"#)
+        };
+        let text = format!("[{}]", kernels.iter().map(event).collect::<Vec<_>>().join(","));
+        Trace::from_reader(Path::new("t.json"), Cursor::new(text), &LoadOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn of_equally_frequent_types_the_first_in_the_file_marks_a_group() {
+        let matched = |first: &[(&str, u32)], second: &[(&str, u32)]| {
+            launch_counts(&trace(first), &trace(second), PhaseFilter::All, 1).metadata.matched_groups
+        };
+        assert_eq!(matched(&[("silu", 9), ("gelu", 0)], &[("silu", 0), ("gelu", 9)]), 1);
+        assert_eq!(matched(&[("silu", 0), ("gelu", 9)], &[("gelu", 9), ("silu", 0)]), 0);
+    }
+}

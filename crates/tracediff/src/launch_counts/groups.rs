@@ -24,6 +24,7 @@ struct Signature {
     size: i64,
     attention: bool,
     product: bool,
+    /// The first one in the file on ties.
     most_frequent: Type,
 }
 
@@ -47,11 +48,14 @@ pub(crate) fn large_groups(side: &Side<'_>, min_size: usize) -> Vec<Group> {
         .map(|(correlation, kernels)| {
             let any =
                 |names: &[bool]| kernels.iter().any(|kernel| names[side.trace.kernels[*kernel as usize].name as usize]);
+            // A kernel's number is its place in the file.
+            let mut in_file = kernels.clone();
+            in_file.sort_unstable();
             let signature = Signature {
                 size: (kernels.len() / 10 * 10) as i64,
                 attention: any(&attention),
                 product: any(&product),
-                most_frequent: most_frequent_type(side, &kernels),
+                most_frequent: most_frequent_type(side, &in_file),
             };
             Group { correlation, counts: side.counts_of(&kernels), signature, kernels }
         })
