@@ -9,6 +9,9 @@ use perfdb_store::directory::within;
 /// How names of such folders begin.
 pub const PREFIX: &str = "msprof_run_";
 
+/// How names of folders in it begin that hold the profile of one operator.
+pub const OF_OPERATOR: &str = "per_op_";
+
 /// The folder of a run. It stays on the disk until it is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory {

@@ -154,7 +154,7 @@ impl Profiling<'_> {
         let mut all_profiles = Vec::new();
         let mut joined: Option<RunStatus> = None;
         for operator in selected {
-            let of_operator = output.join(format!("per_op_{operator}"));
+            let of_operator = output.join(format!("{}{operator}", directory::OF_OPERATOR));
             std::fs::create_dir_all(&of_operator).map_err(|source| Error::io(&of_operator, source))?;
             let (code, shown) = self.run_msprof(&of_operator, Some(std::slice::from_ref(operator)))?;
             let profiles = find_profiles(&of_operator)?;

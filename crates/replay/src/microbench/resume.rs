@@ -12,11 +12,11 @@ use crate::error::Error;
 use crate::journal::{hash_of, strike};
 use crate::microbench::directory;
 
-/// Strikes cases from the journal that have no measurement in the profiles that are there: an interrupted msprof may not
-/// have exported what had been run.
+/// Strikes cases from the run's journals that have no measurement in the profiles that are there: an interrupted msprof may
+/// not have exported what had been run.
 pub fn strike_unmeasured(output: &Path, options: &AggregateOptions) -> Result<(), Error> {
-    let journal = directory::journal(output);
-    if !journal.is_file() {
+    let journals = journals(output)?;
+    if journals.is_empty() {
         return Ok(());
     }
     let summaries = summaries_of(&find_profiles(output)?)?;
@@ -26,11 +26,28 @@ pub fn strike_unmeasured(output: &Path, options: &AggregateOptions) -> Result<()
         measured.extend(samples.iter().map(|(operator, signature, _)| (operator.to_owned(), signature.clone())));
     }
     let mut tables: HashMap<PathBuf, HashMap<String, Signature>> = HashMap::new();
-    strike(&journal, |case| {
-        let path = PathBuf::from(&case.key.csv);
-        let rows = tables.entry(path).or_insert_with_key(|path| signatures_by_hash(path, &case.key.op));
-        rows.get(&case.key.sha256).is_some_and(|signature| measured.contains(&(case.key.op.clone(), signature.clone())))
-    })
+    for journal in journals {
+        strike(&journal, |case| {
+            let path = PathBuf::from(&case.key.csv);
+            let rows = tables.entry(path).or_insert_with_key(|path| signatures_by_hash(path, &case.key.op));
+            let signature = rows.get(&case.key.sha256);
+            signature.is_some_and(|signature| measured.contains(&(case.key.op.clone(), signature.clone())))
+        })?;
+    }
+    Ok(())
+}
+
+/// The journal of a run, and those of the operators that it has profiled one by one.
+fn journals(output: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::io(output, source);
+    let mut folders = vec![output.to_owned()];
+    for entry in std::fs::read_dir(output).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_name().to_string_lossy().starts_with(directory::OF_OPERATOR) {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders.iter().map(|folder| directory::journal(folder)).filter(|journal| journal.is_file()).collect())
 }
 
 /// The signature of each record of a table by the hash that a journal keeps. A table that cannot be read has none.
@@ -49,4 +66,50 @@ pub fn own_profiles(output: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut profiles = find_profiles(output)?;
     profiles.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("_PERFDB")));
     Ok(profiles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Backend;
+    use crate::case::Case;
+    use crate::journal::{CaseKey, Journal, read};
+    use crate::results::{RowOutcome, RowResult, RowRun};
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    const COLUMNS: &str = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types";
+
+    #[test]
+    fn cases_without_a_measurement_leave_every_journal() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let csv = folder.path().join("Add.csv");
+        let rows = ["4,FLOAT,ND,4,FLOAT", "5,FLOAT,ND,5,FLOAT"];
+        std::fs::write(&csv, format!("{COLUMNS}\n{}\n{}\n", rows[0], rows[1]))?;
+        let of_operator = folder.path().join(format!("{}Add", directory::OF_OPERATOR));
+        let summaries = of_operator.join("PROF_1/mindstudio_profiler_output");
+        std::fs::create_dir_all(&summaries)?;
+        let summary = format!("OP Type,Task Type,Task Duration(us),{COLUMNS}\nAdd,AI_CORE,2.5,{}\n", rows[0]);
+        std::fs::write(summaries.join("op_summary_1.csv"), summary)?;
+        let mut case: Case = serde_json::from_str(
+            r#"{"op":"Add","csv":"Add.csv","row":2,"api":"torch.add","inputs":[],"check":"warn","repeat":1}"#,
+        )?;
+        case.csv = csv.to_string_lossy().as_ref().into();
+        let run = RowRun { api: "torch.add".into(), repeat: 1, times: None, outputs: Vec::new(), matches: true };
+        let result = RowResult { op: "Add".into(), csv: "Add.csv".into(), row: 2, outcome: RowOutcome::Ok(run) };
+        let journals = [folder.path(), &of_operator].map(directory::journal);
+        for journal in &journals {
+            let mut journal = Journal::open(journal)?;
+            for row in rows {
+                journal.note(&CaseKey::new(&case, row.as_bytes(), Backend::Npu, 0), &result, &[])?;
+            }
+        }
+        strike_unmeasured(folder.path(), &AggregateOptions::default())?;
+        for journal in &journals {
+            assert_eq!(read(journal)?.len(), 1);
+            let measured = CaseKey::new(&case, rows[0].as_bytes(), Backend::Npu, 0);
+            assert!(Journal::open(journal)?.take(&measured).is_some());
+        }
+        Ok(())
+    }
 }
