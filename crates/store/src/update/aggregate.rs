@@ -2,7 +2,7 @@
 
 use super::samples::{BaseCells, Sample, Samples};
 use crate::columns::{EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, METRICS, OUTPUT_SHAPES, OUTPUT_TYPES};
-use crate::directory::Home;
+use crate::directory::{Device, Home};
 use crate::duration::is_valid;
 use crate::error::{CsvFault, Error, excerpt};
 use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
@@ -225,9 +225,10 @@ impl Merger<'_> {
 }
 
 fn foreign(path: &Path, line: u64, origin: &str) -> Error {
+    let way_out = if origin == Device::HOST_CPU.name() { "--device HOST_CPU names a host's, " } else { "" };
     let origin = if origin.is_empty() { "an unknown origin" } else { origin };
     let reason = format!(
-        "a time of {} is not at home in this database directory; --device HOST_CPU names a host's, --allow-foreign-times takes it all the same",
+        "a time of {} is not at home in this database directory; {way_out}--allow-foreign-times takes it all the same",
         excerpt(origin)
     );
     Error::input(path, Some(line), reason)
