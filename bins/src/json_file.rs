@@ -39,7 +39,11 @@ impl JsonFile {
 
     /// Writes the summary.
     pub fn write(self, summary: &impl Serialize) -> Result<(), Failure> {
-        let text = perfdb_pycompat::json::to_string(summary)? + "\n";
+        self.write_text(&(perfdb_pycompat::json::to_string(summary)? + "\n"))
+    }
+
+    /// Writes a document that has a form of its own.
+    pub fn write_text(self, text: &str) -> Result<(), Failure> {
         let mut staged = match self.staged {
             Some(staged) => staged,
             None => Staged::create(&self.path, Parents::MustExist)?,

@@ -22,7 +22,7 @@ struct Arguments {
     #[arg(long, value_name = "PATH")]
     profiling_path: OsString,
 
-    /// Drop rows that would stop the run (a duration that is no number, a cell that is too long)
+    /// Drop rows that would stop the run (a duration that is nan, infinite or negative, a cell that is too long)
     #[arg(long)]
     skip_bad_rows: bool,
 

@@ -1,13 +1,11 @@
 //! Files that a run writes on request, and how an interrupted one ends.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
 use perfdb_replay::session::RunReport;
-use perfdb_store::replace::{Parents, Staged, commit};
 use serde::Serialize;
 
 use super::OutputArguments;
@@ -18,15 +16,14 @@ use crate::json_file::JsonFile;
 /// anything is measured.
 pub struct ReportFiles {
     results: Option<JsonFile>,
-    dumps: Option<Staged>,
+    dumps: Option<JsonFile>,
 }
 
 impl ReportFiles {
     /// Opens the files that were asked for. The run makes the folder `output`.
     pub fn open(arguments: &OutputArguments, output: &Path) -> Result<ReportFiles, Failure> {
-        let results = JsonFile::open_for(arguments.results.as_ref().map(|path| path.as_os_str()), output)?;
-        let dumps = arguments.dump_outputs.as_ref().map(|path| Staged::create(path, Parents::MustExist)).transpose()?;
-        Ok(ReportFiles { results, dumps })
+        let open = |path: &Option<PathBuf>| JsonFile::open_for(path.as_ref().map(|path| path.as_os_str()), output);
+        Ok(ReportFiles { results: open(&arguments.results)?, dumps: open(&arguments.dump_outputs)? })
     }
 
     /// Writes what a run has given.
@@ -39,11 +36,9 @@ impl ReportFiles {
         if let Some(file) = self.results {
             file.write(results)?;
         }
-        if let Some(mut staged) = self.dumps {
+        if let Some(file) = self.dumps {
             let lines = dumps.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-            let text = format!("[{}]\n", lines.join(",\n"));
-            staged.write_all(text.as_bytes())?;
-            commit(vec![staged])?;
+            file.write_text(&format!("[{}]\n", lines.join(",\n")))?;
         }
         Ok(())
     }
