@@ -281,7 +281,7 @@ fn a_slash_behind_the_m6_file_is_dropped_as_in_its_message() -> TestResult {
 }
 
 #[test]
-fn a_filter_that_no_event_passes_gives_a_warning() -> TestResult {
+fn an_m6_of_nothing_gives_a_warning() -> TestResult {
     let folder = Folder::new()?;
     let ran = folder.run("compute-m6", &[&M6[..], &["--source-filter", "MEASURD,"]].concat())?;
     let warning = "warning: t.json: no event with a duration, a kernel type and a source among \"\", \"MEASURD\", \
@@ -289,6 +289,10 @@ fn a_filter_that_no_event_passes_gives_a_warning() -> TestResult {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), warning));
     assert!(ran.stdout.contains("M6 = 0.000"));
     assert_eq!(folder.run("compute-m6", &[&M6[..], &["--source-filter=X", "-q"]].concat())?.stderr, "");
+    folder.write("p.csv", "Type,Start Time(us),Duration(us)\n")?;
+    let ran = folder.run("compute-m6", &M6)?;
+    let warning = "warning: p.csv: no kernel with a duration, so M6 is 0 (is this a forward pass?)\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), warning));
     Ok(())
 }
 

@@ -130,6 +130,11 @@ pub enum Warning {
         /// The sources that count.
         sources: Vec<String>,
     },
+    /// The kernels of the CSV took no time, so M6 is 0.
+    NoMeasuredTime {
+        /// The CSV.
+        path: PathBuf,
+    },
     /// A byte-order mark hides the column `Type`, so the profile side is empty.
     HiddenType {
         /// The CSV.
@@ -164,6 +169,9 @@ impl fmt::Display for Warning {
                 path.display(),
                 quoted(sources)
             ),
+            Warning::NoMeasuredTime { path } => {
+                write!(f, "{}: no kernel with a duration, so M6 is 0 (is this a forward pass?)", path.display())
+            }
             Warning::HiddenType { path } => write!(
                 f,
                 "{}: a byte-order mark hides the column \"Type\", so nothing of the file counts (see --semantics corrected)",

@@ -124,17 +124,22 @@ pub fn compare_files(trace: &Path, profile: &Path, options: &Options) -> Result<
         std::fs::metadata(path).map_err(missing)?;
     }
     let policy = GroupingPolicy::m6(options.semantics);
+    let measured = profile;
     let (empirical, profile) =
-        side_by_side(|threads| empirical(trace, &options.source_filter, threads), || read_profile(profile, policy));
+        side_by_side(|threads| empirical(trace, &options.source_filter, threads), || read_profile(measured, policy));
     let (empirical, profile) = (empirical?, profile?);
     let mut warnings = Vec::new();
     if empirical.events == 0 {
         let sources = options.source_filter.names().map(str::to_owned).collect();
         warnings.push(Warning::NoEmpiricalEvent { path: trace.to_owned(), sources });
     }
-    warnings.extend(profile.warnings);
     let totals = profile.result;
     let result = M6::from_sums(empirical.total_us, totals.compute_us(), totals.collective_us());
+    // Missing columns are the reason where they have been told already.
+    if result.real_us == 0.0 && profile.warnings.is_empty() {
+        warnings.push(Warning::NoMeasuredTime { path: measured.to_owned() });
+    }
+    warnings.extend(profile.warnings);
     Ok(Outcome { result, warnings })
 }
 
