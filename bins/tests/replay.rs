@@ -9,6 +9,17 @@ use serde_json::Value;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
+/// Waits for something that a program does; fails where it ends before.
+fn wait_until(child: &mut std::process::Child, is_done: impl Fn() -> bool) -> TestResult {
+    while !is_done() {
+        if let Some(status) = child.try_wait()? {
+            return if is_done() { Ok(()) } else { Err(format!("ended early: {status}").into()) };
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
 fn program(name: &str) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin(name));
     for variable in ["PERFDB_REPLAY_BACKEND", "PERFDB_WORKER", "PERFDB_RUN_STATUS", "PERFDB_REPLAY_JOURNAL"] {
@@ -184,11 +195,9 @@ fn resume_after(signal: nix::sys::signal::Signal) -> TestResult {
         command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let child = measure().spawn()?;
+    let mut child = measure().spawn()?;
     let finished_now = || run_folder(&database).map(|run| finished_medians(&run.join("replay_journal.jsonl")).len());
-    while finished_now().unwrap_or_default() < 3 {
-        std::thread::yield_now();
-    }
+    wait_until(&mut child, || finished_now().unwrap_or_default() >= 3)?;
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), signal)?;
     let output = child.wait_with_output()?;
     assert!(!output.status.success(), "it was still running");
@@ -311,7 +320,7 @@ fn a_link_names_the_operator() -> TestResult {
 #[test]
 fn an_interrupt_ends_the_worker_and_keeps_what_ran() -> TestResult {
     let folder = with_fake_worker(r#"{"rows": {"3": {"do": "hang"}}, "log": "calls.log"}"#, 3)?;
-    let child = program("op-replay")
+    let mut child = program("op-replay")
         .args(["Add", "--csv", "Add.csv", "--backend", "torch-cpu", "--worker", "python3 fake_worker.py"])
         .args(["--repeat-count", "1", "--results", "r.json", "--output", "out"])
         .current_dir(folder.path())
@@ -319,9 +328,7 @@ fn an_interrupt_ends_the_worker_and_keeps_what_ran() -> TestResult {
         .stderr(Stdio::piped())
         .spawn()?;
     let log = folder.path().join("calls.log");
-    while !fs::read_to_string(&log).unwrap_or_default().contains("Add:3") {
-        std::thread::yield_now();
-    }
+    wait_until(&mut child, || fs::read_to_string(&log).unwrap_or_default().contains("Add:3"))?;
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), nix::sys::signal::Signal::SIGINT)?;
     let output = child.wait_with_output()?;
     assert_eq!((output.status.code(), output.status.signal()), (Some(130), None), "{}", text(&output.stderr));
@@ -340,7 +347,7 @@ fn an_interrupt_ends_msprof() -> TestResult {
     fs::write(&msprof, "#!/bin/sh\ntouch started\nsleep 20\ntouch ended\n")?;
     fs::set_permissions(&msprof, fs::Permissions::from_mode(0o755))?;
     let search_path = format!("{}:{}", folder.path().join("bin").display(), std::env::var("PATH")?);
-    let child = program("start-microbench")
+    let mut child = program("start-microbench")
         .args(["--database-path", "db", "--ops", "Add"])
         .env("PATH", search_path)
         .env("PERFDB_VISIBLE_NPUS", "1")
@@ -348,9 +355,7 @@ fn an_interrupt_ends_msprof() -> TestResult {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    while !folder.path().join("started").exists() {
-        std::thread::yield_now();
-    }
+    wait_until(&mut child, || folder.path().join("started").exists())?;
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), nix::sys::signal::Signal::SIGTERM)?;
     let output = child.wait_with_output()?;
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
