@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p perfdb-store --bench query` makes the database; `-- DIR` measures another one (without the queries, whose cases are known here
 //! alone). The line-by-line reading of the same files stands beside it, because times alone say nothing about a machine.
+//!
+//! For instruction counts: `-- --make DIR` makes the database only; `-- --count KIND DIR`, run under callgrind, asks each query of one kind once, and
+//! those of kind `none` take as many instructions as reading and indexing.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use perfdb_store::columns::full_schema;
@@ -18,7 +21,13 @@ const ROWS: usize = 2000;
 const QUERIES: usize = 200_000;
 
 fn main() -> AnyResult<()> {
-    let given = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).map(PathBuf::from);
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["--make", directory] => return make(directory.as_ref()),
+        ["--count", kind, directory] => return count(kind, directory.as_ref()),
+        _ => {}
+    }
+    let given = arguments.first().map(PathBuf::from);
     let folder = tempfile::tempdir()?;
     if given.is_none() {
         make(folder.path())?;
@@ -33,17 +42,35 @@ fn main() -> AnyResult<()> {
     );
     if given.is_none() {
         let database = index(directory)?;
-        for (name, calls) in [("exact", exact()), ("padded", padded()), ("attention", attention()), ("miss", misses())]
-        {
-            let ask = || -> AnyResult<()> {
-                for call in calls.iter().cycle().take(QUERIES) {
-                    let _ = black_box(database.lookup_operator(call));
-                }
+        for (name, calls) in kinds() {
+            let queries = if name == "miss" { QUERIES / 100 } else { QUERIES };
+            let ask = || {
+                calls.iter().cycle().take(queries).for_each(|call| drop(black_box(database.lookup_operator(call))));
                 Ok(())
             };
-            println!("{name}: {:.2} us per query", best(3, ask)?.as_secs_f64() * 1e6 / QUERIES as f64);
+            println!("{name}: {:.2} us per query", best(5, ask)?.as_secs_f64() * 1e6 / queries as f64);
         }
     }
+    Ok(())
+}
+
+fn kinds() -> [(&'static str, Vec<Call>); 6] {
+    [
+        ("exact", exact()),
+        ("one table", one_table()),
+        ("transposed", transposed()),
+        ("padded", padded()),
+        ("attention", attention()),
+        ("miss", misses()),
+    ]
+}
+
+/// Asks every query of a kind once.
+fn count(kind: &str, directory: &Path) -> AnyResult<()> {
+    let database = index(directory)?;
+    let calls = kinds().into_iter().find(|(name, _)| *name == kind).map(|(_, calls)| calls).unwrap_or_default();
+    let hits = calls.iter().filter(|call| black_box(database.lookup_operator(call)).is_ok()).count();
+    println!("{kind}: {} queries, {hits} hits", calls.len());
     Ok(())
 }
 
@@ -130,6 +157,21 @@ fn exact() -> Vec<Call> {
         .zip((1..TABLES).cycle())
         .map(|((m, k), table)| call(table, m, k))
         .collect()
+}
+
+/// Exact ones of one table.
+fn one_table() -> Vec<Call> {
+    (0..4096).map(|at| dimensions(at * 37 % ROWS)).map(|(m, k)| call(2, m, k)).collect()
+}
+
+/// Exact ones with the weight as the operator has it, the other way round than in the table.
+fn transposed() -> Vec<Call> {
+    let turned = |(m, k)| {
+        let mut call = call(1, m, k);
+        call.inputs[1].shape.reverse();
+        call
+    };
+    (0..4096).map(|at| turned(dimensions(at * 37 % ROWS))).collect()
 }
 
 fn padded() -> Vec<Call> {

@@ -9,8 +9,8 @@
 //!
 //! let database = Database::open(folder.path())?;
 //! for row in database.rows("RmsNorm")?.iter() {
-//!     assert_eq!(row.inputs, [vec![8, 128], vec![128]]);
-//!     assert_eq!(row.duration_us, Some(2.5));
+//!     assert!(row.inputs().iter().eq([&[8, 128][..], &[128]]));
+//!     assert_eq!(row.duration_us(), 2.5);
 //! }
 //! # Ok::<(), perfdb_store::Error>(())
 //! ```

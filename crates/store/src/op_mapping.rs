@@ -184,17 +184,14 @@ impl OpMapping {
         };
         let top = |name: &str| self.root.get(name).filter(|node| node.is_truthy());
         let as_entry = |node: &Node| node.as_map().cloned().map(Entry::from_map).map(Cow::Owned);
-        match lookup {
-            Lookup::TopLevel => top(&short).or_else(|| top(operator)).and_then(as_entry),
-            Lookup::Nested => {
-                let nested = |name: &str| self.operator_mappings.as_ref()?.get(name).filter(|entry| !entry.is_empty());
-                nested(&short)
-                    .or_else(|| nested(operator))
-                    .map(Cow::Borrowed)
-                    .or_else(|| top(&short).and_then(as_entry))
-                    .or_else(|| top(operator).and_then(as_entry))
-            }
+        if lookup == Lookup::TopLevel {
+            return top(&short).or_else(|| top(operator)).and_then(as_entry);
         }
+        let nested = |name: &str| self.operator_mappings.as_ref()?.get(name).filter(|entry| !entry.is_empty());
+        if let Some(entry) = nested(&short).or_else(|| nested(operator)) {
+            return Some(Cow::Borrowed(entry));
+        }
+        top(&short).and_then(as_entry).or_else(|| top(operator).and_then(as_entry))
     }
 }
 

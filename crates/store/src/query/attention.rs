@@ -43,8 +43,10 @@ impl Wanted {
     }
 
     /// Whether a row fits in everything but its length and, unless asked for, its layout.
-    pub(super) fn fits(&self, row: &KernelRow, with_layout: bool) -> bool {
-        let Some([tokens, heads, size]) = row.inputs.first().and_then(|shape| normalised(shape, self.size)) else {
+    pub(super) fn fits(&self, row: KernelRow<'_>, with_layout: bool) -> bool {
+        let Some(runtime) = row.runtime() else { return false };
+        let Some([tokens, heads, size]) = row.inputs().iter().next().and_then(|shape| normalised(shape, self.size))
+        else {
             return false;
         };
         let padded = |a: i64, b: i64| a == b || is_padded(&[a], &[b]) || is_padded(&[b], &[a]);
@@ -52,15 +54,15 @@ impl Wanted {
             (None, _) => true,
             (Some(cell), wanted) => cell.is_some() && cell == wanted,
         };
-        let layout = || match (row.runtime.layout.as_deref(), self.layout) {
+        let layout = || match (runtime.layout.as_deref(), self.layout) {
             (None | Some(""), _) | (_, None) => true,
             (Some(layout), Some(wanted)) => layout == wanted,
         };
-        row.input_types.first().is_some_and(|dtype| dtype == self.dtype)
+        row.input_types().first().is_some_and(|dtype| dtype == self.dtype)
             && (heads, size) == (self.heads, self.size)
             && padded(tokens, self.tokens)
-            && number(row.runtime.sparse_mode, Some(SPARSE_MODE))
-            && number(row.runtime.kv_heads, self.kv_heads)
+            && number(runtime.sparse_mode, Some(SPARSE_MODE))
+            && number(runtime.kv_heads, self.kv_heads)
             && (!with_layout || layout())
     }
 }
@@ -79,27 +81,27 @@ fn normalised(shape: &[i64], size: i64) -> Option<[i64; 3]> {
 pub(super) fn find(tables: &[Arc<KernelRows>], attention: &Attention) -> Result<Hit, MissReason> {
     let wanted = Wanted::of(attention).ok_or(MissReason::ShapeMismatch)?;
     for table in tables {
-        let mut best: Option<(f64, &KernelRow)> = None;
+        let mut best: Option<(f64, KernelRow<'_>)> = None;
         let length = wanted.average_length;
         let (shortest, longest) = (length - LENGTH_TOLERANCE, length + LENGTH_TOLERANCE);
         let hidden = wanted.heads.saturating_mul(wanted.size);
         let rows = table.attention_candidates(wanted.tokens, hidden, shortest, longest);
-        for row in rows.filter(|row| wanted.fits(row, true)) {
-            let Some(row_length) = row.runtime.avg_seq_len else { continue };
+        for row in rows.filter(|row| wanted.fits(*row, true)) {
+            let Some(row_length) = row.runtime().and_then(|runtime| runtime.avg_seq_len) else { continue };
             let distance = (row_length - length).abs();
             // Of equally distant rows the first in the file.
-            if best.is_none_or(|(nearest, found)| (distance, row.line) < (nearest, found.line)) {
+            if best.is_none_or(|(nearest, found)| (distance, row.number()) < (nearest, found.number())) {
                 best = Some((distance, row));
             }
         }
         if let Some((_, row)) = best {
             return Ok(Hit {
-                duration_us: row.duration_us.unwrap_or_default(),
+                duration_us: row.duration_us(),
                 confidence: 0.9,
                 source: Source::Measured,
                 kernel_type: table.kernel_type.clone(),
                 rule: "attention",
-                lines: vec![row.line],
+                lines: vec![row.line()],
             });
         }
     }

@@ -1,7 +1,8 @@
 //! A database as one value.
 
-use super::answer::{Hit, Miss, MissReason, Mode, Query};
+use super::answer::{Hit, Miss, MissReason, Query};
 use super::communication::CommunicationRows;
+use super::question::{By, Question};
 use super::rows::KernelRows;
 use super::{attention, elementwise, inputs, interpolation};
 use crate::directory::{normalised, tables_in};
@@ -9,20 +10,24 @@ use crate::error::{CsvFault, Error};
 use crate::op_mapping::OpMapping;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A table once it was read; `None` if there is none.
 type Read<T> = Result<Option<Arc<T>>, Arc<Error>>;
+
+/// Tables by kernel type.
+type Cache<T> = RwLock<FxHashMap<String, Read<T>>>;
 
 /// A database directory. Tables are read when they are first asked for, and kept.
 #[derive(Debug)]
 pub struct Database {
     directory: PathBuf,
     pub(super) mapping: OpMapping,
-    tables: Mutex<FxHashMap<String, Read<KernelRows>>>,
-    communication: Mutex<FxHashMap<String, Read<CommunicationRows>>>,
+    tables: Cache<KernelRows>,
+    communication: Cache<CommunicationRows>,
 }
 
 impl Database {
@@ -40,8 +45,8 @@ impl Database {
         Ok(Database {
             directory: directory.to_owned(),
             mapping: mapping.unwrap_or_default(),
-            tables: Mutex::default(),
-            communication: Mutex::default(),
+            tables: Cache::default(),
+            communication: Cache::default(),
         })
     }
 
@@ -74,48 +79,42 @@ impl Database {
 
     /// Answers a question.
     pub fn lookup(&self, query: &Query) -> Result<Hit, Miss> {
-        if let Mode::Communication { bytes, devices, tier } = query.mode {
-            return self.lookup_communication(&query.kernel_types, bytes, devices, tier);
+        self.answer(&Question::of(query)?)
+    }
+
+    pub(super) fn answer(&self, question: &Question<'_>) -> Result<Hit, Miss> {
+        if let By::Communication { bytes, devices, tier } = question.by {
+            return self.answer_communication(&question.kernel_types, bytes, devices, tier);
         }
-        if matches!(query.mode, Mode::Moe { ep_size: None }) {
-            return Err(MissReason::EpSizeNotConfigured.into());
-        }
-        let mut tables = Vec::new();
-        let mut primary = None;
-        for (order, kernel_type) in query.kernel_types.iter().enumerate() {
+        let mut tables: SmallVec<[Arc<KernelRows>; 4]> = SmallVec::new();
+        let mut has_primary = false;
+        for (order, kernel_type) in question.kernel_types.iter().enumerate() {
             if let Some(table) = self.table(kernel_type)? {
-                primary = primary.or_else(|| (order == 0).then(|| table.clone()));
+                has_primary |= order == 0;
                 tables.push(table);
             }
         }
         if tables.is_empty() {
             return Err(MissReason::CsvNotFound.into());
         }
-        let output = query.outputs.first();
-        let ep_size = if let Mode::Moe { ep_size } = query.mode { ep_size } else { None };
-        let exact = match (&query.mode, output) {
-            (Mode::Elementwise, Some(output)) => elementwise::find(&tables, output),
-            (Mode::Attention(wanted), _) => attention::find(&tables, wanted),
-            _ => inputs::find(&tables, query, ep_size),
+        let exact = match question.by {
+            By::Output(output) => elementwise::find(&tables, output),
+            By::Attention(wanted) => attention::find(&tables, wanted),
+            By::Inputs { ep_size } => inputs::find(&tables, question, ep_size),
+            By::Communication { .. } => Err(MissReason::ShapeMismatch),
         };
         let reason = match exact {
             Ok(hit) => return Ok(hit),
             Err(reason) => reason,
         };
-        let interpolated = primary.filter(|_| query.interpolate).map(|table| match (&query.mode, output) {
-            (Mode::Elementwise, Some(output)) => interpolation::elementwise(&table, output),
-            (Mode::Attention(wanted), _) => interpolation::attention(&table, wanted, query.square_root),
-            _ => interpolation::by_inputs(&table, query, ep_size),
-        });
-        match interpolated {
-            Some(Ok(hit)) => Ok(hit),
-            _ => Err(Miss { reason, detail: None, nearest: inputs::nearest(&tables, query) }),
-        }
+        let primary = tables.first().filter(|_| has_primary && question.interpolate);
+        let interpolated = primary.and_then(|table| interpolation::between_rows(table, question).ok());
+        interpolated.ok_or_else(|| Miss { reason, detail: None, nearest: inputs::nearest(&tables, question) })
     }
 
-    fn lookup_communication(
+    fn answer_communication(
         &self,
-        kernel_types: &[String],
+        kernel_types: &[&str],
         bytes: i64,
         devices: i64,
         tier: Option<i64>,
@@ -148,12 +147,11 @@ impl Database {
 
 /// A table from the cache, or read and put there.
 fn cached<T>(
-    cache: &Mutex<FxHashMap<String, Read<T>>>,
+    cache: &Cache<T>,
     kernel_type: &str,
     read: impl FnOnce() -> Result<T, Error>,
 ) -> Result<Option<Arc<T>>, Miss> {
-    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = locked().get(kernel_type).cloned();
+    let known = cache.read().unwrap_or_else(PoisonError::into_inner).get(kernel_type).cloned();
     // Read without the lock, so that several tables can be read at once.
     let found = known.unwrap_or_else(|| {
         let found = match read() {
@@ -163,7 +161,8 @@ fn cached<T>(
             Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
             Err(error) => Err(Arc::new(error)),
         };
-        locked().entry(kernel_type.to_owned()).or_insert(found).clone()
+        let mut known = cache.write().unwrap_or_else(PoisonError::into_inner);
+        known.entry(kernel_type.to_owned()).or_insert(found).clone()
     });
     found.map_err(|error| Miss { reason: MissReason::Unreadable, detail: Some(error.to_string()), nearest: None })
 }

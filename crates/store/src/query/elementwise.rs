@@ -5,48 +5,52 @@ use super::rows::{KernelRow, KernelRows};
 use super::shapes::{flattened, is_padded, strip};
 use std::sync::Arc;
 
-/// The first row whose first output fits; durations of other types are scaled by their size.
+/// The first row whose first output fits, one with a better duration column before; durations of other types are scaled by their size.
 pub(super) fn find(tables: &[Arc<KernelRows>], output: &Tensor) -> Result<Hit, MissReason> {
     let wanted = strip(&output.shape);
     let flat = flattened(&output.shape);
     for table in tables {
-        let forms: Vec<&[i64]> = [wanted].into_iter().chain(flat.as_deref()).collect();
-        let rows = table.output_candidates(&forms);
-        let rows = rows.into_iter().filter_map(|row| table.rows.get(row as usize));
-        let mut found: Option<(usize, Hit)> = None;
-        for row in rows.filter(|row| fits(wanted, flat.as_deref(), row)) {
-            let Some((duration_us, is_scaled)) = scaled(row, output) else { continue };
-            if found.as_ref().is_some_and(|(column, _)| *column <= row.column) {
-                continue;
+        let mut best: Option<((usize, usize), KernelRow<'_>, f64, bool)> = None;
+        for form in [Some(wanted), flat.as_ref().map(|flat| &flat[..])].into_iter().flatten() {
+            for row in table.output_candidates(form) {
+                if best.is_some_and(|(found, ..)| found < (0, row.number())) {
+                    // Nothing that follows is better.
+                    break;
+                }
+                let rank = (row.column(), row.number());
+                if !fits(wanted, flat, row) || best.is_some_and(|(found, ..)| found <= rank) {
+                    continue;
+                }
+                if let Some((duration_us, is_scaled)) = scaled(row, output) {
+                    best = Some((rank, row, duration_us, is_scaled));
+                }
             }
-            let hit = Hit {
+        }
+        if let Some((_, row, duration_us, is_scaled)) = best {
+            return Ok(Hit {
                 duration_us,
                 confidence: if is_scaled { 0.9 } else { 1.0 },
                 source: Source::Measured,
                 kernel_type: table.kernel_type.clone(),
                 rule: "elementwise",
-                lines: vec![row.line],
-            };
-            found = Some((row.column, hit));
-        }
-        if let Some((_, hit)) = found {
-            return Ok(hit);
+                lines: vec![row.line()],
+            });
         }
     }
     Err(MissReason::ElementwiseOutputShapeMismatch)
 }
 
-fn fits(wanted: &[i64], flat: Option<&[i64]>, row: &KernelRow) -> bool {
-    let Some(shape) = row.outputs.first() else { return false };
+pub(super) fn fits(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bool {
+    let Some(shape) = row.outputs().get(0) else { return false };
     let is = |query: &[i64]| query == shape || query == strip(shape) || is_padded(query, shape);
-    is(wanted) || flat.is_some_and(|flat| shape.len() == 2 && is(flat))
+    is(wanted) || flat.is_some_and(|flat| shape.len() == 2 && is(&flat))
 }
 
 /// The duration of a row for an output of this type, and whether it was scaled. `None` if a size is not known.
-pub(super) fn scaled(row: &KernelRow, output: &Tensor) -> Option<(f64, bool)> {
-    let duration_us = row.duration_us?;
+pub(super) fn scaled(row: KernelRow<'_>, output: &Tensor) -> Option<(f64, bool)> {
+    let duration_us = row.duration_us();
     let query_type = output.dtype.profiler_name()?;
-    let row_type = row.output_types.first()?;
+    let row_type = row.output_types().first()?;
     if query_type == row_type {
         return Some((duration_us, false));
     }

@@ -1,8 +1,11 @@
 //! Between two rows of the first kernel type.
 
-use super::answer::{Attention, Hit, MissReason, Query, Source, Tensor};
+use super::answer::{Attention, Hit, MissReason, Source, Tensor};
+use super::arguments::arguments;
 use super::attention::Wanted;
 use super::elementwise::scaled;
+use super::inputs::has_size;
+use super::question::{By, Question};
 use super::rows::{KernelRow, KernelRows};
 use super::shapes::{Tolerance, strip};
 
@@ -13,33 +16,42 @@ struct Point {
     line: u64,
 }
 
-/// Between rows that agree in everything but the first dimension of the first input.
-pub(super) fn by_inputs(table: &KernelRows, query: &Query, ep_size: Option<i64>) -> Result<Hit, MissReason> {
-    let count = query.input_count.unwrap_or(usize::MAX);
-    let inputs: Vec<&Tensor> = query.inputs.iter().filter(|tensor| !tensor.shape.is_empty()).take(count).collect();
-    let Some(target) = inputs.first().and_then(|first| strip(&first.shape).first()) else {
-        return Err(MissReason::ShapeMismatch);
-    };
-    let tolerance = Tolerance::of(&table.kernel_type);
-    let fits = |row: &&KernelRow| {
-        row.inputs.len().min(count) == inputs.len()
-            && (ep_size.is_none() || !table.has_ep_size || row.ep_size == ep_size)
-            && inputs.iter().enumerate().all(|(at, tensor)| input_fits(tolerance, at, tensor, row))
-    };
-    let point = |row: &KernelRow| {
-        let x = row.input(0).and_then(|shape| strip(&shape).first().copied())?;
-        Some(Point { x: x as f64, duration_us: row.duration_us?, line: row.line })
-    };
-    let points = table.rows.iter().filter(fits).filter_map(point).collect();
-    between(table, points, *target as f64, 0.7)
+/// Between rows of one table.
+pub(super) fn between_rows(table: &KernelRows, question: &Question<'_>) -> Result<Hit, MissReason> {
+    match question.by {
+        By::Inputs { ep_size } => by_inputs(table, question, ep_size),
+        By::Output(output) => elementwise(table, output),
+        By::Attention(wanted) => attention(table, wanted, question.square_root),
+        By::Communication { .. } => Err(MissReason::ShapeMismatch),
+    }
 }
 
-fn input_fits(tolerance: Tolerance, at: usize, tensor: &Tensor, row: &KernelRow) -> bool {
-    let (Some(shape), Some(row_type)) = (row.input(at), row.input_types.get(at)) else { return false };
-    if tensor.dtype.profiler_name() != Some(row_type) {
-        return false;
-    }
-    let (query, row) = (strip(&tensor.shape), strip(&shape));
+/// Between rows that agree in everything but the first dimension of the first input.
+fn by_inputs(table: &KernelRows, question: &Question<'_>, ep_size: Option<i64>) -> Result<Hit, MissReason> {
+    let arguments = arguments(question).ok_or(MissReason::ShapeMismatch)?;
+    let count = question.input_count.unwrap_or(usize::MAX);
+    let Some(target) = arguments.first().and_then(|first| strip(&first.shape).first()) else {
+        return Err(MissReason::ShapeMismatch);
+    };
+    let fits =
+        |row: &KernelRow<'_>| {
+            let (inputs, types) = (row.matrices(), row.input_types());
+            inputs.len().min(count) == arguments.len()
+                && arguments.len() <= types.len()
+                && has_size(table, *row, ep_size)
+                && arguments.iter().zip(types).all(|(argument, row_type)| argument.dtype == row_type)
+                && arguments.iter().zip(inputs).enumerate().all(|(at, (argument, shape))| {
+                    input_fits(table.tolerance, at, strip(&argument.shape), strip(shape))
+                })
+        };
+    let point = |row: KernelRow<'_>| {
+        let x = row.matrices().iter().next().and_then(|shape| strip(shape).first())?;
+        Some(Point { x: *x as f64, duration_us: row.duration_us(), line: row.line() })
+    };
+    between(table, table.iter().filter(fits).filter_map(point).collect(), *target as f64, 0.7)
+}
+
+fn input_fits(tolerance: Tolerance, at: usize, query: &[i64], row: &[i64]) -> bool {
     if at == 0 {
         return query.len() == row.len() && query[1..] == row[1..];
     }
@@ -52,19 +64,19 @@ fn input_fits(tolerance: Tolerance, at: usize, tensor: &Tensor, row: &KernelRow)
 }
 
 /// Between rows whose first outputs agree in everything but the first dimension.
-pub(super) fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Hit, MissReason> {
+fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Hit, MissReason> {
     let wanted = strip(&output.shape);
     let Some(target) = wanted.first() else { return Err(MissReason::ElementwiseOutputShapeMismatch) };
     let mut any_scaled = false;
     let mut points = Vec::new();
-    for row in &table.rows {
-        let Some(shape) = row.outputs.first().map(|shape| strip(shape)) else { continue };
+    for row in table.iter() {
+        let Some(shape) = row.outputs().iter().next().map(strip) else { continue };
         if shape.len() != wanted.len() || shape[1..] != wanted[1..] {
             continue;
         }
         if let Some((duration_us, is_scaled)) = scaled(row, output) {
             any_scaled |= is_scaled;
-            points.push(Point { x: shape[0] as f64, duration_us, line: row.line });
+            points.push(Point { x: shape[0] as f64, duration_us, line: row.line() });
         }
     }
     let confidence = if any_scaled { 0.6 } else { 0.7 };
@@ -72,13 +84,13 @@ pub(super) fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Hit, Mi
 }
 
 /// Between attention rows of other lengths.
-pub(super) fn attention(table: &KernelRows, attention: &Attention, square_root: bool) -> Result<Hit, MissReason> {
+fn attention(table: &KernelRows, attention: &Attention, square_root: bool) -> Result<Hit, MissReason> {
     let wanted = Wanted::of(attention).ok_or(MissReason::ShapeMismatch)?;
     let axis = |length: f64| if square_root { length.sqrt() } else { length };
-    let rows = table.rows.iter().filter(|row| wanted.fits(row, false));
-    let point = |row: &KernelRow| {
-        let x = axis(row.runtime.avg_seq_len?);
-        Some(Point { x, duration_us: row.duration_us?, line: row.line })
+    let rows = table.iter().filter(|row| wanted.fits(*row, false));
+    let point = |row: KernelRow<'_>| {
+        let x = axis(row.runtime()?.avg_seq_len?);
+        Some(Point { x, duration_us: row.duration_us(), line: row.line() })
     };
     between(table, rows.filter_map(point).collect(), axis(wanted.average_length), if square_root { 0.6 } else { 0.7 })
 }

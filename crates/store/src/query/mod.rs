@@ -9,7 +9,7 @@
 //! let database = Database::open("database".as_ref())?;
 //! for kernel_type in database.kernel_types()? {
 //!     for row in database.rows(&kernel_type)?.iter() {
-//!         println!("{kernel_type} {:?} {:?} us, line {}", row.inputs, row.duration_us, row.line);
+//!         println!("{kernel_type} {:?} {} us, line {}", row.inputs(), row.duration_us(), row.line());
 //!     }
 //! }
 //! let inputs = vec![Tensor::new([16, 512], DType::Bf16), Tensor::new([512, 2048], DType::Bf16)];
@@ -21,19 +21,27 @@
 //! ```
 
 mod answer;
+mod arguments;
 mod attention;
 mod communication;
 mod database;
 mod elementwise;
+mod index;
 mod inputs;
 mod interpolation;
 mod operator;
+mod packed;
+mod question;
+mod reader;
 mod rows;
 mod shapes;
 
+#[cfg(test)]
+mod scan_tests;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Attention, Call, DType, Hit, Miss, MissReason, Mode, Query, Shape, Source, Tensor};
 pub use database::Database;
+pub use packed::{Shapes, ShapesIter};
 pub use rows::{KernelRow, KernelRows};

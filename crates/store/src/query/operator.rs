@@ -1,8 +1,10 @@
 //! Looking up what a simulator operator costs, by way of the operator mapping.
 
-use super::answer::{Call, DType, Hit, Miss, MissReason, Mode, Query, Source, Tensor};
+use super::answer::{Call, DType, Hit, Miss, MissReason, Source, Tensor};
 use super::database::Database;
+use super::question::{By, Question};
 use crate::op_mapping::{Entry, Lookup};
+use smallvec::{SmallVec, smallvec};
 
 impl Database {
     /// Answers a call of a simulator operator.
@@ -17,34 +19,43 @@ impl Database {
         if entry.composite {
             return self.composite(call, &entry);
         }
-        let mode = match (entry.category.as_deref(), entry.query_mode.as_deref(), &call.attention) {
+        let by = match (entry.category.as_deref(), entry.query_mode.as_deref(), &call.attention) {
             (Some("communication"), ..) => {
-                communication(call, entry.kernel_type.as_deref().unwrap_or_default(), &call.inputs)
+                communication(call, entry.kernel_type.as_deref().unwrap_or_default(), call.inputs.first())
             }
-            (_, Some("attention_special"), Some(attention)) => Mode::Attention(attention.clone()),
-            (_, Some("elementwise"), _) => Mode::Elementwise,
-            (_, Some("moe_fused"), _) => Mode::Moe { ep_size: call.ep_size },
-            _ => Mode::Compute,
+            (_, Some("attention_special"), Some(attention)) => By::Attention(attention),
+            (_, Some("elementwise"), _) => By::elementwise(&call.outputs),
+            (_, Some("moe_fused"), _) => By::moe(call.ep_size)?,
+            _ => By::INPUTS,
         };
-        let kernel_types = entry.kernel_type.iter().chain(&entry.alternate_kernel_types).cloned().collect();
-        self.lookup(&self.query(call, &entry, kernel_types, mode))
+        let kernel_types = entry.kernel_type.iter().chain(&entry.alternate_kernel_types).map(String::as_str).collect();
+        self.answer(&self.question(call, &entry, kernel_types, by))
     }
 
-    fn query(&self, call: &Call, entry: &Entry, kernel_types: Vec<String>, mode: Mode) -> Query {
-        let overrides = self.mapping.interpolation_policy.as_ref().map(|policy| &policy.kernel_overrides);
-        let of_kernel = kernel_types.first().and_then(|kernel| overrides?.get(kernel));
-        let square_root = of_kernel.is_some_and(|options| {
-            options.shape_transform.as_deref() == Some("sqrt") || options.axis_transform.as_deref() == Some("sqrt_seq")
-        });
-        Query {
+    fn question<'q>(
+        &self,
+        call: &'q Call,
+        entry: &Entry,
+        kernel_types: SmallVec<[&'q str; 4]>,
+        by: By<'q>,
+    ) -> Question<'q> {
+        let square_root =
+            call.interpolate && kernel_types.first().is_some_and(|kernel_type| self.is_over_square_root(kernel_type));
+        Question {
             kernel_types,
-            inputs: call.inputs.clone(),
-            outputs: call.outputs.clone(),
+            inputs: &call.inputs,
             input_count: entry.tc_input_count.and_then(|count| usize::try_from(count).ok()),
-            mode,
+            by,
             interpolate: call.interpolate,
             square_root,
         }
+    }
+
+    fn is_over_square_root(&self, kernel_type: &str) -> bool {
+        let policy = self.mapping.interpolation_policy.as_ref();
+        policy.and_then(|policy| policy.kernel_overrides.get(kernel_type)).is_some_and(|options| {
+            options.shape_transform.as_deref() == Some("sqrt") || options.axis_transform.as_deref() == Some("sqrt_seq")
+        })
     }
 
     /// The first compute kernel that matches, plus every communication kernel.
@@ -54,7 +65,7 @@ impl Database {
         let mut miss = Miss::from(MissReason::ShapeMismatch);
         let mut total: Option<Hit> = None;
         for kernel in compute_kernels {
-            match self.lookup(&self.query(call, entry, vec![kernel.clone()], Mode::Compute)) {
+            match self.answer(&self.question(call, entry, smallvec![kernel.as_str()], By::INPUTS)) {
                 Ok(hit) => {
                     total = Some(hit);
                     break;
@@ -66,8 +77,8 @@ impl Database {
         let is_interpolated = total.source == Source::Interpolated;
         let message = product(&call.inputs).ok_or(MissReason::ShapeMismatch)?;
         for kernel in &communication_kernels {
-            let mode = communication(call, kernel, std::slice::from_ref(&message));
-            total.duration_us += self.lookup(&self.query(call, entry, vec![(*kernel).clone()], mode))?.duration_us;
+            let by = communication(call, kernel, Some(&message));
+            total.duration_us += self.answer(&self.question(call, entry, smallvec![kernel.as_str()], by))?.duration_us;
         }
         total.confidence = match (is_interpolated, communication_kernels.is_empty()) {
             (true, _) => 0.5,
@@ -83,11 +94,11 @@ fn free(kernel_type: &str, rule: &'static str) -> Hit {
     Hit { duration_us: 0.0, confidence: 1.0, source: Source::Measured, kernel_type, rule, lines: Vec::new() }
 }
 
-fn communication(call: &Call, kernel_type: &str, inputs: &[Tensor]) -> Mode {
-    let whole = inputs.first().map_or(0, |tensor| tensor.elements().saturating_mul(tensor.dtype.bytes()));
+fn communication(call: &Call, kernel_type: &str, message: Option<&Tensor>) -> By<'static> {
+    let whole = message.map_or(0, |tensor| tensor.elements().saturating_mul(tensor.dtype.bytes()));
     let is_scattered = kernel_type.starts_with("hcom_reduceScatter");
     let bytes = if is_scattered { whole / call.devices.max(1) } else { whole };
-    Mode::Communication { bytes, devices: call.devices, tier: call.tier }
+    By::Communication { bytes, devices: call.devices, tier: call.tier }
 }
 
 /// The result of a matrix product, whose elements have at least two bytes.

@@ -1,44 +1,69 @@
-//! The rows of a table, typed, with an index over their first inputs.
+//! The rows of a table, typed, and the indexes that find the ones that could fit.
 
-use super::shapes::{Tolerance, blocks_of, restored, strip};
-use crate::columns::{
-    COMMUNICATION_DURATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_SHAPES,
-    OUTPUT_TYPES, PROFILED_DURATION,
-};
-use crate::duration::{is_valid, number};
-use crate::error::Error;
-use crate::slots::unquoted;
-use crate::table::{Scan, ScannedRow};
-use perfdb_pycompat::number::parse_float;
-use perfdb_pycompat::text::trim;
+use super::arguments::Argument;
+use super::index::{RowIndex, block, key};
+use super::packed::{ListAt, ShapePool, Shapes};
+use super::shapes::Tolerance;
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
-use std::path::Path;
+use smallvec::{SmallVec, smallvec};
+use std::fmt;
+use std::iter::once;
 use std::sync::{Arc, OnceLock};
 
-/// One row of a compute table. Slots of absent arguments are left out.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KernelRow {
-    /// Line in the file.
-    pub line: u64,
-    /// Shapes of the arguments, as they stand in the file.
-    pub inputs: Vec<Vec<i64>>,
-    /// Data types of the arguments, in the profiler's spelling.
-    pub input_types: Arc<[String]>,
-    /// Formats of the arguments.
-    pub input_formats: Arc<[String]>,
-    /// Shapes of the results.
-    pub outputs: Vec<Vec<i64>>,
-    /// Data types of the results.
-    pub output_types: Arc<[String]>,
-    /// The duration that counts: measured before profiled; `None` if neither is valid.
-    pub duration_us: Option<f64>,
+/// The rows of one kernel type that can answer. What is needed to find some of them at once is made when it is first asked for.
+#[derive(Debug)]
+pub struct KernelRows {
+    pub(super) kernel_type: String,
+    pub(super) tolerance: Tolerance,
+    pub(super) content: Content,
+    by_inputs: OnceLock<RowIndex>,
+    /// By the first 0, 1, 2, … inputs.
+    by_leading_inputs: Box<[OnceLock<RowIndex>]>,
+    by_output: OnceLock<RowIndex>,
+    /// By tokens and hidden size, those of a key sorted by average length.
+    attention: OnceLock<FxHashMap<(i64, i64), Vec<usize>>>,
+}
+
+/// Keys of a query: of its first input in every form that a kernel may give it.
+pub(super) type Keys = SmallVec<[u64; 3]>;
+
+/// What a table holds.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) records: Vec<Record>,
+    /// What candidates are compared by, row by row. Apart from the rest, so that little memory is looked at where most of them do not fit.
+    pub(super) compared: Vec<Compared>,
+    pub(super) inputs: ShapePool,
+    pub(super) outputs: ShapePool,
+    /// Types and formats, which repeat from row to row: the slots of each cell that occurs.
+    pub(super) texts: Vec<Box<[String]>>,
+    /// Row by row, or none at all if the table has no such columns.
+    pub(super) runtimes: Vec<Runtime>,
+    pub(super) has_ep_size: bool,
+}
+
+/// Where the inputs of a row are in the [`Content`].
+#[derive(Debug)]
+pub(super) struct Compared {
+    /// The inputs with those in the fractal format as matrices.
+    pub(super) matrices: ListAt,
+    /// Place of the texts.
+    pub(super) types: usize,
+}
+
+/// The rest of a row: numbers, and where shapes and texts are.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) line: u64,
+    pub(super) duration_us: f64,
     /// Which duration column it comes from, 0 for the best.
     pub(super) column: usize,
-    /// The expert-parallel size, where the table has one.
-    pub ep_size: Option<i64>,
-    /// Runtime values of an attention row.
-    pub(super) runtime: Runtime,
+    pub(super) ep_size: Option<i64>,
+    pub(super) inputs: ListAt,
+    pub(super) outputs: ListAt,
+    /// Places of the texts.
+    pub(super) input_formats: usize,
+    pub(super) output_types: usize,
 }
 
 /// Runtime values; `Some(None)` is an empty or unusable cell, `None` a column that is not there.
@@ -50,107 +75,77 @@ pub(super) struct Runtime {
     pub(super) layout: Option<Arc<str>>,
 }
 
-/// The rows of one kernel type that can answer. What is needed to find some of them at once is made when it is first asked for.
-#[derive(Debug)]
-pub struct KernelRows {
-    pub(super) kernel_type: String,
-    pub(super) rows: Vec<KernelRow>,
-    pub(super) has_ep_size: bool,
-    inputs: OnceLock<Index>,
-    outputs: OnceLock<Index>,
-    attention: OnceLock<Index>,
-}
-
-/// Rows by what they have in common with every query that they can answer.
-type Index = FxHashMap<Vec<i64>, Vec<u32>>;
-
-fn add(index: &mut Index, key: Vec<i64>, row: usize) {
-    let row = u32::try_from(row).unwrap_or(u32::MAX);
-    let rows = index.entry(key).or_default();
-    if rows.last() != Some(&row) {
-        rows.push(row);
-    }
-}
-
 impl KernelRows {
-    /// Reads a table. Rows whose shapes cannot be read or that have no valid duration are passed over.
-    pub(super) fn read(path: &Path, kernel_type: &str) -> Result<KernelRows, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
-        let mut scan = Scan::new(path, &bytes, &WANTED)?;
-        let mut reader = RowReader::of(&scan);
-        let mut rows = Vec::new();
-        while let Some(row) = scan.next_row()? {
-            rows.extend(reader.read(row));
-        }
-        Ok(KernelRows {
+    pub(super) fn new(kernel_type: &str, content: Content) -> Self {
+        let most_inputs = content.records.iter().map(|record| content.inputs.list(record.inputs).len()).max();
+        KernelRows {
             kernel_type: kernel_type.to_owned(),
-            rows,
-            has_ep_size: scan.has(FIRST_SINGLE),
-            inputs: OnceLock::new(),
-            outputs: OnceLock::new(),
+            tolerance: Tolerance::of(kernel_type),
+            by_inputs: OnceLock::new(),
+            by_leading_inputs: (0..=most_inputs.unwrap_or(0)).map(|_| OnceLock::new()).collect(),
+            by_output: OnceLock::new(),
             attention: OnceLock::new(),
-        })
+            content,
+        }
     }
 
-    /// Makes the indexes that queries of this kernel type need.
+    /// Makes the indexes that most queries of this kernel type need.
     pub(super) fn index(&self) {
-        if self.rows.iter().any(|row| row.runtime.avg_seq_len.is_some()) {
+        if self.content.runtimes.iter().any(|runtime| runtime.avg_seq_len.is_some()) {
             self.attention.get_or_init(|| self.index_attention());
         }
-        self.inputs.get_or_init(|| self.index_inputs(Tolerance::of(&self.kernel_type)));
+        self.by_inputs.get_or_init(|| self.index_inputs());
     }
 
     /// The rows in file order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &KernelRow> {
-        self.rows.iter()
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = KernelRow<'_>> {
+        (0..self.content.records.len()).map(|number| self.row(number))
     }
 
-    /// Rows whose first inputs could fit, in file order.
-    pub(super) fn candidates(&self, first: &[i64], second: Option<&[i64]>) -> Vec<u32> {
-        let tolerance = Tolerance::of(&self.kernel_type);
-        let index = self.inputs.get_or_init(|| self.index_inputs(tolerance));
-        let mut found: Vec<u32> = Vec::new();
-        // Keys leave out one leading 1 of the second input; of a query it may be two.
-        let stripped = second.map(strip).filter(|second| strip(second).len() < second.len());
-        for form in tolerance.forms(first) {
-            for second in [second].into_iter().chain(stripped.map(Some)) {
-                found.extend(index.get(&key(tolerance, &form, second)).into_iter().flatten());
-            }
+    pub(super) fn row(&self, number: usize) -> KernelRow<'_> {
+        KernelRow { content: &self.content, number }
+    }
+
+    /// Rows that could fit these arguments, if only so many of each are compared: those of some keys of an index.
+    pub(super) fn candidates(&self, arguments: &[Argument<'_>], count: Option<usize>) -> Option<(&RowIndex, Keys)> {
+        if let Some(first) = arguments.first().filter(|_| self.tolerance.flattens) {
+            let mut keys: Keys = smallvec![key(once(&*first.shape))];
+            keys.extend(self.tolerance.matrices(&first.shape).map(|matrix| key(once(&matrix[..]))));
+            return Some((self.inputs_index(), keys));
         }
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    fn index_inputs(&self, tolerance: Tolerance) -> Index {
-        let mut index = Index::default();
-        for (at, row) in self.rows.iter().enumerate() {
-            let Some(first) = row.input(0) else { continue };
-            let second = row.input(1);
-            add(&mut index, key(tolerance, &first, second.as_deref()), at);
-            if strip(&first).len() < first.len() {
-                add(&mut index, key(tolerance, strip(&first), second.as_deref()), at);
-            }
+        let keys = smallvec![key(arguments.iter().map(|argument| &*argument.shape))];
+        // Rows with more inputs count, too, if the arguments are as many as are compared.
+        match count == Some(arguments.len()) {
+            true => Some((self.leading_index(arguments.len())?, keys)),
+            false => Some((self.inputs_index(), keys)),
         }
-        index
     }
 
-    /// Rows whose first output could fit one of these forms, in file order.
-    pub(super) fn output_candidates(&self, forms: &[&[i64]]) -> Vec<u32> {
-        let index = self.outputs.get_or_init(|| {
-            let mut index = Index::default();
-            for (at, first) in self.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.outputs.first()?))) {
-                for form in [first.as_slice(), strip(first)] {
-                    add(&mut index, blocks_of(form).collect(), at);
-                }
-            }
-            index
-        });
-        let keys = forms.iter().map(|form| blocks_of(form).collect::<Vec<_>>());
-        let mut found: Vec<u32> = keys.filter_map(|key| index.get(&key)).flatten().copied().collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+    fn inputs_index(&self) -> &RowIndex {
+        self.by_inputs.get_or_init(|| self.index_inputs())
+    }
+
+    /// Kernels that flatten may do so with each input, which as a rule are one shape or follow from the first: it alone is the key of theirs.
+    fn index_inputs(&self) -> RowIndex {
+        let counted = if self.tolerance.flattens { 1 } else { usize::MAX };
+        RowIndex::new(self.content.records.len(), |number| Some(key(self.row(number).matrices().iter().take(counted))))
+    }
+
+    /// `None` if no row has so many inputs.
+    fn leading_index(&self, count: usize) -> Option<&RowIndex> {
+        let key_of = |number| {
+            let inputs = self.row(number).matrices();
+            (inputs.len() >= count).then(|| key(inputs.iter().take(count)))
+        };
+        let slot = self.by_leading_inputs.get(count)?;
+        Some(slot.get_or_init(|| RowIndex::new(self.content.records.len(), key_of)))
+    }
+
+    /// Rows whose first output could fit this shape, in file order.
+    pub(super) fn output_candidates(&self, shape: &[i64]) -> impl Iterator<Item = KernelRow<'_>> {
+        let key_of = |number| self.row(number).outputs().iter().next().map(|shape| key(once(shape)));
+        let index = self.by_output.get_or_init(|| RowIndex::new(self.content.records.len(), key_of));
+        index.rows(key(once(shape))).map(|number| self.row(number))
     }
 
     /// Attention rows with so many tokens, rounded up, and so many numbers per token, whose average length lies in a range. By length, those of
@@ -161,32 +156,30 @@ impl KernelRows {
         hidden: i64,
         shortest: f64,
         longest: f64,
-    ) -> impl Iterator<Item = &KernelRow> {
+    ) -> impl Iterator<Item = KernelRow<'_>> {
         let index = self.attention.get_or_init(|| self.index_attention());
-        let rows = index.get(&attention_key(tokens, hidden)).map(Vec::as_slice).unwrap_or_default();
-        let length = |row: u32| self.rows[row as usize].runtime.avg_seq_len.unwrap_or(f64::INFINITY);
-        let begin = rows.partition_point(|&row| length(row) < shortest);
-        let end = rows.partition_point(|&row| length(row) <= longest);
-        rows.get(begin..end).unwrap_or_default().iter().map(|&row| &self.rows[row as usize])
+        let rows = index.get(&(block(tokens), hidden)).map(Vec::as_slice).unwrap_or_default();
+        let begin = rows.partition_point(|&row| self.length(row) < shortest);
+        let end = rows.partition_point(|&row| self.length(row) <= longest);
+        rows.get(begin..end).unwrap_or_default().iter().map(|&number| self.row(number))
     }
 
-    fn index_attention(&self) -> Index {
-        let length = |(_, row): &(usize, &KernelRow)| row.runtime.avg_seq_len.unwrap_or(f64::INFINITY);
-        let mut rows: Vec<(usize, &KernelRow)> =
-            self.rows.iter().enumerate().filter(|(_, row)| row.runtime.avg_seq_len.is_some()).collect();
-        rows.sort_by(|a, b| length(a).total_cmp(&length(b)));
-        let mut index = Index::default();
-        for (at, row) in rows {
-            if let Some((tokens, hidden)) = row.inputs.first().and_then(|shape| tokens_and_hidden(shape)) {
-                add(&mut index, attention_key(tokens, hidden), at);
+    fn index_attention(&self) -> FxHashMap<(i64, i64), Vec<usize>> {
+        let mut numbers: Vec<usize> = (0..self.content.runtimes.len()).collect();
+        numbers.retain(|&number| self.content.runtimes[number].avg_seq_len.is_some());
+        numbers.sort_by(|&a, &b| self.length(a).total_cmp(&self.length(b)));
+        let mut index: FxHashMap<(i64, i64), Vec<usize>> = FxHashMap::default();
+        for number in numbers {
+            if let Some((tokens, hidden)) = self.row(number).inputs().iter().next().and_then(tokens_and_hidden) {
+                index.entry((block(tokens), hidden)).or_default().push(number);
             }
         }
         index
     }
-}
 
-fn attention_key(tokens: i64, hidden: i64) -> Vec<i64> {
-    blocks_of(&[tokens]).chain([hidden]).collect()
+    fn length(&self, number: usize) -> f64 {
+        self.content.runtimes.get(number).and_then(|runtime| runtime.avg_seq_len).unwrap_or(f64::INFINITY)
+    }
 }
 
 /// Tokens and numbers per token of an attention query in any of its forms.
@@ -198,126 +191,95 @@ fn tokens_and_hidden(shape: &[i64]) -> Option<(i64, i64)> {
     }
 }
 
-/// What a row and every query that it fits have in common: the blocks of the first input and, for matrix products, those of the second in
-/// either order.
-fn key(tolerance: Tolerance, first: &[i64], second: Option<&[i64]>) -> Vec<i64> {
-    let mut key: Vec<i64> = blocks_of(first).collect();
-    if tolerance.is_matmul {
-        let mut blocks: Vec<i64> = second.map(strip).into_iter().flat_map(blocks_of).collect();
-        blocks.sort_unstable();
-        key.push(-1);
-        key.extend(blocks);
-    }
-    key
+/// One row of a compute table. Slots of absent arguments are left out.
+#[derive(Clone, Copy)]
+pub struct KernelRow<'t> {
+    content: &'t Content,
+    number: usize,
 }
 
-impl KernelRow {
-    /// The shape of an argument as a matrix, whatever its format.
-    pub(super) fn input(&self, at: usize) -> Option<Cow<'_, [i64]>> {
-        self.inputs.get(at).map(|shape| restored(shape, self.input_formats.get(at).map(String::as_str)))
-    }
-}
-
-/// The columns that are read, in the order in which the code below counts them: durations, the best first, and runtime columns.
-const WANTED: [&str; 14] = [
-    INPUT_SHAPES,
-    INPUT_TYPES,
-    INPUT_FORMATS,
-    OUTPUT_SHAPES,
-    OUTPUT_TYPES,
-    MEASURED_DURATION,
-    PROFILED_DURATION,
-    COMMUNICATION_DURATION,
-    EP_SIZE,
-    "Runtime avg_seq_len",
-    "avg_seq_len",
-    "Runtime num_key_value_heads",
-    "Runtime sparse_mode",
-    "Runtime input_layout",
-];
-const FIRST_DURATION: usize = 5;
-const DURATIONS: usize = 3;
-const FIRST_SINGLE: usize = FIRST_DURATION + DURATIONS;
-const FIRST_RUNTIME: usize = FIRST_SINGLE + 1;
-
-/// Makes rows of cells. Types and formats repeat from row to row, so that equal cells share their texts.
-struct RowReader {
-    has: [bool; WANTED.len()],
-    texts: FxHashMap<String, Arc<[String]>>,
-    layouts: FxHashMap<String, Arc<str>>,
-}
-
-impl RowReader {
-    fn of(scan: &Scan<'_>) -> Self {
-        let has = std::array::from_fn(|wanted| scan.has(wanted));
-        RowReader { has, texts: FxHashMap::default(), layouts: FxHashMap::default() }
+impl<'t> KernelRow<'t> {
+    fn record(self) -> &'t Record {
+        &self.content.records[self.number]
     }
 
-    /// A row, if its shapes can be read and it has a valid duration.
-    fn read(&mut self, row: ScannedRow<'_>) -> Option<KernelRow> {
-        let valid = |column: usize| {
-            let duration_us = number(&row.cell(FIRST_DURATION + column));
-            is_valid(duration_us).then_some((column, duration_us))
-        };
-        let (column, duration_us) = (0..DURATIONS).find_map(valid)?;
-        Some(KernelRow {
-            line: row.line,
-            inputs: shapes(&row.cell(0))?,
-            input_types: self.texts(&row.cell(1)),
-            input_formats: self.texts(&row.cell(2)),
-            outputs: shapes(&row.cell(3)).unwrap_or_default(),
-            output_types: self.texts(&row.cell(4)),
-            duration_us: Some(duration_us),
-            column,
-            ep_size: integer(&row.cell(FIRST_SINGLE)),
-            runtime: self.runtime(row),
-        })
+    fn compared(self) -> &'t Compared {
+        &self.content.compared[self.number]
     }
 
-    fn texts(&mut self, cell: &str) -> Arc<[String]> {
-        if let Some(known) = self.texts.get(cell) {
-            return known.clone();
-        }
-        let texts: Arc<[String]> = slots(cell).map(str::to_owned).collect();
-        self.texts.insert(cell.to_owned(), texts.clone());
-        texts
+    /// Line in the file.
+    pub fn line(self) -> u64 {
+        self.record().line
     }
 
-    fn runtime(&mut self, row: ScannedRow<'_>) -> Runtime {
-        let [length, old_length, kv_heads, sparse_mode, layout]: [usize; 5] =
-            std::array::from_fn(|at| FIRST_RUNTIME + at);
-        let length = if self.has[length] { length } else { old_length };
-        let whole = |column: usize| self.has[column].then(|| integer(&row.cell(column)));
-        Runtime {
-            avg_seq_len: parse_float(&row.cell(length)).filter(|length| length.is_finite() && *length >= 0.0),
-            kv_heads: whole(kv_heads),
-            sparse_mode: whole(sparse_mode),
-            layout: self.has[layout].then(|| {
-                let cell = row.cell(layout);
-                let known = self.layouts.get(trim(&cell)).cloned();
-                known.unwrap_or_else(|| {
-                    self.layouts.insert(trim(&cell).to_owned(), trim(&cell).into());
-                    trim(&cell).into()
-                })
-            }),
-        }
+    /// Shapes of the arguments, as they stand in the file.
+    pub fn inputs(self) -> Shapes<'t> {
+        self.content.inputs.list(self.record().inputs)
+    }
+
+    /// Data types of the arguments, in the profiler's spelling.
+    pub fn input_types(self) -> &'t [String] {
+        &self.content.texts[self.compared().types]
+    }
+
+    /// Formats of the arguments.
+    pub fn input_formats(self) -> &'t [String] {
+        &self.content.texts[self.record().input_formats]
+    }
+
+    /// Shapes of the results.
+    pub fn outputs(self) -> Shapes<'t> {
+        self.content.outputs.list(self.record().outputs)
+    }
+
+    /// Data types of the results.
+    pub fn output_types(self) -> &'t [String] {
+        &self.content.texts[self.record().output_types]
+    }
+
+    /// The duration that counts: measured before profiled.
+    pub fn duration_us(self) -> f64 {
+        self.record().duration_us
+    }
+
+    /// The expert-parallel size, where the table has one.
+    pub fn ep_size(self) -> Option<i64> {
+        self.record().ep_size
+    }
+
+    /// Its place among the rows that can answer.
+    pub(super) fn number(self) -> usize {
+        self.number
+    }
+
+    /// Which duration column counts, 0 for the best.
+    pub(super) fn column(self) -> usize {
+        self.record().column
+    }
+
+    /// Shapes of the arguments as matrices, whatever their format.
+    pub(super) fn matrices(self) -> Shapes<'t> {
+        self.content.inputs.list(self.compared().matrices)
+    }
+
+    /// Runtime values of an attention row, where the table has any.
+    pub(super) fn runtime(self) -> Option<&'t Runtime> {
+        self.content.runtimes.get(self.number)
     }
 }
 
-/// A whole number, also one written with decimals.
-fn integer(cell: &str) -> Option<i64> {
-    let value = parse_float(cell)?;
-    (value.fract() == 0.0 && value.abs() < 9e15).then_some(value as i64)
-}
-
-/// The shapes of a cell; `None` if there is none or one cannot be read.
-fn shapes(cell: &str) -> Option<Vec<Vec<i64>>> {
-    let shape = |slot: &str| {
-        slot.split(',').map(|dimension| crate::slots::integer(trim(dimension))).collect::<Option<Vec<i64>>>()
-    };
-    slots(cell).map(shape).collect::<Option<Vec<_>>>().filter(|shapes| !shapes.is_empty())
-}
-
-fn slots(cell: &str) -> impl Iterator<Item = &str> {
-    unquoted(cell).split(';').map(trim).filter(|slot| !slot.is_empty())
+impl fmt::Debug for KernelRow<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("KernelRow")
+            .field("line", &self.line())
+            .field("inputs", &self.inputs())
+            .field("input_types", &self.input_types())
+            .field("input_formats", &self.input_formats())
+            .field("outputs", &self.outputs())
+            .field("output_types", &self.output_types())
+            .field("duration_us", &self.duration_us())
+            .field("ep_size", &self.ep_size())
+            .finish_non_exhaustive()
+    }
 }

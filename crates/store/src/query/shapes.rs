@@ -1,9 +1,9 @@
 //! How a shape of a query fits a shape of a row.
 
-use std::borrow::Cow;
-
 /// Multiples to which kernels round dimensions up.
 const BLOCKS: [i64; 3] = [16, 32, 64];
+/// The format in which a matrix lies in blocks.
+const FRACTAL_NZ: &str = "FRACTAL_NZ";
 /// From this size on, multiples of 8 count, too.
 const FINE_FROM: i64 = 64;
 
@@ -30,6 +30,31 @@ pub(super) struct Tolerance {
     merges: bool,
     is_index: bool,
     relaxed_types: bool,
+    pub(super) arrangement: Arrangement,
+}
+
+/// How a kernel takes the arguments of its operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrangement {
+    /// As they are.
+    AsGiven,
+    /// Key before query, sequence before heads.
+    Rope,
+    /// Both halves of the cache on their own.
+    KeyValueCache,
+    /// Gate and value as one tensor, or as given.
+    SwiGlu,
+}
+
+impl Arrangement {
+    fn of(kernel_type: &str) -> Self {
+        match kernel_type {
+            "ApplyRotaryPosEmb" | "_triton_rope" | "split_qkv_rmsnorm_rope_kernel" => Arrangement::Rope,
+            "ReshapeAndCacheNdKernel" | "reshape_and_cache_200000000" => Arrangement::KeyValueCache,
+            "SwiGlu" => Arrangement::SwiGlu,
+            _ => Arrangement::AsGiven,
+        }
+    }
 }
 
 impl Tolerance {
@@ -40,6 +65,7 @@ impl Tolerance {
             merges: MERGING.contains(&kernel_type),
             is_index: kernel_type == "Index",
             relaxed_types: RELAXED.contains(&kernel_type),
+            arrangement: Arrangement::of(kernel_type),
         }
     }
 
@@ -51,11 +77,15 @@ impl Tolerance {
 
     /// The first rule by which input number `at` of a query fits a row's.
     pub(super) fn rule(self, at: usize, query: &[i64], row: &[i64]) -> Option<&'static str> {
-        let stripped = strip(query);
-        if query == row {
+        if is_same(query, row) {
             return Some("identity");
         }
-        if stripped == strip(row) || stripped == row {
+        let (stripped, stripped_row) = (strip(query), strip(row));
+        // Otherwise what follows has been compared.
+        let is_row_stripped = stripped_row.len() < row.len();
+        if (stripped.len() < query.len() && is_same(stripped, row))
+            || (is_row_stripped && is_same(stripped, stripped_row))
+        {
             return Some("batch_strip");
         }
         if self.is_index && matches!((query, row), ([1, a], [b, 1]) if a == b) {
@@ -71,14 +101,14 @@ impl Tolerance {
         if is_padded(stripped, row) {
             return Some("padding");
         }
-        if is_padded(stripped, strip(row)) {
+        if is_row_stripped && is_padded(stripped, stripped_row) {
             return Some("batch_strip+padding");
         }
         if self.flattens
             && let Some(flat) = flattened(query)
         {
             match row.len() == 2 {
-                true if flat == *row => return Some("flatten_3d"),
+                true if flat == row => return Some("flatten_3d"),
                 true if is_padded(&flat, row) => return Some("flatten_3d+padding"),
                 _ => {}
             }
@@ -87,7 +117,7 @@ impl Tolerance {
             && let Some(merged) = merged(query)
         {
             match row.len() == 2 {
-                true if merged == *row => return Some("merge_last_dims"),
+                true if merged == row => return Some("merge_last_dims"),
                 true if is_padded(&merged, row) => return Some("merge_last_dims+padding"),
                 _ => {}
             }
@@ -95,16 +125,10 @@ impl Tolerance {
         None
     }
 
-    /// Every form of a query's first input that could be a row's.
-    pub(super) fn forms(self, query: &[i64]) -> Vec<Vec<i64>> {
-        let mut forms = vec![query.to_vec(), strip(query).to_vec()];
-        forms.extend(flattened(query).filter(|_| self.flattens));
-        forms.extend(merged(query).filter(|_| self.merges));
-        if self.is_index && query.len() == 2 {
-            forms.push(vec![query[1], query[0]]);
-        }
-        forms.dedup();
-        forms
+    /// The matrices that a query's input with three dimensions could be to this kernel.
+    pub(super) fn matrices(self, query: &[i64]) -> impl Iterator<Item = [i64; 2]> {
+        let flattened = flattened(query).filter(|_| self.flattens);
+        flattened.into_iter().chain(merged(query).filter(|_| self.merges))
     }
 }
 
@@ -126,47 +150,50 @@ pub(super) fn strip(shape: &[i64]) -> &[i64] {
     }
 }
 
+/// Equality of short slices, for which calling the general one costs more than comparing.
+fn is_same(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
 /// Whether a query is a row whose dimensions were rounded up.
 pub(super) fn is_padded(query: &[i64], row: &[i64]) -> bool {
-    let fits = |(query, row): (&i64, &i64)| {
-        let round_up = |block: i64| row.checked_add(block - 1).map(|sum| sum / block * block);
-        let is_rounded = |block: i64| round_up(block) == Some(*query);
-        query == row || (query > row && (BLOCKS.into_iter().any(is_rounded) || (*row >= FINE_FROM && is_rounded(8))))
-    };
-    query.len() == row.len() && query != row && query.iter().zip(row).all(fits)
+    query.len() == row.len()
+        && query.iter().zip(row).all(|(query, row)| query == row || is_rounded(*query, *row))
+        && !is_same(query, row)
+}
+
+fn is_rounded(query: i64, row: i64) -> bool {
+    let round_up = |block: i64| row.checked_add(block - 1).map(|sum| sum / block * block);
+    // Every multiple is one of 8.
+    query > row
+        && query & 7 == 0
+        && (BLOCKS.into_iter().any(|block| round_up(block) == Some(query))
+            || (row >= FINE_FROM && round_up(8) == Some(query)))
 }
 
 /// (B, M, D) as (B·M, D), of the stripped shape if that still has three dimensions.
-pub(super) fn flattened(query: &[i64]) -> Option<Vec<i64>> {
+pub(super) fn flattened(query: &[i64]) -> Option<[i64; 2]> {
     let three = if strip(query).len() == 3 { strip(query) } else { query };
     match three {
-        [batch, rows, columns] => Some(vec![batch.saturating_mul(*rows), *columns]),
+        [batch, rows, columns] => Some([batch.saturating_mul(*rows), *columns]),
         _ => None,
     }
 }
 
 /// (T, H, D) as (T, H·D).
-fn merged(query: &[i64]) -> Option<Vec<i64>> {
+fn merged(query: &[i64]) -> Option<[i64; 2]> {
     let three = if strip(query).len() == 3 { strip(query) } else { query };
     match three {
-        [tokens, heads, size] => Some(vec![*tokens, heads.saturating_mul(*size)]),
+        [tokens, heads, size] => Some([*tokens, heads.saturating_mul(*size)]),
         _ => None,
     }
 }
 
-/// A shape in the fractal format as the matrix that it holds; shapes of fewer than four dimensions stay.
-pub(super) fn restored<'s>(shape: &'s [i64], format: Option<&str>) -> Cow<'s, [i64]> {
-    match (shape, format) {
-        ([outer @ .., a, b, c, d], Some("FRACTAL_NZ")) => {
-            let mut restored = outer.to_vec();
-            restored.extend([a.saturating_mul(*d), b.saturating_mul(*c)]);
-            Cow::Owned(restored)
-        }
-        _ => Cow::Borrowed(shape),
+/// A shape in the fractal format as the matrix that it holds; `None` for other shapes, which are what they are.
+pub(super) fn restored(shape: &[i64], format: &str) -> Option<Vec<i64>> {
+    if format != FRACTAL_NZ {
+        return None;
     }
-}
-
-/// Equal for a shape and every shape that is this one padded.
-pub(super) fn blocks_of(shape: &[i64]) -> impl Iterator<Item = i64> {
-    shape.iter().map(|dimension| dimension.saturating_add(63) / 64)
+    let (outer, &[a, b, c, d]) = shape.split_last_chunk()?;
+    Some([outer, &[a.saturating_mul(d), b.saturating_mul(c)]].concat())
 }
