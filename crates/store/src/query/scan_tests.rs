@@ -160,7 +160,7 @@ proptest! {
             elementwise::fits(wanted, flat, *row) && elementwise::scaled(*row, &output).is_some()
         };
         let scanned = table.iter().filter(fits).map(|row| (row.column(), row.line())).min();
-        let found = elementwise::find(&[table.clone()], &output).ok();
+        let found = elementwise::find(std::slice::from_ref(&table), &output).ok();
         prop_assert_eq!(found.map(|hit| line(&hit)), scanned.map(|(_, line)| line));
     }
 
@@ -176,7 +176,7 @@ proptest! {
         let query = tensors(changed(shapes[..1].to_vec(), &changes), dtype).remove(0);
         let key = vec![1, *query.shape.last().unwrap_or(&1)];
         let question = Attention { query, key, kv_lengths: vec![length] };
-        let found = attention::find(&[table.clone()], &question).ok();
+        let found = attention::find(std::slice::from_ref(&table), &question).ok();
         let wanted = Wanted::of(&question);
         let distance = |row: KernelRow<'_>| {
             let wanted = wanted.as_ref().filter(|wanted| wanted.fits(row, true))?;
