@@ -20,6 +20,7 @@
 //! ```
 
 use crate::split::{Bounds, Split, split};
+use std::ops::Range;
 
 /// One cell of a record: where it lies, and whether its bytes can be used as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +43,9 @@ pub enum Form {
 }
 
 impl Cell {
-    /// The cell that was written as `text[start..end]`. A quote at its beginning always opens.
+    /// The cell that is written at a place of `text`. A quote at its beginning always opens.
     #[inline]
-    pub(crate) fn written(text: &[u8], start: usize, end: usize) -> Cell {
+    pub(crate) fn written(text: &[u8], Range { start, end }: Range<usize>) -> Cell {
         let plain = |start, end| Cell { start, end, form: Form::Plain };
         if start == end || text[start] != b'"' {
             return plain(start, end);
@@ -56,12 +57,6 @@ impl Cell {
             // It is open at the end of the text.
             None => plain(start + 1, end),
         }
-    }
-
-    /// Whether the text of a `Plain` cell stands in quotes.
-    #[inline]
-    pub(crate) fn stands_in_quotes(&self, text: &[u8]) -> bool {
-        self.start.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'"')
     }
 
     /// The bytes of the cell as they lie in `text`, which are its text only for [`Form::Plain`].
@@ -169,7 +164,7 @@ impl<'t> Splitter<'t> {
                 Split::End | Split::Cut => return None,
             }
             if !self.bounds.is_empty() {
-                cells.extend(self.bounds.cells(self.text));
+                cells.extend(self.bounds.cells().map(|place| Cell::written(self.text, place)));
                 return Some(Record { start, end: self.at, line });
             }
         }

@@ -2,7 +2,7 @@
 //! that is at hand and [`kernels`](crate::kernels) for a window on it.
 
 use crate::marks::{BLOCK, Marks, marks};
-use crate::records::Cell;
+use std::ops::Range;
 
 /// The cells of a record: where the first one starts, and behind each one where the next one would.
 #[derive(Debug, Clone, Default)]
@@ -19,22 +19,16 @@ impl Bounds {
         self.len() == 0
     }
 
-    /// The cell at a position of the record in `text`.
+    /// Where the cell at a position of the record is written.
     #[inline]
-    pub(crate) fn cell(&self, text: &[u8], position: usize) -> Option<Cell> {
-        let (start, next) = (*self.0.get(position)?, *self.0.get(position + 1)?);
-        Some(Cell::written(text, start, next - 1))
+    pub(crate) fn cell(&self, position: usize) -> Option<Range<usize>> {
+        Some(*self.0.get(position)?..*self.0.get(position + 1)? - 1)
     }
 
-    /// All cells of the record in `text`.
+    /// Where the cells of the record are written.
     #[inline]
-    pub(crate) fn cells(&self, text: &[u8]) -> impl Iterator<Item = Cell> {
-        self.0.windows(2).map(|bounds| Cell::written(text, bounds[0], bounds[1] - 1))
-    }
-
-    /// Bytes of the longest cell as written.
-    pub(crate) fn longest(&self) -> usize {
-        self.0.windows(2).map(|bounds| bounds[1] - bounds[0] - 1).max().unwrap_or(0)
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Range<usize>> {
+        self.0.windows(2).map(|bounds| bounds[0]..bounds[1] - 1)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::records::{Cell, Form, unescape};
 use crate::source::Source;
 use crate::split::{Bounds, Split, split};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Reads a CSV record by record.
 ///
@@ -171,7 +172,7 @@ impl<'s> Reader<'s> {
     #[inline]
     fn check_limit(&self) -> Result<(), Error> {
         match self.options.cell_limit {
-            Some(limit) if self.cells.longest() > limit => self.check_long_cells(limit),
+            Some(limit) if self.cells.cells().any(|place| place.len() > limit) => self.check_long_cells(limit),
             _ => Ok(()),
         }
     }
@@ -203,7 +204,7 @@ impl<'r> Record<'r> {
     /// The cell of a column; `None` where the record is too short for it.
     #[inline]
     pub fn get(&self, column: usize) -> Option<Cow<'r, str>> {
-        Some(content(self.cells.cell(self.text.as_bytes(), column)?, self.text, self.line_ends))
+        Some(content(self.cells.cell(column)?, self.text, self.line_ends))
     }
 
     /// Number of cells.
@@ -229,24 +230,27 @@ impl<'r> Record<'r> {
 
 /// The contents of all cells.
 fn contents<'r>(cells: &'r Bounds, text: &'r str, line_ends: LineEndsInCells) -> impl Iterator<Item = Cow<'r, str>> {
-    cells.cells(text.as_bytes()).map(move |cell| content(cell, text, line_ends))
+    cells.cells().map(move |place| content(place, text, line_ends))
 }
 
-/// The content of a cell.
+/// The content of the cell that is written at a place. Most cells have no quotes, and without them they hold no line end.
 #[inline]
-fn content(cell: Cell, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
-    let raw = &text[cell.start..cell.end];
-    match cell.form {
-        // Only quotes keep line ends from ending the record; most cells have none.
-        Form::Plain if !cell.stands_in_quotes(text.as_bytes()) => Cow::Borrowed(raw),
-        Form::Plain => with_line_ends(Cow::Borrowed(raw), line_ends),
-        Form::Escaped => {
-            let mut content = Vec::with_capacity(raw.len());
-            unescape(raw.as_bytes(), &mut content);
-            let content = String::from_utf8(content).expect("UTF-8 less some ASCII quotes is UTF-8");
-            with_line_ends(Cow::Owned(content), line_ends)
-        }
+fn content(place: Range<usize>, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
+    match text.as_bytes()[place.clone()].first() {
+        Some(b'"') => quoted(Cell::written(text.as_bytes(), place), text, line_ends),
+        _ => Cow::Borrowed(&text[place]),
     }
+}
+
+fn quoted(cell: Cell, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
+    let raw = &text[cell.start..cell.end];
+    if cell.form == Form::Plain {
+        return with_line_ends(Cow::Borrowed(raw), line_ends);
+    }
+    let mut content = Vec::with_capacity(raw.len());
+    unescape(raw.as_bytes(), &mut content);
+    let content = String::from_utf8(content).expect("UTF-8 less some ASCII quotes is UTF-8");
+    with_line_ends(Cow::Owned(content), line_ends)
 }
 
 fn with_line_ends(content: Cow<'_, str>, line_ends: LineEndsInCells) -> Cow<'_, str> {
