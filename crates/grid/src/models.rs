@@ -13,6 +13,7 @@ mod config_json;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use perfdb_store::near_name::nearest;
 use serde::Deserialize;
 
 use crate::Semantics;
@@ -206,10 +207,7 @@ fn normalised(name: &str) -> String {
 
 fn unknown(name: &str, presets: &[Model]) -> Error {
     let known: Vec<&str> = presets.iter().flat_map(|model| model.names.iter().map(String::as_str)).collect();
-    let wanted = normalised(name);
-    let closeness = |known: &&&str| strsim::jaro_winkler(&normalised(known), &wanted);
-    let nearest = known.iter().max_by(|left, right| closeness(left).total_cmp(&closeness(right)));
-    let suggestion = nearest.filter(|known| closeness(known) > 0.8).map(|known| (*known).to_owned());
+    let suggestion = nearest(name, known.iter().copied(), normalised).map(str::to_owned);
     Error::UnknownModel { name: name.to_owned(), known: known.join(", "), suggestion }
 }
 

@@ -1,5 +1,7 @@
 //! The replayable operators, one file each. Adding one is adding a file and its line in the list below.
 
+use perfdb_store::near_name::nearest;
+
 use crate::operator::Operator;
 
 macro_rules! operators {
@@ -60,11 +62,8 @@ pub fn find(name: &str) -> Option<&'static Operator> {
 
 /// ` (did you mean 'Add'?)` for a name that is none but near to one; else nothing.
 pub fn suggestion(name: &str) -> String {
-    let wanted = name.to_lowercase();
-    let closeness = |operator: &&Operator| strsim::jaro_winkler(&operator.name.to_lowercase(), &wanted);
-    let nearest = OPERATORS.iter().max_by(|left, right| closeness(left).total_cmp(&closeness(right)));
-    let nearest = nearest.filter(|operator| closeness(operator) > 0.8);
-    nearest.map(|operator| format!(" (did you mean '{}'?)", operator.name)).unwrap_or_default()
+    let nearest = nearest(name, OPERATORS.iter().map(|operator| operator.name), str::to_lowercase);
+    nearest.map(|near| format!(" (did you mean '{near}'?)")).unwrap_or_default()
 }
 
 #[cfg(test)]

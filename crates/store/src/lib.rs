@@ -27,6 +27,7 @@ pub mod kernel;
 pub mod kernel_details;
 pub mod lint;
 pub mod lock;
+pub mod near_name;
 pub mod op_mapping;
 pub mod process;
 mod profile;
