@@ -4,7 +4,7 @@
 
 mod text;
 
-pub(crate) use text::WriteJson;
+pub(crate) use text::{Raw, WriteJson, write_parts};
 
 use std::borrow::Cow;
 use std::sync::Arc;

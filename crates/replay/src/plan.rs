@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::case::{Case, WriteJson};
+use crate::case::{Case, Raw, WriteJson, write_parts};
 use crate::error::Error;
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::Refusal;
@@ -148,30 +148,15 @@ impl PlannedRow {
             _ => None,
         }
     }
-}
 
-impl PlannedRow {
     /// Appends the row as `--plan` prints it: one JSON object without blanks, of a case or of a row that is none.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        let (status, key, word) = match &self.fate {
+        let (status, word) = match &self.fate {
             RowFate::Case(case) => return case.write_json(out),
-            RowFate::Invalid(refusal) => ("invalid", "error", refusal.kind.name()),
-            RowFate::Skip(reason) => ("skip", "reason", *reason),
+            RowFate::Invalid(refusal) => (Raw(",\"status\":\"invalid\",\"error\":"), refusal.kind.name()),
+            RowFate::Skip(reason) => (Raw(",\"status\":\"skip\",\"reason\":"), *reason),
         };
-        out.extend_from_slice(b"{\"v\":1");
-        for (name, text) in [("op", self.op), ("csv", &self.csv)] {
-            write_entry(out, name, text);
-        }
-        write_entry(out, "row", &self.row);
-        write_entry(out, "status", status);
-        write_entry(out, key, word);
-        out.push(b'}');
+        write_parts!(out, Raw("{\"v\":1,\"op\":"), *self.op, Raw(",\"csv\":"), *self.csv, Raw(",\"row\":"), self.row);
+        write_parts!(out, status, word, Raw("}"));
     }
-}
-
-fn write_entry(out: &mut Vec<u8>, name: &str, value: &(impl WriteJson + ?Sized)) {
-    out.push(b',');
-    name.write_json(out);
-    out.push(b':');
-    value.write_json(out);
 }

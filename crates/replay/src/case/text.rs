@@ -19,11 +19,12 @@ pub(crate) trait WriteJson {
 
 /// Parts of a text in order: pieces that are JSON already, and values.
 macro_rules! write_parts {
-    ($out:expr, $($part:expr),+ $(,)?) => {{ $(WriteJson::write_json(&$part, $out);)+ }};
+    ($out:expr, $($part:expr),+ $(,)?) => {{ $($crate::case::WriteJson::write_json(&$part, $out);)+ }};
 }
+pub(crate) use write_parts;
 
 /// Text that is JSON already: keys with their punctuation, words that need no escape.
-struct Raw(&'static str);
+pub(crate) struct Raw(pub(crate) &'static str);
 
 impl WriteJson for Raw {
     #[inline(always)]
