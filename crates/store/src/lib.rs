@@ -1,21 +1,16 @@
-//! The operator performance database: directories, CSV tables, signatures, op mapping, updater, lint, locks, queries.
+//! The operator performance database: directories, CSV tables, signatures, op mapping, updater, lint, locks.
 //!
 //! ```
-//! use perfdb_store::query::Database;
+//! use perfdb_store::table::{ReadOptions, Table};
 //!
-//! # let folder = tempfile::tempdir().unwrap();
-//! let table = "Input Shapes,Input Data Types,Average Duration(us)\n\"8,128;128\",DT_BF16;DT_BF16,2.5\n";
-//! std::fs::write(folder.path().join("RmsNorm.csv"), table).unwrap();
-//!
-//! let database = Database::open(folder.path())?;
-//! for row in database.rows("RmsNorm")?.iter() {
-//!     assert!(row.inputs().iter().eq([&[8, 128][..], &[128]]));
-//!     assert_eq!(row.duration_us(), 2.5);
-//! }
+//! let text = b"Input Shapes,Average Duration(us)\n\"8,128;128\",2.5\n".to_vec();
+//! let table = Table::parse("RmsNorm.csv".as_ref(), text, &ReadOptions::database())?;
+//! let duration = table.column("Average Duration(us)").unwrap();
+//! assert_eq!(table.cell(0, duration), "2.5");
 //! # Ok::<(), perfdb_store::Error>(())
 //! ```
 //!
-//! [`query`] answers what a kernel costs; [`update`] writes measurements back, [`lint`] finds what is wrong with a database.
+//! [`table`] reads and writes tables, [`update`] writes measurements back, [`lint`] finds what is wrong with a database.
 //! Every writer takes the [`lock`] of the directory and replaces files whole ([`mod@replace`]).
 #![forbid(unsafe_code)]
 
@@ -31,7 +26,6 @@ pub mod near_name;
 pub mod op_mapping;
 pub mod process;
 mod profile;
-pub mod query;
 pub mod replace;
 pub mod runtime_metadata;
 pub mod signature;

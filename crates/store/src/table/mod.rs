@@ -30,7 +30,7 @@ mod tests;
 
 pub(crate) use read::has_long_cell;
 pub use read::{ReadOptions, is_lfs_pointer};
-pub(crate) use scan::{Scan, ScannedRow};
+pub use scan::{Scan, ScannedRow};
 pub use stream::{RowStream, StreamedRow};
 pub use write::{LineEnd, Written, push_csv_row};
 

@@ -9,7 +9,8 @@ use std::path::Path;
 
 /// The rows of a table under the rules of a database, of which only the wanted columns are looked at. What [`Table::parse`](super::Table::parse)
 /// refuses is refused here, too.
-pub(crate) struct Scan<'t> {
+#[derive(Debug)]
+pub struct Scan<'t> {
     path: &'t Path,
     text: &'t str,
     splitter: Splitter<'t>,
@@ -20,25 +21,25 @@ pub(crate) struct Scan<'t> {
 }
 
 /// A row of a [`Scan`].
-#[derive(Clone, Copy)]
-pub(crate) struct ScannedRow<'s> {
+#[derive(Debug, Clone, Copy)]
+pub struct ScannedRow<'s> {
     text: &'s str,
     cells: &'s [Cell],
     columns: &'s [Option<usize>],
     /// The line on which it starts.
-    pub(crate) line: u64,
+    pub line: u64,
 }
 
 impl<'s> ScannedRow<'s> {
     /// The text of a wanted column; empty where the row or the table lacks it.
-    pub(crate) fn cell(&self, wanted: usize) -> Cow<'s, str> {
+    pub fn cell(&self, wanted: usize) -> Cow<'s, str> {
         let cell = self.columns[wanted].and_then(|column| self.cells.get(column));
         cell.map_or(Cow::Borrowed(""), |cell| cell_text(self.text, cell))
     }
 
     /// The text of a wanted column for readers that take off quotes at both ends and blanks around slots anyway: some of these may be missing.
     /// Profilers quote shapes twice; this decodes a cell only if quotes stand inside as well.
-    pub(crate) fn slot_cell(&self, wanted: usize) -> Cow<'s, str> {
+    pub fn slot_cell(&self, wanted: usize) -> Cow<'s, str> {
         let Some(cell) = self.columns[wanted].and_then(|column| self.cells.get(column)) else {
             return Cow::Borrowed("");
         };
@@ -51,8 +52,11 @@ impl<'s> ScannedRow<'s> {
 }
 
 impl<'t> Scan<'t> {
-    /// Starts on the bytes of a file; `path` is for messages.
-    pub(crate) fn new(path: &'t Path, bytes: &'t [u8], wanted: &[&str]) -> Result<Self, Error> {
+    /// Starts on the bytes of a file; `path` is for messages. Rows are asked for their cells by the places of the columns in `wanted`.
+    ///
+    /// # Errors
+    /// When the bytes are no UTF-8, have no header or name a column twice.
+    pub fn new(path: &'t Path, bytes: &'t [u8], wanted: &[&str]) -> Result<Self, Error> {
         let text = utf8(path, bytes, 0)?;
         let begin = header_start(path, bytes)?;
         let splitter = Splitter::starting_at(bytes, begin, 1);
@@ -68,12 +72,15 @@ impl<'t> Scan<'t> {
     }
 
     /// Whether the table has a wanted column.
-    pub(crate) fn has(&self, wanted: usize) -> bool {
+    pub fn has(&self, wanted: usize) -> bool {
         self.columns[wanted].is_some()
     }
 
     /// The next row.
-    pub(crate) fn next_row(&mut self) -> Result<Option<ScannedRow<'_>>, Error> {
+    ///
+    /// # Errors
+    /// When the row is longer than the header, a cell is too long or a quote stays open.
+    pub fn next_row(&mut self) -> Result<Option<ScannedRow<'_>>, Error> {
         let Some(line) = self.advance()? else { return Ok(None) };
         let (cells, columns) = (self.cells.len(), self.width);
         if cells > columns {

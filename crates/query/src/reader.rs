@@ -1,17 +1,17 @@
 //! Reading a table into typed rows.
 
-use super::packed::{ShapePool, Shapes, slots};
-use super::rows::{Compared, Content, KernelRows, Record, Runtime};
-use super::shapes::restored;
-use crate::columns::{
+use crate::packed::{ShapePool, Shapes, slots};
+use crate::rows::{Compared, Content, KernelRows, Record, Runtime};
+use crate::shapes::restored;
+use perfdb_pycompat::number::parse_float;
+use perfdb_pycompat::text::trim;
+use perfdb_store::Error;
+use perfdb_store::columns::{
     COMMUNICATION_DURATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_SHAPES,
     OUTPUT_TYPES, PROFILED_DURATION,
 };
-use crate::duration::{is_valid, number};
-use crate::error::Error;
-use crate::table::{Scan, ScannedRow};
-use perfdb_pycompat::number::parse_float;
-use perfdb_pycompat::text::trim;
+use perfdb_store::duration::{is_valid, number};
+use perfdb_store::table::{Scan, ScannedRow};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ const FIRST_RUNTIME: usize = FIRST_SINGLE + 1;
 
 impl KernelRows {
     /// Reads a table. Rows whose shapes cannot be read or that have no valid duration are passed over.
-    pub(super) fn read(path: &Path, kernel_type: &str) -> Result<KernelRows, Error> {
+    pub(crate) fn read(path: &Path, kernel_type: &str) -> Result<KernelRows, Error> {
         let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
         let mut scan = Scan::new(path, &bytes, &WANTED)?;
         let mut reader = RowReader::of(&scan);

@@ -1,25 +1,25 @@
 //! A question without texts and tensors of its own, so that asking costs no allocation.
 
-use super::answer::{Attention, MissReason, Mode, Query, Tensor};
+use crate::answer::{Attention, MissReason, Mode, Query, Tensor};
 use smallvec::SmallVec;
 
 /// A [`Query`] that borrows what it is made of.
 #[derive(Debug)]
-pub(super) struct Question<'q> {
+pub(crate) struct Question<'q> {
     /// The kernel type, then its alternates.
-    pub(super) kernel_types: SmallVec<[&'q str; 4]>,
-    pub(super) inputs: &'q [Tensor],
+    pub(crate) kernel_types: SmallVec<[&'q str; 4]>,
+    pub(crate) inputs: &'q [Tensor],
     /// Compare only so many inputs.
-    pub(super) input_count: Option<usize>,
-    pub(super) by: By<'q>,
-    pub(super) interpolate: bool,
+    pub(crate) input_count: Option<usize>,
+    pub(crate) by: By<'q>,
+    pub(crate) interpolate: bool,
     /// Interpolate attention over the square root of the length.
-    pub(super) square_root: bool,
+    pub(crate) square_root: bool,
 }
 
 /// By what rows are looked up.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum By<'q> {
+pub(crate) enum By<'q> {
     /// By inputs and, if given, the expert-parallel size.
     Inputs {
         ep_size: Option<i64>,
@@ -35,21 +35,21 @@ pub(super) enum By<'q> {
 }
 
 impl<'q> By<'q> {
-    pub(super) const INPUTS: Self = By::Inputs { ep_size: None };
+    pub(crate) const INPUTS: Self = By::Inputs { ep_size: None };
 
     /// By the first output; without one by inputs.
-    pub(super) fn elementwise(outputs: &'q [Tensor]) -> Self {
+    pub(crate) fn elementwise(outputs: &'q [Tensor]) -> Self {
         outputs.first().map_or(By::INPUTS, By::Output)
     }
 
     /// By inputs and a size that has to be configured.
-    pub(super) fn moe(ep_size: Option<i64>) -> Result<Self, MissReason> {
+    pub(crate) fn moe(ep_size: Option<i64>) -> Result<Self, MissReason> {
         ep_size.map(|size| By::Inputs { ep_size: Some(size) }).ok_or(MissReason::EpSizeNotConfigured)
     }
 }
 
 impl<'q> Question<'q> {
-    pub(super) fn of(query: &'q Query) -> Result<Self, MissReason> {
+    pub(crate) fn of(query: &'q Query) -> Result<Self, MissReason> {
         Ok(Question {
             kernel_types: query.kernel_types.iter().map(String::as_str).collect(),
             inputs: &query.inputs,

@@ -24,18 +24,18 @@ const RELAXED: [&str; 7] = [
 
 /// What a kernel type tolerates.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tolerance {
-    pub(super) is_matmul: bool,
-    pub(super) flattens: bool,
+pub(crate) struct Tolerance {
+    pub(crate) is_matmul: bool,
+    pub(crate) flattens: bool,
     merges: bool,
     is_index: bool,
     relaxed_types: bool,
-    pub(super) arrangement: Arrangement,
+    pub(crate) arrangement: Arrangement,
 }
 
 /// How a kernel takes the arguments of its operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arrangement {
+pub(crate) enum Arrangement {
     /// As they are.
     AsGiven,
     /// Key before query, sequence before heads.
@@ -58,7 +58,7 @@ impl Arrangement {
 }
 
 impl Tolerance {
-    pub(super) fn of(kernel_type: &str) -> Self {
+    pub(crate) fn of(kernel_type: &str) -> Self {
         Tolerance {
             is_matmul: MATMUL.contains(&kernel_type),
             flattens: FLATTENING.contains(&kernel_type),
@@ -70,13 +70,13 @@ impl Tolerance {
     }
 
     /// Whether a query's type goes with a row's.
-    pub(super) fn type_fits(self, query: &str, row: &str) -> bool {
+    pub(crate) fn type_fits(self, query: &str, row: &str) -> bool {
         let is_float = |name: &str| matches!(name, "DT_BF16" | "FLOAT");
         query == row || (self.relaxed_types && is_float(query) && is_float(row))
     }
 
     /// The first rule by which input number `at` of a query fits a row's.
-    pub(super) fn rule(self, at: usize, query: &[i64], row: &[i64]) -> Option<&'static str> {
+    pub(crate) fn rule(self, at: usize, query: &[i64], row: &[i64]) -> Option<&'static str> {
         if is_same(query, row) {
             return Some("identity");
         }
@@ -126,14 +126,14 @@ impl Tolerance {
     }
 
     /// The matrices that a query's input with three dimensions could be to this kernel.
-    pub(super) fn matrices(self, query: &[i64]) -> impl Iterator<Item = [i64; 2]> {
+    pub(crate) fn matrices(self, query: &[i64]) -> impl Iterator<Item = [i64; 2]> {
         let flattened = flattened(query).filter(|_| self.flattens);
         flattened.into_iter().chain(merged(query).filter(|_| self.merges))
     }
 }
 
 /// What the rule of one input makes of the rule of the row.
-pub(super) fn combine(so_far: &'static str, rule: &'static str) -> &'static str {
+pub(crate) fn combine(so_far: &'static str, rule: &'static str) -> &'static str {
     match rule {
         "identity" => so_far,
         "padding" if so_far != "identity" => so_far,
@@ -143,7 +143,7 @@ pub(super) fn combine(so_far: &'static str, rule: &'static str) -> &'static str 
 }
 
 /// Without one leading dimension of 1, if there is another.
-pub(super) fn strip(shape: &[i64]) -> &[i64] {
+pub(crate) fn strip(shape: &[i64]) -> &[i64] {
     match shape {
         [1, rest @ ..] if !rest.is_empty() => rest,
         shape => shape,
@@ -156,7 +156,7 @@ fn is_same(a: &[i64], b: &[i64]) -> bool {
 }
 
 /// Whether a query is a row whose dimensions were rounded up.
-pub(super) fn is_padded(query: &[i64], row: &[i64]) -> bool {
+pub(crate) fn is_padded(query: &[i64], row: &[i64]) -> bool {
     query.len() == row.len()
         && query.iter().zip(row).all(|(query, row)| query == row || is_rounded(*query, *row))
         && !is_same(query, row)
@@ -172,7 +172,7 @@ fn is_rounded(query: i64, row: i64) -> bool {
 }
 
 /// (B, M, D) as (B·M, D), of the stripped shape if that still has three dimensions.
-pub(super) fn flattened(query: &[i64]) -> Option<[i64; 2]> {
+pub(crate) fn flattened(query: &[i64]) -> Option<[i64; 2]> {
     let three = if strip(query).len() == 3 { strip(query) } else { query };
     match three {
         [batch, rows, columns] => Some([batch.saturating_mul(*rows), *columns]),
@@ -190,7 +190,7 @@ fn merged(query: &[i64]) -> Option<[i64; 2]> {
 }
 
 /// A shape in the fractal format as the matrix that it holds; `None` for other shapes, which are what they are.
-pub(super) fn restored(shape: &[i64], format: &str) -> Option<Vec<i64>> {
+pub(crate) fn restored(shape: &[i64], format: &str) -> Option<Vec<i64>> {
     if format != FRACTAL_NZ {
         return None;
     }

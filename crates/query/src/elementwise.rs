@@ -1,12 +1,12 @@
 //! Looking up by the first output.
 
-use super::answer::{Hit, MissReason, Source, Tensor};
-use super::rows::{KernelRow, KernelRows};
-use super::shapes::{flattened, is_padded, strip};
+use crate::answer::{Hit, MissReason, Source, Tensor};
+use crate::rows::{KernelRow, KernelRows};
+use crate::shapes::{flattened, is_padded, strip};
 use std::sync::Arc;
 
 /// The first row whose first output fits, one with a better duration column before; durations of other types are scaled by their size.
-pub(super) fn find(tables: &[Arc<KernelRows>], output: &Tensor) -> Result<Hit, MissReason> {
+pub(crate) fn find(tables: &[Arc<KernelRows>], output: &Tensor) -> Result<Hit, MissReason> {
     let wanted = strip(&output.shape);
     let flat = flattened(&output.shape);
     for table in tables {
@@ -40,14 +40,14 @@ pub(super) fn find(tables: &[Arc<KernelRows>], output: &Tensor) -> Result<Hit, M
     Err(MissReason::ElementwiseOutputShapeMismatch)
 }
 
-pub(super) fn fits(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bool {
+pub(crate) fn fits(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bool {
     let Some(shape) = row.outputs().get(0) else { return false };
     let is = |query: &[i64]| query == shape || query == strip(shape) || is_padded(query, shape);
     is(wanted) || flat.is_some_and(|flat| shape.len() == 2 && is(&flat))
 }
 
 /// The duration of a row for an output of this type, and whether it was scaled. `None` if a size is not known.
-pub(super) fn scaled(row: KernelRow<'_>, output: &Tensor) -> Option<(f64, bool)> {
+pub(crate) fn scaled(row: KernelRow<'_>, output: &Tensor) -> Option<(f64, bool)> {
     let duration_us = row.duration_us();
     let query_type = output.dtype.profiler_name()?;
     let row_type = row.output_types().first()?;

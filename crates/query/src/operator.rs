@@ -1,9 +1,9 @@
 //! Looking up what a simulator operator costs, by way of the operator mapping.
 
-use super::answer::{Call, DType, Hit, Miss, MissReason, Source, Tensor};
-use super::database::Database;
-use super::question::{By, Question};
-use crate::op_mapping::{Entry, Lookup};
+use crate::answer::{Call, DType, Hit, Miss, MissReason, Source, Tensor};
+use crate::database::Database;
+use crate::question::{By, Question};
+use perfdb_store::op_mapping::{Entry, Lookup};
 use smallvec::{SmallVec, smallvec};
 
 impl Database {

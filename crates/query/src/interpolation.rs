@@ -1,13 +1,13 @@
 //! Between two rows of the first kernel type.
 
-use super::answer::{Attention, Hit, MissReason, Source, Tensor};
-use super::arguments::arguments;
-use super::attention::Wanted;
-use super::elementwise::scaled;
-use super::inputs::has_size;
-use super::question::{By, Question};
-use super::rows::{KernelRow, KernelRows};
-use super::shapes::{Tolerance, strip};
+use crate::answer::{Attention, Hit, MissReason, Source, Tensor};
+use crate::arguments::arguments;
+use crate::attention::Wanted;
+use crate::elementwise::scaled;
+use crate::inputs::has_size;
+use crate::question::{By, Question};
+use crate::rows::{KernelRow, KernelRows};
+use crate::shapes::{Tolerance, strip};
 
 /// A known duration at a place on the axis.
 struct Point {
@@ -17,7 +17,7 @@ struct Point {
 }
 
 /// Between rows of one table.
-pub(super) fn between_rows(table: &KernelRows, question: &Question<'_>) -> Result<Hit, MissReason> {
+pub(crate) fn between_rows(table: &KernelRows, question: &Question<'_>) -> Result<Hit, MissReason> {
     match question.by {
         By::Inputs { ep_size } => by_inputs(table, question, ep_size),
         By::Output(output) => elementwise(table, output),

@@ -1,16 +1,16 @@
 //! Looking up collectives.
 
-use super::answer::{Hit, MissReason, Source};
-use crate::columns::COMMUNICATION_DURATION;
-use crate::duration::{is_valid, number};
-use crate::error::Error;
-use crate::table::{ReadOptions, Table};
+use crate::answer::{Hit, MissReason, Source};
 use perfdb_pycompat::number::parse_float;
+use perfdb_store::Error;
+use perfdb_store::columns::COMMUNICATION_DURATION;
+use perfdb_store::duration::{is_valid, number};
+use perfdb_store::table::{ReadOptions, Table};
 use std::path::Path;
 
 /// The rows of a communication table; none of a table that was parsed from a profile and has no sizes.
 #[derive(Debug)]
-pub(super) struct CommunicationRows {
+pub(crate) struct CommunicationRows {
     kernel_type: String,
     rows: Option<Vec<CommunicationRow>>,
 }
@@ -25,14 +25,14 @@ struct CommunicationRow {
 }
 
 impl CommunicationRows {
-    pub(super) fn read(path: &Path, kernel_type: &str) -> Result<CommunicationRows, Error> {
+    pub(crate) fn read(path: &Path, kernel_type: &str) -> Result<CommunicationRows, Error> {
         let table = Table::read(path, &ReadOptions::database())?;
         let columns = ["message_bytes", "num_devices", COMMUNICATION_DURATION].map(|name| table.column(name));
         let tier = table.column("topology_tier");
         let [Some(bytes), Some(devices), Some(duration)] = columns else {
             return Ok(CommunicationRows { kernel_type: kernel_type.to_owned(), rows: None });
         };
-        let read = |row: crate::table::Row<'_>| {
+        let read = |row: perfdb_store::table::Row<'_>| {
             let duration_us = number(row.cell(duration));
             is_valid(duration_us).then_some(())?;
             Some(CommunicationRow {
@@ -48,7 +48,7 @@ impl CommunicationRows {
     }
 
     /// The row of this size, else on the line through all rows of this group, within their range.
-    pub(super) fn find(&self, bytes: i64, devices: i64, tier: Option<i64>) -> Result<Hit, MissReason> {
+    pub(crate) fn find(&self, bytes: i64, devices: i64, tier: Option<i64>) -> Result<Hit, MissReason> {
         let rows = self.rows.as_ref().ok_or(MissReason::CsvFormatRaw)?;
         let target = bytes as f64;
         let in_tier = |row: &CommunicationRow| tier.is_none_or(|tier| row.tier == Some(tier as f64));

@@ -1,13 +1,13 @@
 //! A database as one value.
 
-use super::answer::{Hit, Miss, MissReason, Query};
-use super::communication::CommunicationRows;
-use super::question::{By, Question};
-use super::rows::KernelRows;
-use super::{attention, elementwise, inputs, interpolation};
-use crate::directory::{normalised, tables_in};
-use crate::error::{CsvFault, Error};
-use crate::op_mapping::OpMapping;
+use crate::answer::{Hit, Miss, MissReason, Query};
+use crate::communication::CommunicationRows;
+use crate::question::{By, Question};
+use crate::rows::KernelRows;
+use crate::{attention, elementwise, inputs, interpolation};
+use perfdb_store::directory::{normalised, tables_in};
+use perfdb_store::op_mapping::OpMapping;
+use perfdb_store::{CsvFault, Error};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -25,23 +25,19 @@ type Cache<T> = RwLock<FxHashMap<String, Read<T>>>;
 #[derive(Debug)]
 pub struct Database {
     directory: PathBuf,
-    pub(super) mapping: OpMapping,
+    pub(crate) mapping: OpMapping,
     tables: Cache<KernelRows>,
     communication: Cache<CommunicationRows>,
 }
 
 impl Database {
     /// Opens a directory: reads its operator mapping, and no table.
-    pub fn open(directory: &Path) -> Result<Database, Error> {
+    pub fn open(directory: &Path) -> Result<Database, crate::Error> {
         if !directory.is_dir() {
-            return Err(Error::io(directory, io::Error::from(io::ErrorKind::NotADirectory)));
+            return Err(Error::io(directory, io::Error::from(io::ErrorKind::NotADirectory)).into());
         }
         let path = directory.join("op_mapping.yaml");
-        let mapping = OpMapping::load(&path).map_err(|error| {
-            let text = error.to_string();
-            let reason = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned();
-            Error::input(&path, None, reason)
-        })?;
+        let mapping = OpMapping::load(&path)?;
         Ok(Database {
             directory: directory.to_owned(),
             mapping: mapping.unwrap_or_default(),
@@ -82,7 +78,7 @@ impl Database {
         self.answer(&Question::of(query)?)
     }
 
-    pub(super) fn answer(&self, question: &Question<'_>) -> Result<Hit, Miss> {
+    pub(crate) fn answer(&self, question: &Question<'_>) -> Result<Hit, Miss> {
         if let By::Communication { bytes, devices, tier } = question.by {
             return self.answer_communication(&question.kernel_types, bytes, devices, tier);
         }

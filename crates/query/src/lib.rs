@@ -3,9 +3,9 @@
 //! Nothing is read until it is asked for; a table is read and indexed once. Reading needs no lock, because writers replace files whole.
 //!
 //! ```no_run
-//! use perfdb_store::query::{Call, DType, Database, Tensor};
+//! use perfdb_query::{Call, DType, Database, Tensor};
 //!
-//! # fn main() -> Result<(), perfdb_store::Error> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let database = Database::open("database".as_ref())?;
 //! for kernel_type in database.kernel_types()? {
 //!     for row in database.rows(&kernel_type)?.iter() {
@@ -19,6 +19,7 @@
 //! }
 //! # Ok(()) }
 //! ```
+#![forbid(unsafe_code)]
 
 mod answer;
 mod arguments;
@@ -26,6 +27,7 @@ mod attention;
 mod communication;
 mod database;
 mod elementwise;
+mod error;
 mod index;
 mod inputs;
 mod interpolation;
@@ -43,5 +45,6 @@ mod tests;
 
 pub use answer::{Attention, Call, DType, Hit, Miss, MissReason, Mode, Query, Shape, Source, Tensor};
 pub use database::Database;
+pub use error::Error;
 pub use packed::{Shapes, ShapesIter};
 pub use rows::{KernelRow, KernelRows};

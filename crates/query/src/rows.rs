@@ -1,9 +1,9 @@
 //! The rows of a table, typed, and the indexes that find the ones that could fit.
 
-use super::arguments::Argument;
-use super::index::{RowIndex, block, key};
-use super::packed::{ListAt, ShapePool, Shapes};
-use super::shapes::Tolerance;
+use crate::arguments::Argument;
+use crate::index::{RowIndex, block, key};
+use crate::packed::{ListAt, ShapePool, Shapes};
+use crate::shapes::Tolerance;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::fmt;
@@ -13,9 +13,9 @@ use std::sync::{Arc, OnceLock};
 /// The rows of one kernel type that can answer. What is needed to find some of them at once is made when it is first asked for.
 #[derive(Debug)]
 pub struct KernelRows {
-    pub(super) kernel_type: String,
-    pub(super) tolerance: Tolerance,
-    pub(super) content: Content,
+    pub(crate) kernel_type: String,
+    pub(crate) tolerance: Tolerance,
+    pub(crate) content: Content,
     by_inputs: OnceLock<RowIndex>,
     /// By the first 0, 1, 2, … inputs.
     by_leading_inputs: Box<[OnceLock<RowIndex>]>,
@@ -25,58 +25,58 @@ pub struct KernelRows {
 }
 
 /// Keys of a query: of its first input in every form that a kernel may give it.
-pub(super) type Keys = SmallVec<[u64; 3]>;
+pub(crate) type Keys = SmallVec<[u64; 3]>;
 
 /// What a table holds.
 #[derive(Debug)]
-pub(super) struct Content {
-    pub(super) records: Vec<Record>,
+pub(crate) struct Content {
+    pub(crate) records: Vec<Record>,
     /// What candidates are compared by, row by row. Apart from the rest, so that little memory is looked at where most of them do not fit.
-    pub(super) compared: Vec<Compared>,
-    pub(super) inputs: ShapePool,
-    pub(super) outputs: ShapePool,
+    pub(crate) compared: Vec<Compared>,
+    pub(crate) inputs: ShapePool,
+    pub(crate) outputs: ShapePool,
     /// Types and formats, which repeat from row to row: the slots of each cell that occurs.
-    pub(super) texts: Vec<Box<[String]>>,
+    pub(crate) texts: Vec<Box<[String]>>,
     /// Row by row, or none at all if the table has no such columns.
-    pub(super) runtimes: Vec<Runtime>,
-    pub(super) has_ep_size: bool,
+    pub(crate) runtimes: Vec<Runtime>,
+    pub(crate) has_ep_size: bool,
 }
 
 /// Where the inputs of a row are in the [`Content`].
 #[derive(Debug)]
-pub(super) struct Compared {
+pub(crate) struct Compared {
     /// The inputs with those in the fractal format as matrices.
-    pub(super) matrices: ListAt,
+    pub(crate) matrices: ListAt,
     /// Place of the texts.
-    pub(super) types: usize,
+    pub(crate) types: usize,
 }
 
 /// The rest of a row: numbers, and where shapes and texts are.
 #[derive(Debug)]
-pub(super) struct Record {
-    pub(super) line: u64,
-    pub(super) duration_us: f64,
+pub(crate) struct Record {
+    pub(crate) line: u64,
+    pub(crate) duration_us: f64,
     /// Which duration column it comes from, 0 for the best.
-    pub(super) column: usize,
-    pub(super) ep_size: Option<i64>,
-    pub(super) inputs: ListAt,
-    pub(super) outputs: ListAt,
+    pub(crate) column: usize,
+    pub(crate) ep_size: Option<i64>,
+    pub(crate) inputs: ListAt,
+    pub(crate) outputs: ListAt,
     /// Places of the texts.
-    pub(super) input_formats: usize,
-    pub(super) output_types: usize,
+    pub(crate) input_formats: usize,
+    pub(crate) output_types: usize,
 }
 
 /// Runtime values; `Some(None)` is an empty or unusable cell, `None` a column that is not there.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Runtime {
-    pub(super) avg_seq_len: Option<f64>,
-    pub(super) kv_heads: Option<Option<i64>>,
-    pub(super) sparse_mode: Option<Option<i64>>,
-    pub(super) layout: Option<Arc<str>>,
+pub(crate) struct Runtime {
+    pub(crate) avg_seq_len: Option<f64>,
+    pub(crate) kv_heads: Option<Option<i64>>,
+    pub(crate) sparse_mode: Option<Option<i64>>,
+    pub(crate) layout: Option<Arc<str>>,
 }
 
 impl KernelRows {
-    pub(super) fn new(kernel_type: &str, content: Content) -> Self {
+    pub(crate) fn new(kernel_type: &str, content: Content) -> Self {
         let most_inputs = content.records.iter().map(|record| content.inputs.list(record.inputs).len()).max();
         KernelRows {
             kernel_type: kernel_type.to_owned(),
@@ -90,7 +90,7 @@ impl KernelRows {
     }
 
     /// Makes the indexes that most queries of this kernel type need.
-    pub(super) fn index(&self) {
+    pub(crate) fn index(&self) {
         if self.content.runtimes.iter().any(|runtime| runtime.avg_seq_len.is_some()) {
             self.attention.get_or_init(|| self.index_attention());
         }
@@ -102,12 +102,12 @@ impl KernelRows {
         (0..self.content.records.len()).map(|number| self.row(number))
     }
 
-    pub(super) fn row(&self, number: usize) -> KernelRow<'_> {
+    pub(crate) fn row(&self, number: usize) -> KernelRow<'_> {
         KernelRow { content: &self.content, number }
     }
 
     /// Rows that could fit these arguments, if only so many of each are compared: those of some keys of an index.
-    pub(super) fn candidates(&self, arguments: &[Argument<'_>], count: Option<usize>) -> Option<(&RowIndex, Keys)> {
+    pub(crate) fn candidates(&self, arguments: &[Argument<'_>], count: Option<usize>) -> Option<(&RowIndex, Keys)> {
         if let Some(first) = arguments.first().filter(|_| self.tolerance.flattens) {
             let mut keys: Keys = smallvec![key(once(&*first.shape))];
             keys.extend(self.tolerance.matrices(&first.shape).map(|matrix| key(once(&matrix[..]))));
@@ -142,7 +142,7 @@ impl KernelRows {
     }
 
     /// Rows whose first output could fit this shape, in file order.
-    pub(super) fn output_candidates(&self, shape: &[i64]) -> impl Iterator<Item = KernelRow<'_>> {
+    pub(crate) fn output_candidates(&self, shape: &[i64]) -> impl Iterator<Item = KernelRow<'_>> {
         let key_of = |number| self.row(number).outputs().iter().next().map(|shape| key(once(shape)));
         let index = self.by_output.get_or_init(|| RowIndex::new(self.content.records.len(), key_of));
         index.rows(key(once(shape))).map(|number| self.row(number))
@@ -150,7 +150,7 @@ impl KernelRows {
 
     /// Attention rows with so many tokens, rounded up, and so many numbers per token, whose average length lies in a range. By length, those of
     /// one length in file order.
-    pub(super) fn attention_candidates(
+    pub(crate) fn attention_candidates(
         &self,
         tokens: i64,
         hidden: i64,
@@ -248,22 +248,22 @@ impl<'t> KernelRow<'t> {
     }
 
     /// Its place among the rows that can answer.
-    pub(super) fn number(self) -> usize {
+    pub(crate) fn number(self) -> usize {
         self.number
     }
 
     /// Which duration column counts, 0 for the best.
-    pub(super) fn column(self) -> usize {
+    pub(crate) fn column(self) -> usize {
         self.record().column
     }
 
     /// Shapes of the arguments as matrices, whatever their format.
-    pub(super) fn matrices(self) -> Shapes<'t> {
+    pub(crate) fn matrices(self) -> Shapes<'t> {
         self.content.inputs.list(self.compared().matrices)
     }
 
     /// Runtime values of an attention row, where the table has any.
-    pub(super) fn runtime(self) -> Option<&'t Runtime> {
+    pub(crate) fn runtime(self) -> Option<&'t Runtime> {
         self.content.runtimes.get(self.number)
     }
 }

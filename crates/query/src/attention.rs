@@ -1,8 +1,8 @@
 //! Looking up attention.
 
-use super::answer::{Attention, Hit, MissReason, Source};
-use super::rows::{KernelRow, KernelRows};
-use super::shapes::is_padded;
+use crate::answer::{Attention, Hit, MissReason, Source};
+use crate::rows::{KernelRow, KernelRows};
+use crate::shapes::is_padded;
 use std::sync::Arc;
 
 /// How far the average length of a row may be from the wanted one.
@@ -11,18 +11,18 @@ const SPARSE_MODE: i64 = 3;
 
 /// What an attention query comes down to.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     tokens: i64,
     heads: i64,
     size: i64,
     dtype: &'static str,
-    pub(super) average_length: f64,
+    pub(crate) average_length: f64,
     kv_heads: Option<i64>,
     layout: Option<&'static str>,
 }
 
 impl Wanted {
-    pub(super) fn of(attention: &Attention) -> Option<Wanted> {
+    pub(crate) fn of(attention: &Attention) -> Option<Wanted> {
         let size = *attention.key.last()?;
         let [tokens, heads, size] = normalised(&attention.query.shape, size)?;
         let count = i64::try_from(attention.kv_lengths.len()).ok().filter(|count| *count > 0)?;
@@ -43,7 +43,7 @@ impl Wanted {
     }
 
     /// Whether a row fits in everything but its length and, unless asked for, its layout.
-    pub(super) fn fits(&self, row: KernelRow<'_>, with_layout: bool) -> bool {
+    pub(crate) fn fits(&self, row: KernelRow<'_>, with_layout: bool) -> bool {
         let Some(runtime) = row.runtime() else { return false };
         let Some([tokens, heads, size]) = row.inputs().iter().next().and_then(|shape| normalised(shape, self.size))
         else {
@@ -78,7 +78,7 @@ fn normalised(shape: &[i64], size: i64) -> Option<[i64; 3]> {
 }
 
 /// The row whose average length is nearest; the first of equal ones.
-pub(super) fn find(tables: &[Arc<KernelRows>], attention: &Attention) -> Result<Hit, MissReason> {
+pub(crate) fn find(tables: &[Arc<KernelRows>], attention: &Attention) -> Result<Hit, MissReason> {
     let wanted = Wanted::of(attention).ok_or(MissReason::ShapeMismatch)?;
     for table in tables {
         let mut best: Option<(f64, KernelRow<'_>)> = None;

@@ -1,22 +1,22 @@
 //! The arguments of a query as a kernel takes them.
 
-use super::question::Question;
-use super::shapes::{Arrangement, strip};
+use crate::question::Question;
+use crate::shapes::{Arrangement, strip};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
 /// One argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Argument<'q> {
-    pub(super) shape: Cow<'q, [i64]>,
+pub(crate) struct Argument<'q> {
+    pub(crate) shape: Cow<'q, [i64]>,
     /// The profiler's type.
-    pub(super) dtype: &'static str,
+    pub(crate) dtype: &'static str,
 }
 
-pub(super) type Arguments<'q> = SmallVec<[Argument<'q>; 4]>;
+pub(crate) type Arguments<'q> = SmallVec<[Argument<'q>; 4]>;
 
 /// The arguments with at least one dimension, so many as count; `None` if a type is one that no table knows.
-pub(super) fn arguments<'q>(question: &Question<'q>) -> Option<Arguments<'q>> {
+pub(crate) fn arguments<'q>(question: &Question<'q>) -> Option<Arguments<'q>> {
     let count = question.input_count.unwrap_or(usize::MAX);
     let mut arguments = Arguments::new();
     for tensor in question.inputs.iter().filter(|tensor| !tensor.shape.is_empty()).take(count) {
@@ -28,7 +28,7 @@ pub(super) fn arguments<'q>(question: &Question<'q>) -> Option<Arguments<'q>> {
 impl Arrangement {
     /// The arguments in the order and form of the kernel; `None` if it takes them as they are. If these are as many as the given ones, they stand
     /// in their place, else a row may hold either.
-    pub(super) fn rearranged<'q>(self, arguments: &Arguments<'q>) -> Option<Arguments<'q>> {
+    pub(crate) fn rearranged<'q>(self, arguments: &Arguments<'q>) -> Option<Arguments<'q>> {
         match self {
             Arrangement::AsGiven => None,
             Arrangement::Rope => rope(arguments),

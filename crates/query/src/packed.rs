@@ -1,31 +1,31 @@
 //! Shapes of many rows in one piece of memory.
 
-use crate::slots::{integer, unquoted};
 use perfdb_pycompat::text::trim;
+use perfdb_store::slots::{integer, unquoted};
 use std::fmt;
 
 /// Lists of shapes, one behind the other: the number of shapes, then the rank and the dimensions of each. Millions of small allocations less,
 /// and what is compared together lies together.
 #[derive(Debug)]
-pub(super) struct ShapePool {
+pub(crate) struct ShapePool {
     numbers: Vec<i64>,
 }
 
 /// Where a list begins in its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ListAt(usize);
+pub(crate) struct ListAt(usize);
 
 impl ShapePool {
     /// The list without shapes.
-    pub(super) const EMPTY: ListAt = ListAt(0);
+    pub(crate) const EMPTY: ListAt = ListAt(0);
     /// More digits might not fit.
     const PLAIN_DIGITS: usize = 18;
 
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         ShapePool { numbers: vec![0] }
     }
 
-    pub(super) fn list(&self, at: ListAt) -> Shapes<'_> {
+    pub(crate) fn list(&self, at: ListAt) -> Shapes<'_> {
         match self.numbers.get(at.0..) {
             Some([count, rest @ ..]) => Shapes { count: *count as usize, rest },
             _ => Shapes { count: 0, rest: &[] },
@@ -33,7 +33,7 @@ impl ShapePool {
     }
 
     /// Adds a list.
-    pub(super) fn push(&mut self, shapes: &[Vec<i64>]) -> ListAt {
+    pub(crate) fn push(&mut self, shapes: &[Vec<i64>]) -> ListAt {
         let at = self.begin();
         for shape in shapes {
             let rank_at = self.begin().0;
@@ -44,7 +44,7 @@ impl ShapePool {
     }
 
     /// Adds the shapes of a cell; `None` if there is none or one cannot be read.
-    pub(super) fn push_cell(&mut self, cell: &str) -> Option<ListAt> {
+    pub(crate) fn push_cell(&mut self, cell: &str) -> Option<ListAt> {
         let at = self.begin();
         let mut is_read = self.push_plain(at, cell.as_bytes());
         if !is_read {
@@ -112,7 +112,7 @@ impl ShapePool {
 }
 
 /// The slots of a cell in which something stands.
-pub(super) fn slots(cell: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn slots(cell: &str) -> impl Iterator<Item = &str> {
     unquoted(cell).split(';').map(trim).filter(|slot| !slot.is_empty())
 }
 

@@ -1,14 +1,14 @@
 //! What the query API costs: opening and indexing a database of 120 tables of 2000 rows and 62 columns, then exact queries and misses.
 //!
-//! `cargo bench -p perfdb-store --bench query` makes the database; `-- DIR` measures another one (without the queries, whose cases are known here
+//! `cargo bench -p perfdb-query --bench query` makes the database; `-- DIR` measures another one (without the queries, whose cases are known here
 //! alone). The line-by-line reading of the same files stands beside it, because times alone say nothing about a machine.
 //!
 //! For instruction counts: `-- --make DIR` makes the database only; `-- --count KIND DIR`, run under callgrind, asks each query of one kind once, and
 //! those of kind `none` take as many instructions as reading and indexing.
 #![allow(clippy::print_stdout, missing_docs)]
 
+use perfdb_query::{Attention, Call, DType, Database, Tensor};
 use perfdb_store::columns::full_schema;
-use perfdb_store::query::{Attention, Call, DType, Database, Tensor};
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

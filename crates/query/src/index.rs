@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 /// Rows by a hash of what they have in common with every query that they fit. Rows of other shapes may share it by chance: whoever asks compares.
 #[derive(Debug)]
-pub(super) struct RowIndex {
+pub(crate) struct RowIndex {
     /// The first row of a key.
     first: FxHashMap<u64, usize>,
     /// The next row of the same key. Rows ascend, so that none is followed by row 0, which stands for the end.
@@ -13,7 +13,7 @@ pub(super) struct RowIndex {
 
 impl RowIndex {
     /// An index of so many rows; rows without a key are left out.
-    pub(super) fn new(rows: usize, key: impl Fn(usize) -> Option<u64>) -> Self {
+    pub(crate) fn new(rows: usize, key: impl Fn(usize) -> Option<u64>) -> Self {
         let mut index = RowIndex { first: FxHashMap::default(), next: vec![0; rows] };
         // From the end, so that each chain is in file order.
         for row in (0..rows).rev() {
@@ -25,7 +25,7 @@ impl RowIndex {
     }
 
     /// The rows of a key in file order.
-    pub(super) fn rows(&self, key: u64) -> impl Iterator<Item = usize> {
+    pub(crate) fn rows(&self, key: u64) -> impl Iterator<Item = usize> {
         let next = |row: &usize| self.next.get(*row).copied().filter(|&next| next > 0);
         std::iter::successors(self.first.get(&key).copied(), next)
     }
@@ -34,7 +34,7 @@ impl RowIndex {
 /// The key of shapes: equal for those of a row and those of every query that it fits by leaving out or adding dimensions of 1, by padding or by
 /// another order of dimensions.
 #[inline]
-pub(super) fn key<'s>(shapes: impl Iterator<Item = &'s [i64]>) -> u64 {
+pub(crate) fn key<'s>(shapes: impl Iterator<Item = &'s [i64]>) -> u64 {
     shapes.fold(1, |key, shape| scrambled(key.wrapping_add(of_shape(shape))))
 }
 
@@ -46,7 +46,7 @@ fn of_shape(shape: &[i64]) -> u64 {
 
 /// Equal for a dimension and everything to which a kernel rounds it up: 64 is the largest multiple, the others divide it. Nothing negative is
 /// rounded up to more than 0.
-pub(super) fn block(dimension: i64) -> i64 {
+pub(crate) fn block(dimension: i64) -> i64 {
     dimension.max(0).saturating_add(63) / 64
 }
 

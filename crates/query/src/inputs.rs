@@ -1,17 +1,17 @@
 //! Looking up by inputs.
 
-use super::answer::{Hit, MissReason, Source};
-use super::arguments::{Argument, arguments};
-use super::question::Question;
-use super::rows::{KernelRow, KernelRows};
-use super::shapes::{combine, strip};
+use crate::answer::{Hit, MissReason, Source};
+use crate::arguments::{Argument, arguments};
+use crate::question::Question;
+use crate::rows::{KernelRow, KernelRows};
+use crate::shapes::{combine, strip};
 use std::sync::Arc;
 
 /// Whether a row fits by padding only, the places of its table, of its duration column and of the row itself: the smallest is the best.
 type Rank = (bool, usize, usize, usize);
 
 /// The best row of some tables: exact rewrites before padded ones, then the earlier table, then the better duration column, then file order.
-pub(super) fn find(
+pub(crate) fn find(
     tables: &[Arc<KernelRows>],
     question: &Question<'_>,
     ep_size: Option<i64>,
@@ -80,12 +80,12 @@ impl Found<'_> {
 }
 
 /// Whether a row was measured with the expert-parallel size, if one is asked for and the table tells.
-pub(super) fn has_size(table: &KernelRows, row: KernelRow<'_>, ep_size: Option<i64>) -> bool {
+pub(crate) fn has_size(table: &KernelRows, row: KernelRow<'_>, ep_size: Option<i64>) -> bool {
     ep_size.is_none() || !table.content.has_ep_size || row.ep_size() == ep_size
 }
 
 /// The rule by which a row fits, if it does.
-pub(super) fn rule(
+pub(crate) fn rule(
     table: &KernelRows,
     arguments: &[Argument<'_>],
     row: KernelRow<'_>,
@@ -106,7 +106,7 @@ pub(super) fn rule(
 }
 
 /// The row with as many inputs, whose types agree and that has the most dimensions in common: what a user will look at first.
-pub(super) fn nearest(tables: &[Arc<KernelRows>], question: &Question<'_>) -> Option<(String, u64)> {
+pub(crate) fn nearest(tables: &[Arc<KernelRows>], question: &Question<'_>) -> Option<(String, u64)> {
     let arguments = arguments(question)?;
     let mut best: Option<(usize, &KernelRows, KernelRow<'_>)> = None;
     for table in tables {

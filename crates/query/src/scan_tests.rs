@@ -1,13 +1,13 @@
 //! What the indexes find is what a look at every row finds.
 
-use super::answer::{Attention, DType, Hit, Tensor};
-use super::arguments::arguments;
-use super::attention::{self, Wanted};
-use super::elementwise;
-use super::inputs;
-use super::question::{By, Question};
-use super::rows::{KernelRow, KernelRows};
-use super::shapes::{flattened, strip};
+use crate::answer::{Attention, DType, Hit, Tensor};
+use crate::arguments::arguments;
+use crate::attention::{self, Wanted};
+use crate::elementwise;
+use crate::inputs;
+use crate::question::{By, Question};
+use crate::rows::{KernelRow, KernelRows};
+use crate::shapes::{flattened, strip};
 use proptest::prelude::*;
 use smallvec::SmallVec;
 use std::sync::Arc;
