@@ -14,7 +14,7 @@
 //! }
 //!
 //! fn main() -> ExitCode {
-//!     run::<Arguments>(&[], |arguments| {
+//!     run(std::env::args_os(), &[], |arguments: Arguments| {
 //!         let bytes = std::fs::metadata(arguments.file)?.len();
 //!         print(&format!("{bytes}\n"))?;
 //!         Ok(Status::Success)
@@ -36,7 +36,8 @@ mod output;
 pub mod progress;
 pub mod replay;
 mod tool;
+pub mod tools;
 
 pub use failure::{Failure, Status, error_line};
 pub use output::{inform, note, print, print_bytes, quiet, say_error, say_limit, warn, warn_as_original};
-pub use tool::{run, run_from};
+pub use tool::{command_of, run};

@@ -11,20 +11,15 @@ use std::process::ExitCode;
 use std::time::Instant;
 use tracing::level_filters::LevelFilter;
 
-/// Runs a tool on the process's own arguments. `original_options` are the names, without dashes, of the options that the
-/// tool's original had: those, and `help`, may be abbreviated. Every tool gets `--verbose`, `--quiet` and `--version`.
-pub fn run<A: Parser>(original_options: &[&str], main: impl FnOnce(A) -> Result<Status, Failure>) -> ExitCode {
-    run_from(std::env::args_os(), original_options, main)
-}
-
-/// [`run`] on other arguments, the program's name first.
-pub fn run_from<A: Parser>(
+/// Runs a tool on a command line, the program's name first. `original_options` are the names, without dashes, of the options
+/// that the tool's original had: those, and `help`, may be abbreviated. Every tool gets `--verbose`, `--quiet` and `--version`.
+pub fn run<A: Parser>(
     arguments: impl IntoIterator<Item = OsString>,
     original_options: &[&str],
     main: impl FnOnce(A) -> Result<Status, Failure>,
 ) -> ExitCode {
     let started = Instant::now();
-    let mut command = command::<A>();
+    let mut command = command_of::<A>();
     let parsed = parse::<A>(&mut command, arguments, original_options);
     let result = match parsed {
         Ok(arguments) => main(arguments),
@@ -45,7 +40,8 @@ pub fn run_from<A: Parser>(
     }
 }
 
-fn command<A: Parser>() -> Command {
+/// The command line of a tool as [`run`] reads it.
+pub fn command_of<A: Parser>() -> Command {
     let verbose = Arg::new("verbose")
         .short('v')
         .long("verbose")

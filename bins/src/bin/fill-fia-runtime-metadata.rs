@@ -1,69 +1,7 @@
 //! Runtime records into the attention table.
 
-use clap::Parser;
-use perfdb_store::directory::normalised;
-use perfdb_store::runtime_metadata::{Options, fill};
-use perfdb_tools::database::LockArguments;
-use perfdb_tools::{Failure, Status, print, run};
-use std::ffi::OsString;
-use std::process::ExitCode;
+use perfdb_tools::tools::fill_fia_runtime_metadata;
 
-/// Join dumped runtime values (sequence lengths, heads, layout) into the table of FusedInferAttentionScore.
-///
-/// Rows and records meet by the shapes of query, key, value, mask and block table and the number of key-value lengths.
-/// A row with several records becomes several rows, so do not run it twice on the same table.
-#[derive(Parser)]
-#[command(name = "fill-fia-runtime-metadata", after_help = EXAMPLES)]
-struct Arguments {
-    /// The table, FusedInferAttentionScore.csv
-    #[arg(long, value_name = "FILE")]
-    csv_path: OsString,
-
-    /// The records, one JSON object per line
-    #[arg(long, value_name = "FILE")]
-    jsonl_path: OsString,
-
-    /// Where to write the table [default: over --csv-path]
-    #[arg(long, value_name = "FILE")]
-    output_path: Option<OsString>,
-
-    /// What `Runtime metadata_completeness` says in rows that were filled
-    #[arg(long, value_name = "TEXT", default_value = "runtime_values_dumped")]
-    metadata_tag: String,
-
-    #[command(flatten)]
-    lock: LockArguments,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
-      --jsonl-path fia.jsonl
-  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
-      --jsonl-path fia.jsonl --output-path filled.csv";
-
-fn main() -> ExitCode {
-    run(&["csv-path", "jsonl-path", "output-path", "metadata-tag"], execute)
-}
-
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let table = normalised(arguments.csv_path.as_ref());
-    let records = normalised(arguments.jsonl_path.as_ref());
-    let output = arguments.output_path.as_ref().map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
-    let lock = arguments.lock.options("fill-fia-runtime-metadata");
-    let tag = arguments.metadata_tag.as_str();
-    let summary = fill(&Options { table: &table, records: &records, output: &output, tag, lock })?;
-    let expanded = match summary.output_rows - summary.rows {
-        0 => "0".to_owned(),
-        more => format!("+{more}"),
-    };
-    print(&format!(
-        "Backfilled {}/{} CSV rows matched, {} output rows ({expanded} from 1:N expansion) from {} into {}\n",
-        summary.matched,
-        summary.rows,
-        summary.output_rows,
-        records.display(),
-        output.display()
-    ))?;
-    Ok(Status::Success)
+fn main() -> std::process::ExitCode {
+    fill_fia_runtime_metadata::main(std::env::args_os().collect())
 }

@@ -1,0 +1,222 @@
+//! Two GPU traces of the same workload, operation by operation.
+
+use crate::compare_traces::{Common, Compat, compare_one, compare_pairs};
+use crate::{Failure, Status, command_of, run};
+use clap::Parser;
+use perfdb_tracediff::{Format, PairSettings, PhaseFilter, Registry};
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Compare two GPU traces of the same workload: where does one platform lose time against the other?
+///
+/// Reads two PyTorch-profiler (Kineto) traces, JSON or gzip, usually one of an AMD and one of an NVIDIA GPU, and compares them
+/// per operation, per layer and per aligned kernel. Ratios are trace 1 / trace 2: above 1, trace 1 is slower. Operations that
+/// one trace alone has are listed, never dropped.
+#[derive(Parser)]
+#[command(
+    name = "compare-traces",
+    override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --pairs LIST.yaml",
+    after_help = "\
+Examples:
+  compare-traces mi300x.json.gz h100.json.gz
+  compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
+  compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
+  compare-traces amd.json nvidia.json --full --output comparison.json
+  compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
+
+Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+struct Arguments {
+    /// The two traces (PyTorch profiler, JSON, may be gzip)
+    #[arg(value_name = "TRACE")]
+    traces: Vec<String>,
+
+    /// Compare the pairs of this list (YAML) instead of two traces
+    #[arg(long, value_name = "LIST.yaml")]
+    pairs: Option<String>,
+
+    /// With --pairs: pairs compared at the same time [default: half the cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// With --pairs: folder of outputs that the list does not name
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    output_dir: String,
+
+    /// Compare only kernels of that phase [default: all]
+    #[arg(long, value_name = "all|prefill|decode|mixed", value_parser = phase)]
+    phase: Option<PhaseFilter>,
+
+    /// Form of the output [default: text; json with --compat, --aligned, --full, --fusion]
+    #[arg(long, value_name = "text|json|csv", value_parser = format)]
+    format: Option<Format>,
+
+    /// Write the result to FILE instead of stdout; its folder must exist
+    #[arg(long, value_name = "FILE")]
+    output: Option<String>,
+
+    /// Text: add the layer table; CSV: layers instead of operations
+    #[arg(long)]
+    layers: bool,
+
+    /// Add coverage and what changed and why, adding up to 100 %
+    #[arg(long)]
+    explain: bool,
+
+    /// JSON with layers aligned kernel by kernel, fusion and same kernels, instead of operations and layers
+    #[arg(long)]
+    aligned: bool,
+
+    /// JSON with everything
+    #[arg(long)]
+    full: bool,
+
+    /// JSON with differences of launch counts
+    #[arg(long)]
+    fusion: bool,
+
+    /// With --fusion: kernels that a correlation group must have
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    min_group_size: usize,
+
+    /// Gap in ms beyond which an operation is slower or faster [default: 5]
+    #[arg(long, value_name = "X", value_parser = threshold)]
+    threshold_ms: Option<f64>,
+
+    /// Python stacks per operation and trace; 0 is no limit [default: 3]
+    #[arg(long, value_name = "N")]
+    max_stacks: Option<usize>,
+
+    /// Ignore Python frames: no stacks, no CPU operator taken from frames
+    #[arg(long)]
+    no_stacks: bool,
+
+    /// End a kernel that reaches into its successor on the same stream where that begins
+    #[arg(long)]
+    clip_overlaps: bool,
+
+    /// Kernel patterns (YAML) tried before the built-in table
+    #[arg(long, value_name = "FILE")]
+    registry: Option<String>,
+
+    /// Rules of an old release: same numbers, quirks included
+    #[arg(long, value_name = "0.1.33|0.1.35")]
+    compat: Option<Compat>,
+
+    /// JSON: keep only these top-level keys
+    #[arg(long, value_name = "A,B,...")]
+    sections: Option<String>,
+
+    /// JSON: leave out the kernel lists of operations
+    #[arg(long)]
+    no_kernels: bool,
+
+    /// Text: every kernel, stack and layer, not only the first ones
+    #[arg(long)]
+    show_all: bool,
+
+    /// Text: print Python stacks
+    #[arg(long)]
+    stack_traces: bool,
+
+    /// Name of trace 1 in the result [default: its path]
+    #[arg(long, value_name = "T")]
+    label1: Option<String>,
+
+    /// Name of trace 2 in the result [default: its path]
+    #[arg(long, value_name = "T")]
+    label2: Option<String>,
+}
+
+/// Runs the tool on a command line, the program's name first.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], compare)
+}
+
+/// Its command line, for help, completions and man pages.
+pub fn command() -> clap::Command {
+    command_of::<Arguments>()
+}
+
+fn compare(arguments: Arguments) -> Result<Status, Failure> {
+    let traces: Vec<&str> = arguments.traces.iter().map(String::as_str).collect();
+    let usage = match (&arguments.pairs, traces.len()) {
+        (Some(_), 0) if arguments.output.is_some() => {
+            "--output takes one result; with --pairs, the list or --output-dir say where results go"
+        }
+        (Some(_), 0) | (None, 2) => "",
+        (Some(_), _) => "--pairs takes no traces",
+        (None, _) => "two traces are needed, or --pairs",
+    };
+    if !usage.is_empty() {
+        return Err(Failure::usage(usage));
+    }
+    let (settings, common) = (settings(&arguments), common(&arguments));
+    common.plan(&settings).map_err(Failure::usage)?;
+    let registry = arguments.registry.as_deref().map(|path| Registry::open(Path::new(path))).transpose()?;
+    let common = Common { registry, ..common };
+    match (&arguments.pairs, traces.as_slice()) {
+        (None, &[first, second]) => compare_one([first, second], &settings, &common, arguments.output.as_deref()),
+        (list, _) => {
+            let jobs = arguments.jobs.map(NonZeroUsize::get);
+            compare_pairs(list.as_deref().unwrap_or_default(), &settings, &common, jobs, &arguments.output_dir)
+        }
+    }
+}
+
+/// Options that a pair of a list may set itself. Flags that are not given leave it to the list.
+fn settings(arguments: &Arguments) -> PairSettings {
+    PairSettings {
+        phase: arguments.phase,
+        max_stacks: arguments.max_stacks,
+        no_stacks: arguments.no_stacks.then_some(true),
+        aligned: arguments.aligned.then_some(true),
+        full: arguments.full.then_some(true),
+        layers: arguments.layers.then_some(true),
+        format: arguments.format,
+        threshold_ms: arguments.threshold_ms,
+        label1: arguments.label1.clone(),
+        label2: arguments.label2.clone(),
+    }
+}
+
+/// The others. A registry is only noted here: it is read once the command line is known to be sound.
+fn common(arguments: &Arguments) -> Common {
+    Common {
+        compat: arguments.compat,
+        registry: arguments.registry.is_some().then(Registry::default),
+        explain: arguments.explain,
+        fusion: arguments.fusion,
+        min_group_size: arguments.min_group_size,
+        clip_overlaps: arguments.clip_overlaps,
+        sections: arguments.sections.as_ref().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
+        no_kernels: arguments.no_kernels,
+        show_all: arguments.show_all,
+        stack_traces: arguments.stack_traces,
+    }
+}
+
+fn phase(text: &str) -> Result<PhaseFilter, String> {
+    [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode, PhaseFilter::Mixed]
+        .into_iter()
+        .find(|phase| phase.name() == text)
+        .ok_or_else(|| "one of all, prefill, decode, mixed is needed".to_owned())
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        "csv" => Ok(Format::Csv),
+        _ => Err("one of text, json, csv is needed".to_owned()),
+    }
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(limit) if limit.is_finite() && limit >= 0.0 => Ok(limit),
+        _ => Err("a number of at least 0 is needed".to_owned()),
+    }
+}

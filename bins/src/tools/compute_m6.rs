@@ -1,0 +1,91 @@
+//! M6 of one simulated and one measured forward pass.
+
+use crate::comparison::{Range, Semantics, say_warnings};
+use crate::{Failure, Status, command_of, print, run, say_limit};
+use clap::Parser;
+use perfdb_compare::m6::{Options, SourceFilter, compare_files};
+use perfdb_report::m6::{Report, tidy_path};
+use perfdb_store::replace::{Parents, replace};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Compute M6: compare a TC chrome trace with a measured forward pass
+///
+/// M6 is the time that the simulator took from measurements over the time that the forward pass really took. 1.0 is perfect,
+/// more is an overestimate. Events count when their source passes the filter and they have a kernel type. Collectives that
+/// the profiler lists on two streams count once.
+#[derive(Parser)]
+#[command(
+    name = "compute-m6",
+    after_help = "\
+Examples:
+  compute-m6 --tc-trace results/qwen3_dc_trace.json \\
+      --prof-trace qwen3-32b_dc_16tok.csv
+  compute-m6 --tc-trace trace.json.gz --prof-trace pass.csv \\
+      --source-filter MEASURED --json-output results/m6.json
+  compute-m6 --tc-trace trace.json --prof-trace pass.csv \\
+      --semantics corrected --fail-outside 0.9,1.1
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but M6 is outside --fail-outside."
+)]
+struct Arguments {
+    /// TC chrome trace (JSON, may be gzip)
+    #[arg(long, value_name = "FILE")]
+    tc_trace: String,
+
+    /// CSV of one forward pass, cut out of kernel_details.csv (may be gzip)
+    #[arg(long, value_name = "FILE")]
+    prof_trace: String,
+
+    /// Comma-separated sources that count [default: MEASURED,INTERPOLATED]
+    #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
+    source_filter: String,
+
+    /// Also write the figures as JSON; missing folders are created
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
+    json_output: String,
+
+    /// Whether known faults of the original tool are kept
+    #[arg(long, value_enum, default_value_t = Semantics::Upstream)]
+    semantics: Semantics,
+
+    /// Exit with status 3 unless LOW <= M6 <= HIGH
+    #[arg(long, value_name = "LOW,HIGH")]
+    fail_outside: Option<Range>,
+}
+
+/// Runs the tool on a command line, the program's name first.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &["tc-trace", "prof-trace", "source-filter", "json-output"], compute)
+}
+
+/// Its command line, for help, completions and man pages.
+pub fn command() -> clap::Command {
+    command_of::<Arguments>()
+}
+
+fn compute(arguments: Arguments) -> Result<Status, Failure> {
+    let source_filter = SourceFilter::parse(&arguments.source_filter);
+    let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics.into() };
+    let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), &options)?;
+    say_warnings(&outcome.warnings);
+    let m6 = outcome.result;
+    let report =
+        Report { m6, tc_trace: &arguments.tc_trace, prof_trace: &arguments.prof_trace, source_filter: &source_filter };
+    print(&report.text())?;
+    if !arguments.json_output.is_empty() {
+        // A slash at the end does not make it a folder, as in the original.
+        let path = tidy_path(&arguments.json_output);
+        replace(Path::new(&path), report.json().as_bytes(), Parents::Create)?;
+        print(&format!("\nJSON output written to: {path}\n"))?;
+    }
+    match arguments.fail_outside {
+        Some(Range { low, high }) if !m6.is_within(low.value, high.value) => {
+            let m6 = perfdb_pycompat::format::fixed(m6.ratio, 3);
+            say_limit(&format!("M6 {m6} is outside {}..{}", low.text, high.text));
+            Ok(Status::LimitPassed)
+        }
+        _ => Ok(Status::Success),
+    }
+}

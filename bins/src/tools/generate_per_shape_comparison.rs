@@ -1,0 +1,76 @@
+//! Predicted and measured time per kernel type and shape.
+
+use crate::comparison::{Semantics, say_warnings};
+use crate::{Failure, Status, command_of, print, print_bytes, run};
+use clap::Parser;
+use perfdb_compare::shapes::compare_files;
+use perfdb_report::shapes::write_csv;
+use perfdb_store::replace::{Parents, Staged, commit};
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Generate a per-shape comparison of a TC chrome trace with a measured forward pass
+///
+/// One CSV row per kernel type and shape, the largest time first: predicted and measured time and count, and how far they
+/// are apart. All processes of the trace count.
+#[derive(Parser)]
+#[command(
+    name = "generate-per-shape-comparison",
+    after_help = "\
+Examples:
+  generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv \\
+      --output results/per_shape.csv
+  generate-per-shape-comparison --tc-trace trace.json.gz \\
+      --prof-trace pass.csv | head
+
+Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+struct Arguments {
+    /// TC chrome trace (JSON, may be gzip)
+    #[arg(long, value_name = "FILE")]
+    tc_trace: OsString,
+
+    /// CSV of one forward pass, cut out of kernel_details.csv (may be gzip)
+    #[arg(long, value_name = "FILE")]
+    prof_trace: OsString,
+
+    /// CSV to write, in a folder that exists [default: standard output]
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
+    output: OsString,
+
+    /// Whether known faults of the original tool are kept
+    #[arg(long, value_enum, default_value_t = Semantics::Upstream)]
+    semantics: Semantics,
+}
+
+/// Runs the tool on a command line, the program's name first.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &["tc-trace", "prof-trace", "output"], compare)
+}
+
+/// Its command line, for help, completions and man pages.
+pub fn command() -> clap::Command {
+    command_of::<Arguments>()
+}
+
+fn compare(arguments: Arguments) -> Result<Status, Failure> {
+    let semantics = arguments.semantics.into();
+    let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), semantics)?;
+    say_warnings(&outcome.warnings);
+    let rows = outcome.result;
+    if arguments.output.is_empty() {
+        let mut csv = Vec::new();
+        write_csv(&rows, &mut csv)?;
+        print_bytes(&csv)?;
+        return Ok(Status::Success);
+    }
+    let output = Path::new(&arguments.output);
+    let unwritable = |error| Failure::lines(vec![format!("{}: {error}", output.display())]);
+    let mut staged = BufWriter::new(Staged::create(output, Parents::MustExist)?);
+    write_csv(&rows, &mut staged).and_then(|()| staged.flush()).map_err(unwritable)?;
+    commit(vec![staged.into_inner().map_err(|error| unwritable(error.into_error()))?])?;
+    print(&format!("Generated {} per-shape comparison rows → {}\n", rows.len(), output.display()))?;
+    Ok(Status::Success)
+}

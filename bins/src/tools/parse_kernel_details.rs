@@ -1,0 +1,114 @@
+//! Profiler output to database tables.
+
+use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
+use crate::json_file::JsonFile;
+use crate::{Failure, Status, command_of, print, progress, run, warn};
+use clap::Parser;
+use perfdb_store::directory::normalised;
+use perfdb_store::kernel_details::{self, Options, Summary, Warning};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Turn profiler output into database tables: one CSV per kernel type, one row per pair of input and output shapes,
+/// with mean, median and standard deviation of the durations and the mean of every hardware counter.
+///
+/// Existing tables of the same kernel types are replaced, all or none; other files of the directory are left alone.
+/// Measured columns that a replaced table had are kept beside it as `<Type>.csv.replaced`.
+#[derive(Parser)]
+#[command(name = "parse-kernel-details", after_help = EXAMPLES)]
+struct Arguments {
+    /// A kernel_details CSV file, or a directory that is searched for `*kernel_details*.csv`
+    #[arg(long, value_name = "PATH")]
+    profiling_path: OsString,
+
+    /// Drop rows that would stop the run (a duration that is nan, infinite or negative, a cell that is too long)
+    #[arg(long)]
+    skip_bad_rows: bool,
+
+    /// Write nothing, show which tables would be written
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Write a summary as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    #[command(flatten)]
+    lock: LockArguments,
+
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  parse-kernel-details --profiling-path profile/ --database-path db/
+  parse-kernel-details --profiling-path rank0/kernel_details.csv \\
+      --device ATLAS_800_A3_752T_128G_DIE \\
+      --vllm-version 0.18.0 --torch-version 2.9.0 --cann-version 8.5
+  parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run";
+
+/// Runs the tool on a command line, the program's name first.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    let originals: Vec<&str> = ["profiling-path"].into_iter().chain(DATABASE_OPTIONS).collect();
+    run(arguments, &originals, execute)
+}
+
+/// Its command line, for help, completions and man pages.
+pub fn command() -> clap::Command {
+    command_of::<Arguments>()
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let profile = normalised(arguments.profiling_path.as_ref());
+    let profile = profile.as_path();
+    let database = arguments.database.directory(None)?;
+    let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
+    let bar = progress::bytes("reading", file_size(profile));
+    let progress = |bytes| bar.set_position(bytes);
+    let mut options = Options::new(profile, &database, arguments.lock.options("parse-kernel-details"));
+    options.skip_bad_rows = arguments.skip_bad_rows;
+    options.dry_run = arguments.dry_run;
+    options.progress = &progress;
+    let result = kernel_details::parse(&options);
+    bar.finish_and_clear();
+    let summary = result?;
+    print(&report(&summary, profile))?;
+    if let Some(json) = json {
+        json.write(&summary)?;
+    }
+    Ok(Status::Success)
+}
+
+fn report(summary: &Summary, profile: &Path) -> String {
+    let mut out = String::new();
+    for warning in &summary.warnings {
+        match warning {
+            // The original's own line, on stdout.
+            Warning::AttentionRowCounts { .. } => out.push_str(&format!("Warning: {warning}\n")),
+            _ => warn(&warning.to_string()),
+        }
+    }
+    let verb = if summary.dry_run { "Would generate" } else { "Generated" };
+    let (count, directory) = (summary.files.len(), summary.output.display());
+    out.push_str(&format!("{verb} {count} csv file(s) under {directory} from {}\n", profile.display()));
+    if !summary.dry_run {
+        return out;
+    }
+    for file in &summary.files {
+        let replaced = match file.replaces_rows {
+            Some(rows) => format!("replaces {rows} row(s)"),
+            None if file.path.exists() => "replaces an unreadable file".to_owned(),
+            None => "new".to_owned(),
+        };
+        let path = file.path.display();
+        out.push_str(&format!("  {path}: {} row(s) from {} sample(s), {replaced}\n", file.rows, file.samples));
+    }
+    out
+}
+
+/// For the progress bar; what a directory holds is not known before it is read.
+fn file_size(profile: &Path) -> Option<u64> {
+    std::fs::metadata(profile).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
+}

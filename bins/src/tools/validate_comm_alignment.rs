@@ -1,0 +1,90 @@
+//! Checks measured communication tables against an analytic model.
+
+use crate::{Failure, Status, command_of, print, run, warn};
+use clap::{Parser, ValueEnum};
+use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
+use perfdb_store::directory::normalised;
+use perfdb_store::replace::{Parents, replace};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Compare the measured latencies of the communication tables (hcom_*.csv) of a folder with an analytic model.
+///
+/// Every row is PASS, WARN or FAIL by the ratio of measured to predicted latency: PASS within the tolerance, WARN within
+/// twice the tolerance, FAIL beyond. The constants of the model are those of ATLAS_800_A3.
+#[derive(Parser)]
+#[command(
+    name = "validate-comm-alignment",
+    after_help = "Exit status: 0 = OK, 1 = a row fails or a file cannot be read, 2 = usage.
+
+Examples:
+  Check the tables of one CANN version, and list what is off
+    validate-comm-alignment --csv-dir data/ATLAS_800_A3_752T_128G_DIE/hccl/v8.5
+
+  All rows, a stricter limit, and the result for a program
+    validate-comm-alignment --csv-dir out --tolerance 1.5 --verbose \\
+        --json alignment.json
+
+  Sizes as the database means them: bytes of one rank
+    validate-comm-alignment --csv-dir out --model per-rank"
+)]
+struct Arguments {
+    /// Directory with the tables
+    #[arg(long, value_name = "DIR")]
+    csv_dir: OsString,
+
+    /// Largest ratio, either way, that passes
+    #[arg(long, value_name = "X", default_value = "2.0", value_parser = tolerance)]
+    tolerance: f64,
+
+    /// List every row, not only those that do not pass
+    #[arg(long)]
+    verbose: bool,
+
+    /// What a row's size means: `reference` as the original tool, `per-rank` as the database
+    #[arg(long, value_name = "MODEL", default_value = "reference")]
+    model: Model,
+
+    /// Also write the result as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Model {
+    Reference,
+    PerRank,
+}
+
+fn tolerance(text: &str) -> Result<f64, &'static str> {
+    match perfdb_pycompat::number::parse_float(text) {
+        Some(number) if number > 0.0 => Ok(number),
+        _ => Err("must be a number above 0"),
+    }
+}
+
+/// Runs the tool on a command line, the program's name first.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &["csv-dir", "tolerance", "verbose"], validate)
+}
+
+/// Its command line, for help, completions and man pages.
+pub fn command() -> clap::Command {
+    command_of::<Arguments>()
+}
+
+fn validate(arguments: Arguments) -> Result<Status, Failure> {
+    let model = match arguments.model {
+        Model::Reference => ModelKind::Reference,
+        Model::PerRank => ModelKind::PerRank,
+    };
+    let alignment =
+        check(&normalised(arguments.csv_dir.as_ref()), &AlignmentOptions { tolerance: arguments.tolerance, model })?;
+    alignment.warnings.iter().for_each(|warning| warn(warning));
+    if let Some(path) = &arguments.json {
+        replace(path, to_json(&alignment).as_bytes(), Parents::Create)?;
+    }
+    print(&to_text(&alignment, arguments.verbose))?;
+    Ok(if alignment.is_ok() { Status::Success } else { Status::Code(1) })
+}
