@@ -2,8 +2,9 @@
 
 use crate::{Failure, note, warn};
 use clap::Args;
-use perfdb_store::directory::{DEVICES, Device, Home, data_root, normalised, version_directory};
-use perfdb_store::lock::{LockOptions, Notice};
+use perfdb_files::lock::{LockOptions, Notice};
+use perfdb_files::paths::normalised;
+use perfdb_store::directory::{DEVICES, Device, Home, data_root, version_directory};
 use perfdb_store::version::{Machine, VersionArguments, VersionText};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,8 +1,9 @@
 //! `--json FILE`: a summary for programs.
 
 use crate::Failure;
-use perfdb_store::directory::normalised;
-use perfdb_store::replace::{Parents, Staged, commit, parent_of};
+use perfdb_files::paths::normalised;
+use perfdb_files::paths::parent_of;
+use perfdb_files::replace::{Parents, Staged, commit};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::io::Write;
@@ -48,7 +49,7 @@ impl JsonFile {
             Some(staged) => staged,
             None => Staged::create(&self.path, Parents::MustExist)?,
         };
-        staged.write_all(text.as_bytes()).map_err(|error| perfdb_store::Error::io(&self.path, error))?;
+        staged.write_all(text.as_bytes()).map_err(|error| perfdb_files::Error::io(&self.path, error))?;
         Ok(commit(vec![staged])?)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use perfdb_store::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, replace};
 use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, analyse, run_pairs};
 
 use super::plan::{Common, Plan};

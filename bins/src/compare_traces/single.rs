@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perfdb_store::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, replace};
 use perfdb_tracediff::{Error, LoadOptions, PairSettings, Trace, analyse};
 
 use super::plan::{Common, Plan};

@@ -3,9 +3,9 @@
 use super::arguments::Arguments;
 use crate::json_file::JsonFile;
 use crate::{Failure, print, warn};
+use perfdb_files::paths::within;
+use perfdb_files::time::RunTime;
 use perfdb_report::microbench::{ExecutionStatus, Report, RunFacts};
-use perfdb_store::directory::within;
-use perfdb_store::time::RunTime;
 use perfdb_store::update::{Pending, Samples, UpdateOptions, prepare};
 use std::path::{Path, PathBuf};
 

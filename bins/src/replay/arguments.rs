@@ -326,7 +326,7 @@ pub fn run_id(option: Option<&str>) -> String {
     }
     let fixed = variable("SOURCE_DATE_EPOCH").and_then(|text| text.trim().parse::<u64>().ok());
     let time = fixed.map_or_else(SystemTime::now, |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-    perfdb_store::time::utc_text(time).chars().filter(char::is_ascii_digit).collect()
+    perfdb_files::time::utc_text(time).chars().filter(char::is_ascii_digit).collect()
 }
 
 /// Values of `--update-mode`.

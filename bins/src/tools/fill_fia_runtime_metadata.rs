@@ -3,7 +3,7 @@
 use crate::database::LockArguments;
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
-use perfdb_store::directory::normalised;
+use perfdb_files::paths::normalised;
 use perfdb_store::runtime_metadata::{Options, fill};
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use perfdb_comm::dtype::DataType;
 use perfdb_comm::engine::{Interpreter, Nodes, RankOfLauncher, RunOptions};
 use perfdb_comm::plan::PlanRequest;
 use perfdb_comm::tables::Destination;
-use perfdb_store::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, replace};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -9,10 +9,11 @@ use crate::database::{DatabaseArguments, LockArguments};
 use crate::{Failure, Status, command_of, note, print, progress, run, warn};
 use clap::{Parser, ValueEnum};
 use num_bigint::BigInt;
+use perfdb_files::paths::normalised;
+use perfdb_files::replace::{Parents, Staged};
 use perfdb_grid::{Mode, Options, Semantics, integer, prepare};
 use perfdb_pycompat::number::parse_float;
-use perfdb_store::directory::{DEVICES, data_root, normalised};
-use perfdb_store::replace::{Parents, Staged};
+use perfdb_store::directory::{DEVICES, data_root};
 use perfdb_store::version::VersionText;
 
 const TOOL: &str = "generate-shape-grid";
@@ -153,7 +154,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-fn staged_report(file: &Path, text: &str) -> Result<Staged, perfdb_store::Error> {
+fn staged_report(file: &Path, text: &str) -> Result<Staged, perfdb_files::Error> {
     Staged::with(file, text.as_bytes(), Parents::MustExist)
 }
 

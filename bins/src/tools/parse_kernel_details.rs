@@ -4,7 +4,7 @@ use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::JsonFile;
 use crate::{Failure, Status, command_of, print, progress, run, warn};
 use clap::Parser;
-use perfdb_store::directory::normalised;
+use perfdb_files::paths::normalised;
 use perfdb_store::kernel_details::{self, Options, Summary, Warning};
 use std::ffi::OsString;
 use std::path::Path;

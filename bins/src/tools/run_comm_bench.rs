@@ -11,7 +11,7 @@ use perfdb_comm::dtype::DataType;
 use perfdb_comm::engine::{Interpreter, RunOptions};
 use perfdb_comm::sessions::{Environment, Mode, Session, SessionOptions, SessionPlan};
 use perfdb_comm::tables::{self, Destination, Existing};
-use perfdb_store::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, replace};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -278,5 +278,5 @@ impl<'a> Collection<'a> {
 
 /// The time, to the second.
 fn now() -> String {
-    perfdb_store::time::utc_text(std::time::SystemTime::now())
+    perfdb_files::time::utc_text(std::time::SystemTime::now())
 }

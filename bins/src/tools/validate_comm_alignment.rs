@@ -3,8 +3,8 @@
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
-use perfdb_store::directory::normalised;
-use perfdb_store::replace::{Parents, replace};
+use perfdb_files::paths::normalised;
+use perfdb_files::replace::{Parents, replace};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use crate::plan::{BenchMode, Plan, PlanRequest};
 use crate::results::{Backend, Results, Timing};
 use crate::results_folder::ResultsFolder;
 use crate::tables::{self, Destination, Existing, WrittenTable};
-use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
+use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

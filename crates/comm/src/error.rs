@@ -40,6 +40,9 @@ pub enum Error {
     /// A database table or lock, as the store reports it.
     #[error(transparent)]
     Store(#[from] perfdb_store::Error),
+    /// A file that could not be replaced or locked.
+    #[error(transparent)]
+    Files(#[from] perfdb_files::Error),
     /// No interpreter that can run the worker.
     #[error("{0}")]
     NoEngine(String),

@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::results::Backend;
-use perfdb_store::directory::{DEVICES, Device, Home, absolute};
+use perfdb_files::paths::absolute;
+use perfdb_store::directory::{DEVICES, Device, Home};
 use std::path::Path;
 
 /// The device whose folder this is: a part of the absolute path that is the name of a device. A host's name goes before an

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use perfdb_store::{CsvFault, excerpt, shown};
+use perfdb_files::escape::{excerpt, shown};
+use perfdb_store::CsvFault;
 
 use crate::template::EnumerationError;
 
@@ -99,6 +100,9 @@ pub enum Error {
     /// A table, a lock or a replacement that failed.
     #[error(transparent)]
     Store(perfdb_store::Error),
+    /// A file that could not be replaced or locked.
+    #[error(transparent)]
+    Files(#[from] perfdb_files::Error),
 }
 
 impl From<perfdb_store::Error> for Error {

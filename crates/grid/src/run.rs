@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigInt;
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::replace::{self, Staged};
 use perfdb_pycompat::random::Random;
-use perfdb_store::lock::{DirectoryLocks, LockOptions};
-use perfdb_store::replace::{self, Staged};
 use rayon::prelude::*;
 
 use crate::Semantics;

@@ -5,7 +5,8 @@ use crate::communication::CommunicationRows;
 use crate::question::{By, Question};
 use crate::rows::KernelRows;
 use crate::{attention, elementwise, inputs, interpolation};
-use perfdb_store::directory::{normalised, tables_in};
+use perfdb_files::paths::normalised;
+use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
 use perfdb_store::{CsvFault, Error};
 use rayon::prelude::*;
@@ -152,7 +153,9 @@ fn cached<T>(
     let found = known.unwrap_or_else(|| {
         let found = match read() {
             Ok(table) => Ok(Some(Arc::new(table))),
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(Error::Files(perfdb_files::Error::Io { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
             // A pointer stands where no table is yet.
             Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
             Err(error) => Err(Arc::new(error)),

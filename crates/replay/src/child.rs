@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use perfdb_store::process;
+use perfdb_files::process;
 
 use crate::interrupt::Interrupt;
 

@@ -49,6 +49,9 @@ pub enum Error {
     /// An error of the database layer.
     #[error(transparent)]
     Store(#[from] perfdb_store::Error),
+    /// A file that could not be replaced or locked.
+    #[error(transparent)]
+    Files(#[from] perfdb_files::Error),
     /// The system refused to read or write.
     #[error("{}: {source}", .path.display())]
     Io {

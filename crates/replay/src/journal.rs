@@ -227,7 +227,7 @@ pub fn strike(path: &Path, mut keep: impl FnMut(&EndedCase) -> bool) -> Result<(
             _ => kept.extend_from_slice(line),
         }
     }
-    Ok(perfdb_store::replace::replace(path, &kept, perfdb_store::replace::Parents::MustExist)?)
+    Ok(perfdb_files::replace::replace(path, &kept, perfdb_files::replace::Parents::MustExist)?)
 }
 
 #[cfg(test)]

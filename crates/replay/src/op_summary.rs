@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use perfdb_files::replace::{Parents, replace};
 use perfdb_pycompat::csv_text::{push_cell, push_row};
 use perfdb_store::columns::METRICS;
-use perfdb_store::replace::{Parents, replace};
 
 use crate::case::Case;
 use crate::error::Error;

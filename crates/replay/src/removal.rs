@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_store::lock::{DirectoryLocks, LockOptions};
-use perfdb_store::replace::{Parents, Staged, commit};
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_store::table::Table;
 
 use crate::error::Error;

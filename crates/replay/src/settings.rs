@@ -145,7 +145,7 @@ impl RunSettings {
             run_id: run_id.into(),
             dump_outputs: false,
             journal: None,
-            lock_timeout: perfdb_store::lock::DEFAULT_TIMEOUT,
+            lock_timeout: perfdb_files::lock::DEFAULT_TIMEOUT,
             dispatch: PlanOptions::default(),
             launch: Launch::default(),
             tool: "op-replay",

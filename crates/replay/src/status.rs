@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use perfdb_files::replace::{Parents, replace};
 use perfdb_pycompat::json::{Escape, Style, to_string_with};
-use perfdb_store::replace::{Parents, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;

@@ -1,7 +1,8 @@
 //! Where things are: devices, the data root, version directories, the files of a database that are tables.
 
 use crate::error::Error;
-use crate::replace;
+use perfdb_files::paths::{absolute, normalised, within};
+use perfdb_files::replace;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -79,45 +80,6 @@ impl Home {
             Home::Accelerator => !matches!(origin, "HOST_CPU" | "CUDA"),
         }
     }
-}
-
-/// A path as it is printed: `.` parts and doubled slashes taken out, `.` for an empty one. Nothing is looked up.
-///
-/// ```
-/// use perfdb_store::directory::normalised;
-/// assert_eq!(normalised("./db//x/".as_ref()), std::path::Path::new("db/x"));
-/// ```
-pub fn normalised(path: &Path) -> PathBuf {
-    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
-    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
-}
-
-/// The absolute path, `.` and `..` taken out. Nothing is looked up but the current directory.
-///
-/// ```
-/// use perfdb_store::directory::absolute;
-/// assert_eq!(absolute("/data/HOST_CPU/../db/./x".as_ref()), std::path::Path::new("/data/db/x"));
-/// ```
-pub fn absolute(path: &Path) -> PathBuf {
-    let mut absolute = PathBuf::new();
-    for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
-        match part {
-            Component::ParentDir => drop(absolute.pop()),
-            part => absolute.push(part),
-        }
-    }
-    absolute
-}
-
-/// What is called `name` in a folder, as it is printed: in the current folder its bare name.
-///
-/// ```
-/// use perfdb_store::directory::within;
-/// assert_eq!(within(".".as_ref(), "Add.csv"), std::path::Path::new("Add.csv"));
-/// assert_eq!(within("db".as_ref(), "Add.csv"), std::path::Path::new("db/Add.csv"));
-/// ```
-pub fn within(folder: &Path, name: impl AsRef<Path>) -> PathBuf {
-    if folder == Path::new(".") { name.as_ref().to_owned() } else { folder.join(name) }
 }
 
 const CHECKOUT: &str = "tensor_cast/performance_model/profiling_database";
@@ -242,7 +204,7 @@ mod tests {
             "x-b/A.csv",
         ] {
             let path = folder.path().join(path);
-            fs::create_dir_all(replace::parent_of(&path))?;
+            fs::create_dir_all(perfdb_files::paths::parent_of(&path))?;
             fs::write(path, "")?;
         }
         std::os::unix::fs::symlink("x", folder.path().join("link"))?;

@@ -1,20 +1,16 @@
 //! What can go wrong, with the file, the place and the reason.
 
+use perfdb_files::escape::{excerpt, shown};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Every error of this crate. The text begins with the file concerned, as it was given, and fits on one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused to read or write.
-    #[error("{}: {source}", shown(.path))]
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    /// A file that could not be read, replaced or locked.
+    #[error(transparent)]
+    Files(#[from] perfdb_files::Error),
     /// A CSV that cannot be used.
     #[error("{}{}: {fault}", shown(.path), line_text(.line))]
     Csv {
@@ -34,24 +30,6 @@ pub enum Error {
         line: Option<u64>,
         /// What is wrong and what to do.
         reason: String,
-    },
-    /// A lock that another run holds.
-    #[error("{}: held by {}", shown(.path), excerpt(.holder))]
-    Locked {
-        /// The lock file.
-        path: PathBuf,
-        /// The line that the holder wrote: process, tool, start time.
-        holder: String,
-    },
-    /// A set of files was replaced only in part.
-    #[error("{}: replaced only in part, already new: {}; here: {source}", shown(.path), path_list(.done))]
-    PartlyReplaced {
-        /// The file that could not be replaced.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-        /// The files that hold their new content.
-        done: Vec<PathBuf>,
     },
     /// Versions that name a database directory and could not be found out.
     #[error("could not determine runtime version(s): {}; give --database-path or the version flags", .missing.join(", "))]
@@ -108,7 +86,7 @@ pub const CELL_LIMIT: usize = 131_072;
 impl Error {
     /// The system's refusal of `path`.
     pub fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Error::Io { path: path.into(), source }
+        Error::Files(perfdb_files::Error::io(path, source))
     }
 
     /// A fault of the CSV `path` as a whole.
@@ -129,36 +107,4 @@ impl Error {
 
 fn line_text(line: &Option<u64>) -> String {
     line.map(|line| format!(":{line}")).unwrap_or_default()
-}
-
-fn path_list(paths: &[PathBuf]) -> String {
-    match paths {
-        [] => "none".to_owned(),
-        _ => paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// A path for a message: control characters escaped, so that it stays on one line.
-pub fn shown(path: &Path) -> String {
-    escape_controls(&path.to_string_lossy())
-}
-
-/// A piece of input for a message: control characters escaped, cut after 80 characters.
-pub fn excerpt(text: &str) -> String {
-    let escaped = escape_controls(text);
-    match escaped.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &escaped[..end]),
-        None => escaped,
-    }
-}
-
-fn escape_controls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character.is_control() {
-            true => out.extend(character.escape_default()),
-            false => out.push(character),
-        }
-    }
-    out
 }

@@ -1,4 +1,4 @@
-//! The operator performance database: directories, CSV tables, signatures, op mapping, updater, lint, locks.
+//! The operator performance database: directories, CSV tables, signatures, op mapping, updater, lint.
 //!
 //! ```
 //! use perfdb_store::table::{ReadOptions, Table};
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! [`table`] reads and writes tables, [`update`] writes measurements back, [`lint`] finds what is wrong with a database.
-//! Every writer takes the [`lock`] of the directory and replaces files whole ([`mod@replace`]).
+//! Every writer takes the [lock](perfdb_files::lock) of the directory and replaces files whole ([`perfdb_files::replace`]).
 #![forbid(unsafe_code)]
 
 pub mod columns;
@@ -21,19 +21,15 @@ mod error;
 pub mod kernel;
 pub mod kernel_details;
 pub mod lint;
-pub mod lock;
 pub mod near_name;
 pub mod op_mapping;
-pub mod process;
 mod profile;
-pub mod replace;
 pub mod runtime_metadata;
 pub mod signature;
 pub mod slots;
 pub mod table;
-pub mod time;
 pub mod update;
 pub mod version;
 pub mod yaml;
 
-pub use error::{CELL_LIMIT, CsvFault, Error, excerpt, shown};
+pub use error::{CELL_LIMIT, CsvFault, Error};

@@ -2,7 +2,7 @@
 //!
 //! Processes are needed for that, so this program starts itself again: with `PERFDB_TEST_WRITER` set it is one of the writers.
 
-use perfdb_store::lock::{LOCK_FILE, LockOptions};
+use perfdb_files::lock::{LOCK_FILE, LockOptions};
 use perfdb_store::table::{ReadOptions, Table};
 use perfdb_store::update::{AggregateOptions, Mode, UpdateOptions, aggregate, find_summaries, prepare};
 use std::fs;
@@ -125,12 +125,12 @@ fn append_rows(path: &Path, name: &str) -> TestResult {
     let folder = path.parent().ok_or("no folder")?;
     for round in 0..100 {
         let lock = LockOptions { tool: name, timeout: Duration::from_secs(60), notice: &|_| {} };
-        let _locks = perfdb_store::lock::DirectoryLocks::acquire([folder], &lock)?;
+        let _locks = perfdb_files::lock::DirectoryLocks::acquire([folder], &lock)?;
         let mut table = Table::read(path, &ReadOptions::database())?;
         let text = format!("{name} {round}");
         table.push_row(|_, _| text.as_str());
         let content = table.to_csv(perfdb_store::table::Written::PLAIN);
-        perfdb_store::replace::replace(path, &content, perfdb_store::replace::Parents::MustExist)?;
+        perfdb_files::replace::replace(path, &content, perfdb_files::replace::Parents::MustExist)?;
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ fn two_writers_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
 fn a_directory_that_takes_no_files_stays_as_it_is() -> TestResult {
     // Nobody may write into /proc, root neither.
     let refused =
-        perfdb_store::replace::replace("/proc/self/perfdb".as_ref(), b"x", perfdb_store::replace::Parents::MustExist);
+        perfdb_files::replace::replace("/proc/self/perfdb".as_ref(), b"x", perfdb_files::replace::Parents::MustExist);
     assert!(refused.is_err());
     let folder = tempfile::tempdir()?;
     let (database_path, profile) = database(folder.path())?;

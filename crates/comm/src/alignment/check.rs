@@ -4,7 +4,7 @@ use super::model::{ModelKind, predict_us};
 use super::rows::{self, MeasuredRow};
 use crate::collective::Collective;
 use crate::error::Error;
-use perfdb_store::directory::normalised;
+use perfdb_files::paths::normalised;
 use std::path::Path;
 
 /// What to compare with, and how strictly.

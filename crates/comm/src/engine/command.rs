@@ -6,7 +6,7 @@ use super::processes::RUN_VARIABLE;
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::results::{Backend, Timing};
-use perfdb_store::process;
+use perfdb_files::process;
 use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -37,7 +37,7 @@ impl RunFolder {
     pub(crate) fn prepare(path: &Path, plan: &Plan) -> Result<Self, Error> {
         let write = |name: &str, text: &str| {
             let file = path.join(name);
-            perfdb_store::replace::replace(&file, text.as_bytes(), perfdb_store::replace::Parents::MustExist)
+            perfdb_files::replace::replace(&file, text.as_bytes(), perfdb_files::replace::Parents::MustExist)
         };
         write("plan.json", &plan.to_json())?;
         write("worker.py", WORKER)?;

@@ -46,7 +46,7 @@ impl Description {
                 Some(Value::Int(size @ 0..=LARGEST)) => return Ok(Some((key, i128::from(*size)))),
                 Some(other) => {
                     let reason = format!("must be an integer from 0 to {LARGEST}, not {}", other.list_form());
-                    return Err(Fault::new(key, perfdb_store::excerpt(&reason)));
+                    return Err(Fault::new(key, perfdb_files::escape::excerpt(&reason)));
                 }
             }
         }

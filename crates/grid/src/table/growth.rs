@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use perfdb_files::replace::{Parents, Staged};
 use perfdb_store::Error as StoreError;
-use perfdb_store::replace::{Parents, Staged};
 use perfdb_store::table::{LineEnd, RowStream, push_csv_row};
 
 use super::duplicates::Signatures;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
+use perfdb_files::lock::LockOptions;
 use perfdb_grid::{Mode, Options, Semantics, prepare};
-use perfdb_store::lock::LockOptions;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

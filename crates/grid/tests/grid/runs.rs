@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_grid::routing::NoRule;
 use perfdb_grid::summary::{Reason, Summary};
 use perfdb_grid::{Error, Mode, Options, Semantics, prepare};
-use perfdb_store::lock::{DirectoryLocks, LockOptions};
 use tempfile::TempDir;
 
 const LOCKING: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
@@ -87,7 +87,7 @@ fn a_dry_run_tells_the_same_and_neither_writes_nor_waits() {
     let folder = folder(&[("Add.csv", ADD), ("Other.csv", "x\n")]);
     let locks = DirectoryLocks::acquire([folder.path()], &LOCKING).expect("a lock");
     let seen = look(&options(&folder)).expect("a dry run");
-    assert!(matches!(write(&options(&folder)), Err(Error::Store(perfdb_store::Error::Locked { .. }))));
+    assert!(matches!(write(&options(&folder)), Err(Error::Files(perfdb_files::Error::Locked { .. }))));
     drop(locks);
     assert_eq!(read(&folder, "Add.csv"), ADD);
     let done = write(&options(&folder)).expect("a run");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use perfdb_store::directory::within;
+use perfdb_files::paths::within;
 
 /// How names of such folders begin.
 pub const PREFIX: &str = "msprof_run_";

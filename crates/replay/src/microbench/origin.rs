@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use perfdb_store::time::RunTime;
+use perfdb_files::time::RunTime;
 use perfdb_store::update::Samples;
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use perfdb_store::lock::{LockOptions, Notice};
+use perfdb_files::lock::{LockOptions, Notice};
 
 use super::lanes::{Route, Work};
 use super::progress::{OperatorOutcome, Progress, Recorder};

@@ -1,10 +1,11 @@
 //! Runtime columns of attention rows, from the operator rows of the same profile.
 
 use crate::columns::RUNTIME;
-use crate::error::{Error, excerpt};
+use crate::error::Error;
 use crate::kernel::FUSED_INFER_ATTENTION_SCORE;
 use crate::profile::{ProfileFiles, Wanted};
 use crate::slots::{integer, is_absent_word, split};
+use perfdb_files::escape::excerpt;
 use perfdb_pycompat::text::{is_space, trim};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Which files a profile consists of.
 
-use crate::directory::within;
 use crate::error::Error;
+use perfdb_files::paths::within;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! use perfdb_store::kernel_details::{self, Options};
-//! use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions};
+//! use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions};
 //!
 //! # fn main() -> Result<(), perfdb_store::Error> {
 //! let lock = LockOptions { tool: "my-program", timeout: DEFAULT_TIMEOUT, notice: &|_| {} };

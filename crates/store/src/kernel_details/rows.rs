@@ -70,7 +70,7 @@ impl std::fmt::Display for BadRow {
                 write!(
                     formatter,
                     "Duration(us) is {}, which is no duration; --skip-bad-rows drops such rows",
-                    crate::error::excerpt(cell)
+                    perfdb_files::escape::excerpt(cell)
                 )
             }
             BadRow::LongCell => write!(formatter, "cell longer than {CELL_LIMIT} characters"),

@@ -5,12 +5,13 @@ use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
 use super::tables::{NewTable, make};
 use super::{inputs, tables};
 use crate::columns::{EP_SIZE, MEASURED_DURATION};
-use crate::directory::within;
 use crate::error::{CsvFault, Error};
-use crate::lock::{DirectoryLocks, LockOptions};
 use crate::profile::{Piece, ProfileFiles, Wanted, check_header};
-use crate::replace::{self, Parents, Staged};
 use crate::table::{ReadOptions, Table};
+use perfdb_files::folders::MadeFolders;
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::paths::within;
+use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::blocks::for_each_ordered;
 use rayon::prelude::*;
@@ -96,7 +97,7 @@ pub struct FileSummary {
 #[non_exhaustive]
 pub enum Warning {
     /// Attention kernels and operators cannot all be paired. This one has always stood on stdout.
-    #[error("FIA kernel/operator row count mismatch under {}: kernel_rows={kernel_rows}, operator_rows={operator_rows}. Pairing uses row order for the shared prefix only.", crate::error::shown(.directory))]
+    #[error("FIA kernel/operator row count mismatch under {}: kernel_rows={kernel_rows}, operator_rows={operator_rows}. Pairing uses row order for the shared prefix only.", perfdb_files::escape::shown(.directory))]
     AttentionRowCounts {
         /// The profile's directory.
         directory: PathBuf,
@@ -106,7 +107,7 @@ pub enum Warning {
         operator_rows: usize,
     },
     /// A file that breaks off inside a quoted cell.
-    #[error("{}:{line}: the quote that opens here is never closed; taken as it stands", crate::error::shown(.path))]
+    #[error("{}:{line}: the quote that opens here is never closed; taken as it stands", perfdb_files::escape::shown(.path))]
     OpenQuote {
         /// The file.
         path: PathBuf,
@@ -114,7 +115,7 @@ pub enum Warning {
         line: u64,
     },
     /// Groups whose samples disagree.
-    #[error("{}: {count} row(s) average samples of different data types or formats", crate::error::shown(.path))]
+    #[error("{}: {count} row(s) average samples of different data types or formats", perfdb_files::escape::shown(.path))]
     MixedGroups {
         /// The table.
         path: PathBuf,
@@ -122,7 +123,7 @@ pub enum Warning {
         count: usize,
     },
     /// Kernel types whose names coincide as file names.
-    #[error("{}: holds the rows of several kernel types: {}", crate::error::shown(.path), .kernel_types.iter().map(|name| crate::error::excerpt(name)).collect::<Vec<_>>().join(", "))]
+    #[error("{}: holds the rows of several kernel types: {}", perfdb_files::escape::shown(.path), .kernel_types.iter().map(|name| perfdb_files::escape::excerpt(name)).collect::<Vec<_>>().join(", "))]
     SharedFile {
         /// The table.
         path: PathBuf,
@@ -130,7 +131,7 @@ pub enum Warning {
         kernel_types: Vec<String>,
     },
     /// An old table had values that the new one has not.
-    #[error("{}: had measured columns, which a parsed table lacks; the old file is kept as {}", crate::error::shown(.path), crate::error::shown(.kept))]
+    #[error("{}: had measured columns, which a parsed table lacks; the old file is kept as {}", perfdb_files::escape::shown(.path), perfdb_files::escape::shown(.kept))]
     Kept {
         /// The table.
         path: PathBuf,
@@ -221,7 +222,7 @@ fn read<'f>(files: &'f [PathBuf], wanted: Wanted<'_>, options: &Options<'_>) -> 
             bytes += part.text.len() as u64;
             (options.progress)(bytes);
             pool.lock().unwrap_or_else(PoisonError::into_inner).push((part.text, part.rows, part.values));
-            Ok(())
+            Ok::<(), Error>(())
         },
     )?;
     Ok(groups)
@@ -269,16 +270,10 @@ fn has_measurements(table: &Table) -> bool {
 }
 
 fn write(options: &Options<'_>, tables: &[NewTable], warnings: &mut Vec<Warning>) -> Result<Vec<Old>, Error> {
-    let mut made = Vec::new();
-    let result = replace::make_folders(options.database, &mut made)
-        .map_err(|source| Error::io(options.database, source))
-        .and_then(|()| write_locked(options, tables, warnings));
-    if result.is_err() {
-        for folder in &made {
-            let _ = fs::remove_dir(folder);
-        }
-    }
-    result
+    let made = MadeFolders::make(options.database).map_err(|source| Error::io(options.database, source))?;
+    let old = write_locked(options, tables, warnings)?;
+    made.keep();
+    Ok(old)
 }
 
 fn write_locked(options: &Options<'_>, tables: &[NewTable], warnings: &mut Vec<Warning>) -> Result<Vec<Old>, Error> {

@@ -3,9 +3,10 @@
 use super::finding::{Finding, Kind};
 use super::mapping::{Tables, compare};
 use super::table::{Seen, look_at};
-use crate::directory::{normalised, tables_in, within};
+use crate::directory::tables_in;
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
+use perfdb_files::paths::{normalised, within};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -80,7 +81,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         for (name, text) in files {
             let path = folder.path().join(name);
-            fs::create_dir_all(crate::replace::parent_of(&path))?;
+            fs::create_dir_all(perfdb_files::paths::parent_of(&path))?;
             fs::write(path, text)?;
         }
         let checked = check(&folder.path().join("db"))?;

@@ -1,6 +1,6 @@
 //! What can be found.
 
-use crate::error::shown;
+use perfdb_files::escape::shown;
 use std::fmt;
 use std::path::PathBuf;
 

@@ -2,10 +2,10 @@
 
 use super::finding::{Finding, Kind};
 use super::table::Seen;
-use crate::error::excerpt;
 use crate::op_mapping::{Entry, OpMapping};
 use crate::yaml::Node;
 use indexmap::IndexMap;
+use perfdb_files::escape::excerpt;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

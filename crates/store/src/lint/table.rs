@@ -6,10 +6,11 @@ use crate::columns::{
     OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
-use crate::error::{CsvFault, Error, excerpt};
+use crate::error::{CsvFault, Error};
 use crate::signature::{Rules, Signature, SignatureColumns, Variant};
 use crate::slots::{dimensions, normal_shape, split};
 use crate::table::{ReadOptions, Row, Table};
+use perfdb_files::escape::excerpt;
 use perfdb_pycompat::number::parse_float;
 use perfdb_pycompat::text::trim;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,7 +36,7 @@ pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
             let finding = Finding { kind, file: path.to_owned(), line, message: fault.to_string() };
             return Ok(Seen { findings: vec![finding], ..Seen::default() });
         }
-        Err(Error::Io { source, .. }) => {
+        Err(Error::Files(perfdb_files::Error::Io { source, .. })) => {
             let finding =
                 Finding { kind: Kind::Unreadable, file: path.to_owned(), line: None, message: source.to_string() };
             return Ok(Seen { findings: vec![finding], ..Seen::default() });

@@ -4,10 +4,11 @@ use super::record::{FILLED, Key, Payload, for_each_line, read};
 use super::row::key;
 use crate::columns::INPUT_SHAPES;
 use crate::error::{CsvFault, Error};
-use crate::lock::{DirectoryLocks, LockOptions};
-use crate::replace::{self, Parents};
 use crate::table::{LineEnd, ReadOptions, Table, Written};
 use indexmap::IndexMap;
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::paths::parent_of;
+use perfdb_files::replace::{self, Parents};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::source::Source;
 use std::collections::HashMap;
@@ -51,7 +52,7 @@ pub fn fill(options: &Options<'_>) -> Result<Summary, Error> {
     // A table that cannot be used is told before a long file of records is read.
     let mut table = read_table(options.table)?;
     let records = records(options.records)?;
-    let _locks = DirectoryLocks::acquire([replace::parent_of(options.output)], &options.lock)?;
+    let _locks = DirectoryLocks::acquire([parent_of(options.output)], &options.lock)?;
     // Another run may have changed it while this one waited. A pipe gives its content once.
     if options.table.is_file() {
         table = read_table(options.table)?;

@@ -4,7 +4,7 @@
 //! records meet by the shapes that both know; a row with several records becomes several rows.
 //!
 //! ```no_run
-//! use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions};
+//! use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions};
 //! use perfdb_store::runtime_metadata::{Options, fill};
 //!
 //! # fn main() -> Result<(), perfdb_store::Error> {

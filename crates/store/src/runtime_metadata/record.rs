@@ -44,7 +44,7 @@ pub(super) fn read(line: &[u8]) -> Result<(Key, Payload), String> {
     let Value::Dict(members) = value else { return Err("not a JSON object".to_owned()) };
     for (name, value) in &members {
         if !is_finite(value) {
-            return Err(format!("{}: NaN and Infinity are no values", crate::error::excerpt(name)));
+            return Err(format!("{}: NaN and Infinity are no values", perfdb_files::escape::excerpt(name)));
         }
     }
     let list = |name: &str| integers(members.get(name)).map_err(|reason| format!("{name}: {reason}"));

@@ -1,9 +1,9 @@
 //! The key of a table row.
 
 use super::record::{Key, Shape, big_integer};
-use crate::error::excerpt;
 use crate::slots::{is_absent_word, unquoted};
 use num_bigint::BigInt;
+use perfdb_files::escape::excerpt;
 use perfdb_pycompat::text::trim;
 
 /// The key of a row, from its input shapes.

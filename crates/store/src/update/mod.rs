@@ -4,7 +4,7 @@
 //! the lock, and leaves the new tables staged; [`Pending::commit`] replaces them together with whatever report the caller adds.
 //!
 //! ```no_run
-//! use perfdb_store::lock::{DEFAULT_TIMEOUT, LockOptions};
+//! use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions};
 //! use perfdb_store::update::{AggregateOptions, Mode, UpdateOptions, aggregate, find_summaries, prepare};
 //!
 //! # fn main() -> Result<(), perfdb_store::Error> {

@@ -2,14 +2,16 @@
 
 use super::merge::{Job, Mode, TableUpdate};
 use super::samples::Samples;
-use crate::directory::{tables_in, tables_named, within};
-use crate::error::{Error, shown};
+use crate::directory::{tables_in, tables_named};
+use crate::error::Error;
 use crate::kernel::{REPLAYABLE, file_stem, operator_name};
-use crate::lock::{DirectoryLocks, LockOptions};
-use crate::replace::{self, Parents, Staged};
 use indexmap::IndexMap;
+use perfdb_files::escape::shown;
+use perfdb_files::folders::MadeFolders;
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::paths::{parent_of, within};
+use perfdb_files::replace::{self, Parents, Staged};
 use rayon::prelude::*;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What to update.
@@ -75,18 +77,6 @@ pub struct Pending {
     made_folders: MadeFolders,
 }
 
-/// Folders that vanish again unless they are kept.
-#[derive(Debug, Default)]
-struct MadeFolders(Vec<PathBuf>);
-
-impl Drop for MadeFolders {
-    fn drop(&mut self) {
-        for folder in &self.0 {
-            let _ = fs::remove_dir(folder);
-        }
-    }
-}
-
 /// Computes an update of all tables concerned and stages the new ones.
 pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending, Error> {
     let mut made_folders = MadeFolders::default();
@@ -94,10 +84,9 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
     let mut locks = DirectoryLocks::default();
     let mut targets = target_tables(options.database, options.operators)?;
     if !options.dry_run {
-        replace::make_folders(options.database, &mut made_folders.0)
-            .map_err(|source| Error::io(options.database, source))?;
+        made_folders = MadeFolders::make(options.database).map_err(|source| Error::io(options.database, source))?;
         loop {
-            let folders = targets.iter().map(|table| replace::parent_of(table)).chain([options.database.to_owned()]);
+            let folders = targets.iter().map(|table| parent_of(table)).chain([options.database.to_owned()]);
             locks = DirectoryLocks::acquire(folders, &options.lock)?;
             // Another run may have made tables while this one waited.
             let now = target_tables(options.database, options.operators)?;
@@ -195,7 +184,7 @@ impl Pending {
     /// Replaces all files that change.
     pub fn commit(mut self) -> Result<Vec<TableUpdate>, Error> {
         replace::commit(std::mem::take(&mut self.staged))?;
-        self.made_folders.0.clear();
+        std::mem::take(&mut self.made_folders).keep();
         Ok(std::mem::take(&mut self.updates))
     }
 }

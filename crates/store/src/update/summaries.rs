@@ -1,7 +1,7 @@
 //! Where a profile has its summaries.
 
-use crate::directory::within;
 use crate::error::Error;
+use perfdb_files::paths::within;
 use std::fs;
 use std::path::{Path, PathBuf};
 

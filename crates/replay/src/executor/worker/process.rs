@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use perfdb_store::process::spawn;
+use perfdb_files::process::spawn;
 
 use super::command::WorkerCommand;
 use super::message::ToWorker;

@@ -1,6 +1,6 @@
 //! Keeping two outputs of one run apart.
 
-use super::parent_of;
+use crate::paths::parent_of;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;

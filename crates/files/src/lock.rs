@@ -43,7 +43,7 @@ impl std::fmt::Debug for LockOptions<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Notice {
     /// Another run holds the lock; said once per run.
-    #[error("waiting for {}, held by {}", crate::error::shown(.path), crate::error::excerpt(.holder))]
+    #[error("waiting for {}, held by {}", crate::escape::shown(.path), crate::escape::excerpt(.holder))]
     Waiting {
         /// The lock file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum Notice {
         holder: String,
     },
     /// The file system cannot lock; the run goes on without.
-    #[error("{}: this file system cannot lock, going on without: {reason}", crate::error::shown(.path))]
+    #[error("{}: this file system cannot lock, going on without: {reason}", crate::escape::shown(.path))]
     NoLocks {
         /// The lock file.
         path: PathBuf,

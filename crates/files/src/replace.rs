@@ -4,10 +4,10 @@
 //! an error while staging leaves every file of the set as it was. A killed process can leave temporaries (`.<name>.tmp-<pid>`), never half a file.
 //!
 //! ```
-//! # fn main() -> Result<(), perfdb_store::Error> {
+//! # fn main() -> Result<(), perfdb_files::Error> {
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let (first, second) = (folder.path().join("a.csv"), folder.path().join("b.csv"));
-//! use perfdb_store::replace::{self, Parents, Staged};
+//! use perfdb_files::replace::{self, Parents, Staged};
 //!
 //! replace::replace(&first, b"alone", Parents::MustExist)?;
 //!
@@ -22,12 +22,15 @@ mod direct;
 
 use self::claim::Claim;
 use self::direct::{names_descriptor, write_directly};
-use crate::error::{Error, shown};
+use crate::error::Error;
+use crate::escape::shown;
+use crate::folders::MadeFolders;
+use crate::paths::parent_of;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// What to do about a folder that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +53,7 @@ pub fn replace(path: &Path, content: &[u8], parents: Parents) -> Result<(), Erro
 pub struct Staged {
     path: PathBuf,
     spool: Spool,
-    made_folders: Vec<PathBuf>,
+    made_folders: MadeFolders,
 }
 
 #[derive(Debug)]
@@ -79,18 +82,16 @@ impl Staged {
         // Behind /dev/stdout there may be a regular file, which must not be replaced under the shell's feet.
         if existing.as_ref().is_some_and(|metadata| !metadata.is_file() || names_descriptor(path)) {
             let spool = Spool::Direct(tempfile::tempfile().map_err(failed)?);
-            return Ok(Staged { path: path.to_owned(), spool, made_folders: Vec::new() });
+            return Ok(Staged { path: path.to_owned(), spool, made_folders: MadeFolders::default() });
         }
         let target = follow_links(path).map_err(failed)?;
-        let mut made_folders = Vec::new();
+        let mut made_folders = MadeFolders::default();
         let folder = parent_of(&target);
         let temporary = temporary_name(&target).map_err(failed)?;
         let _claim = Claim::new(&target).map_err(failed)?;
         if parents == Parents::Create && !folder.is_dir() {
-            make_folders(&folder, &mut made_folders).map_err(|source| {
-                remove_folders(&made_folders);
-                failed(io::Error::new(source.kind(), format!("{}: {source}", shown(&folder))))
-            })?;
+            made_folders = MadeFolders::make(&folder)
+                .map_err(|source| failed(io::Error::new(source.kind(), format!("{}: {source}", shown(&folder)))))?;
         }
         let mut staged = Staged {
             path: path.to_owned(),
@@ -151,7 +152,6 @@ impl Drop for Staged {
             && !temporary.as_os_str().is_empty()
         {
             let _ = fs::remove_file(temporary);
-            remove_folders(&self.made_folders);
         }
     }
 }
@@ -169,6 +169,7 @@ pub fn commit(mut set: Vec<Staged>) -> Result<(), Error> {
             Spool::Beside { temporary, target, .. } => fs::rename(&*temporary, &*target).map(|()| {
                 // Without a name it has been renamed.
                 temporary.clear();
+                std::mem::take(&mut staged.made_folders).keep();
                 let folder = parent_of(target);
                 if !folders.contains(&folder) {
                     folders.push(folder);
@@ -270,35 +271,6 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// The folder of a file; `.` for a bare name.
-pub fn parent_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from(Component::CurDir.as_os_str()),
-    }
-}
-
-/// Makes a folder and those above it; `made` lists the new ones, innermost first.
-pub(crate) fn make_folders(folder: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    make_folders(&parent_of(folder), made)?;
-    match fs::create_dir(folder) {
-        Ok(()) => made.insert(0, folder.to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
-        Err(error) => return Err(error),
-    }
-    Ok(())
-}
-
-/// Removes folders that were made, innermost first, as far as nobody has put anything into them.
-fn remove_folders(made: &[PathBuf]) {
-    for folder in made {
-        let _ = fs::remove_dir(folder);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,12 +366,6 @@ mod tests {
         // Nobody makes folders there.
         let error = replace(Path::new("/proc/none/m6.json"), b"", Parents::Create).unwrap_err().to_string();
         assert!(error.starts_with("/proc/none/m6.json: /proc/none: "), "{error}");
-        let folder = tempfile::tempdir().unwrap();
-        let long = folder.path().join("new").join("x".repeat(300));
-        let mut made = Vec::new();
-        assert!(make_folders(&long, &mut made).is_err());
-        remove_folders(&made);
-        assert_eq!(names(folder.path()).unwrap(), Vec::<String>::new());
     }
 
     #[test]

@@ -1,0 +1,78 @@
+//! Folders that are made for a run's outputs, and vanish again when there are none.
+
+use crate::paths::parent_of;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folders that did not exist before. Dropped without [`keep`](MadeFolders::keep) they are removed again, as far as nobody has put
+/// anything into them.
+#[derive(Debug, Default)]
+#[must_use = "the folders are removed again when this is dropped"]
+pub struct MadeFolders {
+    /// Innermost first.
+    made: Vec<PathBuf>,
+}
+
+impl MadeFolders {
+    /// Makes a folder and those above it, as far as they are missing.
+    pub fn make(folder: &Path) -> io::Result<MadeFolders> {
+        let mut folders = MadeFolders::default();
+        folders.make_all(folder)?;
+        Ok(folders)
+    }
+
+    /// Lets the folders stay.
+    pub fn keep(mut self) {
+        self.made.clear();
+    }
+
+    fn make_all(&mut self, folder: &Path) -> io::Result<()> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        self.make_all(&parent_of(folder))?;
+        match fs::create_dir(folder) {
+            Ok(()) => self.made.insert(0, folder.to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for folder in &self.made {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_vanish_unless_they_are_kept_or_used() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (outer, inner) = (folder.path().join("a"), folder.path().join("a/b"));
+        drop(MadeFolders::make(&inner)?);
+        assert!(!outer.exists());
+        let made = MadeFolders::make(&inner)?;
+        fs::write(outer.join("file"), "")?;
+        drop(made);
+        assert!(outer.exists() && !inner.exists());
+        MadeFolders::make(&inner)?.keep();
+        assert!(inner.exists());
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_leaves_none_of_those_above_it() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        assert!(MadeFolders::make(&folder.path().join("new").join("x".repeat(300))).is_err());
+        assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+        Ok(())
+    }
+}

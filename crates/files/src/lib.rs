@@ -1,0 +1,32 @@
+//! What is of the system and knows no database: files replaced whole, locks, child processes, time stamps, escaping.
+//!
+//! ```
+//! use perfdb_files::lock::{DirectoryLocks, LockOptions};
+//! use perfdb_files::replace::{self, Parents, Staged};
+//! use std::time::Duration;
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let folder = folder.path();
+//! let options = LockOptions { tool: "example", timeout: Duration::from_secs(60), notice: &|_| {} };
+//! let locks = DirectoryLocks::acquire([folder], &options)?;
+//!
+//! let table = Staged::with(&folder.join("Add.csv"), b"Input Shapes\n", Parents::MustExist)?;
+//! let report = Staged::with(&folder.join("reports/run.json"), b"{}\n", Parents::Create)?;
+//! replace::commit(vec![table, report])?;
+//! drop(locks);
+//! # Ok::<(), perfdb_files::Error>(())
+//! ```
+//!
+//! Every writer of perfdb goes through [`mod@replace`], and every writer of a directory that others write to holds its [`lock`].
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod escape;
+pub mod folders;
+pub mod lock;
+pub mod paths;
+pub mod process;
+pub mod replace;
+pub mod time;
+
+pub use error::Error;
