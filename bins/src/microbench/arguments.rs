@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::replay::{DispatchPrefixedArguments, ReplayArguments};
 use clap::{Parser, ValueEnum};
-use perfdb_replay::microbench::msprof::ReplayCommand;
+use perfdb_microbench::msprof::ReplayCommand;
 use perfdb_store::kernel::{REPLAYABLE, operator_name};
 use perfdb_store::update::Mode;
 use std::ffi::OsString;

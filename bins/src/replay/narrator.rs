@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
+use perfdb_microbench::status::RunStatus;
 use perfdb_replay::executor::worker::{Listener, Remark};
 use perfdb_replay::plan::PlannedRow;
 use perfdb_replay::session::{Counts, Event};
-use perfdb_replay::status::RunStatus;
 
 use crate::progress;
 

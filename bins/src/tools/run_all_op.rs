@@ -12,11 +12,11 @@ use crate::replay::{
 };
 use crate::{Failure, Status, command_of, run};
 use clap::{Args, Parser, ValueEnum};
+use perfdb_microbench::run_all::{self, RunAllOptions, RunAllOutcome};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::DISPATCH_FFN_COMBINE;
-use perfdb_replay::run_all::{self, RunAllOptions, RunAllOutcome};
 use perfdb_replay::settings::RunSettings;
 
 /// Measure the tables of all operators of a database again, one operator after the other.

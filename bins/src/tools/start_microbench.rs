@@ -7,12 +7,12 @@ use crate::replay::{visibility, watch_signals};
 use crate::{Failure, Status, command_of, run};
 use perfdb_files::paths::normalised;
 use perfdb_files::time::RunTime;
-use perfdb_replay::accelerators::visible;
-use perfdb_replay::backend::Backend;
-use perfdb_replay::microbench::eligibility::{
+use perfdb_microbench::eligibility::{
     all_but_dispatch, check_custom_operators, check_home, rows_without_duration, too_few_accelerators,
 };
-use perfdb_replay::microbench::origin::{Origin, facts_of};
+use perfdb_microbench::origin::{Origin, facts_of};
+use perfdb_replay::accelerators::visible;
+use perfdb_replay::backend::Backend;
 use perfdb_store::duration::is_complete;
 use perfdb_store::kernel::DISPATCH_FFN_COMBINE;
 use perfdb_store::table::{ReadOptions, Table};

@@ -1,12 +1,12 @@
 //! Arguments of a call as a case carries them.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::number::Number;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::case::Name;
-use crate::dtype::DType;
-use crate::init::Number;
 
 /// One argument of a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,14 @@
 //! A call with its tensors in host memory: what a reference implementation gets to see.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::Shape;
+use perfdb_kernels::tensor::{Data, Tensor};
+use perfdb_kernels::typed::Stored;
+
 use crate::argument::Argument;
 use crate::case::{Attempt, Call};
-use crate::dtype::DType;
-use crate::init::Number;
 use crate::refusal::CaseError;
-use crate::shape::Shape;
-use crate::tensor::{Data, Tensor};
 
 /// The arguments of a call, tensors resolved.
 #[derive(Debug)]
@@ -51,6 +53,11 @@ impl Output {
             Output::New(tensor) | Output::InPlace(Taken { tensor, .. }) => tensor,
         }
     }
+}
+
+/// A new output of those elements.
+pub(crate) fn output<T: Stored>(shape: impl Into<Shape>, values: Vec<T>) -> Result<Output, CaseError> {
+    Output::new(shape, T::wrap(values))
 }
 
 impl<'c> Bindings<'c> {

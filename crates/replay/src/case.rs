@@ -10,12 +10,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::shape::{Shape, swap_last_two};
 use serde::Deserialize;
 
 use crate::argument::Argument;
-use crate::dtype::DType;
 use crate::init::Init;
-use crate::shape::{Shape, swap_last_two};
 
 /// A short text that an operator fixes or a case file brings.
 pub type Name = Cow<'static, str>;
@@ -273,6 +273,6 @@ impl Case {
 impl TensorSpec {
     /// Bytes of the storage; `u64::MAX` where the product is larger.
     pub fn bytes(&self) -> u64 {
-        (crate::shape::elements(self.storage_shape()) as u64).saturating_mul(self.dtype.size_bytes() as u64)
+        (perfdb_kernels::shape::elements(self.storage_shape()) as u64).saturating_mul(self.dtype.size_bytes() as u64)
     }
 }

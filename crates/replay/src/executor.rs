@@ -8,12 +8,12 @@ pub mod worker;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, Name};
-use crate::init::Number;
 use crate::refusal::CaseError;
-use crate::shape::Shape;
 
 /// One executor, alive. It runs one case at a time.
 pub trait Executor: Send {

@@ -1,14 +1,15 @@
 //! Builds the tensors of a case in host memory, the same values on every machine and at any number of threads.
 
 use half::{bf16, f16};
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::jobs::Jobs;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::elements;
+use perfdb_kernels::tensor::{Data, Tensor};
 
 use crate::case::{Case, TensorSpec, View};
-use crate::dtype::DType;
-use crate::init::{Init, Number};
-use crate::kernels::jobs::Jobs;
+use crate::init::Init;
 use crate::refusal::{CaseError, ErrorKind};
-use crate::shape::elements;
-use crate::tensor::{Data, Tensor};
 
 /// Elements that make a job: a smaller tensor is filled on one thread, where starting more costs more than it saves.
 const PARALLEL_FROM: usize = 1 << 15;
@@ -39,7 +40,7 @@ fn build(case: &Case, spec: &TensorSpec, seed: u64) -> Result<Tensor, CaseError>
     let storage = spec.storage_shape();
     let fits = match spec.view {
         None => *storage == spec.shape,
-        Some(View::T) => crate::shape::swap_last_two(storage) == spec.shape,
+        Some(View::T) => perfdb_kernels::shape::swap_last_two(storage) == spec.shape,
     };
     if !fits {
         return Err(CaseError::rejected(format!("{}: shape does not fit its storage", spec.name)));

@@ -1,10 +1,11 @@
 //! Several recorded inputs at once. Row rules check what they ask for in the order of the refusals: the shapes and ranks
 //! of all inputs before any type.
 
-use crate::dtype::DType;
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::shape::Shape;
+
 use crate::refusal::{Refusal, out_of_range, shape_mismatch, unsupported_dtype};
 use crate::row::Recorded;
-use crate::shape::Shape;
 
 /// Logical shapes (`bad-rank` where `FRACTAL_NZ` cannot be unfolded).
 pub(crate) fn shapes<const N: usize>(slots: [&Recorded<'_>; N]) -> Result<[Shape; N], Refusal> {

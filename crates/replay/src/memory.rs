@@ -1,21 +1,17 @@
 //! The guard that keeps a case from filling the host's memory.
 
+use perfdb_kernels::memory::check_room;
+use perfdb_kernels::shape::elements;
+
 use crate::case::Case;
 use crate::init::Init;
-use crate::refusal::{CaseError, ErrorKind};
-use crate::shape::elements;
-
-/// Part of the available memory that a case may take.
-const SHARE: f64 = 0.6;
-
-/// Outputs below this size are not weighed when they are made: asking the system costs a noticeable part of their time.
-const WEIGHED_FROM_BYTES: u64 = 256 << 20;
+use crate::refusal::CaseError;
 
 /// Bytes that a case takes on a host: inputs as allocated and what they are shuffled from, recorded outputs, one float32
 /// copy of the largest input.
 pub fn needed_bytes(case: &Case) -> u64 {
     let outputs = case.outputs.iter().filter_map(|output| {
-        let size = output.dtype.map_or(4, crate::dtype::DType::size_bytes) as u64;
+        let size = output.dtype.map_or(4, perfdb_kernels::dtype::DType::size_bytes) as u64;
         output.shape.as_ref().map(|shape| (elements(shape) as u64).saturating_mul(size))
     });
     let largest = case.call.inputs.iter().map(|spec| elements(spec.storage_shape()) as u64).max().unwrap_or(0);
@@ -41,34 +37,17 @@ fn left_in_group() -> Option<u64> {
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
-/// Insists on room for a new tensor of that size: outputs follow from arguments too, and a row need not record them.
-pub(crate) fn require(bytes: u64) -> Result<(), CaseError> {
-    if bytes < WEIGHED_FROM_BYTES { Ok(()) } else { refuse_above(bytes, available_bytes()) }
-}
-
-/// Refuses a case that would take more than 60 % of the available memory, with both figures.
+/// Refuses a case that would take too large a part of the available memory, with both sizes.
 pub fn check(case: &Case, available: Option<u64>) -> Result<(), CaseError> {
-    refuse_above(needed_bytes(case), available)
-}
-
-fn refuse_above(needed: u64, available: Option<u64>) -> Result<(), CaseError> {
-    let limit = available.map_or(isize::MAX as f64, |available| available as f64 * SHARE);
-    if needed as f64 <= limit {
-        return Ok(());
-    }
-    let available = available.map_or_else(|| "not so much".to_owned(), gibibytes);
-    Err(CaseError::new(ErrorKind::Oom, format!("needs {} of memory, {available} available", gibibytes(needed))))
-}
-
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.2} GiB", bytes as f64 / f64::from(1 << 30))
+    Ok(check_room(needed_bytes(case), available)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::case::{Call, Check, RecordedOutput, TensorSpec};
-    use crate::dtype::DType;
+    use crate::refusal::ErrorKind;
+    use perfdb_kernels::dtype::DType;
 
     #[test]
     fn inputs_outputs_and_one_wide_copy_count() {
@@ -98,8 +77,6 @@ mod tests {
             needed_bytes(&Case { call: Call::new("x").arg_tensor(spec), outputs: Vec::new(), ..case.clone() })
         };
         assert_eq!(shuffled(1000), 8 + 8000 + 4);
-        assert_eq!(require(u64::MAX).map_err(|error| error.kind), Err(ErrorKind::Oom));
-        assert_eq!(require(1 << 20), Ok(()));
     }
 
     #[test]

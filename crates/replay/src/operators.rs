@@ -1,56 +1,85 @@
-//! The replayable operators, one file each. Adding one is adding a file and its line in the list below.
+//! The replayable operators, one file each. Adding one is adding a file, its `mod` line and its place in [`OPERATORS`].
+
+mod add;
+mod add_rms_norm_bias;
+mod arg_max_v2;
+mod ascend_quant_v2;
+mod batch_mat_mul_v2;
+mod dispatch_ffn_combine;
+mod dynamic_quant;
+mod fused_infer_attention_score;
+mod gather_v2;
+mod grouped_matmul;
+mod grouped_matmul_swiglu_quant;
+mod index;
+mod interleave_rope;
+mod kv_rms_norm_rope_cache;
+mod lightning_indexer;
+mod masked_fill;
+mod mat_mul_common;
+mod mat_mul_v2;
+mod mat_mul_v3;
+mod moe_token_permute;
+mod moe_token_unpermute;
+mod pad_v3;
+mod quant_batch_matmul_v3;
+mod reshape_and_cache_nd_kernel;
+mod ring_mla_prefill_bf16_kernel;
+mod rms_norm;
+mod scatter_nd_update;
+mod slice;
+mod softmax_v2;
+mod sort;
+mod sparse_flash_attention;
+mod split_qkv_rmsnorm_rope_kernel;
+mod swi_glu;
+mod tensor_move;
+mod transpose;
+mod transpose_batch_mat_mul;
 
 use perfdb_store::near_name::nearest;
 
 use crate::operator::Operator;
 
-macro_rules! operators {
-    ($($module:ident),* $(,)?) => {
-        $(mod $module;)*
-
-        /// Every operator, in the order of the code points of their names.
-        pub static OPERATORS: &[Operator] = &[$($module::OPERATOR),*];
-    };
-}
-
-operators! {
-    add,
-    add_rms_norm_bias,
-    arg_max_v2,
-    ascend_quant_v2,
-    batch_mat_mul_v2,
-    dispatch_ffn_combine,
-    dynamic_quant,
-    fused_infer_attention_score,
-    gather_v2,
-    grouped_matmul,
-    grouped_matmul_swiglu_quant,
-    index,
-    interleave_rope,
-    kv_rms_norm_rope_cache,
-    lightning_indexer,
-    masked_fill,
-    mat_mul_common,
-    mat_mul_v2,
-    mat_mul_v3,
-    moe_token_permute,
-    moe_token_unpermute,
-    pad_v3,
-    quant_batch_matmul_v3,
-    ring_mla_prefill_bf16_kernel,
-    reshape_and_cache_nd_kernel,
-    rms_norm,
-    scatter_nd_update,
-    slice,
-    softmax_v2,
-    sort,
-    sparse_flash_attention,
-    swi_glu,
-    tensor_move,
-    transpose,
-    transpose_batch_mat_mul,
-    split_qkv_rmsnorm_rope_kernel,
-}
+/// Every operator, in the order of the code points of their names.
+pub static OPERATORS: &[Operator] = &[
+    add::OPERATOR,
+    add_rms_norm_bias::OPERATOR,
+    arg_max_v2::OPERATOR,
+    ascend_quant_v2::OPERATOR,
+    batch_mat_mul_v2::OPERATOR,
+    dispatch_ffn_combine::OPERATOR,
+    dynamic_quant::OPERATOR,
+    fused_infer_attention_score::OPERATOR,
+    gather_v2::OPERATOR,
+    grouped_matmul::OPERATOR,
+    grouped_matmul_swiglu_quant::OPERATOR,
+    index::OPERATOR,
+    interleave_rope::OPERATOR,
+    kv_rms_norm_rope_cache::OPERATOR,
+    lightning_indexer::OPERATOR,
+    masked_fill::OPERATOR,
+    mat_mul_common::OPERATOR,
+    mat_mul_v2::OPERATOR,
+    mat_mul_v3::OPERATOR,
+    moe_token_permute::OPERATOR,
+    moe_token_unpermute::OPERATOR,
+    pad_v3::OPERATOR,
+    quant_batch_matmul_v3::OPERATOR,
+    ring_mla_prefill_bf16_kernel::OPERATOR,
+    reshape_and_cache_nd_kernel::OPERATOR,
+    rms_norm::OPERATOR,
+    scatter_nd_update::OPERATOR,
+    slice::OPERATOR,
+    softmax_v2::OPERATOR,
+    sort::OPERATOR,
+    sparse_flash_attention::OPERATOR,
+    swi_glu::OPERATOR,
+    tensor_move::OPERATOR,
+    transpose::OPERATOR,
+    transpose_batch_mat_mul::OPERATOR,
+    split_qkv_rmsnorm_rope_kernel::OPERATOR,
+];
 
 /// The operator that may run on several ranks, with flags of its own.
 pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use perfdb_kernels::dtype::DType;
 use serde::Serialize;
 
 use crate::argument::Argument;
 use crate::case::{Call, Case, Check, Format, RecordedOutput, TensorSpec};
-use crate::dtype::DType;
 use crate::error::Error;
 use crate::executor::{Executor, StartError, StartExecutor};
 use crate::init::Init;

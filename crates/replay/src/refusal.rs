@@ -1,5 +1,6 @@
 //! Why a row cannot become a case, and why a case did not run.
 
+use perfdb_kernels::error::KernelError;
 use serde::{Deserialize, Serialize};
 
 /// Why a row cannot become a case. Variants stand in the order in which the checks count:
@@ -171,5 +172,18 @@ impl CaseError {
     /// This backend cannot do it.
     pub fn unsupported(detail: impl Into<String>) -> CaseError {
         CaseError::new(ErrorKind::Unsupported, detail)
+    }
+}
+
+impl From<KernelError> for CaseError {
+    fn from(error: KernelError) -> CaseError {
+        let kind = match &error {
+            KernelError::Rejected(_) => ErrorKind::Rejected,
+            KernelError::Unsupported(_) => ErrorKind::Unsupported,
+            KernelError::OutOfMemory(_) => ErrorKind::Oom,
+            KernelError::Cancelled => ErrorKind::Timeout,
+            KernelError::Internal(_) => ErrorKind::Internal,
+        };
+        CaseError::new(kind, error.to_string())
     }
 }

@@ -8,9 +8,10 @@ pub use slots::{Present, Slots};
 
 use std::cell::OnceCell;
 
+use perfdb_kernels::shape::{Shape, elements};
+
 use crate::case::RecordedOutput;
 use crate::refusal::{Refusal, bad_shape};
-use crate::shape::{Shape, elements};
 
 /// Column names that row rules read.
 pub mod column {
@@ -172,8 +173,8 @@ pub fn parse_shape(text: &str) -> Result<Option<Shape>, &'static str> {
 mod tests {
     use super::*;
     use crate::case::Format;
-    use crate::dtype::DType;
     use crate::refusal::RefusalKind;
+    use perfdb_kernels::dtype::DType;
     use proptest::prelude::*;
 
     fn header() -> Vec<String> {

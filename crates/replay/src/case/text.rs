@@ -3,14 +3,15 @@
 //! A plan is mostly text: written piece by piece, without asking for every key and every word whether it has to be
 //! escaped, it costs a third of what a general serializer takes (docs/benchmarks/replay.md).
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::Shape;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::{Attempt, Call, Case, Check, Device, Format, RecordedOutput, TensorSpec, View};
 use crate::argument::Argument;
-use crate::dtype::DType;
-use crate::init::{Init, Number};
-use crate::shape::Shape;
+use crate::init::Init;
 
 /// A part of a case that is appended to a text as JSON without blanks.
 pub(crate) trait WriteJson {

@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
+use perfdb_kernels::context::{self, CancellationToken, KernelContext};
+use perfdb_kernels::tensor::Tensor;
+
 use crate::bindings::{Bindings, Output};
-use crate::cancel::{self, Wish};
 use crate::case::Case;
 use crate::executor::{Executor, Greeting, Measured, OutputInfo, Sample, StartError, Timing};
 use crate::fill::build_inputs;
 use crate::interrupt::Interrupt;
+use crate::memory::available_bytes;
 use crate::operator::Operator;
 use crate::operators;
 use crate::refusal::{CaseError, ErrorKind};
-use crate::tensor::Tensor;
 
 /// How the executor in process runs.
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub struct NativeExecutor {
     greeting: Greeting,
     settings: NativeSettings,
     interrupt: Interrupt,
-    cancel: Wish,
+    cancellation: CancellationToken,
     jobs: Option<Sender<Job>>,
     answers: Receiver<Result<Measured, CaseError>>,
 }
@@ -58,15 +60,16 @@ impl NativeExecutor {
             .panic_handler(drop)
             .build()
             .map_err(|error| StartError::Environment(format!("no threads: {error}")))?;
-        let cancel = Wish::default();
+        let cancellation = CancellationToken::default();
         let (jobs, job_queue) = channel::<Job>();
         let (answer_queue, answers) = channel();
-        let (seed, wish) = (settings.seed, cancel.clone());
+        let seed = settings.seed;
+        let context = KernelContext { cancellation: cancellation.clone(), available_bytes: Some(available_bytes) };
         // The loop is one of the pool's own threads, so that a case needs no further change of threads. The pool ends
         // with it.
         pool.spawn(move || {
             for job in job_queue {
-                let answer = cancel::heeding(&wish, || run_case(&job.case, seed, job.dump));
+                let answer = context.scope(|| run_case(&job.case, seed, job.dump));
                 if answer_queue.send(answer).is_err() {
                     return;
                 }
@@ -80,14 +83,14 @@ impl NativeExecutor {
             ops: None,
             versions: versions.into_iter().collect(),
         };
-        Ok(NativeExecutor { greeting, settings, interrupt, cancel, jobs: Some(jobs), answers })
+        Ok(NativeExecutor { greeting, settings, interrupt, cancellation, jobs: Some(jobs), answers })
     }
 
     /// Gives up the case in work. A thread that does not notice is left behind with its queue.
     fn give_up(&mut self) {
-        self.cancel.state();
+        self.cancellation.cancel();
         match self.answers.recv_timeout(CANCEL_GRACE) {
-            Ok(_) => self.cancel.withdraw(),
+            Ok(_) => self.cancellation.reset(),
             Err(_) => self.jobs = None,
         }
     }
@@ -140,7 +143,7 @@ fn run_case(case: &Case, seed: u64, dump: bool) -> Result<Measured, CaseError> {
     let mut outputs = Vec::new();
     let runs = u64::from(case.warmup) + u64::from(case.repeat);
     for run in 0..runs {
-        cancel::proceed()?;
+        context::proceed()?;
         if run > 0 && case.fresh_inputs {
             drop(bindings);
             bindings = Bindings::new(&case.call, build_inputs(case, seed)?);
@@ -155,7 +158,7 @@ fn run_case(case: &Case, seed: u64, dump: bool) -> Result<Measured, CaseError> {
             outputs = run_outputs;
         }
     }
-    cancel::proceed()?;
+    context::proceed()?;
     let api = case.call.api.clone();
     let attempt = case.call.attempts.first().map(|attempt| attempt.name.clone());
     let outputs = outputs.iter().map(|output| describe(output.tensor(), dump)).collect();

@@ -1,21 +1,21 @@
 //! Add: x + y, or x + 1 where the database has one input (a scalar operand leaves an empty slot).
 
 use half::{bf16, f16};
+use perfdb_kernels::broadcast::{Stretched, combine, combine_floats};
+use perfdb_kernels::cast::cast;
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::{Shape, broadcast};
+use perfdb_kernels::tensor::{Data, Tensor};
+use perfdb_kernels::typed::{Float, Stored, common_type, values, zeros};
 
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
-use crate::init::Number;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::broadcast::{Stretched, combine, combine_floats};
-use crate::kernels::cast::cast;
-use crate::kernels::typed::{Float, Stored, common_type, output, values, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::shape::{Shape, broadcast};
-use crate::tensor::{Data, Tensor};
 
 pub(super) const OPERATOR: Operator = Operator::new("Add", INPUTS, plan, run);
 
@@ -68,7 +68,8 @@ fn sum(x: &Tensor, y: &Tensor) -> Result<Output, CaseError> {
     let shape = broadcast(x.shape(), y.shape())
         .ok_or_else(|| CaseError::rejected(format!("shapes {:?} and {:?} do not broadcast", x.shape(), y.shape())))?;
     let dtype = common_type(x.dtype(), y.dtype());
-    let brought = |tensor: &Tensor| (tensor.dtype() != dtype).then(|| Tensor::new(tensor.shape(), cast(tensor, dtype))).flatten();
+    let brought =
+        |tensor: &Tensor| (tensor.dtype() != dtype).then(|| Tensor::new(tensor.shape(), cast(tensor, dtype))).flatten();
     let (x_cast, y_cast) = (brought(x), brought(y));
     let (x, y) = (x_cast.as_ref().unwrap_or(x), y_cast.as_ref().unwrap_or(y));
     match dtype {
@@ -108,7 +109,10 @@ mod tests {
         let tensor = |data: Data| Tensor::new([data.len()], data).expect("a vector");
         let add = |x: Data, y: Data| sum(&tensor(x), &tensor(y)).expect("a sum").tensor().data().clone();
         assert_eq!(add(Data::Int8(vec![127, 1]), Data::UInt8(vec![255])), Data::Int16(vec![382, 256]));
-        assert_eq!(add(Data::Int64(vec![3]), Data::Float16(vec![f16::from_f32(0.5)])), Data::Float16(vec![f16::from_f32(3.5)]));
+        assert_eq!(
+            add(Data::Int64(vec![3]), Data::Float16(vec![f16::from_f32(0.5)])),
+            Data::Float16(vec![f16::from_f32(3.5)])
+        );
         assert_eq!(add(Data::Int8(vec![127]), Data::Int8(vec![1])), Data::Int8(vec![-128]));
         assert_eq!(add(Data::Bool(vec![true, false]), Data::Bool(vec![true])), Data::Bool(vec![true, true]));
     }

@@ -1,20 +1,21 @@
 //! AddRmsNormBias: x = x1 + x2, then the root-mean-square norm of its rows with a gain and a bias.
 
+use perfdb_kernels::broadcast::{Stretched, combine_floats};
+use perfdb_kernels::normalise::root_mean_square_norm;
+use perfdb_kernels::rows::map_rows;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, expect_shape, rank, values, wide, zeros};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit};
-use crate::kernels::broadcast::{Stretched, combine_floats};
-use crate::kernels::normalise::root_mean_square_norm;
-use crate::kernels::rows::map_rows;
-use crate::kernels::typed::{Float, expect_shape, output, rank, values, wide, with_float, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Row, Slot, column};
-use crate::tensor::Tensor;
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 const EPSILON: f64 = 1e-6;
 
 pub(super) const OPERATOR: Operator = Operator::new("AddRmsNormBias", READS, plan, run).checked();
@@ -64,10 +65,16 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     with_float!(x1.dtype(), E => add_and_norm::<E>(x1, x2, gamma, bias, [m, h]))
 }
 
-fn add_and_norm<E: Float>(x1: &Tensor, x2: &Tensor, gamma: &Tensor, bias: Option<&Tensor>, [m, h]: [usize; 2]) -> Result<Vec<Output>, CaseError> {
+fn add_and_norm<E: Float>(
+    x1: &Tensor,
+    x2: &Tensor,
+    gamma: &Tensor,
+    bias: Option<&Tensor>,
+    [m, h]: [usize; 2],
+) -> Result<Vec<Output>, CaseError> {
     let (x1, x2) = (values::<E>(x1)?, values::<E>(x2)?);
     let (gamma, bias) = (wide::<E::Wide>(gamma)?, bias.map(wide::<E::Wide>).transpose()?);
-    let epsilon = <E::Wide as crate::kernels::element::Wide>::from_f64(EPSILON);
+    let epsilon = <E::Wide as perfdb_kernels::element::Wide>::from_f64(EPSILON);
     let (mut y, mut sums, mut factors) = (zeros::<E>(&[m, h])?, zeros::<E>(&[m, h])?, zeros::<f32>(&[m, 1])?);
     // The sum is rounded to the inputs' type before it is normalised.
     let [x1_way, x2_way] = Stretched::all([&[m, h], &[m, h]], &[m, h]);

@@ -1,15 +1,17 @@
 //! ArgMaxV2: index of the maximum along the last dimension, the first of equals; NaN counts as the largest.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::rows::each_row;
+use perfdb_kernels::sort::{Ordered, first_largest};
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{require, values, zeros};
+use perfdb_kernels::with_type;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::rows::each_row;
-use crate::kernels::sort::{Ordered, first_largest};
-use crate::kernels::typed::{output, require, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("ArgMaxV2", INPUTS, plan, run);
 

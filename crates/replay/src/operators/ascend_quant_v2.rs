@@ -1,18 +1,20 @@
 //! AscendQuantV2: x · scale + zero point per column, rounded and saturated to an integer type.
 
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::quantise::pack_int4;
+use perfdb_kernels::rows::map_plain_rows;
+use perfdb_kernels::shape::elements;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, Stored, integers, require, values, wide, zeros};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, Name};
 use crate::inputs::{floats, require_fit, shapes};
-use crate::kernels::element::Wide;
-use crate::kernels::quantise::pack_int4;
-use crate::kernels::rows::map_plain_rows;
-use crate::kernels::typed::{Float, Stored, integers, output, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, output_count, unsupported_dtype};
 use crate::row::{Recorded, Row, column};
-use crate::shape::elements;
-use crate::tensor::Tensor;
 
 const READS: &[&str] =
     &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_DATA_TYPES];
@@ -32,8 +34,10 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         return Err(output_count("Output Data Types must have one entry"));
     };
     inputs.slots().iter().take(3).try_for_each(Recorded::require_described)?;
-    let ([x_shape, scales_shape], zero_shape) = (shapes([x, scales])?, zero_points.map(|slot| slot.logical()).transpose()?);
-    let ([x_dtype, scales_dtype], zero_dtype) = (floats([x, scales])?, zero_points.map(|slot| slot.dtype()).transpose()?);
+    let ([x_shape, scales_shape], zero_shape) =
+        (shapes([x, scales])?, zero_points.map(|slot| slot.logical()).transpose()?);
+    let ([x_dtype, scales_dtype], zero_dtype) =
+        (floats([x, scales])?, zero_points.map(|slot| slot.dtype()).transpose()?);
     let quantised = match result.strip_prefix("DT_").unwrap_or(result) {
         "INT8" => "qint8",
         "UINT8" => "quint8",
@@ -64,13 +68,20 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     with_float!(x.dtype(), E => quantise::<E>(x, scales, zero_points, result)).map(|quantised| vec![quantised])
 }
 
-fn quantise<E: Float>(x: &Tensor, scales: &Tensor, zero_points: Option<&Tensor>, result: &str) -> Result<Output, CaseError> {
+fn quantise<E: Float>(
+    x: &Tensor,
+    scales: &Tensor,
+    zero_points: Option<&Tensor>,
+    result: &str,
+) -> Result<Output, CaseError> {
     let columns = x.last_size();
     let scales = per_column(wide::<E::Wide>(scales)?, columns)?;
     let zero_points = match zero_points {
         None => vec![E::Wide::default(); columns],
         Some(tensor) if tensor.dtype().is_float() => per_column(wide(tensor)?, columns)?,
-        Some(tensor) => per_column(integers(tensor)?.into_iter().map(|value| E::Wide::from_f64(value as f64)).collect(), columns)?,
+        Some(tensor) => {
+            per_column(integers(tensor)?.into_iter().map(|value| E::Wide::from_f64(value as f64)).collect(), columns)?
+        }
     };
     let apply = |row: &mut [E::Wide]| {
         for ((value, scale), zero) in row.iter_mut().zip(&scales).zip(&zero_points) {

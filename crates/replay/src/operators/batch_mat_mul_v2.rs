@@ -37,5 +37,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let b_spec = b_spec.ok_or_else(|| {
         shape_mismatch(format!("{:?} and {:?} make no {output:?}", [a_batch, m, k], [b_batch, rows, columns]))
     })?;
-    Ok(Call::new("torch.matmul").arg_tensor(a.tensor("a", [a_batch, m, k], dtype)).arg_tensor(b_spec.format(b.format())).into())
+    Ok(Call::new("torch.matmul")
+        .arg_tensor(a.tensor("a", [a_batch, m, k], dtype))
+        .arg_tensor(b_spec.format(b.format()))
+        .into())
 }

@@ -1,21 +1,24 @@
 //! DispatchFFNCombine: tokens to their experts, the experts' feed-forward networks, and the weighted sum of the choices.
 
+use perfdb_kernels::context;
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::Element;
+use perfdb_kernels::experts::{Expert, experts};
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::Shape;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, indices, output_into, rank, require, values, values_mut, wide};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
-use crate::cancel;
 use crate::case::{Call, TensorSpec};
-use crate::dtype::DType;
-use crate::init::{Init, Number};
+use crate::init::Init;
 use crate::inputs::{floats, is_scale, require_fit};
-use crate::kernels::element::Element;
-use crate::kernels::experts::{Expert, experts};
-use crate::kernels::typed::{Float, indices, output_into, rank, require, values, values_mut, wide, with_float};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::plan::{EP_SIZE_SKIP, has_other_ep_size};
 use crate::refusal::{CaseError, Refusal, bad_rank, bad_shape};
 use crate::row::{Recorded, Row, Slots, column};
-use crate::shape::Shape;
-use crate::tensor::Tensor;
 
 const READS: &[&str] = &[
     column::INPUT_SHAPES,
@@ -59,10 +62,16 @@ fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Fate, Refusal> {
     let scale_dtype = scale1.dtype_where("a type of scales", is_scale)?;
     let probs_dtype = if options.balanced { DType::Float32 } else { floats([&probs])?[0] };
     let out_dtype = out.dtype_where("a floating-point type", DType::is_float)?;
-    require_fit(e2 == e && h1 == h && h2 == h, || format!("x [{m}, {h}], weights {:?} and {:?}", weight1.shape, weight2.shape))?;
-    require_fit(probs_shape == [idx_m, k] && idx_m == m, || format!("choices {:?}, probs {probs_shape:?}, {m} tokens", [idx_m, k]))?;
+    require_fit(e2 == e && h1 == h && h2 == h, || {
+        format!("x [{m}, {h}], weights {:?} and {:?}", weight1.shape, weight2.shape)
+    })?;
+    require_fit(probs_shape == [idx_m, k] && idx_m == m, || {
+        format!("choices {:?}, probs {probs_shape:?}, {m} tokens", [idx_m, k])
+    })?;
     require_fit(out.shape == [m, h], || format!("output 0 is {:?}, expected {:?}", out.shape, [m, h]))?;
-    require_fit(token_nums.shape == [e] || token_nums.shape == [1, e], || format!("output 1 is {:?} for {e} experts", token_nums.shape))?;
+    require_fit(token_nums.shape == [e] || token_nums.shape == [1, e], || {
+        format!("output 1 is {:?} for {e} experts", token_nums.shape)
+    })?;
     for (shape, columns) in [(&scale1_shape, n), (&scale2_shape, h)] {
         let fits = *shape == [e, columns] || *shape == [e.saturating_mul(columns)];
         require_fit(fits, || format!("scales of shape {shape:?} for {e} experts of {columns} columns"))?;
@@ -112,7 +121,12 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     Ok(vec![Output::InPlace(out), Output::InPlace(token_nums)])
 }
 
-fn combine<E: Float>(bindings: &Bindings<'_>, x: &Tensor, out: &mut Tensor, token_nums: &mut Tensor) -> Result<(), CaseError>
+fn combine<E: Float>(
+    bindings: &Bindings<'_>,
+    x: &Tensor,
+    out: &mut Tensor,
+    token_nums: &mut Tensor,
+) -> Result<(), CaseError>
 where
     E::Wide: Element<Wide = E::Wide>,
 {
@@ -120,7 +134,13 @@ where
     let (expert_idx, probs) = (bindings.named("expert_idx")?, bindings.named("probs")?);
     let ([idx_tokens, choices], weights) = (rank(expert_idx, "expert_idx")?, wide::<E::Wide>(probs)?);
     require(idx_tokens == tokens && probs.shape() == expert_idx.shape() && out.shape() == [tokens, h], || {
-        format!("x {:?}, expert_idx {:?}, probs {:?}, out {:?}", x.shape(), expert_idx.shape(), probs.shape(), out.shape())
+        format!(
+            "x {:?}, expert_idx {:?}, probs {:?}, out {:?}",
+            x.shape(),
+            expert_idx.shape(),
+            probs.shape(),
+            out.shape()
+        )
     })?;
     let (weight1, weight2) = (bindings.named_list("weight1")?, bindings.named_list("weight2")?);
     let (scale1, scale2) = (bindings.named_list("scale1")?, bindings.named_list("scale2")?);
@@ -137,7 +157,7 @@ where
     let x = values::<E>(x)?;
     let mut sums = vec![E::Wide::default(); tokens * h];
     for places in order.chunk_by(|a, b| chosen[*a] == chosen[*b]) {
-        cancel::proceed()?;
+        context::proceed()?;
         let rows: Vec<&[E]> = places.iter().map(|place| &x[place / choices * h..(place / choices + 1) * h]).collect();
         let results = experts[chosen[places[0]]].feed_forward(&rows);
         for (place, result) in places.iter().zip(results.chunks_exact(h.max(1))) {
@@ -147,7 +167,7 @@ where
             }
         }
     }
-    output_into(out, &sums)
+    Ok(output_into(out, &sums)?)
 }
 
 #[cfg(test)]
@@ -157,7 +177,10 @@ mod tests {
     #[test]
     fn routes() {
         let options = |ep_size, balanced| PlanOptions { ep_size, balanced, ..PlanOptions::default() };
-        assert_eq!(routing(&options(16, true), 32, 8, DType::Float32), (Init::RankRoundRobin { ranks: 16, per_rank: 2 }, Init::full(0.125)));
+        assert_eq!(
+            routing(&options(16, true), 32, 8, DType::Float32),
+            (Init::RankRoundRobin { ranks: 16, per_rank: 2 }, Init::full(0.125))
+        );
         assert_eq!(routing(&options(16, true), 8, 8, DType::Float32).0, Init::ArangeMod { modulus: 8 });
         assert_eq!(routing(&options(1, false), 8, 8, DType::BFloat16).0, Init::Randint { low: 0, high: 8 });
     }

@@ -1,16 +1,17 @@
 //! DynamicQuant: every row to int8 with a scale of its own.
 
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, shapes};
-use crate::kernels::quantise::quantise_row;
-use crate::kernels::rows::map_rows;
-use crate::kernels::typed::{Float, output, require, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 use num_traits::ToPrimitive;
+use perfdb_kernels::quantise::quantise_row;
+use perfdb_kernels::rows::map_rows;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, require, values, zeros};
+use perfdb_kernels::with_float;
 
 pub(super) const OPERATOR: Operator = Operator::new("DynamicQuant", INPUTS, plan, run);
 

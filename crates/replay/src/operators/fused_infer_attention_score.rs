@@ -1,17 +1,20 @@
 //! FusedInferAttentionScore: attention of token-major or batched queries over plain or paged keys and values.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::{Shape, elements};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
-use crate::dtype::DType;
-use crate::init::{Init, Number};
+use crate::init::Init;
 use crate::inputs::{floats, listable, require_fit, running_sums, spread};
-use crate::kernels::fused_attention;
-use crate::kernels::typed::with_float;
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, metadata_length, out_of_range, runtime_metadata};
 use crate::row::{Recorded, Row, Slots, column};
-use crate::shape::{Shape, elements};
+
+mod attention;
 
 pub(super) const OPERATOR: Operator =
     Operator { always_reuses_inputs: true, ..Operator::new("FusedInferAttentionScore", READS, plan, run) };
@@ -82,8 +85,12 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         require_fit(key.last() == Some(&width), || format!("query {query:?} and key {key:?}"))?;
     }
     require_fit(key[..key.len() - 1] == value[..value.len() - 1], || format!("key {key:?} and value {value:?}"))?;
-    let rope_fits = |rope: &Option<(Shape, DType)>, of: &[usize]| rope.as_ref().is_none_or(|(rope, _)| rope.len() == of.len() && rope[..rope.len() - 1] == of[..of.len() - 1]);
-    require_fit(rope_fits(&query_rope, &query) && rope_fits(&key_rope, &key), || "rotated parts unlike query and key".to_owned())?;
+    let rope_fits = |rope: &Option<(Shape, DType)>, of: &[usize]| {
+        rope.as_ref().is_none_or(|(rope, _)| rope.len() == of.len() && rope[..rope.len() - 1] == of[..of.len() - 1])
+    };
+    require_fit(rope_fits(&query_rope, &query) && rope_fits(&key_rope, &key), || {
+        "rotated parts unlike query and key".to_owned()
+    })?;
     if let (Form::Batch { batch, .. }, Some(n)) = (form, inputs.query_lengths) {
         require_fit(n == batch, || format!("{n} lengths for {batch} sequences"))?;
     }
@@ -110,7 +117,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         return Err(out_of_range(format!("{count} blocks in a table of {width}")));
     }
 
-    let layout = runtime.input_layout.unwrap_or_else(|| if matches!(form, Form::Batch { .. }) { "BNSD_NBSD" } else { "TND" }.to_owned());
+    let layout = runtime
+        .input_layout
+        .unwrap_or_else(|| if matches!(form, Form::Batch { .. }) { "BNSD_NBSD" } else { "TND" }.to_owned());
     if key.len() == 3 && layout == "TND" && key_heads != key[1] as i64 && !has_raw_shapes {
         return Ok(Fate::Skip("not-replayable"));
     }
@@ -159,7 +168,9 @@ impl<'a> Inputs<'a> {
         }
         let [shapes, dtypes, formats] = slots.lengths();
         if shapes > SLOTS || dtypes != SLOTS || formats != SLOTS {
-            return Err(metadata_length(format!("{shapes} shapes, {dtypes} types, {formats} formats, expected {SLOTS} each")));
+            return Err(metadata_length(format!(
+                "{shapes} shapes, {dtypes} types, {formats} formats, expected {SLOTS} each"
+            )));
         }
         let [query, key, value] = required;
         let optional = |at| slots.get(at).recorded().map(Recorded::described_in_place).transpose();
@@ -199,7 +210,8 @@ impl<'a> Inputs<'a> {
 fn mask_spec(slot: &Recorded<'_>) -> Result<TensorSpec, Refusal> {
     let shape = slot.logical()?;
     if shape.ends_with(&[COMPRESSED_MASK; 2]) {
-        let dtype = slot.dtype_where("BOOL, INT8 or UINT8", |dtype| matches!(dtype, DType::Bool | DType::Int8 | DType::UInt8))?;
+        let dtype =
+            slot.dtype_where("BOOL, INT8 or UINT8", |dtype| matches!(dtype, DType::Bool | DType::Int8 | DType::UInt8))?;
         return Ok(triangle(slot.tensor("atten_mask", shape, dtype)));
     }
     let dtype = slot.dtype()?;
@@ -221,7 +233,10 @@ impl Runtime {
             let text = row.cell(column).trim().trim_matches('"');
             let parts: Vec<&str> = text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
             let wrong = || runtime_metadata(format!("{column}: {text:?} is no list of integers"));
-            let values = parts.into_iter().map(|part| part.parse::<i64>().map_err(|_| wrong())).collect::<Result<Vec<_>, _>>()?;
+            let values = parts
+                .into_iter()
+                .map(|part| part.parse::<i64>().map_err(|_| wrong()))
+                .collect::<Result<Vec<_>, _>>()?;
             if values.iter().any(|value| *value < 0) {
                 return Err(wrong());
             }
@@ -233,8 +248,10 @@ impl Runtime {
             if text.is_empty() {
                 return Ok(None);
             }
-            let value = text.parse::<f64>().ok().filter(|value| value.fract() == 0.0 && (least as f64..1e15).contains(value));
-            let value = value.ok_or_else(|| runtime_metadata(format!("{column}: {text:?} is no number of at least {least}")))?;
+            let value =
+                text.parse::<f64>().ok().filter(|value| value.fract() == 0.0 && (least as f64..1e15).contains(value));
+            let value = value
+                .ok_or_else(|| runtime_metadata(format!("{column}: {text:?} is no number of at least {least}")))?;
             Ok::<_, Refusal>(Some(value as i64))
         };
         let layout = row.cell("Runtime input_layout").trim().trim_matches('"');
@@ -286,7 +303,10 @@ impl Lengths<'_> {
             (true, _) => match &self.runtime.valid_blocks {
                 None => vec![self.page; count],
                 Some(valid) if valid.len() != count => {
-                    return Err(runtime_metadata(format!("valid blocks of {} sequences, there are {count}", valid.len())));
+                    return Err(runtime_metadata(format!(
+                        "valid blocks of {} sequences, there are {count}",
+                        valid.len()
+                    )));
                 }
                 Some(valid) => valid.iter().map(|blocks| self.page.saturating_mul((*blocks).max(1))).collect(),
             },
@@ -298,13 +318,18 @@ impl Lengths<'_> {
     /// Used blocks of each sequence.
     fn block_counts(&self, [rows, _]: [usize; 2], lengths: Option<&[i64]>) -> Result<Vec<u64>, Refusal> {
         let lengths = lengths.filter(|lengths| lengths.len() == rows);
-        let lengths = lengths.ok_or_else(|| runtime_metadata(format!("a block table of {rows} rows needs as many key lengths")))?;
+        let lengths = lengths
+            .ok_or_else(|| runtime_metadata(format!("a block table of {rows} rows needs as many key lengths")))?;
         match &self.runtime.valid_blocks {
-            Some(valid) if valid.len() != rows => {
-                Err(runtime_metadata(format!("valid blocks of {} sequences for a block table of {rows} rows", valid.len())))
-            }
+            Some(valid) if valid.len() != rows => Err(runtime_metadata(format!(
+                "valid blocks of {} sequences for a block table of {rows} rows",
+                valid.len()
+            ))),
             Some(valid) => Ok(valid.iter().map(|count| (*count).max(1).cast_unsigned()).collect()),
-            None => Ok(lengths.iter().map(|length| length.cast_unsigned().div_ceil(self.page.cast_unsigned()).max(1)).collect()),
+            None => Ok(lengths
+                .iter()
+                .map(|length| length.cast_unsigned().div_ceil(self.page.cast_unsigned()).max(1))
+                .collect()),
         }
     }
 
@@ -313,17 +338,23 @@ impl Lengths<'_> {
         let Form::TokenMajor { tokens } = self.form else {
             return Ok(());
         };
-        let too_few = |what: &str, tokens: usize, count: usize| Err(out_of_range(format!("{tokens} {what} for {count} sequences")));
+        let too_few = |what: &str, tokens: usize, count: usize| {
+            Err(out_of_range(format!("{tokens} {what} for {count} sequences")))
+        };
         match (queries, keys) {
-            (Some(count), _) if self.runtime.query_lengths.is_none() && count > tokens => too_few("tokens", tokens, count),
-            (_, Some(count)) if self.runtime.key_lengths.is_none() && !self.paged && count > self.key[0] => too_few("keys", self.key[0], count),
+            (Some(count), _) if self.runtime.query_lengths.is_none() && count > tokens => {
+                too_few("tokens", tokens, count)
+            }
+            (_, Some(count)) if self.runtime.key_lengths.is_none() && !self.paged && count > self.key[0] => {
+                too_few("keys", self.key[0], count)
+            }
             _ => Ok(()),
         }
     }
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
-    with_float!(bindings.tensor(0)?.dtype(), E => fused_attention::run::<E>(bindings))
+    with_float!(bindings.tensor(0)?.dtype(), E => attention::run::<E>(bindings))
 }
 
 #[cfg(test)]
@@ -334,7 +365,10 @@ mod tests {
     fn runtime_lists() {
         let header = ["Runtime actual_seq_lengths_values", "Runtime num_heads"].map(String::from);
         let runtime = |cells: [&str; 2]| Runtime::new(&Row::new(&header, &cells));
-        assert_eq!(runtime(["1, 2;3", "8"]).map(|r| (r.query_lengths, r.num_heads)), Ok((Some(vec![1, 2, 3]), Some(8))));
+        assert_eq!(
+            runtime(["1, 2;3", "8"]).map(|r| (r.query_lengths, r.num_heads)),
+            Ok((Some(vec![1, 2, 3]), Some(8)))
+        );
         assert_eq!(runtime(["", " "]).map(|r| (r.query_lengths, r.num_heads)), Ok((None, None)));
         assert_eq!(runtime(["", "16.0"]).map(|r| r.num_heads), Ok(Some(16)));
         for wrong in [["1,x", ""], ["", "0"], ["", "8,8"], ["-1", ""], ["", "N/A"]] {

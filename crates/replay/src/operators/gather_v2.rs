@@ -1,17 +1,19 @@
 //! GatherV2: rows of a table. Only eight different rows are ever gathered, as in the databases' own measurements.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::rows::gather;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, indices, values, zeros};
+use perfdb_kernels::with_type;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::rows::gather;
-use crate::kernels::typed::{Stored, indices, output, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("GatherV2", INPUTS, plan, run);
 
@@ -27,7 +29,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let rows = weight_shape.first().copied().unwrap_or(1).min(ROWS);
     Ok(Call::new("torch.nn.functional.embedding")
         .tensor(weight.tensor("weight", weight_shape, weight_dtype))
-        .arg_tensor(indices.tensor("indices", indices_shape, indices_dtype).init(Init::Randint { low: 0, high: rows as i64 }))
+        .arg_tensor(
+            indices.tensor("indices", indices_shape, indices_dtype).init(Init::Randint { low: 0, high: rows as i64 }),
+        )
         .arg(Argument::tensor("weight"))
         .into())
 }
@@ -48,6 +52,6 @@ pub(super) fn rows_of<T: Stored>(table: &Tensor, shape: &[usize], places: &[usiz
     let row_shape = table.shape().get(1..).unwrap_or_default();
     let shape = [shape, row_shape].concat();
     let mut out = zeros::<T>(&shape)?;
-    gather(values::<T>(table)?, crate::shape::elements(row_shape), &mut out, |row| places[row]);
+    gather(values::<T>(table)?, perfdb_kernels::shape::elements(row_shape), &mut out, |row| places[row]);
     output(shape, out)
 }

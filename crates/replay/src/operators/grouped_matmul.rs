@@ -1,22 +1,25 @@
 //! GroupedMatmul: groups of rows, each times a matrix of its own, with scales per column and per row.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::grouped::{Group, Matrices, grouped_product};
+use perfdb_kernels::matmul::Factor;
+use perfdb_kernels::paging::sequences;
+use perfdb_kernels::shape::{Shape, unfold_fractal_nz};
+use perfdb_kernels::target::Target;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, integers, rank, require, scales, values, zeros};
+use perfdb_kernels::with_float;
+use perfdb_kernels::with_target;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, Format, TensorSpec};
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
-use crate::kernels::element::Wide;
-use crate::kernels::grouped::{Group, Matrices, grouped_product};
-use crate::kernels::matmul::Factor;
-use crate::kernels::paging::sequences;
-use crate::kernels::target::{Target, with_target};
-use crate::kernels::typed::{Stored, integers, output, rank, require, scales, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, unsupported_dtype};
 use crate::row::{Recorded, Row, Slot, column};
-use crate::shape::{Shape, unfold_fractal_nz};
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("GroupedMatmul", INPUTS, plan, run);
 
@@ -41,7 +44,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let per_token_shape = per_token_scale.as_ref().map(|scale| scale.logical()).transpose()?;
     let dtype = factors(&x, &weight)?;
     let scale_dtype = |slot: &Recorded<'_>| slot.dtype_where("a type of scales", is_scale);
-    let (scale_type, per_token_type) = (scale.as_ref().map(scale_dtype).transpose()?, per_token_scale.as_ref().map(scale_dtype).transpose()?);
+    let (scale_type, per_token_type) =
+        (scale.as_ref().map(scale_dtype).transpose()?, per_token_scale.as_ref().map(scale_dtype).transpose()?);
     let group_type = group_list.as_ref().map(index_type).transpose()?;
     let result = result_type(row)?;
     require_fit(weight_shape.iter().rev().nth(1) == Some(&k), || format!("{:?} times {weight_shape:?}", [t, k]))?;
@@ -53,14 +57,13 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         .kwarg("group_list_type", 0)
         .kwarg("group_type", 0);
     call = match (group_list, groups, group_type) {
-        (Some(slot), Some([g]), Some(group_type)) => {
-            call.kwarg_tensor(group_ends(&slot, group_type, t, g)?)
-        }
+        (Some(slot), Some([g]), Some(group_type)) => call.kwarg_tensor(group_ends(&slot, group_type, t, g)?),
         _ => call.kwarg("group_list", Argument::None),
     };
-    for (name, slot, shape, dtype) in
-        [("scale", scale, scale_shape, scale_type), ("per_token_scale", per_token_scale, per_token_shape, per_token_type)]
-    {
+    for (name, slot, shape, dtype) in [
+        ("scale", scale, scale_shape, scale_type),
+        ("per_token_scale", per_token_scale, per_token_shape, per_token_type),
+    ] {
         if let (Some(slot), Some(shape), Some(dtype)) = (slot, shape, dtype) {
             let (name, argument, spec) = list(slot.tensor(name, shape, dtype).init(Init::full(1)));
             call = call.tensor(spec).kwarg(name, argument);
@@ -119,7 +122,11 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
         return Err(CaseError::unsupported("another kind of group list"));
     }
     let product = match x.dtype() {
-        DType::Int8 if result == DType::Int32 && bindings.kwarg("scale").is_none() && bindings.kwarg("per_token_scale").is_none() => {
+        DType::Int8
+            if result == DType::Int32
+                && bindings.kwarg("scale").is_none()
+                && bindings.kwarg("per_token_scale").is_none() =>
+        {
             let (shape, sums) = multiply::<i8, i32>(bindings, x, |_, _, _, sums, to| to.copy_from_slice(sums))?;
             output(shape, sums)
         }
@@ -195,11 +202,18 @@ impl<W: Wide> Scales<W> {
         let per_column = match per_column {
             Some(scales) if scales.len() == columns * count => Some(scales),
             Some(scales) if scales.len() == columns => Some(scales.repeat(count)),
-            Some(scales) => return Err(CaseError::rejected(format!("{} scales for {count} matrices of {columns} columns", scales.len()))),
+            Some(scales) => {
+                return Err(CaseError::rejected(format!(
+                    "{} scales for {count} matrices of {columns} columns",
+                    scales.len()
+                )));
+            }
             None => None,
         };
         let per_row = bindings.optional_named("per_token_scale")?.map(scales::<W>).transpose()?;
-        require(per_row.as_ref().is_none_or(|scales| scales.len() == rows), || format!("per_token_scale for {rows} rows"))?;
+        require(per_row.as_ref().is_none_or(|scales| scales.len() == rows), || {
+            format!("per_token_scale for {rows} rows")
+        })?;
         Ok(Self { columns, per_column, per_row })
     }
 

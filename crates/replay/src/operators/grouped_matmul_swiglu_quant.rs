@@ -1,22 +1,24 @@
 //! GroupedMatmulSwigluQuant: grouped int8 product, SwiGLU, and int8 again with a scale per row.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::{Element, Wide};
+use perfdb_kernels::grouped::grouped_product;
+use perfdb_kernels::matmul::Factor;
+use perfdb_kernels::normalise::swiglu;
+use perfdb_kernels::quantise::quantise_row;
+use perfdb_kernels::rows::map_rows;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, expect_shape, rank, require, scales, values, zeros};
+use perfdb_kernels::with_float;
+
 use super::grouped_matmul::{expert_weights, group_ends, groups, index_type, matrices};
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{factors, is_scale, require_fit};
-use crate::kernels::element::{Element, Wide};
-use crate::kernels::grouped::grouped_product;
-use crate::kernels::matmul::Factor;
-use crate::kernels::normalise::swiglu;
-use crate::kernels::quantise::quantise_row;
-use crate::kernels::rows::map_rows;
-use crate::kernels::typed::{Stored, expect_shape, output, rank, require, scales, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, bad_shape, input_count};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("GroupedMatmulSwigluQuant", INPUTS, plan, run);
 
@@ -39,12 +41,16 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let &[experts, rows, n] = &*weight_shape else {
         return Err(weight.wrong_rank("3 after unfolding"));
     };
-    let ([scale_experts, scale_columns], [x_scales], [g]) = (weight_scale.logical_rank::<2>()?, x_scale.logical_rank::<1>()?, list.logical_rank::<1>()?);
+    let ([scale_experts, scale_columns], [x_scales], [g]) =
+        (weight_scale.logical_rank::<2>()?, x_scale.logical_rank::<1>()?, list.logical_rank::<1>()?);
     let dtype = factors(&x, &weight)?;
-    let [weight_scale_dtype, x_scale_dtype] = [weight_scale.dtype_where("a type of scales", is_scale)?, x_scale.dtype_where("a type of scales", is_scale)?];
+    let [weight_scale_dtype, x_scale_dtype] =
+        [weight_scale.dtype_where("a type of scales", is_scale)?, x_scale.dtype_where("a type of scales", is_scale)?];
     let list_dtype = index_type(&list)?;
     require_fit(k == rows && n.is_multiple_of(2), || format!("{:?} times {weight_shape:?}", [t, k]))?;
-    require_fit((scale_experts, scale_columns) == (experts, n), || format!("weight_scale {:?} for {weight_shape:?}", [scale_experts, scale_columns]))?;
+    require_fit((scale_experts, scale_columns) == (experts, n), || {
+        format!("weight_scale {:?} for {weight_shape:?}", [scale_experts, scale_columns])
+    })?;
     require_fit(x_scales == t, || format!("{x_scales} scales for {t} rows"))?;
     Ok(Call::new("torch_npu.npu_grouped_matmul_swiglu_quant")
         .kwarg_tensor(x.tensor("x", [t, k], dtype))
@@ -63,8 +69,13 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     }
 }
 
-fn multiply_and_quantise<F: Factor + Stored, W: Wide + Element<Wide = W>>(bindings: &Bindings<'_>, x: &Tensor, widen: impl Fn(F::Sum) -> W + Sync) -> Result<Vec<Output>, CaseError> {
-    let (weight, weight_scale, x_scale) = (bindings.named("weight")?, bindings.named("weight_scale")?, bindings.named("x_scale")?);
+fn multiply_and_quantise<F: Factor + Stored, W: Wide + Element<Wide = W>>(
+    bindings: &Bindings<'_>,
+    x: &Tensor,
+    widen: impl Fn(F::Sum) -> W + Sync,
+) -> Result<Vec<Output>, CaseError> {
+    let (weight, weight_scale, x_scale) =
+        (bindings.named("weight")?, bindings.named("weight_scale")?, bindings.named("x_scale")?);
     let ([t, k], [experts, _, n]) = (rank(x, "x")?, rank(weight, "weight")?);
     expect_shape(weight, "weight", &[experts, k, n])?;
     expect_shape(weight_scale, "weight_scale", &[experts, n])?;

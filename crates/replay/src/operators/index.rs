@@ -1,18 +1,19 @@
 //! Index: rows of a tensor, `source[index]`.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::typed::{index, integers};
+use perfdb_kernels::with_type;
+
 use super::gather_v2::{row_count, rows_of};
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::typed::{index, integers, with_type};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, metadata_length, out_of_range, output_count};
 use crate::row::{Row, column};
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 
 pub(super) const OPERATOR: Operator = Operator::new("Index", READS, plan, run);
 
@@ -41,7 +42,10 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let (source, wanted) = (bindings.tensor(0)?, bindings.tensor(1)?);
     let count = row_count(source)?;
-    let places = integers(wanted)?.into_iter().map(|at| index(from_the_start(at, count), count)).collect::<Result<Vec<_>, _>>()?;
+    let places = integers(wanted)?
+        .into_iter()
+        .map(|at| index(from_the_start(at, count), count))
+        .collect::<Result<Vec<_>, _>>()?;
     with_type!(source.dtype(), T => rows_of::<T>(source, wanted.shape(), &places)).map(|rows| vec![rows])
 }
 

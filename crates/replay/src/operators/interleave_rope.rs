@@ -1,16 +1,18 @@
 //! InterleaveRope: rotary position embedding of elements that lie in pairs.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::rope::{even_then_odd, rotate_halves};
+use perfdb_kernels::rows::map_plain_rows;
+use perfdb_kernels::shape::broadcasts_to;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, rank, require, values, wide, zeros};
+use perfdb_kernels::with_float;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit};
-use crate::kernels::rope::{even_then_odd, rotate_halves};
-use crate::kernels::rows::map_plain_rows;
-use crate::kernels::typed::{Float, output, rank, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::shape::broadcasts_to;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("InterleaveRope", INPUTS, plan, run);
 
@@ -21,7 +23,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [x_dtype, cos_dtype, sin_dtype] = floats([x, cos, sin])?;
     require_fit(x_shape[3].is_multiple_of(2), || format!("{} elements cannot be paired", x_shape[3]))?;
     for (name, shape) in [("cos", cos_shape), ("sin", sin_shape)] {
-        require_fit(broadcasts_to(&shape, &x_shape), || format!("{name} of shape {shape:?} does not broadcast to {x_shape:?}"))?;
+        require_fit(broadcasts_to(&shape, &x_shape), || {
+            format!("{name} of shape {shape:?} does not broadcast to {x_shape:?}")
+        })?;
     }
     Ok(Call::new("torch_npu.npu_interleave_rope")
         .arg_tensor(x.tensor("x", x_shape, x_dtype))
@@ -46,7 +50,11 @@ fn rotate<E: Float>(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Output, Ca
     // A factor that is the same for all elements is written out, then each row of x has its row of factors.
     let spread = |tensor: &Tensor, factors: [usize; 4]| -> Result<Vec<E::Wide>, CaseError> {
         let values = wide::<E::Wide>(tensor)?;
-        Ok(if factors[3] == width { values } else { values.iter().flat_map(|value| std::iter::repeat_n(*value, width)).collect() })
+        Ok(if factors[3] == width {
+            values
+        } else {
+            values.iter().flat_map(|value| std::iter::repeat_n(*value, width)).collect()
+        })
     };
     let (cos, sin) = (spread(cos, cos_shape)?, spread(sin, sin_shape)?);
     let x = values::<E>(x)?;
@@ -65,7 +73,10 @@ fn rotate<E: Float>(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Output, Ca
 /// The row of a stretched tensor that goes with a row of the whole.
 fn stretched_row(row: usize, shape: &[usize; 4], stretched: &[usize; 4]) -> usize {
     let coordinates = [row / (shape[1] * shape[2]), row / shape[2] % shape[1], row % shape[2]];
-    coordinates.iter().zip(stretched).fold(0, |at, (coordinate, size)| at * size + if *size == 1 { 0 } else { *coordinate })
+    coordinates
+        .iter()
+        .zip(stretched)
+        .fold(0, |at, (coordinate, size)| at * size + if *size == 1 { 0 } else { *coordinate })
 }
 
 #[cfg(test)]

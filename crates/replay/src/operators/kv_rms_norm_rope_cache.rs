@@ -1,19 +1,22 @@
 //! KvRmsNormRopeCache: the latent part of each token normalised, its position part rotated, both written to paged caches.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::{Element, Wide};
+use perfdb_kernels::normalise::root_mean_square_norm;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::rope::{even_then_odd, rotate_halves};
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, expect_shape, indices, rank, require, values, values_mut, wide, zeros};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
-use crate::init::{Init, Number};
+use crate::init::Init;
 use crate::inputs::{floats, require_fit};
-use crate::kernels::element::{Element, Wide};
-use crate::kernels::normalise::root_mean_square_norm;
-use crate::kernels::rope::{even_then_odd, rotate_halves};
-use crate::kernels::typed::{Float, expect_shape, indices, output, rank, require, values, values_mut, wide, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, out_of_range};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("KvRmsNormRopeCache", INPUTS, plan, run);
 
@@ -28,17 +31,22 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     inputs.filled(USED)?;
     inputs.exactly_in_all_lists(SLOTS)?;
     let slot = |at| inputs.get(at).required()?.described_in_place();
-    let (kv, gamma, cos, sin, index, k_cache, ckv_cache) = (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?, slot(5)?, slot(6)?);
+    let (kv, gamma, cos, sin, index, k_cache, ckv_cache) =
+        (slot(0)?, slot(1)?, slot(2)?, slot(3)?, slot(4)?, slot(5)?, slot(6)?);
     let ([tokens, heads, length, both], [latent]) = (kv.logical_rank::<4>()?, gamma.logical_rank::<1>()?);
     let (cos_shape, sin_shape) = (cos.logical_rank::<4>()?, sin.logical_rank::<4>()?);
-    let ([count], k_shape, ckv_shape) = (index.logical_rank::<1>()?, k_cache.logical_rank::<4>()?, ckv_cache.logical_rank::<4>()?);
-    let [kv_dtype, gamma_dtype, cos_dtype, sin_dtype, k_dtype, ckv_dtype] = floats([&kv, &gamma, &cos, &sin, &k_cache, &ckv_cache])?;
+    let ([count], k_shape, ckv_shape) =
+        (index.logical_rank::<1>()?, k_cache.logical_rank::<4>()?, ckv_cache.logical_rank::<4>()?);
+    let [kv_dtype, gamma_dtype, cos_dtype, sin_dtype, k_dtype, ckv_dtype] =
+        floats([&kv, &gamma, &cos, &sin, &k_cache, &ckv_cache])?;
     let rope = k_shape[3];
     require_fit(heads == 1 && both == latent + rope && ckv_shape[3] == latent, || {
         format!("kv of shape {:?}, gamma [{latent}], caches {k_shape:?} and {ckv_shape:?}", kv.shape)
     })?;
     require_fit(rope.is_multiple_of(2), || format!("{rope} elements cannot be paired"))?;
-    require_fit([cos_shape, sin_shape] == [[tokens, 1, length, rope]; 2], || format!("cos {cos_shape:?}, sin {sin_shape:?} for kv of shape {:?}", kv.shape))?;
+    require_fit([cos_shape, sin_shape] == [[tokens, 1, length, rope]; 2], || {
+        format!("cos {cos_shape:?}, sin {sin_shape:?} for kv of shape {:?}", kv.shape)
+    })?;
     require_fit(k_shape[..3] == ckv_shape[..3], || format!("caches {k_shape:?} and {ckv_shape:?}"))?;
     require_fit(count == tokens.saturating_mul(length), || format!("{count} places for kv of shape {:?}", kv.shape))?;
     let capacity = k_shape[0].saturating_mul(k_shape[1]);
@@ -81,10 +89,17 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 }
 
 /// The rotated and the normalised part of every token.
-fn tokens<E: Float>(kv: &Tensor, [gamma, cos, sin]: [&Tensor; 3], k_cache: &Tensor, epsilon: f64) -> Result<[Output; 2], CaseError> {
+fn tokens<E: Float>(
+    kv: &Tensor,
+    [gamma, cos, sin]: [&Tensor; 3],
+    k_cache: &Tensor,
+    epsilon: f64,
+) -> Result<[Output; 2], CaseError> {
     let ([t, heads, length, both], [latent]) = (rank(kv, "kv")?, rank(gamma, "gamma")?);
     let rope = k_cache.last_size();
-    require(heads == 1 && both == latent + rope && rope.is_multiple_of(2) && both > 0, || format!("kv of shape {:?}, {latent} and {rope}", kv.shape()))?;
+    require(heads == 1 && both == latent + rope && rope.is_multiple_of(2) && both > 0, || {
+        format!("kv of shape {:?}, {latent} and {rope}", kv.shape())
+    })?;
     expect_shape(cos, "cos", &[t, 1, length, rope])?;
     expect_shape(sin, "sin", &[t, 1, length, rope])?;
     let (gamma, cos, sin) = (wide::<E::Wide>(gamma)?, wide::<E::Wide>(cos)?, wide::<E::Wide>(sin)?);

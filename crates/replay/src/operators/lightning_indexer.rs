@@ -1,22 +1,24 @@
 //! LightningIndexer: per query the positions with the largest index scores, over a paged key cache.
 
-use crate::bindings::{Bindings, Output};
-use crate::cancel;
+use perfdb_kernels::context;
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::paging::{BlockTable, sequences};
+use perfdb_kernels::product::{Matrix, Previous, multiply};
+use perfdb_kernels::rows::each_row;
+use perfdb_kernels::shape::{Shape, elements};
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::topk::largest;
+use perfdb_kernels::typed::{Float, expect_shape, integers, rank, require, values, wide, zeros};
+use perfdb_kernels::with_float;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{floats, listable, require_fit, running_sums, shapes, spread};
-use crate::kernels::element::Wide;
-use crate::kernels::paging::{BlockTable, sequences};
-use crate::kernels::product::{Matrix, Previous, multiply};
-use crate::kernels::rows::each_row;
-use crate::kernels::topk::largest;
-use crate::kernels::typed::{Float, expect_shape, integers, output, rank, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Recorded, Row};
-use crate::shape::{Shape, elements};
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("LightningIndexer", INPUTS, plan, run);
 
@@ -41,17 +43,32 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let fits = weights_shape[..2] == query_shape[..2] && key_shape.last() == query_shape.last();
     require_fit(fits, || format!("query {query_shape:?}, key {key_shape:?}, weights {weights_shape:?}"))?;
     for shape in [&query_lengths_shape, &key_lengths_shape] {
-        require_fit(elements(shape) == table_shape[0], || format!("lengths {shape:?} for a block table of {table_shape:?}"))?;
+        require_fit(elements(shape) == table_shape[0], || {
+            format!("lengths {shape:?} for a block table of {table_shape:?}")
+        })?;
     }
     let (tokens, blocks, size, sequences) = (query_shape[0], key_shape[0], key_shape[1], listable(table_shape[0])?);
-    let lengths = |slot: &Recorded<'_>, name, shape, values| slot.tensor(name, shape, DType::Int32).init(Init::integers(values));
+    let lengths =
+        |slot: &Recorded<'_>, name, shape, values| slot.tensor(name, shape, DType::Int32).init(Init::integers(values));
     let mut call = Call::new("torch_npu.npu_lightning_indexer")
         .kwarg_tensor(query.tensor("query", query_shape, query_dtype))
         .kwarg_tensor(key.tensor("key", key_shape, key_dtype))
         .kwarg_tensor(weights.tensor("weights", weights_shape, weights_dtype))
-        .kwarg_tensor(lengths(query_lengths, "actual_seq_lengths_query", query_lengths_shape, running_sums(spread(tokens, sequences))))
-        .kwarg_tensor(lengths(key_lengths, "actual_seq_lengths_key", key_lengths_shape, spread(blocks.saturating_mul(size), sequences)))
-        .kwarg_tensor(table.tensor("block_table", table_shape, DType::Int32).init(Init::ArangeMod { modulus: blocks as u64 }))
+        .kwarg_tensor(lengths(
+            query_lengths,
+            "actual_seq_lengths_query",
+            query_lengths_shape,
+            running_sums(spread(tokens, sequences)),
+        ))
+        .kwarg_tensor(lengths(
+            key_lengths,
+            "actual_seq_lengths_key",
+            key_lengths_shape,
+            spread(blocks.saturating_mul(size), sequences),
+        ))
+        .kwarg_tensor(
+            table.tensor("block_table", table_shape, DType::Int32).init(Init::ArangeMod { modulus: blocks as u64 }),
+        )
         .kwarg("layout_query", "TND")
         .kwarg("layout_key", "PA_BSND")
         .kwarg("sparse_count", recorded.and_then(|shape| shape.last().copied()).unwrap_or(SPARSE_COUNT))
@@ -62,7 +79,10 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let query = bindings.named("query")?;
-    if bindings.integer("sparse_mode")? != Some(3) || bindings.text("layout_query")? != Some("TND") || bindings.text("layout_key")? != Some("PA_BSND") {
+    if bindings.integer("sparse_mode")? != Some(3)
+        || bindings.text("layout_query")? != Some("TND")
+        || bindings.text("layout_key")? != Some("PA_BSND")
+    {
         return Err(CaseError::unsupported("another sparse mode or layout"));
     }
     with_float!(query.dtype(), E => select::<E>(bindings, query)).map(|selected| vec![selected])
@@ -80,12 +100,14 @@ fn select<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output, C
     let query_lengths = integers(bindings.named("actual_seq_lengths_query")?)?;
     let key_lengths = integers(bindings.named("actual_seq_lengths_key")?)?;
     let sequences = sequences(&query_lengths, tokens)?;
-    require(sequences.len() == key_lengths.len() && sequences.len() <= table.rows(), || "as many query as key lengths and table rows are needed".to_owned())?;
+    require(sequences.len() == key_lengths.len() && sequences.len() <= table.rows(), || {
+        "as many query as key lengths and table rows are needed".to_owned()
+    })?;
     let (query, key, weights) = (values::<E>(query)?, values::<E>(key)?, wide::<E::Wide>(weights)?);
     let mut out = zeros::<i32>(&[tokens, 1, count])?;
     out.fill(-1);
     for (sequence, (queries, key_length)) in sequences.into_iter().zip(key_lengths).enumerate() {
-        cancel::proceed()?;
+        context::proceed()?;
         let keys = usize::try_from(key_length).unwrap_or(0).min(table.capacity());
         let lines = table.lines(sequence, keys)?;
         let length = queries.len();
@@ -96,7 +118,13 @@ fn select<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output, C
             let visible = (keys + i + 1).saturating_sub(length).min(keys);
             let token = queries.start + i;
             let of_query = &query[token * heads * width..(token + 1) * heads * width];
-            let scores = index_scores::<E>(of_query, &weights[token * heads..(token + 1) * heads], &lines[..visible], key, width);
+            let scores = index_scores::<E>(
+                of_query,
+                &weights[token * heads..(token + 1) * heads],
+                &lines[..visible],
+                key,
+                width,
+            );
             for (to, position) in out.iter_mut().zip(largest(&scores, count)) {
                 *to = position as i32;
             }
@@ -109,7 +137,7 @@ fn select<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output, C
 fn index_scores<E: Float>(query: &[E], weights: &[E::Wide], lines: &[usize], key: &[E], width: usize) -> Vec<E::Wide> {
     let zero = E::Wide::default();
     let heads = weights.len();
-    let query = crate::kernels::element::widened(query);
+    let query = perfdb_kernels::element::widened(query);
     let mut scores = Vec::with_capacity(lines.len());
     let (mut keys, mut products) = (vec![zero; STEP * width], vec![zero; STEP * heads]);
     for step in lines.chunks(STEP) {
@@ -117,13 +145,20 @@ fn index_scores<E: Float>(query: &[E], weights: &[E::Wide], lines: &[usize], key
         for (to, line) in keys.chunks_exact_mut(width.max(1)).zip(step) {
             E::widen_slice(&key[line * width..(line + 1) * width], to);
         }
-        multiply(Matrix::row_major(keys, step.len(), width), Matrix::row_major(&query, heads, width).transposed(), products, Previous::Replaced);
+        multiply(
+            Matrix::row_major(keys, step.len(), width),
+            Matrix::row_major(&query, heads, width).transposed(),
+            products,
+            Previous::Replaced,
+        );
         if heads == 0 {
             scores.resize(scores.len() + step.len(), zero);
             continue;
         }
         scores.extend(products.chunks_exact(heads).map(|products| {
-            products.iter().zip(weights).fold(zero, |sum, (product, weight)| sum + *weight * num_traits::Float::max(*product, <E::Wide as Wide>::from_f64(0.0)))
+            products.iter().zip(weights).fold(zero, |sum, (product, weight)| {
+                sum + *weight * num_traits::Float::max(*product, <E::Wide as Wide>::from_f64(0.0))
+            })
         }));
     }
     scores

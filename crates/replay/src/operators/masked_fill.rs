@@ -1,19 +1,21 @@
 //! MaskedFill: zeros where the mask is true, in place.
 
+use perfdb_kernels::broadcast::{Stretched, mask_into};
+use perfdb_kernels::cast::{Convert, cast};
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::broadcasts_to;
+use perfdb_kernels::tensor::{Data, Tensor};
+use perfdb_kernels::typed::{require, values, values_mut};
+use perfdb_kernels::with_type;
+
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
-use crate::dtype::DType;
-use crate::init::Number;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::broadcast::{Stretched, mask_into};
-use crate::kernels::cast::{Convert, cast};
-use crate::kernels::typed::{require, values, values_mut, with_type};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::shape::broadcasts_to;
-use crate::tensor::{Data, Tensor};
 
 pub(super) const OPERATOR: Operator = Operator::new("MaskedFill", INPUTS, plan, run);
 
@@ -22,7 +24,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [x, mask] = inputs.exactly()?;
     let [x_shape, mask_shape] = shapes([x, mask])?;
     let [dtype] = dtypes([x])?;
-    require_fit(broadcasts_to(&mask_shape, &x_shape), || format!("mask of shape {mask_shape:?} does not broadcast to {x_shape:?}"))?;
+    require_fit(broadcasts_to(&mask_shape, &x_shape), || {
+        format!("mask of shape {mask_shape:?} does not broadcast to {x_shape:?}")
+    })?;
     Ok(Call::new("torch.Tensor.masked_fill_")
         .arg_tensor(x.tensor("x", x_shape, dtype))
         .arg_tensor(mask.tensor("mask", mask_shape, DType::Bool))
@@ -36,14 +40,17 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     };
     let mut x = bindings.take(0)?;
     let mask = bindings.tensor(1)?;
-    require(broadcasts_to(mask.shape(), x.tensor.shape()), || format!("mask of shape {:?} does not broadcast", mask.shape()))?;
+    require(broadcasts_to(mask.shape(), x.tensor.shape()), || {
+        format!("mask of shape {:?} does not broadcast", mask.shape())
+    })?;
     with_type!(x.tensor.dtype(), T => fill::<T>(&mut x.tensor, mask, value))?;
     Ok(vec![Output::InPlace(x)])
 }
 
 fn fill<T: Convert>(x: &mut Tensor, mask: &Tensor, value: Number) -> Result<(), CaseError> {
     let number = Tensor::new([], Data::Float64(vec![value.as_f64()])).map(|number| cast(&number, x.dtype()));
-    let value = number.as_ref().and_then(|data| T::slice(data)).and_then(|values| values.first().copied()).unwrap_or_default();
+    let value =
+        number.as_ref().and_then(|data| T::slice(data)).and_then(|values| values.first().copied()).unwrap_or_default();
     let [way] = Stretched::all([mask.shape()], x.shape());
     mask_into(values_mut::<T>(x)?, (values::<bool>(mask)?, &way), value);
     Ok(())

@@ -1,9 +1,10 @@
 //! MatMulV2: matrix product. The database writes the second input as [N, K]; it is built so and passed transposed.
 
+use perfdb_kernels::batched::{Order, matrix_product};
+
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
 use crate::inputs::factors;
-use crate::kernels::batched::{Order, matrix_product};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, shape_mismatch};
 use crate::row::{Recorded, Row};
@@ -26,7 +27,12 @@ pub(super) fn recorded_matrix(row: &Row<'_>) -> Result<Option<[usize; 2]>, Refus
 /// The product of two recorded matrices, in the first orientation that fits them and the recorded output.
 ///
 /// Without a recorded output the first matrix is never turned: nothing would tell which way is meant.
-pub(super) fn product_call(api: &'static str, a: &Recorded<'_>, b: &Recorded<'_>, output: Option<[usize; 2]>) -> Result<Call, Refusal> {
+pub(super) fn product_call(
+    api: &'static str,
+    a: &Recorded<'_>,
+    b: &Recorded<'_>,
+    output: Option<[usize; 2]>,
+) -> Result<Call, Refusal> {
     let (a_stored, b_stored) = (a.logical_rank::<2>()?, b.logical_rank::<2>()?);
     let dtype = factors(a, b)?;
     let fits = |&(turn_a, turn_b): &(bool, bool)| {
@@ -39,7 +45,8 @@ pub(super) fn product_call(api: &'static str, a: &Recorded<'_>, b: &Recorded<'_>
         .find(fits)
         .ok_or_else(|| shape_mismatch(format!("{a_stored:?} and {b_stored:?} make no product{}", of(output))))?;
     let spec = |name, stored: [usize; 2], turn, slot: &Recorded<'_>| {
-        let spec = if turn { TensorSpec::transposed(name, stored, dtype) } else { TensorSpec::new(name, stored, dtype) };
+        let spec =
+            if turn { TensorSpec::transposed(name, stored, dtype) } else { TensorSpec::new(name, stored, dtype) };
         spec.format(slot.format())
     };
     Ok(Call::new(api).arg_tensor(spec("a", a_stored, turn_a, a)).arg_tensor(spec("b", b_stored, turn_b, b)))
@@ -54,5 +61,5 @@ fn of(output: Option<[usize; 2]>) -> String {
 }
 
 pub(super) fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
-    Ok(vec![matrix_product(bindings.tensor(0)?, bindings.tensor(1)?, Order::BatchFirst)?])
+    Ok(vec![Output::New(matrix_product(bindings.tensor(0)?, bindings.tensor(1)?, Order::BatchFirst)?)])
 }

@@ -1,16 +1,18 @@
 //! MoeTokenPermute: tokens in the order of their experts, one copy per choice.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::rows::gather;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, integers, rank, require, values, zeros};
+use perfdb_kernels::with_type;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::rows::gather;
-use crate::kernels::typed::{Stored, integers, output, rank, require, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("MoeTokenPermute", INPUTS, plan, run);
 
@@ -30,7 +32,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     require_fit(indices_shape[0] == t, || format!("indices of shape {indices_shape:?} for {t} tokens"))?;
     Ok(Call::new("torch_npu.npu_moe_token_permute")
         .arg_tensor(tokens.tensor("tokens", [t, h], dtype))
-        .arg_tensor(indices.tensor("indices", indices_shape, indices_dtype).init(Init::Randint { low: 0, high: EXPERTS }))
+        .arg_tensor(
+            indices.tensor("indices", indices_shape, indices_dtype).init(Init::Randint { low: 0, high: EXPERTS }),
+        )
         .into())
 }
 
@@ -42,7 +46,9 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 fn permute<T: Stored>(tokens: &Tensor, indices: &Tensor) -> Result<Vec<Output>, CaseError> {
     let [t, h] = rank(tokens, "tokens")?;
     let experts = integers(indices)?;
-    require(t > 0 && indices.shape().first() == Some(&t), || format!("indices of shape {:?} for {t} tokens", indices.shape()))?;
+    require(t > 0 && indices.shape().first() == Some(&t), || {
+        format!("indices of shape {:?} for {t} tokens", indices.shape())
+    })?;
     let choices = experts.len() / t;
     let mut order: Vec<usize> = (0..experts.len()).collect();
     order.sort_by_key(|place| experts[*place]);

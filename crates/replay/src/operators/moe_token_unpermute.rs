@@ -1,16 +1,18 @@
 //! MoeTokenUnpermute: tokens back in their own order, the choices of a token weighted and summed.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::rows::{each_row, gather};
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, Stored, indices, rank, require, values, wide, zeros};
+use perfdb_kernels::{with_float, with_type};
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::require_fit;
-use crate::kernels::rows::{each_row, gather};
-use crate::kernels::typed::{Float, Stored, indices, output, rank, require, values, wide, with_float, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("MoeTokenUnpermute", INPUTS, plan, run);
 

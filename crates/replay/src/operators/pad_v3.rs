@@ -1,19 +1,20 @@
 //! PadV3: zeros after the data of each dimension, up to the recorded output; a smaller output cuts.
 
+use perfdb_kernels::number::Number;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, require, values, zeros};
+use perfdb_kernels::window::copy_window;
+use perfdb_kernels::with_type;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::init::Number;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::typed::{Stored, output, require, values, with_type, zeros};
-use crate::kernels::window::copy_window;
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, output_count};
 use crate::row::{Row, column};
-use crate::tensor::Tensor;
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 
 pub(super) const OPERATOR: Operator = Operator::new("PadV3", READS, plan, run);
 
@@ -25,7 +26,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let [shape] = shapes([x])?;
     let [dtype] = dtypes([x])?;
     require_fit(recorded.len() == shape.len(), || format!("{shape:?} padded to {recorded:?}"))?;
-    let pad: Vec<i64> = shape.iter().zip(recorded.iter()).rev().flat_map(|(from, to)| [0, *to as i64 - *from as i64]).collect();
+    let pad: Vec<i64> =
+        shape.iter().zip(recorded.iter()).rev().flat_map(|(from, to)| [0, *to as i64 - *from as i64]).collect();
     Ok(Call::new("torch.nn.functional.pad")
         .arg_tensor(x.tensor("x", shape, dtype))
         .kwarg("pad", pad)
@@ -37,7 +39,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let x = bindings.tensor(0)?;
     let pad = bindings.integers("pad")?.unwrap_or_default();
-    if bindings.text("mode")?.is_some_and(|mode| mode != "constant") || bindings.number("value")?.is_some_and(|value| value != 0.0) {
+    if bindings.text("mode")?.is_some_and(|mode| mode != "constant")
+        || bindings.number("value")?.is_some_and(|value| value != 0.0)
+    {
         return Err(CaseError::unsupported("padding with anything but zeros"));
     }
     with_type!(x.dtype(), T => padded::<T>(x, &pad)).map(|padded| vec![padded])
@@ -49,11 +53,16 @@ fn padded<T: Stored>(x: &Tensor, pad: &[i64]) -> Result<Output, CaseError> {
     require(rest.is_empty() && pairs.len() <= rank, || format!("{} paddings for {rank} dimensions", pad.len()))?;
     let (mut shape, mut offsets) = (x.shape().to_vec(), vec![0; rank]);
     for (at, [before, after]) in (0..rank).rev().zip(pairs) {
-        let size = (shape[at] as i64).checked_add(*before).and_then(|size| size.checked_add(*after)).and_then(|size| usize::try_from(size).ok());
+        let size = (shape[at] as i64)
+            .checked_add(*before)
+            .and_then(|size| size.checked_add(*after))
+            .and_then(|size| usize::try_from(size).ok());
         shape[at] = size.ok_or_else(|| CaseError::rejected(format!("padding {pad:?} of {:?}", x.shape())))?;
         offsets[at] = -before;
     }
-    require(crate::shape::elements(&shape) < usize::MAX / 16, || format!("padding {pad:?} of {:?}", x.shape()))?;
+    require(perfdb_kernels::shape::elements(&shape) < usize::MAX / 16, || {
+        format!("padding {pad:?} of {:?}", x.shape())
+    })?;
     let mut out = zeros::<T>(&shape)?;
     copy_window(values::<T>(x)?, x.shape(), &mut out, &shape, &offsets);
     output(shape, out)
@@ -62,7 +71,7 @@ fn padded<T: Stored>(x: &Tensor, pad: &[i64]) -> Result<Output, CaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Data;
+    use perfdb_kernels::tensor::Data;
 
     #[test]
     fn negative_padding_cuts_at_both_ends() {

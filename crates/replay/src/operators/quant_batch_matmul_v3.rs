@@ -1,18 +1,20 @@
 //! QuantBatchMatmulV3: an int8 product with scales per column and per row, a bias or an offset.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::matmul::{Operand, product};
+use perfdb_kernels::shape::elements;
+use perfdb_kernels::target::Target;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{integers, rank, require, scales, values, zeros};
+use perfdb_kernels::with_target;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, Format};
-use crate::dtype::DType;
 use crate::inputs::{is_scale, require_fit};
-use crate::kernels::matmul::{Operand, product};
-use crate::kernels::target::{Target, with_target};
-use crate::kernels::typed::{integers, output, rank, require, scales, values, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, role, unsupported_dtype};
 use crate::row::{Present, Recorded, Row, column};
-use crate::shape::elements;
-use crate::tensor::Tensor;
 
 const READS: &[&str] = &[
     column::INPUT_SHAPES,
@@ -49,7 +51,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         other => return Err(unsupported_dtype(format!("a result of type {other}"))),
     };
     require_fit(k == rows, || format!("{x1_shape:?} times {:?}", [rows, n]))?;
-    require_fit(matches!(elements(&scale_shape), count if count == 1 || count == n), || format!("scale of shape {scale_shape:?} for {n} columns"))?;
+    require_fit(matches!(elements(&scale_shape), count if count == 1 || count == n), || {
+        format!("scale of shape {scale_shape:?} for {n} columns")
+    })?;
     let mut call = Call::new("torch_npu.npu_quant_matmul")
         .arg_tensor(x1.tensor("x1", x1_shape.clone(), DType::Int8))
         .arg_tensor(x2.tensor("x2", [rows, n], DType::Int8))
@@ -101,23 +105,28 @@ fn scaled_product<T: Target>(bindings: &Bindings<'_>) -> Result<Output, CaseErro
     let mut out = zeros::<T>(&shape)?;
     let factors = (operand(x1, elements(&x1.shape()[..x1.shape().len() - 1]), k)?, matrix(x2, rows, n)?);
     let is_raw = T::wrap(Vec::new()).dtype() == DType::Int32;
-    product(factors.0, factors.1, if n == 0 { Vec::new() } else { out.chunks_exact_mut(n).collect() }, |row, column, sums, line| {
-        for (at, (sum, to)) in (column..).zip(sums.iter().zip(line)) {
-            let sum = sum.wrapping_add(bias.as_ref().map_or(0, |bias| bias[at]));
-            if is_raw {
-                *to = T::nearest(f64::from(sum));
-                continue;
+    product(
+        factors.0,
+        factors.1,
+        if n == 0 { Vec::new() } else { out.chunks_exact_mut(n).collect() },
+        |row, column, sums, line| {
+            for (at, (sum, to)) in (column..).zip(sums.iter().zip(line)) {
+                let sum = sum.wrapping_add(bias.as_ref().map_or(0, |bias| bias[at]));
+                if is_raw {
+                    *to = T::nearest(f64::from(sum));
+                    continue;
+                }
+                let mut value = sum as f32 * scale[at];
+                if let Some(offset) = &offset {
+                    value += offset[at];
+                }
+                if let Some(per_token) = &per_token {
+                    value *= per_token[row % m];
+                }
+                *to = T::nearest(value);
             }
-            let mut value = sum as f32 * scale[at];
-            if let Some(offset) = &offset {
-                value += offset[at];
-            }
-            if let Some(per_token) = &per_token {
-                value *= per_token[row % m];
-            }
-            *to = T::nearest(value);
-        }
-    });
+        },
+    );
     output(shape, out)
 }
 
@@ -126,7 +135,7 @@ fn operand(tensor: &Tensor, rows: usize, columns: usize) -> Result<Operand<'_, i
 }
 
 fn matrix(tensor: &Tensor, rows: usize, columns: usize) -> Result<Operand<'_, i8>, CaseError> {
-    let values = <i8 as crate::kernels::typed::Stored>::slice(tensor.data());
+    let values = <i8 as perfdb_kernels::typed::Stored>::slice(tensor.data());
     let values = values.ok_or_else(|| CaseError::rejected(format!("x2 of type {}, expected int8", tensor.dtype())))?;
     Ok(Operand::new(values, rows, columns, tensor.is_transposed()))
 }

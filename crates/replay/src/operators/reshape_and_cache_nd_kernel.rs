@@ -1,16 +1,18 @@
 //! ReshapeAndCacheNdKernel: keys and values written to the slots of a paged cache.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::shape::elements;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, index, integers, require, values, values_mut};
+use perfdb_kernels::with_type;
+
 use crate::bindings::{Bindings, Output, Taken};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::typed::{Stored, index, integers, require, values, values_mut, with_type};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, out_of_range};
 use crate::row::Row;
-use crate::shape::elements;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("ReshapeAndCacheNdKernel", INPUTS, plan, run);
 
@@ -24,7 +26,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     };
     let [key_dtype, value_dtype, key_cache_dtype, value_cache_dtype] = dtypes([key, value, key_cache, value_cache])?;
     for (name, shape, cache) in [("key", &key_shape, &key_cache_shape), ("value", &value_shape, &value_cache_shape)] {
-        let fits = shape.first() == Some(&tokens) && cache.get(..2) == Some(&[blocks, size]) && elements(&shape[1..]) == elements(&cache[2..]);
+        let fits = shape.first() == Some(&tokens)
+            && cache.get(..2) == Some(&[blocks, size])
+            && elements(&shape[1..]) == elements(&cache[2..]);
         require_fit(fits, || format!("{name} of shape {shape:?} for {tokens} slots of {cache:?}"))?;
     }
     let capacity = blocks.saturating_mul(size);

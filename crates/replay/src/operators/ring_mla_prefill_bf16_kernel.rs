@@ -1,22 +1,25 @@
 //! RINGMLAPrefillBF16Kernel: one step of ring attention: causal in the first step, merged with the state so far in later ones.
 
+use perfdb_kernels::attention::{Attended, Visible, attend};
+use perfdb_kernels::cached::{Cached, Part};
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::heads::{Block, blocks, each_block};
+use perfdb_kernels::number::Number;
+use perfdb_kernels::shape::Shape;
+use perfdb_kernels::target::Target;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, expect_shape, integers, output_into, rank, require, values, wide};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::{Attempt, Call, Name, TensorSpec};
-use crate::dtype::DType;
-use crate::init::{Init, Number};
+use crate::init::Init;
 use crate::inputs::{floats, require_fit};
-use crate::kernels::attention::{Attended, Visible, attend};
-use crate::kernels::cached::{Cached, Part};
-use crate::kernels::element::Wide;
-use crate::kernels::heads::{Block, blocks, each_block};
-use crate::kernels::target::Target;
-use crate::kernels::typed::{Float, expect_shape, integers, output_into, rank, require, values, wide, with_float};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, input_count, out_of_range, output_count};
 use crate::row::{Recorded, Row, column};
-use crate::shape::Shape;
-use crate::tensor::Tensor;
 
 const READS: &[&str] = &[
     column::INPUT_SHAPES,
@@ -48,7 +51,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         return Err(input_count(format!("{} inputs, expected at least 5", inputs.count())));
     }
     let (output, lse) = (outputs.get(0).recorded(), outputs.get(1).recorded());
-    let (mask, pre_out, prev_lse) = (inputs.get(MASK).recorded(), inputs.get(PRE_OUT).recorded(), inputs.get(PREV_LSE).recorded());
+    let (mask, pre_out, prev_lse) =
+        (inputs.get(MASK).recorded(), inputs.get(PRE_OUT).recorded(), inputs.get(PREV_LSE).recorded());
     if output.is_none() && pre_out.is_none() {
         return Err(output_count("neither an output nor pre_out is recorded"));
     }
@@ -69,9 +73,17 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         Some(mask) => mask.dtype()?,
         None => dtypes[0],
     };
-    require_fit([qr_tokens, qr_heads, k_heads, k_dn] == [tq, h, h, dn] && k_rope_shape == [tk, h, dr] && value_shape == [tk, h, dn], || {
-        format!("queries {:?} and {:?}, keys {:?} and {:?}, values {:?}", q_nope.shape, q_rope.shape, k_nope.shape, k_rope.shape, value.shape)
-    })?;
+    require_fit(
+        [qr_tokens, qr_heads, k_heads, k_dn] == [tq, h, h, dn]
+            && k_rope_shape == [tk, h, dr]
+            && value_shape == [tk, h, dn],
+        || {
+            format!(
+                "queries {:?} and {:?}, keys {:?} and {:?}, values {:?}",
+                q_nope.shape, q_rope.shape, k_nope.shape, k_rope.shape, value.shape
+            )
+        },
+    )?;
     if tq.max(tk).div_ceil(MASK_SIZE) > MOST_CHUNKS {
         return Err(out_of_range(format!("{} tokens", tq.max(tk))));
     }
@@ -83,11 +95,23 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         Ok([own(pre_out, output_dtype)?, own(prev_lse, lse_dtype)?])
     });
     let state = state.transpose()?;
-    let call = five.iter().zip(["q_nope", "q_rope", "k_nope", "k_rope", "value"]).zip([[tq, h, dn], [tq, h, dr], [tk, h, dn], [tk, h, dr], [tk, h, dn]]).zip(dtypes).fold(
-        Call::new("torch_npu.atb.npu_ring_mla"),
-        |call, (((slot, name), shape), dtype)| call.kwarg_tensor(slot.tensor(name, shape, dtype)),
-    );
-    let step = Step { tokens: [tq, tk], heads: h, scale: 1.0 / ((dn + dr) as f64).sqrt(), mask_shape, mask_dtype, lse: (lse_shape, lse_dtype), output: (output_shape, output_dtype) };
+    let call = five
+        .iter()
+        .zip(["q_nope", "q_rope", "k_nope", "k_rope", "value"])
+        .zip([[tq, h, dn], [tq, h, dr], [tk, h, dn], [tk, h, dr], [tk, h, dn]])
+        .zip(dtypes)
+        .fold(Call::new("torch_npu.atb.npu_ring_mla"), |call, (((slot, name), shape), dtype)| {
+            call.kwarg_tensor(slot.tensor(name, shape, dtype))
+        });
+    let step = Step {
+        tokens: [tq, tk],
+        heads: h,
+        scale: 1.0 / ((dn + dr) as f64).sqrt(),
+        mask_shape,
+        mask_dtype,
+        lse: (lse_shape, lse_dtype),
+        output: (output_shape, output_dtype),
+    };
     Ok(match state {
         None => step.first(call),
         Some(state) => step.later(call, state),
@@ -109,7 +133,8 @@ struct Step {
 impl Step {
     fn first(self, call: Call) -> Call {
         let seqlen = host_integers("seqlen", [1], [self.tokens[0] as i64]);
-        let mut call = self.with_results(call.tensor(triangle("mask", self.mask_shape.clone(), self.mask_dtype)).tensor(seqlen));
+        let mut call =
+            self.with_results(call.tensor(triangle("mask", self.mask_shape.clone(), self.mask_dtype)).tensor(seqlen));
         call.attempts = vec![attempt("first_ring", "seqlen", "mask", "mask_type_triu", ["output", "softmax_lse"])];
         self.arguments(call, [Argument::None, Argument::None], "calc_type_first_ring")
     }
@@ -138,7 +163,9 @@ impl Step {
         ];
         call.attempts = forms
             .into_iter()
-            .flat_map(|(name, mask, mask_type, results)| lists.iter().map(move |list| attempt(name, list, mask, mask_type, results)))
+            .flat_map(|(name, mask, mask_type, results)| {
+                lists.iter().map(move |list| attempt(name, list, mask, mask_type, results))
+            })
             .collect();
         self.arguments(call, [Argument::tensor("pre_out"), Argument::tensor("prev_lse")], "calc_type_default")
     }
@@ -178,7 +205,13 @@ fn chunks(tokens: usize, columns: usize) -> impl Iterator<Item = i64> {
     (0..columns).map(move |at| tokens.saturating_sub(at * MASK_SIZE).min(MASK_SIZE) as i64)
 }
 
-fn attempt(name: &'static str, seqlen: &'static str, mask: &'static str, mask_type: &'static str, [output, lse]: [&'static str; 2]) -> Attempt {
+fn attempt(
+    name: &'static str,
+    seqlen: &'static str,
+    mask: &'static str,
+    mask_type: &'static str,
+    [output, lse]: [&'static str; 2],
+) -> Attempt {
     let arguments: [(&'static str, Argument); 5] = [
         ("seqlen", Argument::tensor(seqlen)),
         ("mask", Argument::tensor(mask)),
@@ -186,7 +219,10 @@ fn attempt(name: &'static str, seqlen: &'static str, mask: &'static str, mask_ty
         ("output", Argument::tensor(output)),
         ("softmax_lse", Argument::tensor(lse)),
     ];
-    Attempt { name: name.into(), kwargs: arguments.into_iter().map(|(name, argument)| (Name::from(name), argument)).collect() }
+    Attempt {
+        name: name.into(),
+        kwargs: arguments.into_iter().map(|(name, argument)| (Name::from(name), argument)).collect(),
+    }
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
@@ -196,16 +232,23 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
         other => return Err(CaseError::unsupported(format!("calc_type {other:?}"))),
     };
     // Results may be written over the state, so that is read first.
-    let state = if first { None } else { Some((wide(bindings.named("pre_out")?)?, wide(bindings.named("prev_lse")?)?)) };
+    let state =
+        if first { None } else { Some((wide(bindings.named("pre_out")?)?, wide(bindings.named("prev_lse")?)?)) };
     let (mut output, mut lse) = (bindings.take_named("output")?, bindings.take_named("softmax_lse")?);
     with_float!(bindings.named("q_nope")?.dtype(), E => step::<E>(bindings, state, &mut output.tensor, &mut lse.tensor))?;
     Ok(vec![Output::InPlace(output), Output::InPlace(lse)])
 }
 
-fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, output: &mut Tensor, lse: &mut Tensor) -> Result<(), CaseError> {
+fn step<E: Float>(
+    bindings: &Bindings<'_>,
+    state: Option<(Vec<f64>, Vec<f64>)>,
+    output: &mut Tensor,
+    lse: &mut Tensor,
+) -> Result<(), CaseError> {
     let (q_nope, q_rope) = (bindings.named("q_nope")?, bindings.named("q_rope")?);
     let (k_nope, k_rope, value) = (bindings.named("k_nope")?, bindings.named("k_rope")?, bindings.named("value")?);
-    let ([tq, heads, dn], [tk, _, _], [_, _, dr]) = (rank(q_nope, "q_nope")?, rank(k_nope, "k_nope")?, rank(q_rope, "q_rope")?);
+    let ([tq, heads, dn], [tk, _, _], [_, _, dr]) =
+        (rank(q_nope, "q_nope")?, rank(k_nope, "k_nope")?, rank(q_rope, "q_rope")?);
     expect_shape(q_rope, "q_rope", &[tq, heads, dr])?;
     expect_shape(k_nope, "k_nope", &[tk, heads, dn])?;
     expect_shape(k_rope, "k_rope", &[tk, heads, dr])?;
@@ -216,11 +259,16 @@ fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, 
     }
     // (heads, queries), or (queries, heads) where only that fits.
     let heads_first = lse.shape() == [heads, tq] || lse.shape().first() != Some(&tq);
-    require(lse.len() == heads * tq && output.len() == tq * heads * dn, || format!("results of shape {:?} and {:?}", output.shape(), lse.shape()))?;
+    require(lse.len() == heads * tq && output.len() == tq * heads * dn, || {
+        format!("results of shape {:?} and {:?}", output.shape(), lse.shape())
+    })?;
     if let Some((pre_out, prev_lse)) = &state {
-        require(pre_out.len() == output.len() && prev_lse.len() == lse.len(), || "a state unlike the results".to_owned())?;
+        require(pre_out.len() == output.len() && prev_lse.len() == lse.len(), || {
+            "a state unlike the results".to_owned()
+        })?;
     }
-    let scale = E::Wide::from_f64(bindings.number("qk_scale")?.ok_or_else(|| CaseError::rejected("qk_scale is missing"))?);
+    let scale =
+        E::Wide::from_f64(bindings.number("qk_scale")?.ok_or_else(|| CaseError::rejected("qk_scale is missing"))?);
     let (q_nope, q_rope) = (values::<E>(q_nope)?, values::<E>(q_rope)?);
     let (k_nope, k_rope, value) = (values::<E>(k_nope)?, values::<E>(k_rope)?, values::<E>(value)?);
     let compute = |block: &Block| {
@@ -233,14 +281,16 @@ fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, 
         }
         let keys = [Part::of_line(k_nope, heads, head, dn), Part::of_line(k_rope, heads, head, dr)];
         let source = Cached { key: &keys, value: &Part::of_line(value, heads, head, dn), line: |position| position };
-        let limits: Vec<usize> = block.rows().map(|(_, query)| if state.is_none() { (query + 1).min(tk) } else { tk }).collect();
+        let limits: Vec<usize> =
+            block.rows().map(|(_, query)| if state.is_none() { (query + 1).min(tk) } else { tk }).collect();
         attend(&rows, scale, &source, &Visible::Below(&limits))
     };
     let (mut outputs, mut log_sums) = (vec![0.0; output.len()], vec![0.0; lse.len()]);
     let all = blocks(std::iter::once(tq), heads, 1);
     each_block(&all, compute, |block, attended: &Attended<E::Wide>| {
         for (at, (head, query)) in block.rows().enumerate() {
-            let (row, place) = (query * heads + head, if heads_first { head * tq + query } else { query * heads + head });
+            let (row, place) =
+                (query * heads + head, if heads_first { head * tq + query } else { query * heads + head });
             let log_sum = f64::nearest(attended.log_sum[at]);
             let current = attended.output[at * dn..(at + 1) * dn].iter().map(|value| f64::nearest(*value));
             let to = &mut outputs[row * dn..(row + 1) * dn];
@@ -249,12 +299,14 @@ fn step<E: Float>(bindings: &Bindings<'_>, state: Option<(Vec<f64>, Vec<f64>)>, 
                     to.iter_mut().zip(current).for_each(|(to, value)| *to = value);
                     log_sum
                 }
-                Some((pre_out, prev_lse)) => merge(to, &pre_out[row * dn..(row + 1) * dn], prev_lse[place], current, log_sum),
+                Some((pre_out, prev_lse)) => {
+                    merge(to, &pre_out[row * dn..(row + 1) * dn], prev_lse[place], current, log_sum)
+                }
             };
         }
     })?;
     output_into(output, &outputs)?;
-    output_into(lse, &log_sums)
+    Ok(output_into(lse, &log_sums)?)
 }
 
 /// (w · before + v · current) / (w + v) with w and v the exponentials of the log-sums; returns ln(w + v).

@@ -1,17 +1,18 @@
 //! RmsNorm: rows divided by their root mean square, with a gain; the factor is the second output.
 
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit, shapes};
-use crate::kernels::element::Wide;
-use crate::kernels::normalise::root_mean_square_norm;
-use crate::kernels::rows::map_rows;
-use crate::kernels::typed::{Float, expect_shape, output, values, wide, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 use num_traits::ToPrimitive;
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::normalise::root_mean_square_norm;
+use perfdb_kernels::rows::map_rows;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, expect_shape, values, wide, zeros};
+use perfdb_kernels::with_float;
 
 pub(super) const OPERATOR: Operator = Operator::new("RmsNorm", INPUTS, plan, run);
 

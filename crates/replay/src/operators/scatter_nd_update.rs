@@ -1,16 +1,18 @@
 //! ScatterNdUpdate: rows of a tensor replaced in place.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::shape::elements;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, indices, rank, require, values, values_mut};
+use perfdb_kernels::with_type;
+
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
-use crate::dtype::DType;
 use crate::init::Init;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::typed::{Stored, indices, rank, require, values, values_mut, with_type};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, bad_rank, out_of_range};
 use crate::row::Row;
-use crate::shape::elements;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("ScatterNdUpdate", INPUTS, plan, run);
 

@@ -1,18 +1,19 @@
 //! Slice: the corner of a tensor. Real offsets are not in the database, so it starts at 0.
 
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, require, values, zeros};
+use perfdb_kernels::window::copy_window;
+use perfdb_kernels::with_type;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::kernels::typed::{Stored, output, require, values, with_type, zeros};
-use crate::kernels::window::copy_window;
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, out_of_range, output_count};
 use crate::row::{Row, column};
-use crate::tensor::Tensor;
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 
 pub(super) const OPERATOR: Operator = Operator::new("Slice", READS, plan, run);
 
@@ -28,7 +29,11 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         return Err(out_of_range(format!("{recorded:?} of {shape:?}")));
     }
     let sizes: Vec<i64> = recorded.iter().map(|size| *size as i64).collect();
-    Ok(Call::new("torch_npu.npu_slice").arg_tensor(x.tensor("x", shape, dtype)).arg(vec![0_i64; sizes.len()]).arg(sizes).into())
+    Ok(Call::new("torch_npu.npu_slice")
+        .arg_tensor(x.tensor("x", shape, dtype))
+        .arg(vec![0_i64; sizes.len()])
+        .arg(sizes)
+        .into())
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
@@ -42,12 +47,19 @@ fn integers(argument: &Argument) -> Result<Vec<i64>, CaseError> {
     let Argument::List(items) = argument else {
         return Err(refusal());
     };
-    items.iter().map(|item| if let Argument::Number(number) = item { Ok(number.as_i64()) } else { Err(refusal()) }).collect()
+    items
+        .iter()
+        .map(|item| if let Argument::Number(number) = item { Ok(number.as_i64()) } else { Err(refusal()) })
+        .collect()
 }
 
 fn part<T: Stored>(x: &Tensor, offsets: &[i64], sizes: &[i64]) -> Result<Output, CaseError> {
     let rank = x.shape().len();
-    let inside = |at: usize| offsets[at] >= 0 && sizes[at] >= 0 && offsets[at].checked_add(sizes[at]).is_some_and(|end| end <= x.shape()[at] as i64);
+    let inside = |at: usize| {
+        offsets[at] >= 0
+            && sizes[at] >= 0
+            && offsets[at].checked_add(sizes[at]).is_some_and(|end| end <= x.shape()[at] as i64)
+    };
     let fits = offsets.len() == rank && sizes.len() == rank && (0..rank).all(inside);
     require(fits, || format!("{sizes:?} at {offsets:?} of {:?}", x.shape()))?;
     let shape: Vec<usize> = sizes.iter().map(|size| *size as usize).collect();

@@ -1,15 +1,17 @@
 //! SoftmaxV2: softmax over the last dimension.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::normalise::softmax;
+use perfdb_kernels::rows::map_plain_rows;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, values, zeros};
+use perfdb_kernels::with_float;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, shapes};
-use crate::kernels::normalise::softmax;
-use crate::kernels::rows::map_plain_rows;
-use crate::kernels::typed::{Float, output, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("SoftmaxV2", INPUTS, plan, run);
 

@@ -1,15 +1,17 @@
 //! Sort: the last dimension in descending order, values and indices.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::jobs::Jobs;
+use perfdb_kernels::sort::{Ordered, descending};
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{values, zeros};
+use perfdb_kernels::with_type;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::jobs::Jobs;
-use crate::kernels::sort::{Ordered, descending};
-use crate::kernels::typed::{output, values, with_type, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("Sort", INPUTS, plan, run);
 
@@ -17,7 +19,11 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
     let [x] = inputs.exactly()?;
     let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);
-    Ok(Call::new("torch.sort").arg_tensor(x.tensor("x", shape, dtype)).kwarg("dim", -1).kwarg("descending", true).into())
+    Ok(Call::new("torch.sort")
+        .arg_tensor(x.tensor("x", shape, dtype))
+        .kwarg("dim", -1)
+        .kwarg("descending", true)
+        .into())
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {

@@ -1,29 +1,33 @@
 //! SparseFlashAttention: attention of each query to the positions of its own list, over a paged cache.
 
+use perfdb_kernels::attention::{Visible, attend};
+use perfdb_kernels::cached::{Cached, Part};
+use perfdb_kernels::context;
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::paging::{BlockTable, sequences};
+use perfdb_kernels::rows::each_row;
+use perfdb_kernels::shape::Shape;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, expect_shape, index, integers, rank, require, values, zeros};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
-use crate::cancel;
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
-use crate::dtype::DType;
-use crate::init::{Init, Number};
+use crate::init::Init;
 use crate::inputs::{floats, listable, require_fit, running_sums, shapes, spread};
-use crate::kernels::attention::{Visible, attend};
-use crate::kernels::cached::{Cached, Part};
-use crate::kernels::element::Wide;
-use crate::kernels::paging::{BlockTable, sequences};
-use crate::kernels::rows::each_row;
-use crate::kernels::typed::{index, Float, expect_shape, integers, output, rank, require, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::shape::Shape;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("SparseFlashAttention", INPUTS, plan, run);
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();
-    let slots @ [query, key, value, chosen, table, query_lengths, key_lengths, query_rope, key_rope] = inputs.exactly()?;
+    let slots @ [query, key, value, chosen, table, query_lengths, key_lengths, query_rope, key_rope] =
+        inputs.exactly()?;
     inputs.strict()?;
     let all: [Shape; 9] = shapes(slots.each_ref())?;
     for ((slot, shape), needed) in slots.iter().zip(&all).zip([3, 4, 4, 3, 2, 1, 1, 3, 4]) {
@@ -31,8 +35,19 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
             return Err(slot.wrong_rank(&needed.to_string()));
         }
     }
-    let [query_dtype, key_dtype, value_dtype, query_rope_dtype, key_rope_dtype] = floats([query, key, value, query_rope, key_rope])?;
-    let [query_shape, key_shape, value_shape, chosen_shape, table_shape, query_lengths_shape, key_lengths_shape, query_rope_shape, key_rope_shape] = all;
+    let [query_dtype, key_dtype, value_dtype, query_rope_dtype, key_rope_dtype] =
+        floats([query, key, value, query_rope, key_rope])?;
+    let [
+        query_shape,
+        key_shape,
+        value_shape,
+        chosen_shape,
+        table_shape,
+        query_lengths_shape,
+        key_lengths_shape,
+        query_rope_shape,
+        key_rope_shape,
+    ] = all;
     let (tokens, blocks, size) = (query_shape[0], key_shape[0], key_shape[1]);
     let fits = key_shape[3] == query_shape[2]
         && value_shape[..3] == key_shape[..3]
@@ -40,7 +55,9 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         && key_rope_shape == [&key_shape[..3], &query_rope_shape[2..]].concat()
         && chosen_shape[0] == tokens;
     require_fit(fits, || {
-        format!("query {query_shape:?} and {query_rope_shape:?}, key {key_shape:?} and {key_rope_shape:?}, value {value_shape:?}")
+        format!(
+            "query {query_shape:?} and {query_rope_shape:?}, key {key_shape:?} and {key_rope_shape:?}, value {value_shape:?}"
+        )
     })?;
     for shape in [&query_lengths_shape, &key_lengths_shape] {
         require_fit(*shape == table_shape[..1], || format!("lengths {shape:?} for a block table of {table_shape:?}"))?;
@@ -53,10 +70,20 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         .kwarg_tensor(query.tensor("query", query_shape, query_dtype))
         .kwarg_tensor(key.tensor("key", key_shape, key_dtype))
         .kwarg_tensor(value.tensor("value", value_shape, value_dtype))
-        .kwarg_tensor(chosen.tensor("sparse_indices", chosen_shape, DType::Int32).init(Init::ArangeClip { max: last_position }))
-        .kwarg_tensor(table.tensor("block_table", table_shape, DType::Int32).init(Init::ArangeMod { modulus: blocks as u64 }))
-        .kwarg_tensor(query_lengths.tensor("actual_seq_lengths_query", query_lengths_shape, DType::Int32).init(query_ends))
-        .kwarg_tensor(key_lengths.tensor("actual_seq_lengths_kv", key_lengths_shape, DType::Int32).init(Init::full(length as i64)))
+        .kwarg_tensor(
+            chosen.tensor("sparse_indices", chosen_shape, DType::Int32).init(Init::ArangeClip { max: last_position }),
+        )
+        .kwarg_tensor(
+            table.tensor("block_table", table_shape, DType::Int32).init(Init::ArangeMod { modulus: blocks as u64 }),
+        )
+        .kwarg_tensor(
+            query_lengths.tensor("actual_seq_lengths_query", query_lengths_shape, DType::Int32).init(query_ends),
+        )
+        .kwarg_tensor(
+            key_lengths
+                .tensor("actual_seq_lengths_kv", key_lengths_shape, DType::Int32)
+                .init(Init::full(length as i64)),
+        )
         .kwarg_tensor(query_rope.tensor("query_rope", query_rope_shape, query_rope_dtype))
         .kwarg_tensor(key_rope.tensor("key_rope", key_rope_shape, key_rope_dtype))
         .kwarg("scale_value", Argument::Number(Number::Float(scale)))
@@ -94,14 +121,18 @@ fn attention<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output
     let query_ends = integers(bindings.named("actual_seq_lengths_query")?)?;
     let key_lengths = integers(bindings.named("actual_seq_lengths_kv")?)?;
     let sequences = sequences(&query_ends, tokens)?;
-    require(sequences.len() == key_lengths.len() && sequences.len() <= table.rows(), || "as many query as key lengths and table rows are needed".to_owned())?;
-    let scale = E::Wide::from_f64(bindings.number("scale_value")?.ok_or_else(|| CaseError::rejected("scale_value is missing"))?);
+    require(sequences.len() == key_lengths.len() && sequences.len() <= table.rows(), || {
+        "as many query as key lengths and table rows are needed".to_owned()
+    })?;
+    let scale = E::Wide::from_f64(
+        bindings.number("scale_value")?.ok_or_else(|| CaseError::rejected("scale_value is missing"))?,
+    );
     let (query, query_rope, chosen) = (values::<E>(query)?, values::<E>(query_rope)?, integers(chosen)?);
     let parts = [Part::whole(values::<E>(key)?, width), Part::whole(values::<E>(key_rope)?, rope)];
     let value = Part::whole(values::<E>(value)?, value_width);
     let mut out = zeros::<E>(&[tokens, heads, value_width])?;
     for (sequence, (queries, key_length)) in sequences.into_iter().zip(key_lengths).enumerate() {
-        cancel::proceed()?;
+        context::proceed()?;
         let keys = usize::try_from(key_length).unwrap_or(0);
         let lines = table.lines(sequence, keys)?;
         let (start, length) = (queries.start, queries.len());
@@ -131,7 +162,9 @@ fn seen(list: &[i64], visible: usize, lines: &[usize]) -> Result<Vec<usize>, Cas
     for position in list.iter().take_while(|position| **position != -1) {
         let place = index(*position, usize::MAX)?;
         if place < visible {
-            seen.push(*lines.get(place).ok_or_else(|| CaseError::rejected(format!("position {place} of {}", lines.len())))?);
+            seen.push(
+                *lines.get(place).ok_or_else(|| CaseError::rejected(format!("position {place} of {}", lines.len())))?,
+            );
         }
     }
     Ok(seen)

@@ -1,23 +1,25 @@
 //! split_qkv_rmsnorm_rope_kernel: queries, keys and values of a fused projection, queries and keys normalised per head
 //! and rotated.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::element::Wide;
+use perfdb_kernels::normalise::root_mean_square_norm;
+use perfdb_kernels::number::Number;
+use perfdb_kernels::rows::{each_row, map_plain_rows};
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, expect_shape, indices, rank, require, values, wide, zeros};
+use perfdb_kernels::with_float;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, TensorSpec};
-use crate::dtype::DType;
-use crate::init::{Init, Number};
+use crate::init::Init;
 use crate::inputs::{floats, require_fit};
-use crate::kernels::element::Wide;
-use crate::kernels::normalise::root_mean_square_norm;
-use crate::kernels::rows::{each_row, map_plain_rows};
-use crate::kernels::typed::{Float, expect_shape, indices, output, rank, require, values, wide, with_float, zeros};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, constraint};
 use crate::row::{Row, column};
-use crate::tensor::Tensor;
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 const EPSILON: f64 = 1e-6;
 /// Positions that the cosine and sine cache holds at least, where the row does not record it.
 const POSITIONS: usize = 2048;
@@ -41,11 +43,13 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         matches!(dtype, DType::Float32 | DType::Float16 | DType::BFloat16)
     })?;
     let [cache_dtype] = floats([second])?;
-    require_fit(q_tokens == tokens && k_tokens == tokens && count == tokens && q.saturating_add(kv.saturating_mul(2)) == width, || {
-        format!("[{tokens}, {width}] split into {q} and twice {kv}")
-    })?;
+    require_fit(
+        q_tokens == tokens && k_tokens == tokens && count == tokens && q.saturating_add(kv.saturating_mul(2)) == width,
+        || format!("[{tokens}, {width}] split into {q} and twice {kv}"),
+    )?;
     let rope = cache_shape[1];
-    let head = head_size(q, kv, rope).ok_or_else(|| constraint(format!("no head size divides {q} and {kv} and holds {rope}")))?;
+    let head = head_size(q, kv, rope)
+        .ok_or_else(|| constraint(format!("no head size divides {q} and {kv} and holds {rope}")))?;
     let weight = |name| TensorSpec::new(name, [head], dtype).init(Init::Normal);
     let positions = Init::Randint { low: 0, high: cache_shape[0] as i64 };
     Ok(Call::new("torch.ops.vllm.qkv_rmsnorm_rope")
@@ -70,7 +74,8 @@ fn head_size(q: usize, kv: usize, rope: usize) -> Option<usize> {
     while rest != 0 {
         (common, rest) = (rest, common % rest);
     }
-    let small = (1..).take_while(|divisor| divisor * divisor <= common).filter(|divisor| common.is_multiple_of(*divisor));
+    let small =
+        (1..).take_while(|divisor| divisor * divisor <= common).filter(|divisor| common.is_multiple_of(*divisor));
     small.flat_map(|divisor| [divisor, common / divisor]).filter(|head| *head >= rope).min()
 }
 
@@ -95,14 +100,22 @@ fn split<E: Float>(bindings: &Bindings<'_>, input: &Tensor) -> Result<Vec<Output
     let (q_weight, k_weight) = (bindings.named("q_weight")?, bindings.named("k_weight")?);
     expect_shape(q_weight, "q_weight", &[head])?;
     expect_shape(k_weight, "k_weight", &[head])?;
-    let fits = head > 0 && q % head == 0 && kv % head == 0 && rope <= head && rope % 2 == 0 && q.checked_add(kv).and_then(|sum| sum.checked_add(kv)) == Some(width);
-    require(fits && width > 0, || format!("[{tokens}, {width}] split into {q} and twice {kv}, heads of {head}, {rope} rotated"))?;
+    let fits = head > 0
+        && q % head == 0
+        && kv % head == 0
+        && rope <= head
+        && rope % 2 == 0
+        && q.checked_add(kv).and_then(|sum| sum.checked_add(kv)) == Some(width);
+    require(fits && width > 0, || {
+        format!("[{tokens}, {width}] split into {q} and twice {kv}, heads of {head}, {rope} rotated")
+    })?;
     let places = indices(bindings.named("positions")?, cached)?;
     require(places.len() == tokens, || format!("{} positions for {tokens} tokens", places.len()))?;
     let epsilon = E::Wide::from_f64(bindings.number("eps")?.unwrap_or(EPSILON));
     let parts = Parts { head, rope };
     let (cache, q_weight, k_weight) = (wide::<E::Wide>(cache)?, wide::<E::Wide>(q_weight)?, wide::<E::Wide>(k_weight)?);
-    let (mut queries, mut keys, mut rest) = (zeros::<E>(&[tokens, q])?, zeros::<E>(&[tokens, kv])?, zeros::<E>(&[tokens, kv])?);
+    let (mut queries, mut keys, mut rest) =
+        (zeros::<E>(&[tokens, q])?, zeros::<E>(&[tokens, kv])?, zeros::<E>(&[tokens, kv])?);
     let input = values::<E>(input)?;
     // One row per token: its queries and keys, then what each output takes of them.
     let mut rotated = zeros::<E>(&[tokens, q + kv])?;
@@ -114,7 +127,9 @@ fn split<E: Float>(bindings: &Bindings<'_>, input: &Tensor) -> Result<Vec<Output
         E::round_slice(&row[..q + kv], out);
     });
     let copy = |from: &[E], width: usize, first: usize, to: &mut [E], size: usize| {
-        each_row(to, size, size, |token, to| to.copy_from_slice(&from[token * width + first..token * width + first + size]));
+        each_row(to, size, size, |token, to| {
+            to.copy_from_slice(&from[token * width + first..token * width + first + size])
+        });
     };
     copy(&rotated, q + kv, 0, &mut queries, q);
     copy(&rotated, q + kv, q, &mut keys, kv);

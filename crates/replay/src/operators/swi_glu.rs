@@ -1,15 +1,17 @@
 //! SwiGlu: silu of the first half of each row times the second half.
 
-use crate::bindings::{Bindings, Output};
+use perfdb_kernels::normalise::swiglu;
+use perfdb_kernels::rows::map_plain_rows;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Float, require, values, zeros};
+use perfdb_kernels::with_float;
+
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit, shapes};
-use crate::kernels::normalise::swiglu;
-use crate::kernels::rows::map_plain_rows;
-use crate::kernels::typed::{Float, output, require, values, with_float, zeros};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("SwiGlu", INPUTS, plan, run);
 

@@ -1,16 +1,18 @@
 //! TensorMove: a copy into a tensor of the same shape, type and format.
 
+use perfdb_kernels::jobs::Jobs;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, expect_shape, values, values_mut};
+use perfdb_kernels::with_type;
+
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::jobs::Jobs;
-use crate::kernels::typed::{Stored, expect_shape, values, values_mut, with_type};
 use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
-use crate::tensor::Tensor;
 
 pub(super) const OPERATOR: Operator = Operator::new("TensorMove", INPUTS, plan, run);
 

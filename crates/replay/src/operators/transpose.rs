@@ -1,18 +1,19 @@
 //! Transpose: two dimensions swapped, or all of them in the order that gives the recorded output, and copied.
 
+use perfdb_kernels::permute::permute;
+use perfdb_kernels::tensor::Tensor;
+use perfdb_kernels::typed::{Stored, require, values};
+use perfdb_kernels::with_type;
+
 use crate::argument::Argument;
-use crate::bindings::{Bindings, Output};
+use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::kernels::permute::permute;
-use crate::kernels::typed::{Stored, output, require, values, with_type};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, output_count, shape_mismatch};
 use crate::row::{Row, column};
-use crate::tensor::Tensor;
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 
 pub(super) const OPERATOR: Operator = Operator::new("Transpose", READS, plan, run);
 
@@ -72,12 +73,21 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let rank = x.shape().len();
     let dimension = |number: i64| {
         let at = if number < 0 { number + rank as i64 } else { number };
-        usize::try_from(at).ok().filter(|at| *at < rank).ok_or_else(|| CaseError::rejected(format!("dimension {number} of {rank}")))
+        usize::try_from(at)
+            .ok()
+            .filter(|at| *at < rank)
+            .ok_or_else(|| CaseError::rejected(format!("dimension {number} of {rank}")))
     };
     let order = match (bindings.arg(1)?, bindings.call().args.get(2)) {
         (Argument::List(items), None) => items
             .iter()
-            .map(|item| if let Argument::Number(number) = item { dimension(number.as_i64()) } else { Err(CaseError::rejected("a dimension must be a number")) })
+            .map(|item| {
+                if let Argument::Number(number) = item {
+                    dimension(number.as_i64())
+                } else {
+                    Err(CaseError::rejected("a dimension must be a number"))
+                }
+            })
             .collect::<Result<Vec<_>, _>>()?,
         (Argument::Number(first), Some(Argument::Number(second))) => {
             let mut order: Vec<usize> = (0..rank).collect();

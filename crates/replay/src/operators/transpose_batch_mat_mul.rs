@@ -1,16 +1,16 @@
 //! TransposeBatchMatMul: a product per batch, the result with rows before batches.
 
+use perfdb_kernels::batched::{Order, matrix_product};
+
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{factors, require_fit};
-use crate::kernels::batched::{Order, matrix_product};
 use crate::operator::{Fate, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal, constraint, unsupported_format};
 use crate::row::{Row, column};
 
-const READS: &[&str] =
-    &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
+const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS, column::OUTPUT_SHAPES];
 
 pub(super) const OPERATOR: Operator = Operator::new("TransposeBatchMatMul", READS, plan, run);
 
@@ -26,12 +26,18 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let ([batch, m, k], [b_batch, inner, n]) = (a.rank::<3>()?, b.rank::<3>()?);
     for slot in [a, b] {
         if slot.format_word() != "ND" {
-            return Err(unsupported_format(format!("input {} has the format {}, expected ND", slot.position, slot.format_word())));
+            return Err(unsupported_format(format!(
+                "input {} has the format {}, expected ND",
+                slot.position,
+                slot.format_word()
+            )));
         }
     }
     let dtype = factors(a, b)?;
     require_fit(batch == b_batch && k == inner, || format!("{:?} times {:?}", a.shape, b.shape))?;
-    require_fit(recorded.shape == [m, batch, n], || format!("output 0 is {:?}, expected {:?}", recorded.shape, [m, batch, n]))?;
+    require_fit(recorded.shape == [m, batch, n], || {
+        format!("output 0 is {:?}, expected {:?}", recorded.shape, [m, batch, n])
+    })?;
     if !k.is_multiple_of(ALIGNMENT) || !n.is_multiple_of(ALIGNMENT) {
         return Err(constraint(format!("K = {k} and N = {n} must be multiples of {ALIGNMENT}")));
     }
@@ -48,9 +54,16 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
-    let plain = |name: &str, order: [i64; 3]| Ok::<bool, CaseError>(bindings.integers(name)?.is_none_or(|given| given == order));
-    if bindings.kwarg("bias").is_some() || bindings.kwarg("scale").is_some() || !plain("perm_x1", [0, 1, 2])? || !plain("perm_x2", [0, 1, 2])? || !plain("perm_y", [1, 0, 2])? {
+    let plain = |name: &str, order: [i64; 3]| {
+        Ok::<bool, CaseError>(bindings.integers(name)?.is_none_or(|given| given == order))
+    };
+    if bindings.kwarg("bias").is_some()
+        || bindings.kwarg("scale").is_some()
+        || !plain("perm_x1", [0, 1, 2])?
+        || !plain("perm_x2", [0, 1, 2])?
+        || !plain("perm_y", [1, 0, 2])?
+    {
         return Err(CaseError::unsupported("a bias, a scale or another order of dimensions"));
     }
-    Ok(vec![matrix_product(bindings.tensor(0)?, bindings.tensor(1)?, Order::RowFirst)?])
+    Ok(vec![Output::New(matrix_product(bindings.tensor(0)?, bindings.tensor(1)?, Order::RowFirst)?)])
 }

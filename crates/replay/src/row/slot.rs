@@ -1,9 +1,10 @@
 //! One slot of a row: shape, type and format of a tensor.
 
+use perfdb_kernels::dtype::DType;
+use perfdb_kernels::shape::{Shape, unfold_fractal_nz};
+
 use crate::case::{Format, TensorSpec};
-use crate::dtype::DType;
 use crate::refusal::{Refusal, bad_rank, bad_shape, metadata_length, unsupported_dtype};
-use crate::shape::{Shape, unfold_fractal_nz};
 
 /// One slot: a tensor, or the place of an absent one.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! The slots of one side of a row, inputs or outputs.
 
+use perfdb_kernels::shape::Shape;
+
 use super::parse_shape;
 use super::slot::{Recorded, Slot};
 use crate::refusal::{Refusal, bad_shape, input_count, metadata_length, output_count};
-use crate::shape::Shape;
 
 /// The slots of one side of a row.
 #[derive(Clone, Debug)]

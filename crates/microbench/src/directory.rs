@@ -1,0 +1,120 @@
+//! The folder of a measuring run: `msprof_run_XXXXXXXX` in the database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use perfdb_files::paths::within;
+use perfdb_replay::error::Error;
+
+/// How names of such folders begin.
+pub const PREFIX: &str = "msprof_run_";
+
+/// How names of folders in it begin that hold the profile of one operator.
+pub const OF_OPERATOR: &str = "per_op_";
+
+/// The folder of a run. It stays on the disk until it is removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory {
+    path: PathBuf,
+    made_database: bool,
+}
+
+impl RunDirectory {
+    /// A fresh folder; the database folder is made where it is absent.
+    pub fn fresh(database: &Path) -> Result<RunDirectory, Error> {
+        let made_database = !database.is_dir();
+        fs::create_dir_all(database).map_err(|source| Error::io(database, source))?;
+        let path = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .rand_bytes(8)
+            .tempdir_in(database)
+            .map_err(|source| Error::io(database, source))?
+            .keep();
+        // Below the database as that was given: a relative one stays relative in what is printed.
+        let path = path.file_name().map_or_else(|| path.clone(), |name| within(database, name));
+        Ok(RunDirectory { path, made_database })
+    }
+
+    /// The newest folder that an earlier run has left in the database.
+    pub fn newest(database: &Path) -> Result<Option<RunDirectory>, Error> {
+        let failed = |source| Error::io(database, source);
+        let mut newest: Option<(std::time::SystemTime, PathBuf)> = None;
+        let entries = match fs::read_dir(database) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let is_run = entry.file_name().to_string_lossy().starts_with(PREFIX);
+            if !is_run || !entry.file_type().map_err(failed)?.is_dir() {
+                continue;
+            }
+            let changed = entry.metadata().and_then(|metadata| metadata.modified()).map_err(failed)?;
+            let candidate = (changed, within(database, entry.file_name()));
+            if newest.as_ref().is_none_or(|newest| candidate > *newest) {
+                newest = Some(candidate);
+            }
+        }
+        Ok(newest.map(|(_, path)| RunDirectory { path, made_database: false }))
+    }
+
+    /// The folder, below the database as that was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The status file of the run.
+    pub fn status_file(&self) -> PathBuf {
+        status_file(&self.path)
+    }
+
+    /// The journal of the run.
+    pub fn journal(&self) -> PathBuf {
+        journal(&self.path)
+    }
+
+    /// Removes the folder and what is in it.
+    pub fn remove(&self) -> Result<(), Error> {
+        fs::remove_dir_all(&self.path).map_err(|source| Error::io(&self.path, source))?;
+        if self.made_database {
+            // Only where nothing was written into it.
+            let _ = self.path.parent().map(fs::remove_dir);
+        }
+        Ok(())
+    }
+}
+
+/// The status file below a profiler's output folder.
+pub fn status_file(output: &Path) -> PathBuf {
+    output.join("run_all_op_status.json")
+}
+
+/// The journal below a profiler's output folder.
+pub fn journal(output: &Path) -> PathBuf {
+    output.join("replay_journal.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_folder_is_found_again() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let database = folder.path().join("db");
+        assert_eq!(RunDirectory::newest(&database)?, None);
+        let first = RunDirectory::fresh(&database)?;
+        assert_eq!(first.path().file_name().map(|name| name.len()), Some(PREFIX.len() + 8));
+        let second = RunDirectory::fresh(&database)?;
+        let now = std::time::SystemTime::now();
+        fs::File::open(first.path())?.set_modified(now - std::time::Duration::from_secs(60))?;
+        fs::File::open(second.path())?.set_modified(now)?;
+        let newest = RunDirectory::newest(&database)?.ok_or("a folder")?;
+        assert_eq!(newest.path(), second.path());
+        second.remove()?;
+        first.remove()?;
+        assert!(!database.exists());
+        Ok(())
+    }
+}
