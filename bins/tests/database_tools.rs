@@ -145,6 +145,40 @@ fn a_folder_without_tables_is_no_clean_database() -> TestResult {
 }
 
 #[test]
+fn a_link_in_place_of_the_lock_changes_nothing() -> TestResult {
+    let folder = TempDir::new()?;
+    let database = folder.path().join("db");
+    fs::create_dir(&database)?;
+    fs::write(folder.path().join("victim"), "precious")?;
+    std::os::unix::fs::symlink("../victim", database.join(".perfdb.lock"))?;
+    fs::write(database.join("table.csv"), "Input Shapes\n\"1,2\"\n")?;
+    fs::write(folder.path().join("records.jsonl"), "{}\n")?;
+    let output = Command::new(FILL)
+        .args(["--csv-path", "db/table.csv", "--jsonl-path", "records.jsonl"])
+        .current_dir(folder.path())
+        .output()?;
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr)?;
+    assert!(error.starts_with("error: db/.perfdb.lock: is no lock file"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("victim"))?, "precious");
+    assert_eq!(fs::read_dir(&database)?.count(), 2);
+    Ok(())
+}
+
+#[test]
+fn an_empty_output_path_is_none() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::write(folder.path().join("table.csv"), "Input Shapes\n\"1,2\"\n")?;
+    fs::write(folder.path().join("records.jsonl"), "{}\n")?;
+    let arguments = ["--csv-path", "table.csv", "--jsonl-path", "records.jsonl", "--output-path", ""];
+    let output = Command::new(FILL).args(arguments).current_dir(folder.path()).output()?;
+    assert!(output.status.success());
+    assert!(String::from_utf8(output.stdout)?.trim_end().ends_with(" from records.jsonl into table.csv"));
+    assert!(fs::read_to_string(folder.path().join("table.csv"))?.contains("Runtime avg_seq_len"));
+    Ok(())
+}
+
+#[test]
 fn the_attention_table_may_come_through_a_pipe() -> TestResult {
     let folder = TempDir::new()?;
     fs::write(folder.path().join("records.jsonl"), "{}\n")?;

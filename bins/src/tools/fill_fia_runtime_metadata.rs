@@ -55,7 +55,8 @@ pub fn command() -> clap::Command {
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let table = normalised(arguments.csv_path.as_ref());
     let records = normalised(arguments.jsonl_path.as_ref());
-    let output = arguments.output_path.as_ref().map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
+    let output_path = arguments.output_path.filter(|path| !path.is_empty());
+    let output = output_path.map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
     let lock = arguments.lock.options("fill-fia-runtime-metadata");
     let tag = arguments.metadata_tag.as_str();
     let summary = fill(&Options { table: &table, records: &records, output: &output, tag, lock })?;

@@ -61,8 +61,7 @@ pub fn command() -> clap::Command {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let profile = normalised(arguments.profiling_path.as_ref());
-    let profile = profile.as_path();
+    let profile = &normalised(arguments.profiling_path.as_ref());
     let database = arguments.database.directory(None)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     let bar = progress::bytes("reading", file_size(profile));
@@ -74,13 +73,14 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let result = kernel_details::parse(&options);
     bar.finish_and_clear();
     let summary = result?;
-    print(&report(&summary, profile))?;
+    print(&report(&summary, arguments.profiling_path.as_ref()))?;
     if let Some(json) = json {
         json.write(&summary)?;
     }
     Ok(Status::Success)
 }
 
+/// `profile` is the path as it was given: the original prints it so, and every other path normalised.
 fn report(summary: &Summary, profile: &Path) -> String {
     let mut out = String::new();
     for warning in &summary.warnings {

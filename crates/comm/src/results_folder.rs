@@ -29,7 +29,7 @@ impl ResultsFolder {
             refuse_results(&path)?;
             return Ok(Self { path, temporary: None, shared: true });
         }
-        let temporary = tempfile::Builder::new().prefix("perfdb-comm-").tempdir();
+        let temporary = perfdb_files::folders::private("perfdb-comm-");
         let temporary = temporary.map_err(|e| Error::io(std::env::temp_dir(), e))?;
         Ok(Self { path: temporary.path().to_owned(), temporary: Some(temporary), shared: false })
     }

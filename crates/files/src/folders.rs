@@ -1,8 +1,9 @@
-//! Folders that are made for a run's outputs, and vanish again when there are none.
+//! Folders that are made for a run: those of its outputs, which vanish again when there are none, and private ones for its own files.
 
 use crate::paths::parent_of;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folders that did not exist before. Dropped without [`keep`](MadeFolders::keep) they are removed again, as far as nobody has put
@@ -49,9 +50,29 @@ impl Drop for MadeFolders {
     }
 }
 
+/// Makes a folder in the system's place for temporary files that nobody else can look into, whatever the umask says. What lies there
+/// is run, or tells what a run does. The name is the prefix and some random characters; the folder goes when the value is dropped.
+pub fn private(prefix: &str) -> io::Result<tempfile::TempDir> {
+    let only_ours = fs::Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;
+    // The umask may take away more than it should.
+    fs::set_permissions(folder.path(), only_ours)?;
+    Ok(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_private_folder_is_ours_alone() -> io::Result<()> {
+        let folder = private("perfdb-test-")?;
+        assert_eq!(fs::metadata(folder.path())?.permissions().mode() & 0o777, 0o700);
+        let path = folder.path().to_owned();
+        drop(folder);
+        assert!(!path.exists());
+        Ok(())
+    }
 
     #[test]
     fn folders_vanish_unless_they_are_kept_or_used() -> io::Result<()> {

@@ -2,14 +2,19 @@
 //!
 //! The lock is an exclusive `flock` on `<directory>/.perfdb.lock`. It vanishes with the process that holds it, however that ends, and the file
 //! is removed before the lock is given up, so that a finished run leaves nothing behind. Readers need no lock: files are replaced whole.
+//!
+//! Whoever may write into a directory could have put something else under that name. A link, a pipe or a file that has a second name is not
+//! opened for writing, and never removed: it is an error.
 
 use crate::error::Error;
 use crate::replace;
 use crate::time::utc_text;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -122,8 +127,7 @@ impl Waiter<'_> {
         let failed = |source| Error::io(&path, source);
         let mut pause = Duration::from_millis(1);
         loop {
-            let file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+            let (file, is_new) = open_lock_file(&path).map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => {
                     // The holder before us may have removed the file between our opening and our locking it.
@@ -135,9 +139,15 @@ impl Waiter<'_> {
                     return Ok(Some(held));
                 }
                 Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(TryLockError::Error(error)) => {
-                    let reason = error.to_string();
-                    (self.options.notice)(&Notice::NoLocks { path, reason });
+                    if is_new {
+                        let _ = fs::remove_file(&path);
+                    }
+                    if !cannot_lock(&error) {
+                        return Err(failed(error));
+                    }
+                    (self.options.notice)(&Notice::NoLocks { path, reason: error.to_string() });
                     return Ok(None);
                 }
             }
@@ -164,9 +174,51 @@ impl HeldLock {
     }
 }
 
+/// Opens the lock file, and tells whether it was made by that.
+fn open_lock_file(path: &Path) -> io::Result<(File, bool)> {
+    loop {
+        // Opening a pipe would wait for its other end, opening a link would change what it leads to.
+        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+        let open = |options: &mut OpenOptions| options.read(true).write(true).custom_flags(flags).open(path);
+        match open(OpenOptions::new().create_new(true)) {
+            Ok(file) => return Ok((file, true)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        match open(&mut OpenOptions::new()) {
+            Ok(file) => {
+                let metadata = file.metadata()?;
+                return if metadata.is_file() && metadata.nlink() <= 1 {
+                    Ok((file, false))
+                } else {
+                    Err(no_lock_file())
+                };
+            }
+            // Its holder has just removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // What a link, a socket and a device without a driver answer.
+            Err(error) if is_one_of(&error, &[Errno::ELOOP, Errno::ENXIO, Errno::ENODEV]) => return Err(no_lock_file()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn no_lock_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "is no lock file but a link or something else; remove it")
+}
+
+/// Whether the file system, or the system, has no locks to give.
+fn cannot_lock(error: &io::Error) -> bool {
+    is_one_of(error, &[Errno::ENOLCK, Errno::ENOSYS, Errno::EOPNOTSUPP, Errno::EINVAL])
+}
+
+fn is_one_of(error: &io::Error, numbers: &[Errno]) -> bool {
+    error.raw_os_error().is_some_and(|found| numbers.iter().any(|number| *number as i32 == found))
+}
+
 fn is_same_file(path: &Path, file: &File) -> io::Result<bool> {
     let held = file.metadata()?;
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Ok(named) => Ok((named.dev(), named.ino()) == (held.dev(), held.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -175,7 +227,9 @@ fn is_same_file(path: &Path, file: &File) -> io::Result<bool> {
 
 fn holder_of(path: &Path) -> String {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(200).read_to_end(&mut bytes));
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let read = file.and_then(|file| file.take(200).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
     match text.lines().next() {
         Some(line) if read.is_ok() && !line.is_empty() => line.to_owned(),
@@ -218,6 +272,46 @@ mod tests {
         drop(DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO))?);
         assert_eq!(fs::read_dir(folder.path())?.count(), 0);
         Ok(())
+    }
+
+    /// What is in a lock file's place is neither followed, nor waited for, nor written, nor removed.
+    fn refused(put: impl FnOnce(&Path) -> io::Result<()>) -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join(LOCK_FILE);
+        put(&path)?;
+        let before = names(folder.path())?;
+        let kind = fs::symlink_metadata(&path)?.file_type();
+        let Err(error) = DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO)) else {
+            return Err("a lock was given".into());
+        };
+        assert!(error.to_string().contains("is no lock file"), "{error}");
+        assert_eq!((names(folder.path())?, fs::symlink_metadata(&path)?.file_type()), (before, kind));
+        Ok(())
+    }
+
+    fn names(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+        let mut names: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    #[test]
+    fn a_link_is_not_followed_and_its_target_stays_as_it_is() -> TestResult {
+        let elsewhere = tempfile::tempdir()?;
+        let victim = elsewhere.path().join("victim");
+        fs::write(&victim, "precious")?;
+        refused(|path| std::os::unix::fs::symlink(&victim, path))?;
+        refused(|path| fs::hard_link(&victim, path))?;
+        assert_eq!(fs::read_to_string(&victim)?, "precious");
+        refused(|path| std::os::unix::fs::symlink(elsewhere.path().join("absent"), path))?;
+        assert_eq!(names(elsewhere.path())?, ["victim"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_pipe_and_a_socket_are_no_lock_files() -> TestResult {
+        refused(|path| Ok(nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU)?))?;
+        refused(|path| std::os::unix::net::UnixListener::bind(path).map(drop))
     }
 
     #[test]

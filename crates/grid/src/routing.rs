@@ -24,6 +24,8 @@ pub enum NoRule {
     Skipped,
     /// Nothing is said about it.
     NotAssigned,
+    /// It lies in a folder that holds no tables.
+    NoTable,
 }
 
 /// What the op mapping says about kernels.

@@ -7,6 +7,7 @@ use num_bigint::BigInt;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{self, Staged};
 use perfdb_pycompat::random::Random;
+use perfdb_store::directory::is_in_side_folder;
 use rayon::prelude::*;
 
 use crate::Semantics;
@@ -97,7 +98,12 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
     let models = ModelChoice::new(options.models.as_deref(), options.semantics)?;
     let files = tables(&options.directory)?;
     let mapping = OpMapping::read(&options.directory)?;
-    let routes: Vec<_> = files.iter().map(|file| mapping.rule(&file.kernel, &rules)).collect();
+    let route = |file: &TableFile| {
+        let below = file.path.strip_prefix(&options.directory).unwrap_or(&file.path);
+        // What a profiler or another tool has left there is counted, and never grows.
+        if is_in_side_folder(below) { Err(NoRule::NoTable) } else { mapping.rule(&file.kernel, &rules) }
+    };
+    let routes: Vec<_> = files.iter().map(route).collect();
     let locks = match mode {
         Mode::DryRun => DirectoryLocks::default(),
         Mode::Write(locking) => {

@@ -97,6 +97,7 @@ impl Reason {
         match self {
             Self::NoRule(NoRule::NotAssigned) => "no rule for this kernel",
             Self::NoRule(NoRule::Skipped) => "the rules skip this kernel",
+            Self::NoRule(NoRule::NoTable) => "no table of the database, its folder keeps other files",
             Self::NoRule(NoRule::HasNoShapes) => "zero_cost, composite or communication in op_mapping.yaml",
             Self::NoHeader => "the file has no header",
             Self::NoRows => "no row to take the other cells from",

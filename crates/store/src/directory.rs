@@ -114,6 +114,18 @@ pub fn is_side_folder(name: &str) -> bool {
     name == "reports" || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }
 
+/// Whether a path below a database lies in a folder that holds no tables.
+///
+/// ```
+/// use perfdb_store::directory::is_in_side_folder;
+/// assert!(is_in_side_folder("x/PROF_1/mindstudio_profiler_output/Add.csv".as_ref()));
+/// assert!(!is_in_side_folder("x/reports".as_ref()));
+/// ```
+pub fn is_in_side_folder(below: &Path) -> bool {
+    let folders = below.parent().into_iter().flat_map(Path::components);
+    folders.into_iter().any(|part| is_side_folder(&part.as_os_str().to_string_lossy()))
+}
+
 /// The tables of a directory, not below it, by name. A folder with a table's name counts: who reads it tells what it is.
 pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::io(directory, source);

@@ -222,6 +222,25 @@ mod corrected {
 }
 
 #[test]
+fn what_lies_in_a_folder_without_tables_is_counted_and_never_grows() {
+    let below = ["reports/Add.csv", "PROF_1/x/Add.csv", "x/msprof_run_abc/Add.csv"];
+    let folder = folder(&[("Add.csv", ADD), (below[0], ADD), (below[1], ADD), (below[2], ADD)]);
+    let summary = write(&options(&folder)).expect("a run");
+    assert_eq!(summary.files.len(), 4);
+    for file in &summary.files {
+        let path = file.path.strip_prefix(folder.path()).expect("below");
+        let is_table = path == Path::new("Add.csv");
+        assert_eq!(file.appended > 0, is_table, "{}", path.display());
+        assert_eq!(file.reason.map(Reason::word), (!is_table).then_some("no-rule"), "{}", path.display());
+    }
+    for path in below {
+        assert_eq!(std::fs::read_to_string(folder.path().join(path)).expect("a file"), ADD, "{path}");
+        let around = std::fs::read_dir(folder.path().join(path).parent().expect("a folder")).expect("a folder");
+        assert_eq!(around.count(), 1, "{path}");
+    }
+}
+
+#[test]
 fn the_reports_for_people_and_programs() {
     let folder = folder(&[
         ("Add.csv", ADD),

@@ -64,7 +64,7 @@ pub(super) fn read(line: &[u8]) -> Result<(Key, Payload), String> {
         joined(&lengths),
         count(&kv_lengths),
         joined(&kv_lengths),
-        mean(&kv_lengths),
+        mean(members.get("actual_seq_lengths_kv"), &kv_lengths),
         joined(&list("block_table_valid_blocks")?),
         scalar("num_heads")?,
         scalar("num_key_value_heads")?,
@@ -136,15 +136,61 @@ fn joined(list: &Shape) -> String {
     list.iter().flatten().map(BigInt::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The exact mean with six decimals.
-fn mean(list: &Shape) -> String {
-    match list.as_deref() {
-        None | Some([]) => String::new(),
-        Some(values) => {
-            let sum: BigInt = values.iter().sum();
-            let sum: f64 = sum.to_string().parse().unwrap_or(0.0);
-            fixed(sum / values.len() as f64, 6)
+/// The mean of the numbers as recorded, fractions included, with six decimals; `cut` are the same numbers as integers.
+fn mean(recorded: Option<&Value>, cut: &Shape) -> String {
+    let (Some(Value::List(recorded)), Some(cut)) = (recorded, cut) else { return String::new() };
+    if cut.is_empty() {
+        return String::new();
+    }
+    let mut sum = BinaryFraction::default();
+    for (recorded, cut) in recorded.iter().zip(cut) {
+        match recorded {
+            Value::Float(number) => sum.add(&BinaryFraction::of(*number)),
+            _ => sum.add(&BinaryFraction { numerator: cut.clone(), places: 0 }),
         }
+    }
+    fixed(sum.divided_by(cut.len()), 6)
+}
+
+/// `numerator` / 2^`places`: what a sum of doubles is exactly.
+#[derive(Debug, Default)]
+struct BinaryFraction {
+    numerator: BigInt,
+    places: u64,
+}
+
+impl BinaryFraction {
+    /// A finite double.
+    fn of(number: f64) -> BinaryFraction {
+        let bits = number.to_bits();
+        let (exponent, fraction) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
+        // Subnormal numbers have no implicit bit, and the exponent of the smallest normal ones.
+        let significand = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+        let exponent = exponent.max(1);
+        let magnitude = BigInt::from(significand) << exponent.saturating_sub(1075);
+        let numerator = if number.is_sign_negative() { -magnitude } else { magnitude };
+        BinaryFraction { numerator, places: 1075_u64.saturating_sub(exponent) }
+    }
+
+    fn add(&mut self, other: &BinaryFraction) {
+        let places = self.places.max(other.places);
+        self.numerator = (&self.numerator << (places - self.places)) + (&other.numerator << (places - other.places));
+        self.places = places;
+    }
+
+    /// The double nearest to the quotient.
+    fn divided_by(&self, count: usize) -> f64 {
+        let divisor = BigInt::from(count) << self.places;
+        // So many digits of the quotient that a last one, set for any remainder, decides how it is rounded.
+        let shift = (66 + divisor.bits()).saturating_sub(self.numerator.bits());
+        let dividend = &self.numerator << shift;
+        let mut quotient = &dividend / &divisor;
+        if &quotient * &divisor != dividend {
+            quotient |= BigInt::from(1);
+        }
+        let nearest: f64 = quotient.to_string().parse().unwrap_or(f64::NAN);
+        let half = shift / 2;
+        nearest * 0.5_f64.powi(half as i32) * 0.5_f64.powi((shift - half) as i32)
     }
 }
 
@@ -187,6 +233,25 @@ mod tests {
             payload,
             ["", "", "3", "1,2,2", "1.666667", "", "16.0", "", "True", "TND", "1e+22"].map(str::to_owned)
         );
+        Ok(())
+    }
+
+    #[test]
+    fn the_mean_of_lengths_is_taken_before_they_are_cut() -> Result<(), String> {
+        let cells = |list: &str| {
+            let line = format!("{{\"actual_seq_lengths_kv\": {list}}}");
+            read(line.as_bytes()).map(|(_, payload)| (payload[3].clone(), payload[4].clone()))
+        };
+        let expected = |values: &str, mean: &str| (values.to_owned(), mean.to_owned());
+        assert_eq!(cells("[10.5, 11]")?, expected("10,11", "10.750000"));
+        assert_eq!(cells("[10.0, 20.5]")?, expected("10,20", "15.250000"));
+        assert_eq!(cells("[true, \"7\", -0.5]")?, expected("1,7,0", "2.500000"));
+        assert_eq!(cells("[0.1, 0.2]")?, expected("0,0", "0.150000"));
+        // A sum of doubles would lose the small one.
+        assert_eq!(cells("[1e17, 1, -1e17]")?, expected("100000000000000000,1,-100000000000000000", "0.333333"));
+        assert_eq!(cells("[5e-324, 1e308]")?.1.len(), 315);
+        assert_eq!(cells("[-3, -4]")?, expected("-3,-4", "-3.500000"));
+        assert_eq!(cells("[]")?, expected("", ""));
         Ok(())
     }
 

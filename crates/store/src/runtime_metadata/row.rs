@@ -11,13 +11,12 @@ pub(super) fn key(input_shapes: &str) -> Result<Key, String> {
     let text = unquoted(input_shapes);
     let slots: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split(';').map(trim).collect() };
     let slot = |at: usize| slots.get(at).copied().unwrap_or_default();
-    // Anything but one integer there means that the number is not known.
-    let kv_lengths = shape(slot(6)).ok().flatten().and_then(|numbers| <[BigInt; 1]>::try_from(numbers).ok());
     Ok(Key {
         query: shape(slot(0))?,
         key: shape(slot(1))?,
         value: shape(slot(2))?,
-        kv_lengths: kv_lengths.map(|[number]| number),
+        // Anything but one integer there, `4,` too, means that the number is not known.
+        kv_lengths: big_integer(slot(6)),
         mask: shape(slot(4))?,
         block_table: shape(slot(14))?,
     })
@@ -32,5 +31,21 @@ fn shape(slot: &str) -> Result<Shape, String> {
     match numbers {
         Some(numbers) => Ok(Some(numbers)),
         None => Err(format!("Input Shapes: slot {} is no list of integers", excerpt(slot))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_lengths_is_one_integer_or_not_known() -> Result<(), String> {
+        for (slot, expected) in
+            [("4", Some(4)), (" +4 ", Some(4)), ("4,", None), (",4", None), ("4,4", None), ("N/A", None), ("x", None)]
+        {
+            let found = key(&format!("1;1;1;;;;{slot}"))?.kv_lengths;
+            assert_eq!(found, expected.map(Into::into), "{slot}");
+        }
+        Ok(())
     }
 }

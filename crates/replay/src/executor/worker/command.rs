@@ -73,7 +73,7 @@ pub struct Ranks {
 impl WorkerCommand {
     /// The shipped worker, run by that interpreter.
     pub fn shipped(python: &str) -> Result<WorkerCommand, CommandError> {
-        let folder = tempfile::Builder::new().prefix("perfdb-worker-").tempdir()?;
+        let folder = perfdb_files::folders::private("perfdb-worker-")?;
         std::fs::create_dir(folder.path().join("perfdb_worker"))?;
         for (name, text) in SHIPPED {
             std::fs::write(folder.path().join(name), text)?;
@@ -129,7 +129,7 @@ impl WorkerCommand {
 
     /// The same under msprof, which writes its profile below `output`; messages run over a socket.
     pub fn under_msprof(self, output: &Path, connect_timeout: Duration) -> Result<WorkerCommand, CommandError> {
-        let folder = tempfile::Builder::new().prefix("perfdb-socket-").tempdir()?;
+        let folder = perfdb_files::folders::private("perfdb-socket-")?;
         let socket = folder.path().join("worker");
         let mut option = OsString::from("--output=");
         option.push(output);
