@@ -33,10 +33,17 @@ pub mod interrupt;
 pub mod json_file;
 pub mod microbench;
 mod output;
+pub mod perfdb;
+pub mod program;
 pub mod progress;
+pub mod registry;
 pub mod replay;
 mod tool;
 pub mod tools;
+
+#[cfg(test)]
+#[path = "../build/commit.rs"]
+mod commit;
 
 pub use failure::{Failure, Status, error_line};
 pub use output::{inform, note, print, print_bytes, quiet, say_error, say_limit, warn, warn_as_original};

@@ -20,6 +20,7 @@ pub fn run<A: Parser>(
 ) -> ExitCode {
     let started = Instant::now();
     let mut command = command_of::<A>();
+    command.build();
     let parsed = parse::<A>(&mut command, arguments, original_options);
     let result = match parsed {
         Ok(arguments) => main(arguments),
@@ -49,13 +50,12 @@ pub fn command_of<A: Parser>() -> Command {
         .help("Log lines on stderr (-vv for more)");
     let quiet =
         Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("No warnings and no progress");
-    let mut command = A::command().version(env!("CARGO_PKG_VERSION")).args_override_self(true);
+    let mut command = A::command().version(env!("PERFDB_VERSION")).args_override_self(true);
     for (name, argument) in [("verbose", verbose), ("quiet", quiet)] {
         if command.get_arguments().all(|known| known.get_id() != name) {
             command = command.arg(argument.display_order(900));
         }
     }
-    command.build();
     command
 }
 

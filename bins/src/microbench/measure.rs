@@ -1,7 +1,9 @@
 //! Measuring: msprof around run-all-op, or the other backends in this process.
 
 use super::arguments::{Arguments, UpdateMode};
+use crate::program::words_for;
 use crate::replay::{Narrator, repeat_count, run_id, stopped, worker_listener};
+use crate::tools::run_all_op;
 use crate::{Failure, print};
 use perfdb_microbench::directory::RunDirectory;
 use perfdb_microbench::msprof::{Profiled, Profiling, read_status, require_data, require_msprof};
@@ -194,15 +196,14 @@ fn asked(settings: &RunSettings, arguments: &Arguments) -> Asked {
     }
 }
 
-/// The program that msprof starts: `$PERFDB_RUN_ALL_OP` split at blanks, else run-all-op beside this one, else on the path.
+/// The program that msprof starts: `$PERFDB_RUN_ALL_OP` split at blanks, else run-all-op.
 fn run_all_op_program() -> Vec<OsString> {
     let variable = std::env::var("PERFDB_RUN_ALL_OP").unwrap_or_default();
     let words: Vec<OsString> = variable.split_whitespace().map(OsString::from).collect();
     if !words.is_empty() {
         return words;
     }
-    let beside = std::env::current_exe().ok().map(|path| path.with_file_name("run-all-op"));
-    vec![beside.filter(|path| path.is_file()).map_or_else(|| "run-all-op".into(), PathBuf::into_os_string)]
+    words_for(run_all_op::TOOL.name)
 }
 
 /// A line of the run's own, on stdout; on stderr where stdout is needed for JSON.

@@ -2,6 +2,7 @@
 
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -12,13 +13,22 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "check-database",
+    job: Job::CheckDatabase,
+    summary: "find rows and files that can never answer",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Look for what is wrong with a database: files that no tool can use, old columns, shapes that cannot be read, rows that
 /// never answer, durations that are none or cannot be right, an operator mapping that does not fit the tables.
 ///
 /// Reads every table of the directory (and the communication tables that its op_mapping.yaml refers to), takes no lock
 /// and changes nothing. Exit status 3 when something is found.
 #[derive(Parser)]
-#[command(name = "check-database", after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// Kinds of findings that are accepted: not printed, and no reason for exit status 3
     #[arg(long, num_args = 1.., value_name = "KIND", value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)), action = clap::ArgAction::Set)]
@@ -38,14 +48,8 @@ Examples:
   check-database --database-path db/ --json findings.json \\
       --ignore no-duration table-without-mapping";
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {

@@ -1,6 +1,7 @@
 //! Two GPU traces of the same workload, operation by operation.
 
 use crate::compare_traces::{Common, Compat, compare_one, compare_pairs};
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, run};
 use clap::Parser;
 use perfdb_tracediff::{Format, PairSettings, PhaseFilter, Registry};
@@ -9,6 +10,15 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "compare-traces",
+    job: Job::CompareTraces,
+    summary: "where one GPU loses time against another",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Compare two GPU traces of the same workload: where does one platform lose time against the other?
 ///
 /// Reads two PyTorch-profiler (Kineto) traces, JSON or gzip, usually one of an AMD and one of an NVIDIA GPU, and compares them
@@ -16,7 +26,7 @@ use std::process::ExitCode;
 /// one trace alone has are listed, never dropped.
 #[derive(Parser)]
 #[command(
-    name = "compare-traces",
+    name = TOOL.name,
     override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --pairs LIST.yaml",
     after_help = "\
 Examples:
@@ -130,14 +140,8 @@ struct Arguments {
     label2: Option<String>,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], compare)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {

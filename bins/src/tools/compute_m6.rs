@@ -1,6 +1,7 @@
 //! M6 of one simulated and one measured forward pass.
 
 use crate::comparison::{Range, Semantics, say_warnings};
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, say_limit};
 use clap::Parser;
 use perfdb_compare::m6::{Options, SourceFilter, compare_files};
@@ -10,6 +11,15 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "compute-m6",
+    job: Job::ComparePrediction,
+    summary: "M6: predicted over measured time of a pass",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Compute M6: compare a TC chrome trace with a measured forward pass
 ///
 /// M6 is the time that the simulator took from measurements over the time that the forward pass really took. 1.0 is perfect,
@@ -17,7 +27,7 @@ use std::process::ExitCode;
 /// the profiler lists on two streams count once.
 #[derive(Parser)]
 #[command(
-    name = "compute-m6",
+    name = TOOL.name,
     after_help = "\
 Examples:
   compute-m6 --tc-trace results/qwen3_dc_trace.json \\
@@ -55,14 +65,8 @@ struct Arguments {
     fail_outside: Option<Range>,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["tc-trace", "prof-trace", "source-filter", "json-output"], compute)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn compute(arguments: Arguments) -> Result<Status, Failure> {

@@ -1,6 +1,7 @@
 //! Runtime records into the attention table.
 
 use crate::database::LockArguments;
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_files::paths::normalised;
@@ -8,12 +9,21 @@ use perfdb_store::runtime_metadata::{Options, fill};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "fill-fia-runtime-metadata",
+    job: Job::MakeDatabase,
+    summary: "dumped runtime values into the attention table",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Join dumped runtime values (sequence lengths, heads, layout) into the table of FusedInferAttentionScore.
 ///
 /// Rows and records meet by the shapes of query, key, value, mask and block table and the number of key-value lengths.
 /// A row with several records becomes several rows, so do not run it twice on the same table.
 #[derive(Parser)]
-#[command(name = "fill-fia-runtime-metadata", after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// The table, FusedInferAttentionScore.csv
     #[arg(long, value_name = "FILE")]
@@ -42,14 +52,8 @@ Examples:
   fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
       --jsonl-path fia.jsonl --output-path filled.csv";
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["csv-path", "jsonl-path", "output-path", "metadata-tag"], execute)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
@@ -57,7 +61,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let records = normalised(arguments.jsonl_path.as_ref());
     let output_path = arguments.output_path.filter(|path| !path.is_empty());
     let output = output_path.map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
-    let lock = arguments.lock.options("fill-fia-runtime-metadata");
+    let lock = arguments.lock.options(TOOL.name);
     let tag = arguments.metadata_tag.as_str();
     let summary = fill(&Options { table: &table, records: &records, output: &output, tag, lock })?;
     let expanded = match summary.output_rows - summary.rows {

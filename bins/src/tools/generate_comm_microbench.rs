@@ -3,6 +3,7 @@
 use crate::communication::{
     BenchModeName, Display, RunArguments, collective, data_type, failure, tell_outcome, whole_number,
 };
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, interrupt, print, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::aggregate::DispatchOverhead;
@@ -18,6 +19,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "generate-comm-microbench",
+    job: Job::MeasureCollectives,
+    summary: "plan and measure collectives",
+    main,
+    command: command_of::<Arguments>,
+};
 
 const ORIGINAL_OPTIONS: [&str; 11] = [
     "output-dir",
@@ -40,7 +50,7 @@ const ORIGINAL_OPTIONS: [&str; 11] = [
 /// (--plan, --plan-out) or turns raw results into rows (--from-results), which needs neither Python nor a device.
 #[derive(Parser)]
 #[command(
-    name = "generate-comm-microbench",
+    name = TOOL.name,
     after_help = "Exit status: 0 = every point has a row, 3 = some have none (each is named), 1 = nothing written, 2 = usage.
 
 Examples:
@@ -181,14 +191,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "not a number of seconds above 0".to_owned())
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &ORIGINAL_OPTIONS, generate)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn generate(arguments: Arguments) -> Result<Status, Failure> {

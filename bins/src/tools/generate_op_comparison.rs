@@ -1,6 +1,7 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
 use crate::comparison::{GivenNumber, Semantics, say_warnings, usable_cores};
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, run, say_limit};
 use clap::Parser;
 use perfdb_compare::Warning;
@@ -16,6 +17,15 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "generate-op-comparison",
+    job: Job::ComparePrediction,
+    summary: "predicted and measured time per kernel type",
+    main,
+    command: command_of::<Arguments>,
+};
+
 const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5";
 
 /// Generate per-operator TC vs Profiling comparison data
@@ -24,7 +34,7 @@ const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/AT
 /// scenario (the 15 largest kernel types) and writes all rows as JSON. A scenario with a missing file is skipped.
 #[derive(Parser)]
 #[command(
-    name = "generate-op-comparison",
+    name = TOOL.name,
     after_help = "\
 Examples:
   generate-op-comparison         # the four default scenarios, below results/
@@ -76,14 +86,8 @@ struct Arguments {
     min_share: Option<GivenNumber>,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["trace-dir", "data-dir", "output"], compare)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {

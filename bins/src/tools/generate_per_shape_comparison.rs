@@ -1,6 +1,7 @@
 //! Predicted and measured time per kernel type and shape.
 
 use crate::comparison::{Semantics, say_warnings};
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_bytes, run};
 use clap::Parser;
 use perfdb_compare::shapes::compare_files;
@@ -11,13 +12,22 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "generate-per-shape-comparison",
+    job: Job::ComparePrediction,
+    summary: "predicted and measured time per shape",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Generate a per-shape comparison of a TC chrome trace with a measured forward pass
 ///
 /// One CSV row per kernel type and shape, the largest time first: predicted and measured time and count, and how far they
 /// are apart. All processes of the trace count.
 #[derive(Parser)]
 #[command(
-    name = "generate-per-shape-comparison",
+    name = TOOL.name,
     after_help = "\
 Examples:
   generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv \\
@@ -45,14 +55,8 @@ struct Arguments {
     semantics: Semantics,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["tc-trace", "prof-trace", "output"], compare)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {

@@ -1,5 +1,6 @@
 //! Appends theory shapes to the tables of a database.
 
+use crate::registry::{Job, Tool};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -16,11 +17,18 @@ use perfdb_pycompat::number::parse_float;
 use perfdb_store::directory::{DEVICES, data_root};
 use perfdb_store::version::VersionText;
 
-const TOOL: &str = "generate-shape-grid";
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "generate-shape-grid",
+    job: Job::MakeDatabase,
+    summary: "add rows for shapes that a model could ask for",
+    main,
+    command: command_of::<Arguments>,
+};
 
 /// Append theory shapes to the tables of a database: one row per shape that a model could ask for, without durations yet
 #[derive(Parser)]
-#[command(name = TOOL, after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// Folder of CSV files; otherwise it is derived from the device and the versions
     #[arg(long, visible_alias = "data-dir", value_name = "DIR")]
@@ -101,14 +109,8 @@ enum Choice {
     Corrected,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], generate)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn generate(arguments: Arguments) -> Result<Status, Failure> {
@@ -116,7 +118,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let directory = directory(&arguments)?;
     let draws = arguments.rows > BigInt::ZERO;
     let untold = arguments.seed.is_none() && draws;
-    let seed = arguments.seed.unwrap_or_else(|| BigInt::from(RandomState::new().hash_one(TOOL) >> 32));
+    let seed = arguments.seed.unwrap_or_else(|| BigInt::from(RandomState::new().hash_one(TOOL.name) >> 32));
     let options = Options {
         directory,
         models,
@@ -129,7 +131,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
             Choice::Corrected => Semantics::Corrected,
         },
     };
-    let locking = arguments.lock.options(TOOL);
+    let locking = arguments.lock.options(TOOL.name);
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Write(&locking) };
     let bar = progress::items("tables", None);
     let prepared = prepare(&options, mode, &|done, total| {

@@ -1,5 +1,6 @@
 //! op-replay: measures the rows of one operator's tables again.
 
+use crate::registry::{Job, Tool};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,10 +24,19 @@ use perfdb_replay::settings::RunSettings;
 use perfdb_replay::table;
 use perfdb_store::kernel::operator_name;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "op-replay",
+    job: Job::MeasureOperators,
+    summary: "measure the rows of one operator",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Measure the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
 /// and the times go into an op_summary file and, on request, a results file.
 #[derive(Debug, Parser)]
-#[command(name = "op-replay", after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// Operator: one of --list; a final _run.py, _run or .csv is cut off
     #[arg(value_name = "OP")]
@@ -88,17 +98,11 @@ enum PlanFormat {
     Json,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     let mut original = DATABASE_OPTIONS.to_vec();
     original.extend(["repeat-count", "update-mode", "ep-size", "balanced", "no-balanced", "max-output-size"]);
     original.extend(["nproc-per-node", "nnodes", "node-rank", "master-addr", "master-port"]);
     run(with_operator_of_link(arguments), &original, main_of)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 /// A program that is called through a link `<Op>_run` or `<Op>_run.py` takes OP from that name.

@@ -2,6 +2,7 @@
 
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::JsonFile;
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, progress, run, warn};
 use clap::Parser;
 use perfdb_files::paths::normalised;
@@ -10,13 +11,22 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "parse-kernel-details",
+    job: Job::MakeDatabase,
+    summary: "profiler output into tables",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Turn profiler output into database tables: one CSV per kernel type, one row per pair of input and output shapes,
 /// with mean, median and standard deviation of the durations and the mean of every hardware counter.
 ///
 /// Existing tables of the same kernel types are replaced, all or none; other files of the directory are left alone.
 /// Measured columns that a replaced table had are kept beside it as `<Type>.csv.replaced`.
 #[derive(Parser)]
-#[command(name = "parse-kernel-details", after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// A kernel_details CSV file, or a directory that is searched for `*kernel_details*.csv`
     #[arg(long, value_name = "PATH")]
@@ -49,15 +59,9 @@ Examples:
       --vllm-version 0.18.0 --torch-version 2.9.0 --cann-version 8.5
   parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run";
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     let originals: Vec<&str> = ["profiling-path"].into_iter().chain(DATABASE_OPTIONS).collect();
     run(arguments, &originals, execute)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
@@ -66,7 +70,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     let bar = progress::bytes("reading", file_size(profile));
     let progress = |bytes| bar.set_position(bytes);
-    let mut options = Options::new(profile, &database, arguments.lock.options("parse-kernel-details"));
+    let mut options = Options::new(profile, &database, arguments.lock.options(TOOL.name));
     options.skip_bad_rows = arguments.skip_bad_rows;
     options.dry_run = arguments.dry_run;
     options.progress = &progress;

@@ -1,5 +1,6 @@
 //! probe-dfc-constraints: which shapes DispatchFFNCombine takes on this device.
 
+use crate::registry::{Job, Tool};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,9 +14,18 @@ use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::probe::{self, ProbeReport, ProbeResult};
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "probe-dfc-constraints",
+    job: Job::MeasureOperators,
+    summary: "find the shapes that DispatchFFNCombine takes",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Try 21 shapes of DispatchFFNCombine, each in a worker of its own, and derive alignment rules from what runs.
 #[derive(Debug, Parser)]
-#[command(name = "probe-dfc-constraints", after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// Who runs the tries: npu, native, torch-cpu or torch-cuda [default: $PERFDB_REPLAY_BACKEND, else npu]
     #[arg(long, value_name = "BACKEND")]
@@ -43,14 +53,8 @@ Examples:
   probe-dfc-constraints --json probe.json
   probe-dfc-constraints --backend native --pause 0";
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], main_of)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn main_of(arguments: Arguments) -> Result<Status, Failure> {

@@ -1,5 +1,7 @@
 //! run-all-op: measures the tables of all operators, or of some, again.
 
+use crate::program::command_for;
+use crate::registry::{Job, Tool};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -19,9 +21,18 @@ use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::DISPATCH_FFN_COMBINE;
 use perfdb_replay::settings::RunSettings;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "run-all-op",
+    job: Job::MeasureOperators,
+    summary: "measure all operators into an op_summary",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Measure the tables of all operators of a database again, one operator after the other.
 #[derive(Debug, Parser)]
-#[command(name = "run-all-op", after_help = EXAMPLES)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     #[command(flatten)]
     database: DatabaseArguments,
@@ -82,17 +93,11 @@ enum ExecutionMode {
     Subprocess,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     let mut original = DATABASE_OPTIONS.to_vec();
     original.extend(["ops", "repeat-count", "update-mode", "execution-mode", "continue-on-error"]);
     original.extend(DispatchPrefixedArguments::NAMES);
     run(arguments, &original, main_of)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn main_of(arguments: Arguments) -> Result<Status, Failure> {
@@ -166,9 +171,7 @@ fn settings(arguments: &Arguments, operators: &[&'static Operator], database: &P
 
 /// The child that replays one operator, with the options that apply to it.
 fn child(arguments: &Arguments, settings: &RunSettings, operator: &Operator, parts: &Path) -> Command {
-    let beside =
-        std::env::current_exe().ok().map(|path| path.with_file_name("op-replay")).filter(|path| path.is_file());
-    let mut command = Command::new(beside.unwrap_or_else(|| "op-replay".into()));
+    let mut command = command_for(super::op_replay::TOOL.name);
     command.arg(operator.name);
     let database = &arguments.database;
     match &database.database_path {

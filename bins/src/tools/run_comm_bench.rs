@@ -1,6 +1,7 @@
 //! The standard collection of communication times: several sessions of the bench, on one node or on many.
 
 use crate::communication::{BenchModeName, Display, RunArguments, data_type, failure, tell_outcome, whole_number};
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, interrupt, print, run, say_error, warn};
 use clap::Parser;
 use perfdb_comm::Error;
@@ -18,13 +19,22 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "run-comm-bench",
+    job: Job::MeasureCollectives,
+    summary: "measure all collectives of one or many nodes",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Collect the communication tables of a machine in the standard sessions of generate-comm-microbench.
 ///
 /// One node: all operators over groups of 16, 8, 4 and 2 ranks. Many nodes (NNODES of 2 or more): all operators over groups
 /// of 32 ranks and more, between pods; start it on every node, differing only in NODE_RANK.
 #[derive(Parser)]
 #[command(
-    name = "run-comm-bench",
+    name = TOOL.name,
     after_help = "Variables with NNODES of 2 or more (on one node they have no effect):
   NODE_RANK, MASTER_ADDR  needed
   MASTER_PORT             base of the rounds' ports [default: 29700]
@@ -82,14 +92,8 @@ struct Arguments {
     run: RunArguments,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], collect)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn environment() -> Environment {

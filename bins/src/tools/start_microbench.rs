@@ -3,6 +3,7 @@
 use crate::microbench::{
     Arguments, MakeOrigin, Measured, Measuring, UpdateMode, WriteBack, notice, original_options, preserved, write_back,
 };
+use crate::registry::{Job, Tool};
 use crate::replay::{visibility, watch_signals};
 use crate::{Failure, Status, command_of, run};
 use perfdb_files::paths::normalised;
@@ -21,14 +22,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments, &original_options(), execute)
-}
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "start-microbench",
+    job: Job::MeasureOperators,
+    summary: "measure every case and write the times back",
+    main,
+    command: command_of::<Arguments>,
+};
 
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &original_options(), execute)
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {

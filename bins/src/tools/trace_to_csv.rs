@@ -1,6 +1,7 @@
 //! The events of a simulator's trace as a CSV.
 
 use crate::comparison::usable_cores;
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_bytes, run};
 use clap::Parser;
 use perfdb_compare::event_table::{TableError, TablePart, read_events};
@@ -11,12 +12,21 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "trace-to-csv",
+    job: Job::ComparePrediction,
+    summary: "the events of a simulator's trace as CSV",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Write the events of a TC chrome trace as a CSV
 ///
 /// One row per complete (X) event of every process, in the order of the file.
 #[derive(Parser)]
 #[command(
-    name = "trace-to-csv",
+    name = TOOL.name,
     after_help = "\
 Examples:
   trace-to-csv --trace results/qwen3_dc_trace.json \\
@@ -35,14 +45,8 @@ struct Arguments {
     output: OsString,
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["trace", "output"], convert)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn convert(arguments: Arguments) -> Result<Status, Failure> {

@@ -1,5 +1,6 @@
 //! Checks measured communication tables against an analytic model.
 
+use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
@@ -9,13 +10,22 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "validate-comm-alignment",
+    job: Job::MeasureCollectives,
+    summary: "check measured collectives against a model",
+    main,
+    command: command_of::<Arguments>,
+};
+
 /// Compare the measured latencies of the communication tables (hcom_*.csv) of a folder with an analytic model.
 ///
 /// Every row is PASS, WARN or FAIL by the ratio of measured to predicted latency: PASS within the tolerance, WARN within
 /// twice the tolerance, FAIL beyond. The constants of the model are those of ATLAS_800_A3.
 #[derive(Parser)]
 #[command(
-    name = "validate-comm-alignment",
+    name = TOOL.name,
     after_help = "Exit status: 0 = OK, 1 = a row fails or a file cannot be read, 2 = usage.
 
 Examples:
@@ -64,14 +74,8 @@ fn tolerance(text: &str) -> Result<f64, &'static str> {
     }
 }
 
-/// Runs the tool on a command line, the program's name first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["csv-dir", "tolerance", "verbose"], validate)
-}
-
-/// Its command line, for help, completions and man pages.
-pub fn command() -> clap::Command {
-    command_of::<Arguments>()
 }
 
 fn validate(arguments: Arguments) -> Result<Status, Failure> {

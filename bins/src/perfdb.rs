@@ -1,0 +1,157 @@
+//! `perfdb`: all tools in one program, and what helps to find and to install them.
+
+mod completions;
+mod links;
+mod listing;
+mod manual;
+
+use crate::registry::{TOOLS, Tool};
+use crate::{Failure, Status, command_of, print, run};
+use clap::{Parser, Subcommand};
+use completions::Shell;
+use perfdb_store::near_name::nearest;
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Make, measure and check operator performance databases for LLM inference
+#[derive(Parser)]
+#[command(
+    name = "perfdb",
+    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | help [NAME] | completions SHELL | man DIR | install-links DIR",
+    help_template = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}",
+    after_help = listing::with_commands(),
+    disable_help_subcommand = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Own>,
+}
+
+#[derive(Subcommand)]
+enum Own {
+    /// List the tools by what they are for
+    List,
+
+    /// Print the help of a tool or command
+    Help {
+        /// The tool or command [default: perfdb itself]
+        name: Option<String>,
+    },
+
+    /// Print a script that completes the arguments of perfdb and of its tools
+    #[command(after_help = completions::EXAMPLES)]
+    Completions {
+        /// The shell that reads it
+        shell: Shell,
+    },
+
+    /// Write a manual page for perfdb and for each tool
+    #[command(after_help = manual::EXAMPLES)]
+    Man {
+        /// Where the pages (NAME.1) are put; missing folders are created
+        dir: PathBuf,
+    },
+
+    /// Make symbolic links to this program, one named after each tool
+    ///
+    /// Called through such a link, perfdb is that tool. Links to another perfdb are replaced. Any other file of a tool's
+    /// name is an error, and then no link is made.
+    #[command(after_help = links::EXAMPLES)]
+    InstallLinks {
+        /// Where the links are put: a folder of your PATH
+        dir: PathBuf,
+    },
+
+    #[command(external_subcommand)]
+    Unknown(Vec<OsString>),
+}
+
+/// Runs perfdb: the tool that it was called as, or whose name comes first, or one of its own commands.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    crate::program::all_tools_are_here();
+    if let Some(tool) = called_as(arguments.first()) {
+        return (tool.main)(arguments);
+    }
+    let arguments = with_help_behind(arguments);
+    match arguments.get(1).and_then(|name| name.to_str()).and_then(Tool::find) {
+        Some(tool) => {
+            // Usage lines begin with the program's name.
+            let program = OsString::from(format!("perfdb {}", tool.name));
+            (tool.main)(std::iter::once(program).chain(arguments.into_iter().skip(2)).collect())
+        }
+        None => run(arguments, &[], execute),
+    }
+}
+
+/// `perfdb help NAME` as `perfdb NAME --help`.
+fn with_help_behind(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_known = |name: &OsString| name.to_str().is_some_and(|name| names().any(|known| known == name));
+    match &arguments[..] {
+        [_, help] if help == "help" => arguments[1] = "--help".into(),
+        [_, help, name] if help == "help" && is_known(name) => {
+            arguments.swap(1, 2);
+            arguments[2] = "--help".into();
+        }
+        _ => {}
+    }
+    arguments
+}
+
+/// `perfdb` with its own commands and, as subcommands, the tools: for completions.
+fn command_with_tools() -> clap::Command {
+    let own = command_of::<Arguments>();
+    TOOLS.iter().fold(own, |command, tool| command.subcommand((tool.command)().about(tool.summary)))
+}
+
+/// The tool that a link is named after. A link `<Op>_run` or `<Op>_run.py` is op-replay, which takes OP from it.
+fn called_as(program: Option<&OsString>) -> Option<&'static Tool> {
+    let name = Path::new(program?).file_name().and_then(OsStr::to_str)?;
+    let is_operator = name.ends_with("_run") || name.ends_with("_run.py");
+    Tool::find(if is_operator { crate::tools::op_replay::TOOL.name } else { name })
+}
+
+/// Names of the tools and of perfdb's own commands.
+fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|tool| tool.name).chain(["list", "help", "completions", "man", "install-links"])
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    match arguments.command {
+        Some(Own::List) => print(&listing::tools())?,
+        Some(Own::Completions { shell }) => print(&completions::script(shell))?,
+        Some(Own::Man { dir }) => manual::write_pages(&dir)?,
+        Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,
+        Some(Own::Help { name }) => return Err(unknown(&name.unwrap_or_default())),
+        Some(Own::Unknown(words)) => {
+            return Err(unknown(&words.first().map(|word| word.to_string_lossy()).unwrap_or_default()));
+        }
+        None => {
+            // Nobody is left to be told when this fails.
+            let _ = write!(std::io::stderr().lock(), "{}", command_of::<Arguments>().render_help());
+            return Err(Failure::Said(2));
+        }
+    }
+    Ok(Status::Success)
+}
+
+fn unknown(name: &str) -> Failure {
+    let hint = match nearest(name, names(), str::to_lowercase) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`perfdb list` shows the tools".to_owned(),
+    };
+    Failure::usage(format!("no tool or command '{name}'; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_commands_are_known_by_name() {
+        let command = command_of::<Arguments>();
+        let own = command.get_subcommands().map(clap::Command::get_name);
+        assert!(own.eq(names().skip(TOOLS.len())));
+    }
+}

@@ -1,0 +1,27 @@
+//! The tools by what they are for.
+
+use crate::registry::{Job, TOOLS};
+
+/// One line for each tool below the heading of its job.
+pub(super) fn tools() -> String {
+    let width = TOOLS.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
+    let job = |job: Job| {
+        let lines = job.tools().map(|tool| format!("  {:width$}  {}\n", tool.name, tool.summary));
+        format!("{}:\n{}", job.title(), lines.collect::<String>())
+    };
+    Job::ALL.into_iter().map(job).collect::<Vec<_>>().join("\n")
+}
+
+/// [`tools`], and what else perfdb does.
+pub(super) fn with_commands() -> String {
+    format!(
+        "{}
+Find and install:
+  list                  the tools, as above
+  help NAME             the help of a tool or command
+  completions SHELL     a completion script for bash, zsh or fish
+  man DIR               manual pages
+  install-links DIR     links named after the tools, so that `perfdb TOOL` is also `TOOL`",
+        tools()
+    )
+}

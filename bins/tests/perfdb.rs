@@ -1,0 +1,211 @@
+//! All tools in one program.
+
+use assert_cmd::Command;
+use perfdb_tools::registry::TOOLS;
+use std::error::Error;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const PERFDB: &str = env!("CARGO_BIN_EXE_perfdb");
+
+fn perfdb() -> Command {
+    let mut command = Command::new(PERFDB);
+    command.env("COLUMNS", "100");
+    command
+}
+
+fn stdout(mut command: Command) -> Result<String, Box<dyn Error>> {
+    let output = command.output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn stderr(mut command: Command, code: i32) -> Result<String, Box<dyn Error>> {
+    let output = command.output()?;
+    assert_eq!(output.status.code(), Some(code));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    Ok(String::from_utf8(output.stderr)?)
+}
+
+fn of(arguments: &[&str]) -> Command {
+    let mut command = perfdb();
+    command.args(arguments);
+    command
+}
+
+fn at(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).env("COLUMNS", "100");
+    command
+}
+
+#[test]
+fn the_list_of_tools() -> Outcome {
+    let list = stdout(of(&["list"]))?;
+    assert!(list.lines().all(|line| line.chars().count() <= 80));
+    insta::assert_snapshot!("list", list);
+    Ok(())
+}
+
+#[test]
+fn help_of_perfdb_itself() -> Outcome {
+    let help = stdout(of(&["--help"]))?;
+    insta::assert_snapshot!("help", help);
+    assert_eq!(stdout(of(&["help"]))?, help);
+    insta::assert_snapshot!("help_install_links", stdout(of(&["help", "install-links"]))?);
+    // Whoever gives nothing reads the same, and a script notices it.
+    assert_eq!(stderr(of(&[]), 2)?, stdout(of(&["-h"]))?);
+    Ok(())
+}
+
+#[test]
+fn every_tool_is_reached_by_name_and_by_link_and_helps_alike() -> Outcome {
+    let place = tempfile::tempdir()?;
+    for tool in TOOLS {
+        let by_name = stdout(of(&[tool.name, "--help"]))?;
+        assert_eq!(by_name, stdout(of(&["help", tool.name]))?);
+        let link = place.path().join(tool.name);
+        symlink(PERFDB, &link)?;
+        let by_link = stdout(at(&link, &["--help"]))?;
+        let own = Path::new(PERFDB).with_file_name(tool.name);
+        assert_eq!(by_link, stdout(at(&own, &["--help"]))?);
+        let called = format!("Usage: perfdb {} ", tool.name);
+        let expected = by_link.replacen(&format!("Usage: {} ", tool.name), &called, 1);
+        // compare-traces has usage lines of its own, which know no other name.
+        assert!(by_name == expected || tool.name == "compare-traces", "{}", tool.name);
+        assert_eq!(stdout(of(&[tool.name, "--version"]))?, stdout(at(&own, &["--version"]))?);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_tool_ends_as_it_does_alone() -> Outcome {
+    for arguments in [&["compute-m6", "--tc-trace", "none.json", "--prof-trace", "none.csv"][..], &["trace-to-csv"]] {
+        let alone = at(&Path::new(PERFDB).with_file_name(arguments[0]), &arguments[1..]).output()?;
+        let output = of(arguments).output()?;
+        assert_eq!(output.status, alone.status);
+        let text = String::from_utf8(output.stderr)?;
+        assert_eq!(text.replace("perfdb ", ""), String::from_utf8(alone.stderr)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_link_named_after_an_operator_is_op_replay() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let link = place.path().join("NoSuchOperator_run.py");
+    symlink(PERFDB, &link)?;
+    let text = stderr(at(&link, &["--plan"]), 2)?;
+    assert!(text.contains("unknown operator \"NoSuchOperator\""), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_mistyped_name_is_answered_with_the_nearest() -> Outcome {
+    let error =
+        |arguments: &[&str]| stderr(of(arguments), 2).map(|text| text.lines().next().unwrap_or_default().to_owned());
+    assert_eq!(error(&["compute-m5", "x"])?, "error: no tool or command 'compute-m5'; did you mean compute-m6?");
+    assert_eq!(error(&["lst"])?, "error: no tool or command 'lst'; did you mean list?");
+    assert_eq!(error(&["help", "op_replay"])?, "error: no tool or command 'op_replay'; did you mean op-replay?");
+    assert_eq!(error(&["42"])?, "error: no tool or command '42'; `perfdb list` shows the tools");
+    Ok(())
+}
+
+#[test]
+fn the_version_is_the_packages() -> Outcome {
+    let version = stdout(of(&["--version"]))?;
+    assert!(version.starts_with(concat!("perfdb ", env!("CARGO_PKG_VERSION"))), "{version}");
+    Ok(())
+}
+
+#[test]
+fn links_are_made_once_for_all() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let directory = place.path().to_str().ok_or("a temporary folder that is no UTF-8")?;
+    let said = stdout(of(&["install-links", directory]))?;
+    assert_eq!(said, format!("{directory}: {} links made, 0 replaced, 0 there already\n", TOOLS.len()));
+    assert!(stdout(at(&place.path().join("trace-to-csv"), &["--version"]))?.starts_with("trace-to-csv "));
+    fs::remove_file(place.path().join("compute-m6"))?;
+    fs::write(place.path().join("compute-m6"), "mine")?;
+    let said = stderr(of(&["install-links", directory]), 1)?;
+    assert_eq!(said, format!("error: {directory}/compute-m6: is no link to perfdb; no link was made\n"));
+    Ok(())
+}
+
+#[test]
+fn manual_pages_are_the_same_every_time_and_keep_the_examples() -> Outcome {
+    let place = tempfile::tempdir()?;
+    let written = |name: &str| -> Result<Vec<(String, String)>, Box<dyn Error>> {
+        let directory = place.path().join(name);
+        stdout(of(&["man", &directory.to_string_lossy()]))?;
+        let mut pages = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            pages.push((name, fs::read_to_string(path)?));
+        }
+        pages.sort();
+        Ok(pages)
+    };
+    let pages = written("first")?;
+    assert_eq!(pages, written("second")?);
+    assert_eq!(pages.len(), TOOLS.len() + 1);
+    for (name, page) in &pages {
+        let title = name.trim_end_matches(".1");
+        assert!(page.contains(&format!(".TH {title} 1")), "{name}: {}", &page[..200]);
+    }
+    let (_, page) = pages.iter().find(|(name, _)| name == "compute-m6.1").ok_or("no page of compute-m6")?;
+    assert!(
+        page.contains("\n  compute\\-m6 \\-\\-tc\\-trace trace.json.gz \\-\\-prof\\-trace pass.csv \\\\\n"),
+        "{page}"
+    );
+    Ok(())
+}
+
+/// What bash offers for a command line that ends in the word to be completed.
+fn offered_by_bash(line: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
+    let script = stdout(of(&["completions", "bash"]))?;
+    let words: Vec<String> = line.iter().map(|word| format!("'{word}'")).collect();
+    let end = format!(
+        "\nCOMP_WORDS=({}); COMP_CWORD={}; f=$(complete -p {} | sed 's/.*-F \\([^ ]*\\).*/\\1/')\n\
+         \"$f\" {} '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
+        words.join(" "),
+        line.len() - 1,
+        line[0],
+        line[0],
+        line[line.len() - 1],
+        line[line.len() - 2],
+    );
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "--noprofile"]).write_stdin(script + &end);
+    Ok(stdout(bash)?.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn bash_completes_tools_and_their_options_also_by_link() -> Outcome {
+    assert_eq!(offered_by_bash(&["perfdb", "compu"])?, ["compute-m6"]);
+    assert_eq!(offered_by_bash(&["perfdb", "compute-m6", "--tc"])?, ["--tc-trace"]);
+    assert_eq!(offered_by_bash(&["compute-m6", "--fail"])?, ["--fail-outside"]);
+    assert_eq!(offered_by_bash(&["compute-m6", "--semantics", "c"])?, ["corrected"]);
+    Ok(())
+}
+
+#[test]
+fn zsh_and_fish_know_every_tool() -> Outcome {
+    let zsh = stdout(of(&["completions", "zsh"]))?;
+    let names = zsh.lines().next().ok_or("nothing")?.strip_prefix("#compdef ").ok_or("no #compdef")?;
+    let expected: Vec<&str> = std::iter::once("perfdb").chain(TOOLS.iter().map(|tool| tool.name)).collect();
+    assert_eq!(names.split(' ').collect::<Vec<_>>(), expected);
+    assert_eq!(zsh.matches("#compdef").count(), 1);
+    assert_eq!(zsh.matches("funcstack").count(), 1);
+    let fish = stdout(of(&["completions", "fish"]))?;
+    for name in expected {
+        assert!(zsh.contains(&format!("\n_{name}() {{")), "zsh: {name}");
+        assert!(fish.contains(&format!("\ncomplete -c {name} -")), "fish: {name}");
+    }
+    Ok(())
+}
