@@ -6,7 +6,7 @@ use crate::{Failure, command_of};
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use perfdb_store::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged, commit};
 use std::io;
 use std::path::Path;
 
