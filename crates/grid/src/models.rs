@@ -13,6 +13,7 @@ mod config_json;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use perfdb_pycompat::yaml;
 use perfdb_store::near_name::nearest;
 use serde::Deserialize;
 
@@ -176,7 +177,7 @@ impl Models {
 }
 
 fn presets() -> Vec<Model> {
-    match serde_yaml::from_str(PRESETS) {
+    match yaml::from_str(PRESETS) {
         Ok(models) => models,
         // A test reads the same text.
         Err(error) => unreachable!("the built-in models are valid: {error}"),

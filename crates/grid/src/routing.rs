@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use perfdb_store::yaml::{self, Map, Node};
-use perfdb_trace::source::Source;
+use perfdb_pycompat::yaml::Node;
+use perfdb_store::op_mapping::{self, Entry, OpMapping};
 
 use crate::error::Error;
 use crate::rules::{Pattern, RuleFile};
@@ -30,12 +30,12 @@ pub enum NoRule {
 
 /// What the op mapping says about kernels.
 #[derive(Clone, Debug, Default)]
-pub struct OpMapping {
-    kernels: IndexMap<String, Entry>,
+pub struct Routing {
+    kernels: IndexMap<String, Route>,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct Route {
     /// Kernels that cost nothing, consist of others or communicate have no shapes of their own.
     has_no_shapes: bool,
     is_elementwise: bool,
@@ -43,7 +43,7 @@ struct Entry {
     parent: Option<String>,
 }
 
-impl OpMapping {
+impl Routing {
     /// Reads `op_mapping.yaml` in a folder; a file that is absent or empty says nothing.
     ///
     /// # Errors
@@ -51,53 +51,45 @@ impl OpMapping {
     /// A file that cannot be read, is not YAML, or has something else where a mapping belongs.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
-        let malformed = |reason: String| Error::Malformed { path: path.clone(), reason };
-        let text = match Source::open(&path).and_then(|mut source| source.read_text()) {
-            Ok(text) => text,
-            Err(error) if error.is_missing() => return Ok(Self::default()),
-            Err(error) => return Err(error.into()),
+        let mapping = match OpMapping::load(&path) {
+            Ok(mapping) => mapping.unwrap_or_default(),
+            Err(op_mapping::Error::Read(error)) => return Err(error.into()),
+            Err(op_mapping::Error::Yaml { source, .. }) => {
+                return Err(Error::Malformed { path, reason: source.to_string() });
+            }
+            Err(op_mapping::Error::NotAMap { kind, .. }) => {
+                return Err(Error::Malformed { path, reason: format!("the top level must be a mapping, not {kind}") });
+            }
         };
-        let document = yaml::parse(&text).map_err(|error| malformed(error.to_string()))?;
-        Self::from_document(&document).map_err(malformed)
+        Self::new(&mapping).map_err(|reason| Error::Malformed { path, reason })
     }
 
-    fn from_document(document: &Node) -> Result<Self, String> {
-        let mut mapping = Self::default();
-        let top = match document {
-            Node::Null => return Ok(mapping),
-            Node::Map(map) => map,
-            other => return Err(format!("the top level must be a mapping, not {}", other.kind())),
-        };
-        let operators = match top.get("operator_mappings") {
-            None | Some(Node::Null) => return Ok(mapping),
-            Some(Node::Map(map)) => map,
-            Some(other) => return Err(format!("operator_mappings must be a mapping, not {}", other.kind())),
-        };
-        for (_, operator) in operators.iter() {
-            if let Node::Map(operator) = operator {
-                mapping.add(operator);
-            }
+    fn new(mapping: &OpMapping) -> Result<Self, String> {
+        let mut routing = Self::default();
+        match (&mapping.operator_mappings, mapping.other.get("operator_mappings")) {
+            (Some(operators), _) => operators.values().for_each(|operator| routing.add(operator)),
+            (None, None | Some(Node::Null)) => {}
+            (None, Some(other)) => return Err(format!("operator_mappings must be a mapping, not {}", other.kind())),
         }
-        Ok(mapping)
+        Ok(routing)
     }
 
     /// The first mention of a kernel decides.
-    fn add(&mut self, operator: &Map) {
-        let Some(kernel) = operator.get("kernel_type").and_then(name) else {
+    fn add(&mut self, operator: &Entry) {
+        let Some(kernel) = kernel_name(operator) else {
             return;
         };
-        let is_true = |key: &str| operator.get(key).is_some_and(Node::is_truthy);
-        let is = |key: &str, word: &str| operator.get(key).and_then(Node::as_text) == Some(word);
-        let entry = Entry {
-            has_no_shapes: is_true("zero_cost") || is_true("composite") || is("category", "communication"),
-            is_elementwise: is("query_mode", "elementwise"),
+        let route = Route {
+            has_no_shapes: operator.zero_cost
+                || operator.composite
+                || operator.category.as_deref() == Some("communication"),
+            is_elementwise: operator.query_mode.as_deref() == Some("elementwise"),
             parent: None,
         };
-        let alternates = operator.get("alternate_kernel_types").and_then(Node::as_list).unwrap_or_default();
-        self.kernels.entry(kernel.clone()).or_insert_with(|| entry.clone());
-        for alternate in alternates.iter().filter_map(name) {
-            let entry = || Entry { parent: Some(kernel.clone()), ..entry.clone() };
-            self.kernels.entry(alternate).or_insert_with(entry);
+        self.kernels.entry(kernel.clone()).or_insert_with(|| route.clone());
+        for alternate in alternates(operator) {
+            let route = || Route { parent: Some(kernel.clone()), ..route.clone() };
+            self.kernels.entry(alternate).or_insert_with(route);
         }
     }
 
@@ -126,6 +118,21 @@ impl OpMapping {
     }
 }
 
+fn kernel_name(operator: &Entry) -> Option<String> {
+    match &operator.kernel_type {
+        Some(kernel) if kernel.is_empty() => None,
+        Some(kernel) => Some(kernel.clone()),
+        None => operator.other.get("kernel_type").and_then(name),
+    }
+}
+
+fn alternates(operator: &Entry) -> Vec<String> {
+    let texts = operator.alternate_kernel_types.iter().filter(|kernel| !kernel.is_empty()).cloned();
+    // A list with an item that is no text.
+    let mixed = operator.other.get("alternate_kernel_types").and_then(Node::as_list).unwrap_or_default();
+    texts.chain(mixed.iter().filter_map(name)).collect()
+}
+
 /// A kernel name; a number is taken as its digits.
 fn name(node: &Node) -> Option<String> {
     match node {
@@ -139,11 +146,11 @@ fn name(node: &Node) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn mapping(text: &str) -> OpMapping {
-        OpMapping::from_document(&yaml::parse(text).unwrap()).unwrap()
+    fn mapping(text: &str) -> Routing {
+        Routing::new(&OpMapping::parse(text).unwrap()).unwrap()
     }
 
-    fn rule(mapping: &OpMapping, kernel: &str) -> Option<String> {
+    fn rule(mapping: &Routing, kernel: &str) -> Option<String> {
         mapping.rule(kernel, &RuleFile::built_in()).ok().map(|(name, _)| name.to_owned())
     }
 
@@ -176,10 +183,23 @@ mod tests {
     }
 
     #[test]
+    fn numbers_as_names_are_their_digits() {
+        let mapping = mapping("operator_mappings: {a: {kernel_type: 5, alternate_kernel_types: [6, '', Cast]}}");
+        assert!(["5", "6", "Cast"].iter().all(|kernel| mapping.kernels.contains_key(*kernel)));
+        assert_eq!(mapping.kernels.len(), 3);
+    }
+
+    #[test]
     fn what_is_no_mapping_is_refused() {
-        let refused = |text: &str| OpMapping::from_document(&yaml::parse(text).unwrap()).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |text: &str| {
+            std::fs::write(folder.path().join(FILE_NAME), text).unwrap();
+            let error = Routing::read(folder.path()).unwrap_err().to_string();
+            error.split_once("op_mapping.yaml: ").unwrap().1.to_owned()
+        };
         assert_eq!(refused("[1]"), "the top level must be a mapping, not a list");
         assert_eq!(refused("operator_mappings: x"), "operator_mappings must be a mapping, not a text");
+        assert!(refused("a: [").contains(" at line "));
         assert!(mapping("").is_empty() && mapping("operator_mappings:").is_empty());
     }
 }

@@ -11,7 +11,6 @@
 //! assert_eq!(error.to_string(), "rules.yaml: patterns.p.iterators.M: unknown grid 'NO_GRID' (line 1)");
 //! ```
 
-mod locate;
 mod read;
 mod read_template;
 

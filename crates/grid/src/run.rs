@@ -15,7 +15,7 @@ use crate::discovery::{TableFile, tables};
 use crate::enumeration::{Enumeration, ModelChoice, enumeration_error};
 use crate::error::Error;
 use crate::memory::Budget;
-use crate::routing::{NoRule, OpMapping};
+use crate::routing::{NoRule, Routing};
 use crate::rules::{Pattern, RuleFile};
 use crate::summary::{FileOutcome, Reason, Summary};
 use crate::table::growth::{Growth, Judged, NewRows};
@@ -97,7 +97,7 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
     let rules = rules(options)?;
     let models = ModelChoice::new(options.models.as_deref(), options.semantics)?;
     let files = tables(&options.directory)?;
-    let mapping = OpMapping::read(&options.directory)?;
+    let mapping = Routing::read(&options.directory)?;
     let route = |file: &TableFile| {
         let below = file.path.strip_prefix(&options.directory).unwrap_or(&file.path);
         // What a profiler or another tool has left there is counted, and never grows.
@@ -347,7 +347,7 @@ impl<'a> Run<'a> {
         Ok((outcome, staged))
     }
 
-    fn summary(&self, mapping: &OpMapping, files: Vec<FileOutcome>) -> Summary {
+    fn summary(&self, mapping: &Routing, files: Vec<FileOutcome>) -> Summary {
         let Options { directory, models, rows, seed, max_hbm_gib, config, .. } = self.options;
         let file_name = config.as_ref().and_then(|path| path.file_name());
         let config = file_name.map(|name| name.to_string_lossy().into_owned());

@@ -1,5 +1,5 @@
 //! Text that equals CPython's, byte for byte: `repr` of floats, `round`, fixed and grouped formats, `json.dump`, the csv
-//! dialect, literals. No domain knowledge.
+//! dialect, literals; and YAML as PyYAML reads it. No domain knowledge.
 //!
 //! ```
 //! use perfdb_pycompat::{float, format, json, literal, value::Value};
@@ -21,5 +21,6 @@ pub mod number;
 pub mod random;
 pub mod text;
 pub mod value;
+pub mod yaml;
 
 mod to_value;

@@ -30,6 +30,5 @@ pub mod slots;
 pub mod table;
 pub mod update;
 pub mod version;
-pub mod yaml;
 
 pub use error::{CELL_LIMIT, CsvFault, Error};

@@ -27,9 +27,9 @@ pub use policies::{
 };
 pub use reference::{Api, KernelReference};
 
-use crate::yaml::{self, Map, Node};
 use fields::Fields;
 use indexmap::IndexMap;
+use perfdb_pycompat::yaml::{self, Map, Node};
 use perfdb_trace::source::Source;
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -50,7 +50,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong and where.
-        source: yaml::Malformed,
+        source: yaml::Error,
     },
     /// The document is something other than a map.
     #[error("{}: the top level must be a map, not {kind}", path.display())]
@@ -67,7 +67,7 @@ pub enum Error {
 pub enum Malformed {
     /// The text is not one YAML document.
     #[error(transparent)]
-    Yaml(#[from] yaml::Malformed),
+    Yaml(#[from] yaml::Error),
     /// The document is something other than a map.
     #[error("the top level must be a map, not {0}")]
     NotAMap(&'static str),

@@ -56,8 +56,8 @@ impl Error {
         Error::Io { path: path.to_path_buf(), source }
     }
 
-    pub(crate) fn yaml(path: &Path, source: &serde_yaml::Error) -> Error {
-        Error::Yaml { path: path.to_path_buf(), reason: source.to_string().replace('\n', " ") }
+    pub(crate) fn yaml(path: &Path, source: &perfdb_pycompat::yaml::Error) -> Error {
+        Error::Yaml { path: path.to_path_buf(), reason: source.to_string() }
     }
 
     pub(crate) fn pairs(path: &Path, reason: impl Into<String>) -> Error {

@@ -10,7 +10,7 @@
 
 use super::{ForwardPasses, Scenario};
 use crate::error::Error;
-use perfdb_store::yaml::{self, Key, Map, Node};
+use perfdb_pycompat::yaml::{self, Key, Map, Node};
 use perfdb_trace::source::Source;
 use std::collections::HashSet;
 use std::path::Path;

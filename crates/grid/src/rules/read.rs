@@ -4,18 +4,11 @@ use std::fmt;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use perfdb_store::yaml::{self, Key, Map, Node};
+use perfdb_pycompat::yaml::{self, Key, Map, Node, Place, Step};
 
-use super::{Pattern, RuleFile, SKIP, locate, read_template};
+use super::{Pattern, RuleFile, SKIP, read_template};
 use crate::error::Error;
 use crate::generators::Generator;
-
-/// One step into a YAML document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Key(String),
-    Item(usize),
-}
 
 /// What is wrong with a rule file, and where.
 #[derive(Clone, Debug)]
@@ -44,18 +37,14 @@ impl Problem {
 
     fn into_error(mut self, path: &Path, text: &str) -> Error {
         self.steps.reverse();
-        let mut place = String::new();
-        for step in &self.steps {
-            match step {
-                Step::Key(key) if place.is_empty() => place.push_str(key),
-                Step::Key(key) => place.extend([".", key]),
-                Step::Item(index) => place.push_str(&format!("[{index}]")),
-            }
-        }
-        let line = if self.steps.is_empty() { None } else { locate::line(text, &self.steps) };
-        let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        let place = if place.is_empty() { place } else { format!("{place}: ") };
-        Error::Malformed { path: path.to_owned(), reason: format!("{place}{}{line}", self.reason) }
+        let place = Place::new(self.steps);
+        let reason = if place.steps().is_empty() {
+            self.reason
+        } else {
+            let line = place.position_in(text).map(|position| format!(" (line {})", position.line)).unwrap_or_default();
+            format!("{place}: {}{line}", self.reason)
+        };
+        Error::Malformed { path: path.to_owned(), reason }
     }
 }
 

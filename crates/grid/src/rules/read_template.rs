@@ -1,8 +1,8 @@
 //! From a mapping of a rule file to a template.
 
 use indexmap::IndexMap;
+use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::columns::{INPUT_FORMATS, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_TYPES};
-use perfdb_store::yaml::{Map, Node};
 
 use super::read::{Problem, check_keys, for_each, present, text};
 use crate::expression::{Expression, Scope, SyntaxError, check_name};

@@ -3,9 +3,9 @@
 use super::finding::{Finding, Kind};
 use super::table::Seen;
 use crate::op_mapping::{Entry, OpMapping};
-use crate::yaml::Node;
 use indexmap::IndexMap;
 use perfdb_files::escape::excerpt;
+use perfdb_pycompat::yaml::Node;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The entry of one operator.
 
 use super::fields::Fields;
-use crate::yaml::{Map, Node};
+use perfdb_pycompat::yaml::{Map, Node};
 
 /// What an operator is to the simulator, in the order in which the properties of an entry are tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl TpLinearProjection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml;
+    use perfdb_pycompat::yaml;
 
     fn entry(text: &str) -> Entry {
         Entry::from_map(yaml::parse(text).unwrap().into_map().unwrap())

@@ -1,7 +1,7 @@
 //! Taking typed values out of a map and leaving the rest.
 
-use crate::yaml::{Key, Map, Node};
 use indexmap::IndexMap;
+use perfdb_pycompat::yaml::{Key, Map, Node};
 
 /// A map whose known keys are taken out one by one. A value of an unexpected type stays.
 pub(super) struct Fields {

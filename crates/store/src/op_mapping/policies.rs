@@ -1,8 +1,8 @@
 //! How the simulator chooses and interpolates rows.
 
 use super::fields::Fields;
-use crate::yaml::Map;
 use indexmap::IndexMap;
+use perfdb_pycompat::yaml::Map;
 
 /// `interpolation_policy`.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! Where a kernel comes from: `torch_npu_reference`.
 
 use super::fields::Fields;
-use crate::yaml::{Map, Node};
+use perfdb_pycompat::yaml::{Map, Node};
 
 /// What is known about a kernel's way from PyTorch to the device.
 #[derive(Debug, Clone, Default, PartialEq)]

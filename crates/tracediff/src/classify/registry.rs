@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use perfdb_pycompat::yaml;
 use perfdb_trace::source::Source;
 use serde::Deserialize;
 
@@ -59,8 +60,8 @@ impl Registry {
     ///
     /// # Errors
     /// When the text is not a registry.
-    pub fn from_yaml(text: &str) -> Result<Registry, serde_yaml::Error> {
-        let mut registry: Registry = serde_yaml::from_str(text)?;
+    pub fn from_yaml(text: &str) -> Result<Registry, yaml::Error> {
+        let mut registry: Registry = yaml::from_str(text)?;
         for rule in &mut registry.rules {
             rule.pattern = rule.pattern.to_lowercase();
         }

@@ -135,7 +135,7 @@ impl PairList {
     pub fn open(path: impl AsRef<Path>) -> Result<PairList, Error> {
         let path = path.as_ref();
         let text = Source::open(path)?.read_text()?;
-        let file: ListFile = serde_yaml::from_str(&text).map_err(|source| Error::yaml(path, &source))?;
+        let file: ListFile = perfdb_pycompat::yaml::from_str(&text).map_err(|source| Error::yaml(path, &source))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let defaults = file.defaults.unwrap_or_default();
         let pairs = file.pairs.into_iter().map(|pair| pair.spec(folder, &defaults)).collect();
