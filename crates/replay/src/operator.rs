@@ -20,6 +20,8 @@ pub struct Operator {
     pub always_reuses_inputs: bool,
     /// True where words like `UNDEFINED` and `N/A` are empty slots.
     pub has_empty_words: bool,
+    /// False where the recorded outputs are not looked at: cells that cannot be read then count as empty.
+    pub reads_outputs: bool,
     /// Row rules: what a row becomes.
     pub plan: PlanRow,
     /// Reference implementation: computes the outputs of a call on the host.
@@ -77,6 +79,7 @@ impl Operator {
             own_repeat_count: None,
             always_reuses_inputs: false,
             has_empty_words: false,
+            reads_outputs: true,
             plan,
             run,
         }

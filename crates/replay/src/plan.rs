@@ -120,10 +120,12 @@ pub fn plan_rows(
 
 type PlannedFate = (Fate, Vec<crate::case::RecordedOutput>);
 
-/// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused whatever the operator reads.
+/// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused, unless the operator does
+/// not look at outputs at all.
 fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<PlannedFate, Refusal> {
     let row = if operator.has_empty_words { row.with_empty_words() } else { row };
-    let outputs = row.recorded_outputs();
+    let outputs =
+        row.recorded_outputs().or_else(|refusal| if operator.reads_outputs { Err(refusal) } else { Ok(Vec::new()) });
     match ((operator.plan)(&row, options), outputs) {
         (Ok(fate @ Fate::Skip(EP_SIZE_SKIP)), _) => Ok((fate, Vec::new())),
         (Ok(fate), outputs) => Ok((fate, outputs?)),

@@ -2,7 +2,10 @@
 
 use perfdb_replay::operator::{Fate, PlanOptions};
 use perfdb_replay::operators;
+use perfdb_replay::plan::{RowFate, plan_rows};
 use perfdb_replay::row::Row;
+use perfdb_replay::settings::RunSettings;
+use perfdb_store::table::{ReadOptions, Table};
 use serde_json::{Value, json};
 
 const COLUMNS: [&str; 6] =
@@ -356,6 +359,45 @@ fn orientations_of_products() {
     assert_eq!(views("8,4", "8,6", "4,6"), ["t", ""]);
     assert_eq!(views("8,8", "8,8", "8,8"), ["", "t"], "the first that fits");
     assert_eq!(views("4,8", "8,8", ""), ["", "t"]);
+}
+
+#[test]
+fn sparse_attention_selects_for_one_key_head() {
+    let cells = |chosen: &str| format!("4,2,8;9,16,1,8;9,16,1,8;{chosen};2,3;2;2;4,2,4;9,16,1,4");
+    let types = "DT_BF16;DT_BF16;DT_BF16;INT32;INT32;INT32;INT32;DT_BF16;DT_BF16";
+    let shape = |chosen: &str| {
+        let formats = ["ND"; 9].join(";");
+        let row = [&cells(chosen), types, &formats, "4,2,8", "DT_BF16"];
+        call("SparseFlashAttention", row, &[])["inputs"][3].clone()
+    };
+    assert_eq!(shape("4,1,7"), shape("4,2,7"));
+    assert_eq!(shape("4,2,7")[1], json!([4, 1, 7]));
+}
+
+#[test]
+fn unpermuting_passes_every_input() {
+    let row = ["6,8;6;2,3;5", "FLOAT;INT32;FLOAT;", "ND;ND;ND;ND", "2,8", "FLOAT"];
+    let call = call("MoeTokenUnpermute", row, &[]);
+    assert_eq!(call["args"][3], json!({"tensor": call["inputs"][3][0]}));
+    assert_eq!((&call["inputs"][3][1], &call["inputs"][3][2]), (&json!([5]), &json!("bfloat16")));
+}
+
+#[test]
+fn add_does_not_read_its_output() {
+    let fate = |op: &str, inputs: &str, output: &str| {
+        let text = format!("{}\n{inputs},{output},FLOAT,ND\n", COLUMNS.join(","));
+        let table =
+            Table::parse(std::path::Path::new("t.csv"), text.into_bytes(), &ReadOptions::database()).expect("a table");
+        let operator = operators::find(op).expect("a known operator");
+        let settings = RunSettings::new("", "").plan_settings(operator);
+        plan_rows(&table, operator, &settings).next().expect("a row").fate
+    };
+    let add = |output: &str| match fate("Add", "\"4\",FLOAT,ND", output) {
+        RowFate::Case(case) => case.outputs.len(),
+        other => panic!("{output}: {other:?}"),
+    };
+    assert_eq!((add("4"), add("N/A"), add("-1"), add("")), (1, 0, 0, 0));
+    assert!(matches!(fate("Slice", "\"4\",FLOAT,ND", "N/A"), RowFate::Invalid(_)));
 }
 
 #[test]

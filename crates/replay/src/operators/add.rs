@@ -17,7 +17,7 @@ use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
-pub(super) const OPERATOR: Operator = Operator::new("Add", INPUTS, plan, run);
+pub(super) const OPERATOR: Operator = Operator { reads_outputs: false, ..Operator::new("Add", INPUTS, plan, run) };
 
 fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     let inputs = row.inputs()?.present();

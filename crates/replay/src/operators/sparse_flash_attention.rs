@@ -64,6 +64,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     }
     let length = table_shape[1].saturating_mul(size);
     let scale = 1.0 / ((key_shape[3] + key_rope_shape[3]) as f64).sqrt();
+    // Positions are listed for the one key head, whatever number of lists is recorded.
+    let chosen_shape = [tokens, 1, chosen_shape[2]];
     let last_position = chosen_shape[2].min(length) as i64 - 1;
     let query_ends = Init::integers(running_sums(spread(tokens, listable(table_shape[0])?)));
     Ok(Call::new("torch.ops._C_ascend.npu_sparse_flash_attention")
