@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use crate::error::KernelError;
 
@@ -41,9 +42,16 @@ pub struct KernelContext {
     pub cancellation: CancellationToken,
     /// Tells the memory in bytes that is available now, where that is known.
     pub available_bytes: Option<fn() -> Option<u64>>,
+    /// The time from which the work counts as cancelled.
+    pub deadline: Option<Instant>,
 }
 
 impl KernelContext {
+    /// True once the work has been cancelled, or its time is up.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
     /// Runs `work` on this thread in this context.
     pub fn scope<R>(&self, work: impl FnOnce() -> R) -> R {
         let before = CURRENT.replace(Some(self.clone()));
@@ -53,9 +61,9 @@ impl KernelContext {
     }
 }
 
-/// The cancellation token of this thread's context.
-pub(crate) fn cancellation() -> Option<CancellationToken> {
-    CURRENT.with_borrow(|context| Some(context.as_ref()?.cancellation.clone()))
+/// The context of this thread.
+pub(crate) fn current() -> Option<KernelContext> {
+    CURRENT.with_borrow(Clone::clone)
 }
 
 /// The memory in bytes that this thread's context says is available.
@@ -65,10 +73,8 @@ pub(crate) fn available_bytes() -> Option<u64> {
 
 /// An error once the work of this thread has been cancelled.
 pub fn proceed() -> Result<(), KernelError> {
-    match cancellation() {
-        Some(token) if token.is_cancelled() => Err(KernelError::Cancelled),
-        _ => Ok(()),
-    }
+    let is_cancelled = CURRENT.with_borrow(|context| context.as_ref().is_some_and(KernelContext::is_cancelled));
+    if is_cancelled { Err(KernelError::Cancelled) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -84,5 +90,7 @@ mod tests {
         assert_eq!(proceed(), Ok(()));
         context.cancellation.reset();
         assert_eq!(context.scope(proceed), Ok(()));
+        let late = KernelContext { deadline: Some(Instant::now()), ..context };
+        assert_eq!(late.scope(proceed), Err(KernelError::Cancelled));
     }
 }

@@ -1,11 +1,12 @@
-//! Work on disjoint parts of results, on the threads of the current pool.
+//! Work on disjoint parts of results, on the threads of the rayon pool that the caller runs in; outside of one on the
+//! calling thread alone.
 //!
 //! Kernels are generic over element types; jobs are not, so that only the loops are compiled once per type and the
 //! machinery around them once at all.
 
 use rayon::prelude::*;
 
-use crate::context::{self, CancellationToken};
+use crate::context::{self, KernelContext};
 
 /// Elements that make a job worth handing to another thread.
 const ELEMENTS: usize = 1 << 15;
@@ -32,13 +33,13 @@ impl<'a> Jobs<'a> {
 
     /// Runs all jobs and waits for them. Once the work has been cancelled, jobs that have not begun are left out.
     pub fn run(self) {
-        let token = context::cancellation();
+        let context = context::current();
         let run = |job: Box<dyn FnOnce() + Send + 'a>| {
-            if !token.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            if !context.as_ref().is_some_and(KernelContext::is_cancelled) {
                 job();
             }
         };
-        if self.0.len() == 1 {
+        if self.0.len() == 1 || !has_threads() {
             self.0.into_iter().for_each(run);
         } else {
             self.0.into_par_iter().for_each(run);
@@ -48,7 +49,12 @@ impl<'a> Jobs<'a> {
 
 /// Runs `work` for each number below `count` and returns the results in order.
 pub fn collect<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    (0..count).into_par_iter().map(&work).collect()
+    if has_threads() { (0..count).into_par_iter().map(&work).collect() } else { (0..count).map(work).collect() }
+}
+
+/// Whether the caller runs in a pool. The global one is never used: it cannot be had where the system gives no threads.
+fn has_threads() -> bool {
+    rayon::current_thread_index().is_some()
 }
 
 #[cfg(test)]
@@ -68,7 +74,7 @@ mod tests {
 
     #[test]
     fn jobs_are_left_out_after_a_cancellation() {
-        let context = context::KernelContext::default();
+        let context = KernelContext::default();
         let mut counts = vec![0; 1000];
         let mut jobs = Jobs::new();
         counts.iter_mut().for_each(|count| jobs.add(move || *count += 1));

@@ -136,7 +136,8 @@ fn compares_values(op: &str, index: usize, dtype: &str) -> bool {
 fn plain_torch_and_the_native_executor_agree_on_random_inputs() {
     let Some(mut worker) = with_torch("plain_torch_and_the_native_executor_agree_on_random_inputs") else { return };
     let settings = NativeSettings { threads: Some(2), seed: 0, case_timeout: Duration::from_secs(300) };
-    let mut native = NativeExecutor::start(settings, Interrupt::default()).expect("threads");
+    let mut native =
+        NativeExecutor::start(settings, Interrupt::default(), &(Arc::new(|_| {}) as Listener)).expect("threads");
     let mut wrong = Vec::new();
     let mut compared = std::collections::BTreeSet::new();
     for (id, case) in small_golden_cases().into_iter().chain(exact_cases()).enumerate() {

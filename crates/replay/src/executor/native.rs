@@ -9,6 +9,7 @@ use perfdb_kernels::tensor::Tensor;
 
 use crate::bindings::{Bindings, Output};
 use crate::case::Case;
+use crate::executor::worker::{Listener, Remark};
 use crate::executor::{Executor, Greeting, Measured, OutputInfo, Sample, StartError, Timing};
 use crate::fill::build_inputs;
 use crate::interrupt::Interrupt;
@@ -28,6 +29,8 @@ pub struct NativeSettings {
     pub case_timeout: Duration,
 }
 
+/// What is said of a case whose thread is gone.
+const ENDED: &str = "the executor's thread ended";
 /// How long a case that was cancelled may take to notice.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// How often a waiting driver looks at the interrupt.
@@ -40,8 +43,18 @@ pub struct NativeExecutor {
     settings: NativeSettings,
     interrupt: Interrupt,
     cancellation: CancellationToken,
-    jobs: Option<Sender<Job>>,
-    answers: Receiver<Result<Measured, CaseError>>,
+    place: Place,
+}
+
+/// Where cases run.
+#[derive(Debug)]
+enum Place {
+    /// On a thread of the executor, which takes jobs and gives answers.
+    Thread { jobs: Sender<Job>, answers: Receiver<Result<Measured, CaseError>> },
+    /// On the calling thread, because the system gave no other.
+    Caller,
+    /// Nowhere any more.
+    Ended,
 }
 
 #[derive(Debug)]
@@ -51,29 +64,28 @@ struct Job {
 }
 
 impl NativeExecutor {
-    /// Starts the executor.
-    pub fn start(settings: NativeSettings, interrupt: Interrupt) -> Result<NativeExecutor, StartError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(settings.threads.unwrap_or(0))
-            .thread_name(|index| format!("operator-{index}"))
-            // A case whose thread panics is a crash of the executor, not of the driver.
-            .panic_handler(drop)
-            .build()
-            .map_err(|error| StartError::Environment(format!("no threads: {error}")))?;
+    /// Starts the executor. Where the system gives no threads, cases run on the calling thread, and the listener is told.
+    pub fn start(
+        settings: NativeSettings,
+        interrupt: Interrupt,
+        listener: &Listener,
+    ) -> Result<NativeExecutor, StartError> {
         let cancellation = CancellationToken::default();
-        let (jobs, job_queue) = channel::<Job>();
-        let (answer_queue, answers) = channel();
-        let seed = settings.seed;
-        let context = KernelContext { cancellation: cancellation.clone(), available_bytes: Some(available_bytes) };
-        // The loop is one of the pool's own threads, so that a case needs no further change of threads. The pool ends
-        // with it.
-        pool.spawn(move || {
-            for job in job_queue {
-                let answer = context.scope(|| run_case(&job.case, seed, job.dump));
-                if answer_queue.send(answer).is_err() {
-                    return;
-                }
-            }
+        let place = start_thread(&settings, &cancellation);
+        Ok(NativeExecutor::at(place, settings, cancellation, interrupt, listener))
+    }
+
+    fn at(
+        place: Result<Place, rayon::ThreadPoolBuildError>,
+        settings: NativeSettings,
+        cancellation: CancellationToken,
+        interrupt: Interrupt,
+        listener: &Listener,
+    ) -> NativeExecutor {
+        let place = place.unwrap_or_else(|error| {
+            let line = format!("no threads ({error}): every case runs on one thread");
+            listener(Remark::Log(line));
+            Place::Caller
         });
         let versions = [("perfdb".to_owned(), Some(env!("CARGO_PKG_VERSION").to_owned()))];
         let greeting = Greeting {
@@ -83,17 +95,95 @@ impl NativeExecutor {
             ops: None,
             versions: versions.into_iter().collect(),
         };
-        Ok(NativeExecutor { greeting, settings, interrupt, cancellation, jobs: Some(jobs), answers })
+        NativeExecutor { greeting, settings, interrupt, cancellation, place }
     }
 
-    /// Gives up the case in work. A thread that does not notice is left behind with its queue.
-    fn give_up(&mut self) {
-        self.cancellation.cancel();
-        match self.answers.recv_timeout(CANCEL_GRACE) {
-            Ok(_) => self.cancellation.reset(),
-            Err(_) => self.jobs = None,
+    fn run_here(&self, case: &Case, dump: bool) -> Result<Measured, CaseError> {
+        let limit = self.settings.case_timeout;
+        let deadline = Instant::now().checked_add(limit);
+        let context = KernelContext { deadline, ..context_of(&self.cancellation) };
+        let result = context.scope(|| run_case(case, self.settings.seed, dump));
+        match self.interrupt.signal() {
+            Some(signal) => Err(stopped_by(signal)),
+            None => result.map_err(|error| match error.kind {
+                ErrorKind::Timeout => super::worker::no_answer(limit),
+                _ => error,
+            }),
         }
     }
+
+    /// Waits for the answer to the case in work; `None` where it was given up in time.
+    fn await_answer(
+        &self,
+        answers: &Receiver<Result<Measured, CaseError>>,
+    ) -> Result<Result<Measured, CaseError>, Unanswered> {
+        let started = Instant::now();
+        loop {
+            match answers.recv_timeout(TICK) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => return Err(Unanswered::Ended),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let error = match self.interrupt.signal() {
+                Some(signal) => stopped_by(signal),
+                None if started.elapsed() < self.settings.case_timeout => continue,
+                None => super::worker::no_answer(self.settings.case_timeout),
+            };
+            self.cancellation.cancel();
+            if answers.recv_timeout(CANCEL_GRACE).is_err() {
+                return Err(Unanswered::LeftBehind(error));
+            }
+            self.cancellation.reset();
+            return Ok(Err(error));
+        }
+    }
+}
+
+/// Why the executor's thread gave no answer.
+enum Unanswered {
+    /// It ended.
+    Ended,
+    /// It did not notice that its case was given up.
+    LeftBehind(CaseError),
+}
+
+fn stopped_by(signal: i32) -> CaseError {
+    CaseError::new(ErrorKind::Internal, format!("stopped by signal {signal}"))
+}
+
+fn context_of(cancellation: &CancellationToken) -> KernelContext {
+    KernelContext {
+        cancellation: cancellation.clone(),
+        available_bytes: Some(available_bytes),
+        ..KernelContext::default()
+    }
+}
+
+/// Starts the threads of the operators. One of them takes the cases.
+fn start_thread(
+    settings: &NativeSettings,
+    cancellation: &CancellationToken,
+) -> Result<Place, rayon::ThreadPoolBuildError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads.unwrap_or(0))
+        .thread_name(|index| format!("operator-{index}"))
+        // A case whose thread panics is a crash of the executor, not of the driver.
+        .panic_handler(drop)
+        .build()?;
+    let (jobs, job_queue) = channel::<Job>();
+    let (answer_queue, answers) = channel();
+    let (seed, context) = (settings.seed, context_of(cancellation));
+    // The loop is one of the pool's own threads, so that a case needs no further change of threads. The pool ends
+    // with it.
+    pool.spawn(move || {
+        for job in job_queue {
+            let answer = context.scope(|| run_case(&job.case, seed, job.dump));
+            if answer_queue.send(answer).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(Place::Thread { jobs, answers })
 }
 
 impl Executor for NativeExecutor {
@@ -102,36 +192,30 @@ impl Executor for NativeExecutor {
     }
 
     fn run(&mut self, _id: u64, case: &Arc<Case>, dump: bool) -> Result<Measured, CaseError> {
-        let ended = || CaseError::new(ErrorKind::Crash, "the executor's thread ended");
-        let job = Job { case: case.clone(), dump };
-        self.jobs.as_ref().ok_or_else(ended)?.send(job).map_err(|_| ended())?;
-        let started = Instant::now();
-        loop {
-            match self.answers.recv_timeout(TICK) {
-                Ok(answer) => return answer,
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.jobs = None;
-                    return Err(ended());
+        let (jobs, answers) = match &self.place {
+            Place::Caller => return self.run_here(case, dump),
+            Place::Thread { jobs, answers } => (jobs, answers),
+            Place::Ended => return Err(CaseError::new(ErrorKind::Crash, ENDED)),
+        };
+        let sent = jobs.send(Job { case: case.clone(), dump }).map_err(|_| Unanswered::Ended);
+        match sent.and_then(|()| self.await_answer(answers)) {
+            Ok(answer) => answer,
+            Err(unanswered) => {
+                self.place = Place::Ended;
+                match unanswered {
+                    Unanswered::Ended => Err(CaseError::new(ErrorKind::Crash, ENDED)),
+                    Unanswered::LeftBehind(error) => Err(error),
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if let Some(signal) = self.interrupt.signal() {
-                self.give_up();
-                return Err(CaseError::new(ErrorKind::Internal, format!("stopped by signal {signal}")));
-            }
-            if started.elapsed() >= self.settings.case_timeout {
-                self.give_up();
-                return Err(super::worker::no_answer(self.settings.case_timeout));
             }
         }
     }
 
     fn is_alive(&self) -> bool {
-        self.jobs.is_some()
+        !matches!(self.place, Place::Ended)
     }
 
     fn shut_down(&mut self) {
-        self.jobs = None;
+        self.place = Place::Ended;
     }
 }
 
@@ -206,7 +290,8 @@ mod tests {
     #[test]
     fn a_case_that_takes_too_long_is_given_up_and_the_next_one_runs() {
         let settings = NativeSettings { threads: Some(1), seed: 0, case_timeout: Duration::from_millis(1) };
-        let mut executor = NativeExecutor::start(settings, Interrupt::default()).expect("threads");
+        let silent: Listener = Arc::new(|_| {});
+        let mut executor = NativeExecutor::start(settings, Interrupt::default(), &silent).expect("threads");
         let error = executor.run(1, &case(u32::MAX), false).expect_err("too many runs");
         assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Timeout, "no answer within 0.001 s"));
         assert!(executor.is_alive());
@@ -216,5 +301,24 @@ mod tests {
             next = executor.run(3, &case(3), false);
         }
         assert_eq!(next.map(|measured| measured.samples.len()), Ok(3));
+    }
+
+    #[test]
+    fn without_threads_cases_run_on_the_calling_thread() {
+        let lines = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let told = lines.clone();
+        let listener: Listener = Arc::new(move |remark| told.lock().expect("no panic").push(remark));
+        let refused = rayon::ThreadPoolBuilder::new().spawn_handler(|_| Err(std::io::ErrorKind::WouldBlock.into()));
+        let place = refused.build().map(|_| Place::Ended);
+        let settings = NativeSettings { threads: None, seed: 0, case_timeout: Duration::from_secs(60) };
+        let (token, interrupt) = (CancellationToken::default(), Interrupt::default());
+        let mut executor = NativeExecutor::at(place, settings, token, interrupt, &listener);
+        assert_eq!(lines.lock().expect("no panic").len(), 1);
+        assert_eq!(executor.run(1, &case(3), false).map(|measured| measured.samples.len()), Ok(3));
+        executor.settings.case_timeout = Duration::ZERO;
+        let error = executor.run(2, &case(3), false).expect_err("no time at all");
+        assert_eq!((error.kind, error.detail.as_str()), (ErrorKind::Timeout, "no answer within 0 s"));
+        executor.interrupt.stop(15);
+        assert_eq!(executor.run(3, &case(3), false).expect_err("stopped").detail, "stopped by signal 15");
     }
 }

@@ -16,7 +16,7 @@ pub fn starters<'a>(settings: &'a RunSettings, interrupt: &Interrupt, listener: 
     let (stop, listen) = (interrupt.clone(), listener.clone());
     let single = move |device: Option<&str>| -> Result<Box<dyn Executor>, StartError> {
         if settings.backend == Backend::Native {
-            return Ok(Box::new(NativeExecutor::start(native_settings(settings), stop.clone())?));
+            return Ok(Box::new(NativeExecutor::start(native_settings(settings), stop.clone(), &listen)?));
         }
         let mut command = worker_command(settings)?;
         if let (Some(device), Some(variable)) = (device, settings.backend.visible_devices_variable()) {

@@ -20,6 +20,9 @@ use process::{Incoming, WorkerProcess};
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
 
+/// Lines that a worker may print before it greets: a program that is no worker may print without end.
+const LINES_BEFORE_GREETING: usize = 10_000;
+
 /// How long a worker may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(10);
 
@@ -85,6 +88,8 @@ enum Silence {
     Timeout,
     Ended,
     Interrupted(i32),
+    /// Many lines that are no message.
+    OnlyNoise,
 }
 
 impl WorkerExecutor {
@@ -135,15 +140,22 @@ impl WorkerExecutor {
 
     fn await_greeting(&mut self, command: &str) -> Result<Greeting, StartError> {
         let limit = self.settings.start_timeout;
-        let message = self.next_message(Instant::now() + limit).map_err(|silence| match silence {
-            Silence::Timeout => {
-                StartError::Environment(format!("no greeting from {command} within {} s", limit.as_secs_f64()))
-            }
-            Silence::Ended => {
-                StartError::Environment(format!("{command} ended without a greeting: {}", self.process.ending()))
-            }
-            Silence::Interrupted(signal) => StartError::Interrupted(signal),
-        })?;
+        let message =
+            self.next_message(Instant::now() + limit, Some(LINES_BEFORE_GREETING)).map_err(
+                |silence| match silence {
+                    Silence::Timeout => {
+                        StartError::Environment(format!("no greeting from {command} within {} s", limit.as_secs_f64()))
+                    }
+                    Silence::Ended => StartError::Environment(format!(
+                        "{command} ended without a greeting: {}",
+                        self.process.ending()
+                    )),
+                    Silence::Interrupted(signal) => StartError::Interrupted(signal),
+                    Silence::OnlyNoise => StartError::Environment(format!(
+                        "{command} printed {LINES_BEFORE_GREETING} lines without a greeting"
+                    )),
+                },
+            )?;
         match message {
             Ok(FromWorker::Hello(hello)) if hello.protocol == PROTOCOL => Ok(hello.greeting),
             Ok(FromWorker::Hello(hello)) => Err(StartError::Protocol { worker: hello.protocol.to_string() }),
@@ -153,17 +165,29 @@ impl WorkerExecutor {
         }
     }
 
-    /// The next message that is an answer; remarks go to the listener.
-    fn next_message(&mut self, deadline: Instant) -> Result<Result<FromWorker, String>, Silence> {
+    /// The next message that is an answer; remarks go to the listener. `most_noise` limits the lines that are no message.
+    fn next_message(
+        &mut self,
+        deadline: Instant,
+        most_noise: Option<usize>,
+    ) -> Result<Result<FromWorker, String>, Silence> {
+        let mut noise = 0;
         loop {
             let line = match self.process.next_line(deadline, &self.interrupt) {
                 Incoming::Line(line) => line,
+                Incoming::TooLong => return Ok(Err("a line of more than 1 GiB".to_owned())),
                 Incoming::Timeout => return Err(Silence::Timeout),
                 Incoming::Interrupted(signal) => return Err(Silence::Interrupted(signal)),
                 Incoming::Ended => return Err(Silence::Ended),
             };
             match message::read(&line) {
-                Received::Noise => (self.listener)(Remark::Noise(line)),
+                Received::Noise => {
+                    (self.listener)(Remark::Noise(line));
+                    noise += 1;
+                    if most_noise.is_some_and(|most| noise >= most) {
+                        return Err(Silence::OnlyNoise);
+                    }
+                }
                 Received::Malformed(fault) => return Ok(Err(fault)),
                 Received::Message(FromWorker::Log { message, .. }) => (self.listener)(Remark::Log(message)),
                 Received::Message(FromWorker::Progress { done }) => (self.listener)(Remark::Progress(done)),
@@ -210,8 +234,8 @@ impl Executor for WorkerExecutor {
         }
         let limit = self.settings.case_timeout;
         self.process.send(&ToWorker::Case { id, case, dump });
-        match self.next_message(Instant::now() + limit) {
-            Err(Silence::Timeout) => {
+        match self.next_message(Instant::now() + limit, None) {
+            Err(Silence::Timeout | Silence::OnlyNoise) => {
                 self.end();
                 Err(no_answer(limit))
             }

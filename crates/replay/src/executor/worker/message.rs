@@ -131,7 +131,12 @@ pub(super) fn read(line: &str) -> Received {
     match serde_json::from_str(line) {
         Ok(message) => Received::Message(message),
         Err(error) => {
-            match serde_json::from_str::<Value>(line).ok().as_ref().and_then(|value| value["type"].as_str()) {
+            let kind = match serde_json::from_str::<Value>(line) {
+                Ok(value) => value["type"].as_str().map(str::to_owned),
+                // Bare NaN and Infinity, numbers out of range, half a message.
+                Err(_) => named_type(line).map(str::to_owned),
+            };
+            match kind.as_deref() {
                 Some(kind @ ("hello" | "result" | "error" | "log" | "progress" | "bye")) => {
                     Received::Malformed(format!("a {kind} message that cannot be read: {error}"))
                 }
@@ -139,6 +144,13 @@ pub(super) fn read(line: &str) -> Received {
             }
         }
     }
+}
+
+/// What a line that is no JSON names as its type.
+fn named_type(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("\"type\"")?;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    value.split_once('"').map(|(kind, _)| kind)
 }
 
 #[cfg(test)]
@@ -163,6 +175,20 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn an_answer_that_is_no_json_is_a_fault_not_noise() {
+        for value in ["NaN", "Infinity", "-Infinity", "1e400"] {
+            let line =
+                format!(r#"{{"type": "result", "id": 1, "api": "a", "outputs": [], "samples": [[1, {value}]]}}"#);
+            assert!(
+                matches!(read(&line), Received::Malformed(fault) if fault.starts_with("a result message")),
+                "{line}"
+            );
+        }
+        assert!(matches!(read(r#"{"id":1,"type" : "error","#), Received::Malformed(_)));
+        assert!(matches!(read(r#"{"type":"metric","value":NaN}"#), Received::Noise));
     }
 
     #[test]

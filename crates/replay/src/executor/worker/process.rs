@@ -4,11 +4,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use perfdb_files::process::spawn;
 
@@ -23,9 +25,16 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long a profiler may take to export what it has recorded.
 const EXPORT: Duration = Duration::from_secs(600);
 
+/// Lines that may wait to be looked at; a worker that writes faster has to wait.
+const LINES_AHEAD: usize = 256;
+/// Longest line of a worker. A result has some tens of bytes per timed run and per value that was asked for.
+const LONGEST_LINE_BYTES: u64 = 1 << 30;
+
 /// What came from the worker.
 pub(super) enum Incoming {
     Line(String),
+    /// A line without an end in sight.
+    TooLong,
     Timeout,
     Interrupted(i32),
     Ended,
@@ -36,7 +45,7 @@ pub(super) struct WorkerProcess {
     child: Child,
     status: Option<ExitStatus>,
     input: Option<Sender<Vec<u8>>>,
-    lines: Receiver<String>,
+    lines: Receiver<Option<String>>,
     /// True under a profiler, which exports after its program has ended.
     exports: bool,
 }
@@ -49,7 +58,9 @@ impl WorkerProcess {
                 let mut child = spawn(process.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0))?;
                 let (input, output) = (child.stdin.take(), child.stdout.take());
                 let missing = || io::Error::other("no pipe");
-                Ok(WorkerProcess::talk(child, input.ok_or_else(missing)?, output.ok_or_else(missing)?, false))
+                let channels = input.ok_or_else(missing).and_then(|input| Ok((input, output.ok_or_else(missing)?)));
+                let channels = channels.and_then(|(input, output)| exchange(input, output));
+                WorkerProcess::of(child, channels, false)
             }
             Some(socket) => {
                 let _ = std::fs::remove_file(socket);
@@ -57,41 +68,21 @@ impl WorkerProcess {
                 listener.set_nonblocking(true)?;
                 let mut process = command.to_process();
                 let child = spawn(process.stdin(Stdio::null()).stdout(io::stderr()).process_group(0))?;
-                let stream = accept(&listener, child, command.connect_timeout)?;
-                let (child, stream) = stream;
-                let output = stream.try_clone()?;
-                Ok(WorkerProcess::talk(child, stream, output, true))
+                let (child, stream) = accept(&listener, child, command.connect_timeout)?;
+                let channels = stream.try_clone().and_then(|output| exchange(stream, output));
+                WorkerProcess::of(child, channels, true)
             }
         }
     }
 
-    fn talk(
-        child: Child,
-        mut input: impl Write + Send + 'static,
-        output: impl Read + Send + 'static,
-        exports: bool,
-    ) -> WorkerProcess {
-        let (to_write, writes) = channel::<Vec<u8>>();
-        thread::spawn(move || {
-            for bytes in writes {
-                if input.write_all(&bytes).and_then(|()| input.flush()).is_err() {
-                    return;
-                }
-            }
-        });
-        let (read, lines) = channel();
-        thread::spawn(move || {
-            let mut reader = BufReader::new(output);
-            let mut bytes = Vec::new();
-            while reader.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
-                let line = String::from_utf8_lossy(&bytes);
-                if read.send(line.trim_end_matches(['\n', '\r']).to_owned()).is_err() {
-                    return;
-                }
-                bytes.clear();
-            }
-        });
-        WorkerProcess { child, status: None, input: Some(to_write), lines, exports }
+    /// A process with its channels; without them it is ended.
+    fn of(child: Child, channels: io::Result<Channels>, exports: bool) -> io::Result<WorkerProcess> {
+        let (input, lines, fault) = match channels {
+            Ok((input, lines)) => (Some(input), lines, None),
+            Err(error) => (None, channel().1, Some(error)),
+        };
+        let process = WorkerProcess { child, status: None, input, lines, exports };
+        fault.map_or(Ok(process), Err)
     }
 
     /// Hands a message to the writing thread. A worker that has gone is noticed when its output ends.
@@ -111,7 +102,8 @@ impl WorkerProcess {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(TICK)) {
-                Ok(line) => return Incoming::Line(line),
+                Ok(Some(line)) => return Incoming::Line(line),
+                Ok(None) => return Incoming::TooLong,
                 Err(RecvTimeoutError::Disconnected) => return Incoming::Ended,
                 Err(RecvTimeoutError::Timeout) if had_ended => return Incoming::Ended,
                 // A process that it has started may hold its output open; what it has written itself comes within a tick.
@@ -133,7 +125,6 @@ impl WorkerProcess {
             self.terminate();
             return "it closed its output".to_owned();
         }
-        self.signal(Signal::SIGKILL);
         match self.status {
             Some(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => format!("exit code {code}"),
@@ -152,11 +143,8 @@ impl WorkerProcess {
             if self.wait(TERM_GRACE).is_none() {
                 self.signal(Signal::SIGKILL);
                 self.wait(TERM_GRACE);
-                return;
             }
         }
-        // What the worker has started itself goes with it.
-        self.signal(Signal::SIGKILL);
     }
 
     /// Waits for an orderly end; a worker that takes too long is ended.
@@ -177,13 +165,18 @@ impl WorkerProcess {
         }
     }
 
+    /// Waits for the end of the process. What it has started itself, and is left of its group, ends with it.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + limit;
         let mut pause = Duration::from_micros(200);
         while self.status.is_none() {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                self.status = Some(status);
-                break;
+            if self.has_ended() {
+                // Before the process is reaped, so that its number still is that of its group.
+                self.signal(Signal::SIGKILL);
+                if let Ok(status) = self.child.wait() {
+                    self.status = Some(status);
+                    break;
+                }
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -194,6 +187,17 @@ impl WorkerProcess {
         }
         self.status
     }
+
+    /// Whether the process has ended; it is not reaped.
+    fn has_ended(&self) -> bool {
+        let Ok(id) = i32::try_from(self.child.id()) else { return false };
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        match waitid(Id::Pid(Pid::from_raw(id)), flags) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => false,
+            // One that is no child any more cannot be waited for either.
+            Ok(_) | Err(_) => true,
+        }
+    }
 }
 
 impl Drop for WorkerProcess {
@@ -201,6 +205,41 @@ impl Drop for WorkerProcess {
         if self.status.is_none() {
             self.terminate();
         }
+    }
+}
+
+/// Where messages are put to be written, and where lines come from.
+type Channels = (Sender<Vec<u8>>, Receiver<Option<String>>);
+
+/// Starts the threads that write to and read from a worker.
+fn exchange(mut input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Channels> {
+    let (to_write, writes) = channel::<Vec<u8>>();
+    thread::Builder::new().name("to-worker".to_owned()).spawn(move || {
+        for bytes in writes {
+            if input.write_all(&bytes).and_then(|()| input.flush()).is_err() {
+                return;
+            }
+        }
+    })?;
+    let (read, lines) = sync_channel(LINES_AHEAD);
+    thread::Builder::new()
+        .name("from-worker".to_owned())
+        .spawn(move || read_lines(BufReader::new(output), LONGEST_LINE_BYTES, &read))?;
+    Ok((to_write, lines))
+}
+
+/// Hands on the lines of a worker, `None` for one that is too long, which is the last.
+fn read_lines(mut reader: impl BufRead, longest_bytes: u64, lines: &SyncSender<Option<String>>) {
+    let mut bytes = Vec::new();
+    while reader.by_ref().take(longest_bytes).read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
+        let is_whole = bytes.ends_with(b"\n") || (bytes.len() as u64) < longest_bytes;
+        let line = is_whole.then(|| String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned());
+        if lines.send(line).is_err() || !is_whole {
+            return;
+        }
+        bytes.clear();
+        // One long line must not hold its memory for the rest of the run.
+        bytes.shrink_to(1 << 16);
     }
 }
 
@@ -227,5 +266,21 @@ fn accept(listener: &UnixListener, mut child: Child, limit: Duration) -> io::Res
             return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not connect in time"));
         }
         thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_end_is_given_up() {
+        let (sender, lines) = sync_channel(8);
+        read_lines(&b"one\r\ntwo\nabcdefgh"[..], 8, &sender);
+        drop(sender);
+        assert_eq!(lines.into_iter().collect::<Vec<_>>(), [Some("one".to_owned()), Some("two".to_owned()), None]);
+        let (sender, lines) = sync_channel(8);
+        read_lines(&b"last"[..], 8, &sender);
+        assert_eq!(lines.recv(), Ok(Some("last".to_owned())));
     }
 }
