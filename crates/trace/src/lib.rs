@@ -29,11 +29,14 @@
 pub mod blocks;
 pub mod chrome;
 pub mod error;
+pub mod id;
 pub mod json;
 pub mod kernels;
+pub mod names;
 pub mod records;
 pub mod scan;
 pub mod source;
+pub mod time;
 
 mod marks;
 mod ordered;

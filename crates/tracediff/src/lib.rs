@@ -27,11 +27,9 @@ mod error;
 mod explain;
 mod frames;
 mod fusion;
-mod id;
 mod id_index;
 mod launch_counts;
 mod legacy;
-mod names;
 mod occupancy;
 mod overlaps;
 mod pairing;
@@ -44,10 +42,12 @@ mod rules;
 mod same_kernels;
 mod steps;
 mod summary;
-pub mod time;
 mod totals;
 mod trace;
 mod warnings;
+
+pub use perfdb_trace::time;
+use perfdb_trace::{id, names};
 
 pub use align::{KernelPair, LayerAlignment, align};
 pub use architecture::{Architecture, architecture};

@@ -7,6 +7,8 @@ use crate::scan::{Kind, Span, TextRule, Value};
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) start: usize,
+    /// One past the event's `}`.
+    pub(super) end: usize,
     pub(super) fields: [Span; FIELDS],
     pub(super) args: Span,
     pub(super) wanted: Vec<Span>,
@@ -29,6 +31,7 @@ impl Record {
     pub(super) fn new(wanted_args: usize) -> Record {
         Record {
             start: 0,
+            end: 0,
             fields: [Span::ABSENT; FIELDS],
             args: Span::ABSENT,
             wanted: vec![Span::ABSENT; wanted_args],
@@ -169,6 +172,12 @@ impl<'r> Event<'r> {
     /// Position of the event's `{` in the (inflated) file, in bytes from 0.
     pub fn offset(&self) -> u64 {
         self.base + self.record.start as u64
+    }
+
+    /// The event as it stands in the file, from brace to brace.
+    #[inline]
+    pub fn text(&self) -> &'r [u8] {
+        self.window.get(self.record.start..self.record.end).unwrap_or_default()
     }
 
     #[inline]

@@ -150,7 +150,10 @@ impl<'o> Machine<'o> {
             record.clear(start);
             let fast = Fast::new(scanner.bytes, self.options.text_rule);
             match take_event(fast, start, &self.wanted, record) {
-                Some(end) => scanner.at = end,
+                Some(end) => {
+                    record.end = end;
+                    scanner.at = end;
+                }
                 None => return Err(fault_of(scanner)),
             }
             Step::Event

@@ -32,7 +32,7 @@ pub fn average_microseconds(total: Picoseconds, count: u64) -> f64 {
 /// `None` for `NaN`, infinities and whatever lies beyond ±1e18 µs.
 ///
 /// ```
-/// use perfdb_tracediff::time::picoseconds;
+/// use perfdb_trace::time::picoseconds;
 /// assert_eq!(picoseconds(b"1700000000000000.123"), Some(1_700_000_000_000_000_123_000));
 /// assert_eq!(picoseconds(b"2.5E1"), Some(25_000_000));
 /// assert_eq!(picoseconds(b"NaN"), None);

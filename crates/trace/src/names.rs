@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 /// Number of a name in a [`Names`] table.
-pub(crate) type NameId = u32;
+pub type NameId = u32;
 
 /// No name.
-pub(crate) const NO_NAME: NameId = NameId::MAX;
+pub const NO_NAME: NameId = NameId::MAX;
 
 /// The distinct names of a trace, numbered in order of appearance.
 ///
 /// Lookups go by the bytes that stand in the file, so escapes are decoded once per distinct text.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub struct Names {
     by_source: FxHashMap<Box<[u8]>, NameId>,
     by_text: FxHashMap<Box<str>, NameId>,
     texts: Vec<Box<str>>,
@@ -22,7 +22,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// Number of the name written as `source`; `decode` is asked for its text the first time.
-    pub(crate) fn source<'a>(&mut self, source: &[u8], decode: impl FnOnce() -> Cow<'a, str>) -> NameId {
+    pub fn source<'a>(&mut self, source: &[u8], decode: impl FnOnce() -> Cow<'a, str>) -> NameId {
         if let Some(id) = self.by_source.get(source) {
             return *id;
         }
@@ -32,7 +32,7 @@ impl Names {
     }
 
     /// Number of a text.
-    pub(crate) fn text(&mut self, text: &str) -> NameId {
+    pub fn text(&mut self, text: &str) -> NameId {
         if let Some(id) = self.by_text.get(text) {
             return *id;
         }
@@ -43,27 +43,27 @@ impl Names {
     }
 
     /// The text of a number; empty for no name.
-    pub(crate) fn get(&self, id: NameId) -> &str {
+    pub fn get(&self, id: NameId) -> &str {
         self.texts.get(id as usize).map_or("", AsRef::as_ref)
     }
 
     /// Number of a text that is there.
-    pub(crate) fn find(&self, text: &str) -> Option<NameId> {
+    pub fn find(&self, text: &str) -> Option<NameId> {
         self.by_text.get(text).copied()
     }
 
     /// How many names there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.texts.len()
     }
 
     /// Numbers in this table of the names of another one.
-    pub(crate) fn adopt(&mut self, other: &Names) -> Vec<NameId> {
+    pub fn adopt(&mut self, other: &Names) -> Vec<NameId> {
         other.texts.iter().map(|text| self.text(text)).collect()
     }
 
     /// Forgets how names were written in the file; new names are no longer expected.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.by_source = FxHashMap::default();
     }
 }

@@ -6,25 +6,25 @@ use crate::time::Decimal;
 
 /// An id in eight bytes: small integers stand for themselves, everything else is an entry of an [`IdTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Id(i64);
+pub struct Id(i64);
 
 /// Integers up to here stand for themselves.
 const PLAIN: i64 = 1 << 60;
 
 impl Id {
     /// No id.
-    pub(crate) const MISSING: Id = Id(i64::MAX);
+    pub const MISSING: Id = Id(i64::MAX);
 
     /// The id 0.
-    pub(crate) const ZERO: Id = Id(0);
+    pub const ZERO: Id = Id(0);
 
     /// True unless the event has no id.
-    pub(crate) fn is_there(self) -> bool {
+    pub fn is_there(self) -> bool {
         self != Id::MISSING
     }
 
     /// The id as a small integer, if it is one.
-    pub(crate) fn number(self) -> Option<i64> {
+    pub fn number(self) -> Option<i64> {
         (self.0.abs() <= PLAIN).then_some(self.0)
     }
 
@@ -56,14 +56,14 @@ impl Id {
 
 /// Ids that are no small integers: texts, fractions, very large numbers.
 #[derive(Debug, Default)]
-pub(crate) struct IdTable {
+pub struct IdTable {
     ids: FxHashMap<String, Id>,
     texts: Vec<String>,
 }
 
 impl IdTable {
     /// The id of a number.
-    pub(crate) fn number(&mut self, number: &[u8]) -> Id {
+    pub fn number(&mut self, number: &[u8]) -> Id {
         if let Some(id) = Id::plain(number) {
             return id;
         }
@@ -83,12 +83,12 @@ impl IdTable {
     }
 
     /// The id of a text.
-    pub(crate) fn text(&mut self, text: &str) -> Id {
+    pub fn text(&mut self, text: &str) -> Id {
         self.entry(format!("t{text}"))
     }
 
     /// The id in this table of an id of another table.
-    pub(crate) fn adopt(&mut self, id: Id, from: &IdTable) -> Id {
+    pub fn adopt(&mut self, id: Id, from: &IdTable) -> Id {
         match id.entry().and_then(|at| from.texts.get(at)) {
             Some(text) => self.entry(text.clone()),
             None => id,
@@ -96,13 +96,13 @@ impl IdTable {
     }
 
     /// The text of an id that is no small integer: texts as they are, other numbers by digits and power of ten.
-    pub(crate) fn shown(&self, id: Id) -> String {
+    pub fn shown(&self, id: Id) -> String {
         let text = id.entry().and_then(|at| self.texts.get(at));
         text.and_then(|text| text.get(1..)).unwrap_or_default().to_owned()
     }
 
     /// True when every id stands for itself.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 

@@ -1,0 +1,7 @@
+//! The file as such: compression, encoding, and what kind of text it holds.
+
+mod gunzip;
+mod opened;
+mod utf16;
+
+pub(crate) use opened::{Oddities, Text, open};

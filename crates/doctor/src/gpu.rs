@@ -1,0 +1,15 @@
+//! Traces of GPU profilers: Kineto, and what writes like it.
+
+mod certificate;
+mod collect;
+mod columns;
+mod coverage;
+mod device;
+mod graph;
+mod prepared;
+mod rules;
+
+pub use collect::Collector;
+
+pub(crate) use prepared::Prepared;
+pub(crate) use rules::check_all;

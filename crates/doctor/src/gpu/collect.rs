@@ -1,0 +1,306 @@
+//! Taking the events of a GPU trace, from whoever reads it.
+
+use perfdb_trace::chrome::Event;
+use perfdb_trace::id::Id;
+use perfdb_trace::names::{NO_NAME, NameId};
+use perfdb_trace::scan::{Text, Value};
+use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
+
+use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
+use super::device::{DeviceMembers, MEMBERS};
+use super::{Prepared, check_all};
+use crate::finding::Findings;
+use crate::lint::Lint;
+use crate::report::{Kind, Report, Selection};
+
+const CORRELATION: usize = 0;
+const EXTERNAL: usize = 1;
+const DEVICE: usize = 2;
+const STREAM: usize = 3;
+const OLD_EXTERNAL: usize = 4;
+const ELEMENTS: usize = 5;
+
+/// Takes the events of a GPU trace while someone reads it for other purposes too, and reports on them.
+///
+/// One collector per chunk of events, put together in file order. The reader hands over the `args` of [`Collector::ARGS`]
+/// first, then whatever else it wants.
+///
+/// ```
+/// use perfdb_doctor::{Code, Collector, Selection};
+/// use perfdb_trace::chrome::{Part, ReadOptions, read_ordered};
+/// use perfdb_trace::source::Source;
+///
+/// let trace = r#"{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 0.5, "dur": -1}]}"#;
+/// let mut source = Source::from_bytes("t.json", trace)?;
+/// let options = ReadOptions::profiler().args(Collector::ARGS).members(Collector::MEMBERS);
+/// let mut collector = Collector::default();
+/// read_ordered(
+///     &mut source,
+///     &options,
+///     2,
+///     |piece: &mut Collector, event| {
+///         piece.take(event);
+///         Ok::<(), std::convert::Infallible>(())
+///     },
+///     |part| {
+///         match part {
+///             Part::Chunk(piece) => collector.append(piece),
+///             Part::Restart => collector = Collector::default(),
+///             Part::Member { name, value } => collector.take_member(&name, &value),
+///         }
+///         Ok(())
+///     },
+/// )
+/// .unwrap();
+/// assert!(!collector.needs_a_closer_look());
+/// let report = collector.report("t.json", &Selection::default());
+/// assert!(report.finding(Code::NegativeDuration).is_some());
+/// # Ok::<(), perfdb_trace::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Collector {
+    pub(crate) columns: Columns,
+    pub(crate) members: DeviceMembers,
+    pub(crate) lint: Lint,
+}
+
+/// What an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Category {
+    Kernel,
+    Copy,
+    Call,
+    Operator,
+    Frame,
+    Annotation,
+    Other,
+}
+
+impl Collector {
+    /// The members of `args` that are looked at.
+    pub const ARGS: [&'static str; 6] =
+        ["correlation", "External id", "device", "stream", "external id", "In msg nelems"];
+
+    /// The top-level members that are looked at.
+    pub const MEMBERS: [&'static str; 3] = MEMBERS;
+
+    /// Takes the next event.
+    pub fn take(&mut self, event: &Event<'_>) {
+        self.lint.look_at(event.text());
+        self.columns.take(event);
+    }
+
+    /// Takes a top-level member.
+    pub fn take_member(&mut self, name: &Text<'_>, value: &Value<'_>) {
+        // Texts are decoded leniently under the profiler's preset, so this does not fail.
+        self.members.take(&name.decode_lossy(), value.to_value().ok(), value.is_truthy());
+    }
+
+    /// Puts the events of the piece of the trace that follows behind these.
+    pub fn append(&mut self, piece: Collector) {
+        self.columns.append(piece.columns);
+        self.lint.join(piece.lint);
+    }
+
+    /// Whether the text of some event has something that only [`check`](crate::check) tells in full: a key that stands
+    /// twice in an object, a word such as `NaN`, bytes that are no UTF-8.
+    pub fn needs_a_closer_look(&self) -> bool {
+        self.lint.is_suspicious()
+    }
+
+    /// Findings about the events; those about the file as such are [`check`](crate::check)'s.
+    pub fn report(self, file: &str, selection: &Selection) -> Report {
+        self.report_with(file, Findings::default(), selection)
+    }
+
+    pub(crate) fn report_with(self, file: &str, mut found: Findings, selection: &Selection) -> Report {
+        let prepared = Prepared::new(self.columns, self.members);
+        let marks = check_all(&prepared, &mut found);
+        let certificate = prepared.certificate();
+        let mut report = Report::new(file, Kind::GpuTrace, found, certificate, prepared.kernel_time, selection);
+        report.marks = marks;
+        report
+    }
+}
+
+impl Columns {
+    pub(crate) fn take(&mut self, event: &Event<'_>) {
+        let index = self.events;
+        self.events += 1;
+        let start = match event.timestamp() {
+            Some(Value::Text(_)) => {
+                self.text_times += 1;
+                None
+            }
+            value => time(value),
+        };
+        if let Some(start) = start {
+            self.has_times = true;
+            self.has_fractions = self.has_fractions || start % MICROSECOND != 0;
+        }
+        let (category, old) = category(event);
+        self.old_categories += u64::from(old);
+        let duration = Duration::of(event);
+        if let Duration::Negative(duration) = duration {
+            if self.negative.events == 0 {
+                self.negative.first_event = index;
+            }
+            self.negative.events += 1;
+            self.negative.kernels += u64::from(category == Category::Kernel);
+            self.negative.worst = self.negative.worst.min(duration);
+        }
+        if let (true, Some(start)) = (category != Category::Other, start) {
+            self.covered.add(start, start + Picoseconds::from(duration.or_zero()));
+        }
+        match category {
+            Category::Kernel => self.take_row(event, RowKind::Kernel, start, duration),
+            Category::Copy => self.take_row(event, RowKind::Copy, start, duration),
+            Category::Call => self.take_call(event, start, duration),
+            Category::Operator => self.take_operator(event, start, duration),
+            Category::Annotation => self.take_step(event, start, duration),
+            Category::Frame | Category::Other => {}
+        }
+    }
+
+    fn take_row(&mut self, event: &Event<'_>, kind: RowKind, start: Option<Picoseconds>, duration: Duration) {
+        let name = self.name(event);
+        let correlation = self.id(event.arg(CORRELATION));
+        let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration.usable()) else {
+            self.skipped_kernels += u64::from(kind == RowKind::Kernel);
+            if correlation.is_there() {
+                self.skipped_correlations.push(correlation);
+            }
+            return;
+        };
+        let device = self.id(event.arg(DEVICE));
+        let device = self.devices.number(if device.is_there() { device } else { Id::ZERO });
+        let stream = self.id(event.arg(STREAM));
+        let stream = self.streams.number((device, stream));
+        let external = self.external(event);
+        if event.arg(ELEMENTS).is_some() {
+            let count = self.id(event.arg(ELEMENTS));
+            self.elements.push((self.rows.len() as u32, count));
+        }
+        self.rows.push(Row { start, duration, correlation, external, name, device, stream, kind });
+    }
+
+    fn take_call(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
+        self.has_calls = true;
+        let correlation = self.id(event.arg(CORRELATION));
+        if let Some(start) = start {
+            let (name, thread) = (self.name(event), self.thread(event));
+            self.calls.push(Call { start, duration: duration.or_zero(), correlation, name, thread });
+        }
+    }
+
+    fn take_operator(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
+        let external = self.external(event);
+        if let (true, Some(start)) = (external.is_there(), start) {
+            let (name, thread) = (self.name(event), self.thread(event));
+            self.operators.push(Operator { start, duration: duration.or_zero(), external, name, thread });
+        }
+    }
+
+    fn take_step(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
+        let (Some(Value::Text(name)), Some(start)) = (event.name(), start) else { return };
+        if !STEPS.iter().any(|step| name.decode_lossy().starts_with(step)) {
+            return;
+        }
+        let (name, thread) = (self.name(event), self.thread(event));
+        self.steps.push(Step { start, end: start + Picoseconds::from(duration.or_zero()), name, thread });
+    }
+
+    fn name(&mut self, event: &Event<'_>) -> NameId {
+        match event.name() {
+            Some(Value::Text(text)) => self.names.source(text.raw(), || text.decode_lossy()),
+            _ => NO_NAME,
+        }
+    }
+
+    fn thread(&mut self, event: &Event<'_>) -> u32 {
+        let key = (self.id(event.process()), self.id(event.thread()));
+        self.threads.number(key)
+    }
+
+    fn external(&mut self, event: &Event<'_>) -> Id {
+        self.id(event.arg(EXTERNAL).or_else(|| event.arg(OLD_EXTERNAL)))
+    }
+
+    fn id(&mut self, value: Option<Value<'_>>) -> Id {
+        match value {
+            Some(Value::Number(number)) => self.ids.number(number.raw()),
+            Some(Value::Text(text)) => self.ids.text(&text.decode_lossy()),
+            _ => Id::MISSING,
+        }
+    }
+}
+
+/// Beginnings of the annotations that are steps.
+pub(super) const STEPS: [&str; 3] = ["ProfilerStep#", "step[", "execute_"];
+
+fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
+    picoseconds(value?.as_number()?.raw())
+}
+
+/// `dur` of an event.
+#[derive(Debug, Clone, Copy)]
+enum Duration {
+    Missing,
+    Usable(i64),
+    Negative(Picoseconds),
+    NoTime,
+}
+
+impl Duration {
+    fn of(event: &Event<'_>) -> Duration {
+        match event.duration() {
+            None | Some(Value::Null) => Duration::Missing,
+            value => match time(value) {
+                Some(duration) if duration < 0 => Duration::Negative(duration),
+                Some(duration) => Duration::Usable(duration.try_into().unwrap_or(i64::MAX)),
+                None => Duration::NoTime,
+            },
+        }
+    }
+
+    fn or_zero(self) -> i64 {
+        match self {
+            Duration::Usable(duration) => duration,
+            _ => 0,
+        }
+    }
+
+    fn usable(self) -> Option<i64> {
+        match self {
+            Duration::Missing => Some(0),
+            Duration::Usable(duration) => Some(duration),
+            Duration::Negative(_) | Duration::NoTime => None,
+        }
+    }
+}
+
+/// The category of an event, and whether it has the name that old profilers gave it.
+fn category(event: &Event<'_>) -> (Category, bool) {
+    let Some(Value::Text(text)) = event.category() else { return (Category::Other, false) };
+    let decoded;
+    let name = if text.is_escaped() {
+        decoded = text.decode_lossy();
+        decoded.as_bytes()
+    } else {
+        text.raw()
+    };
+    match name {
+        b"kernel" => (Category::Kernel, false),
+        b"cpu_op" => (Category::Operator, false),
+        b"cuda_runtime" | b"cuda_driver" => (Category::Call, false),
+        b"python_function" => (Category::Frame, false),
+        b"user_annotation" => (Category::Annotation, false),
+        b"gpu_memcpy" | b"gpu_memset" => (Category::Copy, false),
+        b"Kernel" => (Category::Kernel, true),
+        b"Memcpy" | b"Memset" => (Category::Copy, true),
+        b"Operator" => (Category::Operator, true),
+        b"Runtime" => (Category::Call, true),
+        b"async" => (Category::Other, true),
+        _ => (Category::Other, false),
+    }
+}

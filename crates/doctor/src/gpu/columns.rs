@@ -1,0 +1,255 @@
+//! What is kept of a GPU trace: compact rows for the events that rules look at, texts interned.
+
+use std::hash::Hash;
+
+use perfdb_trace::id::{Id, IdTable};
+use perfdb_trace::names::{NO_NAME, NameId, Names};
+use perfdb_trace::time::Picoseconds;
+use rustc_hash::FxHashMap;
+
+use super::coverage::Coverage;
+
+/// What ran on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    Kernel,
+    /// A copy or a fill.
+    Copy,
+}
+
+/// A kernel, copy or fill.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) start: Picoseconds,
+    /// Longer ones than fit are cut; that is 106 days.
+    pub(crate) duration: i64,
+    pub(crate) correlation: Id,
+    pub(crate) external: Id,
+    pub(crate) name: NameId,
+    pub(crate) device: u32,
+    /// Streams are numbered across devices.
+    pub(crate) stream: u32,
+    pub(crate) kind: RowKind,
+}
+
+impl Row {
+    pub(crate) fn end(&self) -> Picoseconds {
+        self.start + self.time()
+    }
+
+    pub(crate) fn time(&self) -> Picoseconds {
+        self.duration.into()
+    }
+}
+
+/// A call of the runtime or driver.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: i64,
+    pub(crate) correlation: Id,
+    pub(crate) name: NameId,
+    pub(crate) thread: u32,
+}
+
+impl Call {
+    pub(crate) fn end(&self) -> Picoseconds {
+        self.start + Picoseconds::from(self.duration)
+    }
+}
+
+/// An operator on the host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operator {
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: i64,
+    pub(crate) external: Id,
+    pub(crate) name: NameId,
+    pub(crate) thread: u32,
+}
+
+impl Operator {
+    pub(crate) fn end(&self) -> Picoseconds {
+        self.start + Picoseconds::from(self.duration)
+    }
+}
+
+/// An annotated step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+    pub(crate) name: NameId,
+    pub(crate) thread: u32,
+}
+
+/// Distinct keys, numbered in order of appearance.
+#[derive(Debug)]
+pub(crate) struct Numbering<K> {
+    numbers: FxHashMap<K, u32>,
+    keys: Vec<K>,
+    last: Option<(K, u32)>,
+}
+
+impl<K> Default for Numbering<K> {
+    fn default() -> Self {
+        Numbering { numbers: FxHashMap::default(), keys: Vec::new(), last: None }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Numbering<K> {
+    pub(crate) fn number(&mut self, key: K) -> u32 {
+        if let Some((last, number)) = self.last
+            && last == key
+        {
+            return number;
+        }
+        let next = self.keys.len() as u32;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.keys.push(key);
+        }
+        self.last = Some((key, number));
+        number
+    }
+
+    pub(crate) fn keys(&self) -> &[K] {
+        &self.keys
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
+
+/// Events that end before they begin.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Negative {
+    pub(crate) events: u64,
+    pub(crate) kernels: u64,
+    pub(crate) worst: Picoseconds,
+    pub(crate) first_event: u64,
+}
+
+/// The rows of a trace or of a piece of it.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) names: Names,
+    pub(crate) ids: IdTable,
+    pub(crate) devices: Numbering<Id>,
+    pub(crate) streams: Numbering<(u32, Id)>,
+    pub(crate) threads: Numbering<(Id, Id)>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) operators: Vec<Operator>,
+    pub(crate) steps: Vec<Step>,
+    /// `In msg nelems` of rows that have it.
+    pub(crate) elements: Vec<(u32, Id)>,
+    /// Correlations of device rows that are not used.
+    pub(crate) skipped_correlations: Vec<Id>,
+    pub(crate) skipped_kernels: u64,
+    pub(crate) negative: Negative,
+    pub(crate) events: u64,
+    /// Whether any event has a time, and whether any of these has a fraction of a microsecond.
+    pub(crate) has_times: bool,
+    pub(crate) has_fractions: bool,
+    pub(crate) text_times: u64,
+    pub(crate) old_categories: u64,
+    /// Whether there was any runtime or driver event.
+    pub(crate) has_calls: bool,
+    pub(crate) covered: Coverage,
+}
+
+impl Columns {
+    /// Puts the rows of the piece of the trace that follows behind these.
+    pub(crate) fn append(&mut self, mut piece: Columns) {
+        if self.events == 0 && self.names.len() == 0 {
+            *self = piece;
+            return;
+        }
+        let names = self.names.adopt(&piece.names);
+        let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
+        if !piece.ids.is_empty() {
+            piece.adopt_ids(&mut self.ids);
+        }
+        let devices: Vec<u32> = piece.devices.keys().iter().map(|key| self.devices.number(*key)).collect();
+        let device = |number: u32| devices.get(number as usize).copied().unwrap_or_default();
+        let streams: Vec<u32> =
+            piece.streams.keys().iter().map(|(on, stream)| self.streams.number((device(*on), *stream))).collect();
+        let stream = |number: u32| streams.get(number as usize).copied().unwrap_or_default();
+        let threads: Vec<u32> = piece.threads.keys().iter().map(|key| self.threads.number(*key)).collect();
+        let thread = |number: u32| threads.get(number as usize).copied().unwrap_or_default();
+        let first_row = self.rows.len() as u32;
+        self.rows.extend(piece.rows.iter().map(|row| Row {
+            name: name(row.name),
+            device: device(row.device),
+            stream: stream(row.stream),
+            ..*row
+        }));
+        self.calls.extend(piece.calls.iter().map(|call| Call {
+            name: name(call.name),
+            thread: thread(call.thread),
+            ..*call
+        }));
+        self.operators.extend(piece.operators.iter().map(|operator| Operator {
+            name: name(operator.name),
+            thread: thread(operator.thread),
+            ..*operator
+        }));
+        self.steps.extend(piece.steps.iter().map(|step| Step {
+            name: name(step.name),
+            thread: thread(step.thread),
+            ..*step
+        }));
+        self.elements.extend(piece.elements.iter().map(|(row, count)| (first_row + row, *count)));
+        self.skipped_correlations.append(&mut piece.skipped_correlations);
+        self.skipped_kernels += piece.skipped_kernels;
+        if self.negative.events == 0 {
+            self.negative.first_event = self.events + piece.negative.first_event;
+        }
+        self.negative.events += piece.negative.events;
+        self.negative.kernels += piece.negative.kernels;
+        self.negative.worst = self.negative.worst.min(piece.negative.worst);
+        self.events += piece.events;
+        self.has_times |= piece.has_times;
+        self.has_fractions |= piece.has_fractions;
+        self.text_times += piece.text_times;
+        self.old_categories += piece.old_categories;
+        self.has_calls |= piece.has_calls;
+        self.covered.join(&piece.covered);
+    }
+
+    /// Replaces ids of this piece's table by those of `table`.
+    fn adopt_ids(&mut self, table: &mut IdTable) {
+        let ids = std::mem::take(&mut self.ids);
+        let mut adopt = |id: Id| table.adopt(id, &ids);
+        for row in &mut self.rows {
+            row.correlation = adopt(row.correlation);
+            row.external = adopt(row.external);
+        }
+        for call in &mut self.calls {
+            call.correlation = adopt(call.correlation);
+        }
+        for operator in &mut self.operators {
+            operator.external = adopt(operator.external);
+        }
+        for correlation in &mut self.skipped_correlations {
+            *correlation = adopt(*correlation);
+        }
+        for (_, count) in &mut self.elements {
+            *count = adopt(*count);
+        }
+        renumber(&mut self.devices, |device| adopt(device));
+        renumber(&mut self.streams, |(device, stream)| (device, adopt(stream)));
+        renumber(&mut self.threads, |(process, thread)| (adopt(process), adopt(thread)));
+    }
+}
+
+/// Replaces the keys; different keys stay different.
+fn renumber<K: Copy + Eq + Hash>(numbering: &mut Numbering<K>, mut key: impl FnMut(K) -> K) {
+    let keys = std::mem::take(&mut numbering.keys);
+    *numbering = Numbering::default();
+    for old in keys {
+        numbering.number(key(old));
+    }
+}

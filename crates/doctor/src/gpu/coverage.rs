@@ -1,0 +1,90 @@
+//! The time in which anything happened, up to pauses that do not matter.
+
+use perfdb_trace::time::{MICROSECOND, Picoseconds};
+
+/// Shorter pauses are not told from none: one second.
+pub(crate) const PAUSE: Picoseconds = 1_000_000 * MICROSECOND;
+
+/// Stretches of time with pauses of at least [`PAUSE`] between them, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Coverage {
+    stretches: Vec<(Picoseconds, Picoseconds)>,
+    last: usize,
+}
+
+impl Coverage {
+    /// Adds the time from `start` to `end`.
+    #[inline]
+    pub(crate) fn add(&mut self, start: Picoseconds, end: Picoseconds) {
+        if let Some((from, to)) = self.stretches.get(self.last)
+            && *from <= start
+            && end <= *to
+        {
+            return;
+        }
+        self.insert(start, end.max(start));
+    }
+
+    fn insert(&mut self, mut start: Picoseconds, mut end: Picoseconds) {
+        // Those that end too long before, and those that begin too long behind, stay as they are.
+        let first = self.stretches.partition_point(|(_, to)| to + PAUSE <= start);
+        let behind = self.stretches.partition_point(|(from, _)| *from < end + PAUSE);
+        if let Some(touched) = self.stretches.get(first..behind)
+            && let (Some((from, _)), Some((_, to))) = (touched.first(), touched.last())
+        {
+            start = start.min(*from);
+            end = end.max(*to);
+        }
+        self.stretches.splice(first..behind.max(first), [(start, end)]);
+        self.last = first;
+    }
+
+    /// Adds all of another one.
+    pub(crate) fn join(&mut self, other: &Coverage) {
+        for (start, end) in &other.stretches {
+            self.add(*start, *end);
+        }
+    }
+
+    /// The longest pause and the time from first to last without it.
+    pub(crate) fn longest_pause(&self) -> Option<(Picoseconds, Picoseconds)> {
+        let pauses = self.stretches.windows(2).map(|pair| pair[1].0 - pair[0].1);
+        let longest = pauses.max()?;
+        let whole = self.stretches.last()?.1 - self.stretches.first()?.0;
+        Some((longest, whole - longest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn long_pauses_are_kept() {
+        let mut coverage = Coverage::default();
+        coverage.add(0, 10);
+        coverage.add(5 * PAUSE, 5 * PAUSE + 7);
+        coverage.add(PAUSE - 1, PAUSE);
+        assert_eq!(coverage.longest_pause(), Some((4 * PAUSE, PAUSE + 7)));
+        coverage.add(2 * PAUSE, 4 * PAUSE + 1);
+        assert_eq!(coverage.longest_pause(), Some((PAUSE, 4 * PAUSE + 7)));
+    }
+
+    proptest! {
+        #[test]
+        fn order_does_not_matter(mut stretches in proptest::collection::vec((0i128..60, 0i128..20), 1..30)) {
+            let of = |stretches: &[(i128, i128)]| {
+                let mut coverage = Coverage::default();
+                for (start, length) in stretches {
+                    coverage.add(start * PAUSE / 4, (start + length) * PAUSE / 4);
+                }
+                coverage.stretches
+            };
+            let forward = of(&stretches);
+            stretches.reverse();
+            prop_assert_eq!(&forward, &of(&stretches));
+            prop_assert!(forward.windows(2).all(|pair| pair[0].1 + PAUSE <= pair[1].0));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A GPU trace, ready for the rules: who launched what, and in which order things ran.
+
+use perfdb_trace::id::Id;
+use perfdb_trace::names::NameId;
+use perfdb_trace::time::{MICROSECOND, Picoseconds};
+use rustc_hash::FxHashMap;
+
+use super::columns::{Call, Columns, Row, RowKind};
+use super::device::DeviceMembers;
+
+/// No launch.
+const NONE: u32 = u32::MAX;
+
+/// A trace and what follows from it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) columns: Columns,
+    pub(crate) members: DeviceMembers,
+    /// Index of the launch of each row, or [`NONE`].
+    launches: Vec<u32>,
+    /// Rows that are kernels, in file order.
+    pub(crate) kernels: Vec<u32>,
+    /// Kernels by (stream, start, file order).
+    pub(crate) by_stream: Vec<u32>,
+    /// Kernels that are equal to an earlier row; ascending.
+    pub(crate) copies: Vec<u32>,
+    /// What each distinct name says.
+    names: Vec<NameFacts>,
+    /// Sum of the durations of all kernels.
+    pub(crate) kernel_time: Picoseconds,
+    /// How far off a clock may be.
+    pub(crate) tolerance: Picoseconds,
+    pub(crate) integer_clock: bool,
+    pub(crate) amd: bool,
+}
+
+/// What a name says about a call or kernel.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NameFacts {
+    /// A call that launches a graph.
+    pub(crate) graph: bool,
+    /// A call that launches something on a device.
+    pub(crate) launch: bool,
+    /// A kernel that communicates.
+    pub(crate) collective: bool,
+}
+
+impl NameFacts {
+    fn of(name: &str) -> NameFacts {
+        let name = name.to_lowercase();
+        const WORDS: [&str; 5] = ["nccl", "rccl", "dpsk::ep", "cross_device", "multimem"];
+        NameFacts {
+            graph: name.contains("graph"),
+            launch: name.contains("launch") && !name.contains("host"),
+            collective: WORDS.iter().any(|word| name.contains(word)) || names_collective(&name),
+        }
+    }
+}
+
+/// Whether one of the collectives' names stands there with at most one underscore between its words.
+fn names_collective(name: &str) -> bool {
+    const WORDS: [(&str, &str); 4] = [("all", "reduce"), ("all", "gather"), ("reduce", "scatter"), ("deep", "ep")];
+    let follows = |rest: &str, word: &str| rest.strip_prefix('_').unwrap_or(rest).starts_with(word);
+    let pair = |(first, second): (&str, &str)| {
+        name.match_indices(first).any(|(at, _)| follows(&name[at + first.len()..], second))
+    };
+    let all_to_all = name.match_indices("all").any(|(at, _)| {
+        let rest = &name[at + 3..];
+        let rest = rest.strip_prefix('_').unwrap_or(rest);
+        rest.strip_prefix("to").is_some_and(|rest| follows(rest, "all"))
+    });
+    all_to_all || WORDS.into_iter().any(pair)
+}
+
+impl Prepared {
+    pub(crate) fn new(mut columns: Columns, members: DeviceMembers) -> Prepared {
+        columns.names.finish();
+        let rows = &columns.rows;
+        let is_kernel = |at: &u32| rows[*at as usize].kind == RowKind::Kernel;
+        let kernels: Vec<u32> = (0..rows.len() as u32).filter(is_kernel).collect();
+        let mut by_stream = kernels.clone();
+        by_stream.sort_unstable_by_key(|at| {
+            let row = &rows[*at as usize];
+            (row.stream, row.start, *at)
+        });
+        let names: Vec<NameFacts> =
+            (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
+        let hip = columns.calls.iter().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
+        let integer_clock = columns.has_times && !columns.has_fractions;
+        Prepared {
+            launches: launches(&columns),
+            copies: copies(rows),
+            kernel_time: kernels.iter().map(|at| rows[*at as usize].time()).sum(),
+            kernels,
+            by_stream,
+            names,
+            tolerance: if integer_clock { 2 * MICROSECOND } else { MICROSECOND },
+            integer_clock,
+            amd: members.is_amd() || hip,
+            columns,
+            members,
+        }
+    }
+
+    pub(crate) fn row(&self, at: u32) -> &Row {
+        &self.columns.rows[at as usize]
+    }
+
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.columns.rows
+    }
+
+    pub(crate) fn name(&self, id: NameId) -> &str {
+        self.columns.names.get(id)
+    }
+
+    pub(crate) fn facts(&self, name: NameId) -> NameFacts {
+        self.names.get(name as usize).copied().unwrap_or_default()
+    }
+
+    /// Number of distinct names.
+    pub(crate) fn name_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Index of the launch of a row.
+    pub(crate) fn launch_index(&self, at: u32) -> Option<u32> {
+        self.launches.get(at as usize).copied().filter(|launch| *launch != NONE)
+    }
+
+    /// The launch of a row.
+    pub(crate) fn launch(&self, at: u32) -> Option<&Call> {
+        self.columns.calls.get(self.launch_index(at)? as usize)
+    }
+
+    /// Whether a row was launched as part of a graph.
+    pub(crate) fn of_graph(&self, at: u32) -> bool {
+        self.launch(at).is_some_and(|launch| self.facts(launch.name).graph)
+    }
+
+    /// The kernels, in file order.
+    pub(crate) fn kernel_rows(&self) -> impl Iterator<Item = (u32, &Row)> {
+        self.kernels.iter().map(|at| (*at, self.row(*at)))
+    }
+
+    /// Position of a kernel among the kernels.
+    pub(crate) fn kernel_number(&self, at: u32) -> u32 {
+        self.kernels.partition_point(|kernel| *kernel < at) as u32
+    }
+
+    /// Share of the kernel time.
+    pub(crate) fn share(&self, time: Picoseconds) -> f64 {
+        crate::finding::share(time, self.kernel_time)
+    }
+
+    /// Share that so many kernels of average length have, at most all.
+    pub(crate) fn share_of_kernels(&self, count: usize) -> f64 {
+        if self.kernels.is_empty() { 0.0 } else { (count as f64 / self.kernels.len() as f64).min(1.0) }
+    }
+
+    /// `In msg nelems` of the rows that have it.
+    pub(crate) fn elements(&self, at: u32) -> Id {
+        let elements = &self.columns.elements;
+        let found = elements.binary_search_by_key(&at, |(row, _)| *row).ok();
+        found.map_or(Id::MISSING, |found| elements[found].1)
+    }
+}
+
+/// The first call with the correlation of each row.
+fn launches(columns: &Columns) -> Vec<u32> {
+    let mut by_correlation: FxHashMap<Id, u32> = FxHashMap::default();
+    by_correlation.reserve(columns.calls.len());
+    for (at, call) in columns.calls.iter().enumerate() {
+        if call.correlation.is_there() {
+            by_correlation.entry(call.correlation).or_insert(at as u32);
+        }
+    }
+    let launch = |row: &Row| by_correlation.get(&row.correlation).copied().unwrap_or(NONE);
+    columns.rows.iter().map(|row| if row.correlation.is_there() { launch(row) } else { NONE }).collect()
+}
+
+/// Rows equal in start, duration, name, device, stream and correlation to an earlier one.
+fn copies(rows: &[Row]) -> Vec<u32> {
+    let key = |at: &u32| {
+        let row = &rows[*at as usize];
+        (row.start, row.stream, row.duration, row.name, row.correlation)
+    };
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    order.sort_unstable_by_key(|at| (key(at), *at));
+    let mut copies: Vec<u32> =
+        order.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1])).map(|pair| pair[1]).collect();
+    copies.sort_unstable();
+    copies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_collectives() {
+        for name in [
+            "ncclDevKernel_AllReduce_Sum",
+            "cross_device_reduce_1stage",
+            "void allReduce<half>",
+            "one_shot_all_reduce_kernel",
+            "reduce_scatter",
+            "AllToAll",
+            "all_to_all_v",
+            "dpsk::ep::dispatch",
+            "deep_ep::combine",
+            "DeepEP",
+            "multimem_all",
+        ] {
+            assert!(NameFacts::of(name).collective, "{name}");
+        }
+        for name in ["gemm", "reduce_kernel", "all__reduce", "allocate", "step_deeper"] {
+            assert!(!NameFacts::of(name).collective, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_tell_launches() {
+        let of = |name| (NameFacts::of(name).launch, NameFacts::of(name).graph);
+        assert_eq!(of("cudaLaunchKernelExC"), (true, false));
+        assert_eq!(of("hipGraphLaunch"), (true, true));
+        assert_eq!(of("cudaLaunchHostFunc"), (false, false));
+        assert_eq!(of("cudaMemcpyAsync"), (false, false));
+    }
+}

@@ -1,0 +1,50 @@
+//! The rules for GPU traces: each finding is one small function.
+
+mod clock_jump;
+mod collectives;
+mod device_order;
+mod duplicates;
+mod durations;
+mod events;
+mod host_order;
+mod launch_times;
+mod lost_kernels;
+mod lost_launches;
+mod names_shifted;
+mod operators;
+mod overlaps;
+mod replays;
+mod stall;
+mod steps;
+mod synchronisation;
+mod unit;
+
+use super::Prepared;
+use super::graph::Replays;
+use crate::finding::Findings;
+use crate::report::Marks;
+
+/// Runs every rule; the kernels that findings are about.
+pub(crate) fn check_all(trace: &Prepared, found: &mut Findings) -> Marks {
+    let mut marks = Marks::default();
+    events::check(trace, found);
+    unit::check(trace, found);
+    host_order::check(trace, found);
+    device_order::check(trace, found);
+    launch_times::check(trace, found);
+    synchronisation::check(trace, found);
+    stall::check(trace, found);
+    clock_jump::check(trace, found);
+    duplicates::check(trace, found, &mut marks);
+    durations::check(trace, found);
+    overlaps::check(trace, found, &mut marks);
+    lost_kernels::check(trace, found, &mut marks);
+    lost_launches::check(trace, found, &mut marks);
+    let replays = Replays::new(trace);
+    replays::check(trace, &replays, found, &mut marks);
+    names_shifted::check(trace, &replays, found, &mut marks);
+    operators::check(trace, found);
+    collectives::check(trace, found, &mut marks);
+    steps::check(trace, found);
+    marks
+}

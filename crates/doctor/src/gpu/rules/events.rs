@@ -1,0 +1,50 @@
+//! Events that cannot be used, and what is odd about all of them.
+
+use crate::code::Code;
+use crate::finding::{Evidence, Findings};
+use crate::gpu::Prepared;
+
+pub(super) fn check(trace: &Prepared, found: &mut Findings) {
+    negative_durations(trace, found);
+    bad_events(trace, found);
+    nothing_to_compare(trace, found);
+    let columns = &trace.columns;
+    if columns.text_times > 0 {
+        found.warning(Code::TextTimes, None, Evidence::new().with("events", columns.text_times));
+    }
+    if columns.old_categories > 0 {
+        found.note(Code::OldCategories, None, Evidence::new().with("events", columns.old_categories));
+    }
+    if trace.integer_clock && !trace.kernels.is_empty() {
+        let zero = trace.kernel_rows().filter(|(_, row)| row.duration == 0).count();
+        found.note(Code::IntegerClock, None, Evidence::new().with("zero_kernels", zero));
+    }
+}
+
+fn negative_durations(trace: &Prepared, found: &mut Findings) {
+    let negative = trace.columns.negative;
+    if negative.events > 0 {
+        let share = (negative.kernels > 0).then(|| trace.share_of_kernels(negative.kernels as usize));
+        let evidence = Evidence::new()
+            .with("events", negative.events)
+            .with("kernels", negative.kernels)
+            .time("worst_us", negative.worst)
+            .with("first_event", negative.first_event);
+        found.error(Code::NegativeDuration, share, evidence);
+    }
+}
+
+fn bad_events(trace: &Prepared, found: &mut Findings) {
+    let skipped = trace.columns.skipped_kernels;
+    if skipped > 0 {
+        let of = trace.kernels.len() as u64 + skipped;
+        let evidence = Evidence::new().with("kernels", skipped);
+        found.warning(Code::BadEvents, skipped as f64 / of as f64, evidence);
+    }
+}
+
+fn nothing_to_compare(trace: &Prepared, found: &mut Findings) {
+    if trace.kernels.is_empty() {
+        found.error(Code::NoKernels, 1.0, Evidence::new().with("events", trace.columns.events));
+    }
+}

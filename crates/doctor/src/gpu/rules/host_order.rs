@@ -1,0 +1,33 @@
+//! A host clock that went back: calls are numbered in the order in which they were made.
+
+use perfdb_trace::time::Picoseconds;
+
+use crate::code::Code;
+use crate::finding::{Evidence, Findings};
+use crate::gpu::Prepared;
+
+pub(super) fn check(trace: &Prepared, found: &mut Findings) {
+    let calls = &trace.columns.calls;
+    let number = |at: &u32| calls[*at as usize].correlation.number().unwrap_or_default();
+    let mut order: Vec<u32> = (0..calls.len() as u32).filter(|at| number(at) > 0).collect();
+    order.sort_unstable_by_key(|at| (calls[*at as usize].thread, number(at), *at));
+    let (mut early, mut worst) = (0_u64, 0);
+    let mut first = None;
+    for thread in order.chunk_by(|a, b| calls[*a as usize].thread == calls[*b as usize].thread) {
+        let mut latest = Picoseconds::MIN;
+        for at in thread {
+            let start = calls[*at as usize].start;
+            if start < latest.saturating_sub(trace.tolerance) {
+                early += 1;
+                worst = worst.max(latest - start);
+                first.get_or_insert(number(at));
+            }
+            latest = latest.max(start);
+        }
+    }
+    if let Some(correlation) = first {
+        let evidence =
+            Evidence::new().with("launches", early).time("worst_us", worst).with("at_correlation", correlation);
+        found.error(Code::TimeBackwards, None, evidence);
+    }
+}

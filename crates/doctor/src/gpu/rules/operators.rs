@@ -1,0 +1,67 @@
+//! The ids that tie kernels to operators of the host.
+
+use perfdb_trace::id::Id;
+use perfdb_trace::time::Picoseconds;
+use rustc_hash::FxHashMap;
+
+use crate::code::Code;
+use crate::finding::{Evidence, Findings};
+use crate::gpu::Prepared;
+
+/// Names that are listed.
+const NAMES: usize = 2;
+
+pub(super) fn check(trace: &Prepared, found: &mut Findings) {
+    let operators = &trace.columns.operators;
+    let mut order: Vec<u32> = (0..operators.len() as u32).collect();
+    order.sort_unstable_by_key(|at| (operators[*at as usize].external, *at));
+    let id = |at: &u32| operators[*at as usize].external;
+    let shared = order.chunk_by(|a, b| id(a) == id(b)).filter(|same| same.len() > 1).count();
+    if shared > 0 {
+        found.note(Code::SharedExternalId, None, Evidence::new().with("ids", shared));
+    }
+    impossible(trace, &order, found);
+}
+
+/// Launches that lie in no operator with the id that their kernel has.
+fn impossible(trace: &Prepared, by_id: &[u32], found: &mut Findings) {
+    let operators = &trace.columns.operators;
+    let mut places: FxHashMap<Id, (u32, u32)> = FxHashMap::default();
+    for (place, at) in by_id.iter().enumerate() {
+        let place = place as u32;
+        places
+            .entry(operators[*at as usize].external)
+            .and_modify(|range| range.1 = place + 1)
+            .or_insert((place, place + 1));
+    }
+    let (mut wrong, mut judged, mut time) = (0_usize, 0_usize, 0);
+    let mut names: FxHashMap<u32, Picoseconds> = FxHashMap::default();
+    for (at, row) in trace.kernel_rows() {
+        let Some(launch) = trace.launch(at) else { continue };
+        let Some((first, behind)) = places.get(&row.external) else { continue };
+        let named = &by_id[*first as usize..*behind as usize];
+        judged += 1;
+        let inside = named.iter().any(|operator| {
+            let operator = &operators[*operator as usize];
+            operator.thread == launch.thread
+                && launch.start >= operator.start - trace.tolerance
+                && launch.start <= operator.end() + trace.tolerance
+        });
+        if !inside {
+            wrong += 1;
+            time += row.time();
+            if let Some(operator) = named.first() {
+                *names.entry(operators[*operator as usize].name).or_default() += row.time();
+            }
+        }
+    }
+    let share = trace.share(time);
+    if wrong > 0 && (share >= 0.01 || (wrong >= 10 && 50 * wrong >= judged)) {
+        let mut names: Vec<(Picoseconds, &str)> =
+            names.into_iter().map(|(name, time)| (time, trace.name(name))).collect();
+        names.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        let names: Vec<&str> = names.into_iter().take(NAMES).map(|(_, name)| name).collect();
+        let evidence = Evidence::new().with("kernels", wrong).with("of_kernels", judged).with("operators", names);
+        found.warning(Code::ExternalIdImpossible, share, evidence);
+    }
+}

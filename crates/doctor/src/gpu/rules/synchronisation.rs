@@ -1,0 +1,54 @@
+//! Kernels that run on after the host has waited for the device.
+
+use perfdb_trace::time::{MICROSECOND, Picoseconds};
+
+use crate::code::Code;
+use crate::finding::{Evidence, Findings};
+use crate::gpu::Prepared;
+
+/// A wait may return this much before the last kernel ends.
+const LATE: Picoseconds = 25 * MICROSECOND;
+
+pub(super) fn check(trace: &Prepared, found: &mut Findings) {
+    let calls = &trace.columns.calls;
+    let waits = |name: &str| name.ends_with("DeviceSynchronize") || name.ends_with("CtxSynchronize");
+    let mut synchronisations: Vec<(u32, Picoseconds, Picoseconds)> = calls
+        .iter()
+        .filter(|call| waits(trace.name(call.name)))
+        .map(|call| (call.thread, call.start, call.end()))
+        .collect();
+    if synchronisations.is_empty() {
+        return;
+    }
+    synchronisations.sort_unstable();
+    let mut launched: Vec<(u32, Picoseconds, Picoseconds)> = Vec::new();
+    for (at, row) in trace.kernel_rows() {
+        if let Some(launch) = trace.launch(at) {
+            launched.push((launch.thread, launch.start, row.end()));
+        }
+    }
+    launched.sort_unstable();
+    let (mut broken, mut worst, mut next) = (0_u64, 0, 0);
+    for thread in synchronisations.chunk_by(|a, b| a.0 == b.0) {
+        let mut last_end = Picoseconds::MIN;
+        for (thread, start, end) in thread {
+            while let Some((by, at, kernel_end)) = launched.get(next)
+                && (by, at) < (thread, start)
+            {
+                if by == thread {
+                    last_end = last_end.max(*kernel_end);
+                }
+                next += 1;
+            }
+            if last_end > end + LATE {
+                broken += 1;
+                worst = worst.max(last_end - end);
+            }
+        }
+    }
+    if broken > 0 {
+        let evidence =
+            Evidence::new().with("synchronisations", broken).with("of", synchronisations.len()).time("worst_us", worst);
+        found.warning(Code::KernelAfterSync, None, evidence);
+    }
+}

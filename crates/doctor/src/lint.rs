@@ -1,0 +1,242 @@
+//! A quick look at the text of events for what a reader of values does not see.
+//!
+//! A key that stands twice in an object, a word such as `NaN`, bytes that are no UTF-8: a reader takes the last value, a
+//! number, a replacement character. Here the text is passed over once more, only to say whether there is any of that; who
+//! needs to know what and where reads the file with [`Mender`](crate::json::Mender).
+
+use rustc_hash::FxHashSet;
+
+/// Whether something was seen, and the forms of objects that are known to be good.
+#[derive(Debug, Default)]
+pub(crate) struct Lint {
+    suspicious: bool,
+    /// Hashes of the keys of whole events, in order and with their nesting.
+    good: FxHashSet<u64>,
+    last_good: u64,
+}
+
+/// Mixes one key into the hash of an event's keys.
+#[inline(always)]
+fn mix(hash: u64, key: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let word = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let mut hash = (hash ^ key.len() as u64).wrapping_mul(FACTOR);
+    if key.len() < 8 {
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(key) {
+            *to = *from;
+        }
+        return (hash.rotate_left(23) ^ u64::from_le_bytes(bytes)).wrapping_mul(FACTOR);
+    }
+    let mut rest = key;
+    while let Some((chunk, behind)) = rest.split_first_chunk::<8>() {
+        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(*chunk)).wrapping_mul(FACTOR);
+        rest = behind;
+    }
+    (hash.rotate_left(23) ^ word(key.last_chunk::<8>())).wrapping_mul(FACTOR)
+}
+
+impl Lint {
+    /// Looks at a valid JSON object.
+    #[inline]
+    pub(crate) fn look_at(&mut self, object: &[u8]) {
+        if self.suspicious {
+            return;
+        }
+        if !object.is_ascii() && std::str::from_utf8(object).is_err() {
+            self.suspicious = true;
+            return;
+        }
+        let Some(keys) = keys_of(object) else {
+            self.suspicious = true;
+            return;
+        };
+        if keys != self.last_good && !self.good.contains(&keys) {
+            if has_repeated_key(object) {
+                self.suspicious = true;
+                return;
+            }
+            self.good.insert(keys);
+        }
+        self.last_good = keys;
+    }
+
+    /// Looks at any valid JSON value.
+    pub(crate) fn look_at_value(&mut self, value: &[u8]) {
+        match value.first() {
+            Some(b'{') => self.look_at(value),
+            // A list is looked at as the only member of an object.
+            _ => self.look_at(&[b"{\"\":", value, b"}"].concat()),
+        }
+    }
+
+    pub(crate) fn join(&mut self, other: Lint) {
+        self.suspicious |= other.suspicious;
+    }
+
+    pub(crate) fn is_suspicious(&self) -> bool {
+        self.suspicious
+    }
+
+    pub(crate) fn suspect(&mut self) {
+        self.suspicious = true;
+    }
+}
+
+/// A hash of the keys of an object and of those inside it; `None` where a word stands that is no JSON.
+#[inline]
+fn keys_of(object: &[u8]) -> Option<u64> {
+    let mut hash = 0_u64;
+    let mut rest = object;
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        match byte {
+            b'"' => {
+                let (text, behind) = rest.split_at_checked(text_length(rest))?;
+                rest = behind.get(1..)?;
+                let after = match rest {
+                    [..=b' ', ..] => rest.trim_ascii_start(),
+                    _ => rest,
+                };
+                if let [b':', more @ ..] = after {
+                    hash = mix(hash, text);
+                    rest = more;
+                }
+            }
+            b'{' | b'}' => hash = hash.rotate_left(5).wrapping_add(u64::from(*byte)),
+            b'N' | b'I' => return None,
+            _ => {}
+        }
+    }
+    Some(hash)
+}
+
+/// Length of the text whose opening quote has been taken.
+#[inline(always)]
+fn text_length(rest: &[u8]) -> usize {
+    let mut at = 0;
+    // Most texts are short.
+    while let Some(byte) = rest.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+        if at >= 24 {
+            return long_text_length(rest, at);
+        }
+    }
+    rest.len()
+}
+
+fn long_text_length(rest: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(stop) = rest.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += stop;
+        if rest.get(at) == Some(&b'"') {
+            return at;
+        }
+        at += 2;
+    }
+    rest.len()
+}
+
+/// Whether any object in a valid one has a key twice, by what stands between the quotes; escaped keys count as repeated,
+/// so that someone looks closer.
+fn has_repeated_key(object: &[u8]) -> bool {
+    let mut open: Vec<Vec<&[u8]>> = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = object.get(at) {
+        at += 1;
+        match byte {
+            b'{' => open.push(Vec::new()),
+            b'}' => {
+                open.pop();
+            }
+            b'"' => {
+                let rest = object.get(at..).unwrap_or_default();
+                let length = text_length(rest);
+                let text = rest.get(..length).unwrap_or_default();
+                at += length + 1;
+                let after = object.get(at..).unwrap_or_default();
+                if after.trim_ascii_start().first() == Some(&b':')
+                    && let Some(keys) = open.last_mut()
+                {
+                    if keys.contains(&text) || text.contains(&b'\\') {
+                        return true;
+                    }
+                    keys.push(text);
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suspicious(text: &str) -> bool {
+        let mut lint = Lint::default();
+        // A second look must say the same.
+        lint.look_at(text.as_bytes());
+        let first = lint.is_suspicious();
+        lint.look_at(text.as_bytes());
+        assert_eq!(lint.is_suspicious(), first);
+        first
+    }
+
+    #[test]
+    fn repeated_keys_and_words_are_seen() {
+        for text in [
+            r#"{"a":1,"a":2}"#,
+            r#"{"a":1,"b":{"c":1,"d":2,"c":3}}"#,
+            r#"{"l":[{"x":1},{"x":1,"x":2}]}"#,
+            r#"{"a":NaN}"#,
+            r#"{"a":[1,-Infinity]}"#,
+            "{\"a long key of more than sixteen bytes\" :1,\"a long key of more than sixteen bytes\" :1}",
+        ] {
+            assert!(suspicious(text), "{text}");
+        }
+        for text in [
+            r#"{"a":1,"b":{"a":2,"b":3}}"#,
+            r#"{"l":[{"x":1},{"x":2}]}"#,
+            r#"{"a":"NaN","b":"Infinity"}"#,
+            r#"{"a":"\\\"","b":"{\"b\":1}"}"#,
+            "{\"name\":\"é\"}",
+        ] {
+            assert!(!suspicious(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_seen() {
+        let mut lint = Lint::default();
+        lint.look_at(b"{\"a\":\"\xe2\x82\"}");
+        assert!(lint.is_suspicious());
+    }
+
+    #[test]
+    fn forms_that_are_good_do_not_hide_others() {
+        let mut lint = Lint::default();
+        for text in [r#"{"ab":1,"c":2}"#, r#"{"a":1,"bc":2}"#, r#"{"c":1,"ab":{"c":2}}"#] {
+            lint.look_at(text.as_bytes());
+        }
+        assert!(!lint.is_suspicious());
+        lint.look_at(br#"{"ab":1,"ab":2}"#);
+        assert!(lint.is_suspicious());
+    }
+
+    #[test]
+    fn values_of_every_kind() {
+        let mut lint = Lint::default();
+        for value in ["1", "\"x\"", "[1, {\"a\":2}]", "null"] {
+            lint.look_at_value(value.as_bytes());
+        }
+        assert!(!lint.is_suspicious());
+        lint.look_at_value(b"[NaN]");
+        assert!(lint.is_suspicious());
+    }
+}

@@ -1,0 +1,131 @@
+//! The columns of a kernel table and its rows.
+
+use std::collections::HashMap;
+
+use perfdb_trace::time::Picoseconds;
+
+/// Where the columns that are looked at stand.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    pub(super) kind: Option<usize>,
+    pub(super) start: Option<usize>,
+    pub(super) duration: Option<usize>,
+    pub(super) name: Option<usize>,
+    pub(super) wait: Option<usize>,
+    pub(super) stream: Option<usize>,
+    pub(super) device: Option<usize>,
+    pub(super) step: Option<usize>,
+    pub(super) core: Option<usize>,
+    pub(super) task: Option<usize>,
+}
+
+impl Places {
+    /// Finds the columns; of two of one name the last one.
+    pub(super) fn new(header: &[String]) -> Places {
+        let find =
+            |names: &[&str]| names.iter().find_map(|name| header.iter().rposition(|column| column.trim() == *name));
+        Places {
+            kind: find(&["Type", "OP Type"]),
+            start: find(&["Start Time(us)", "Task Start Time(us)"]),
+            duration: find(&["Duration(us)", "Task Duration(us)"]),
+            name: find(&["Name", "Op Name"]),
+            wait: find(&["Wait Time(us)", "Task Wait Time(us)"]),
+            stream: find(&["Stream ID"]),
+            device: find(&["Device_id"]),
+            step: find(&["Step Id"]),
+            core: find(&["Accelerator Core", "Task Type"]),
+            task: find(&["Task ID"]),
+        }
+    }
+
+    /// Whether this is a kernel table at all.
+    pub(super) fn is_table(&self) -> bool {
+        self.kind.is_some() || self.start.is_some() || self.duration.is_some()
+    }
+
+    /// Columns without which little can be said, and those without which some things cannot.
+    pub(super) fn missing(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let lacking = |columns: [(&'static str, Option<usize>); 3]| {
+            columns.into_iter().filter(|(_, place)| place.is_none()).map(|(name, _)| name).collect()
+        };
+        let needed = [("Type", self.kind), ("Start Time(us)", self.start), ("Duration(us)", self.duration)];
+        let useful = [("Stream ID", self.stream), ("Wait Time(us)", self.wait), ("Accelerator Core", self.core)];
+        (lacking(needed), lacking(useful))
+    }
+}
+
+/// Distinct texts.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    numbers: HashMap<Box<str>, u32>,
+    texts: Vec<Box<str>>,
+}
+
+impl Texts {
+    pub(super) fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+
+    pub(super) fn get(&self, number: u32) -> &str {
+        self.texts.get(number as usize).map_or("", AsRef::as_ref)
+    }
+}
+
+/// A row that can be used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) start: Picoseconds,
+    pub(super) duration: Picoseconds,
+    pub(super) wait: Option<Picoseconds>,
+    pub(super) kind: u32,
+    pub(super) name: u32,
+    pub(super) stream: u32,
+    pub(super) device: u32,
+    pub(super) task: u32,
+    pub(super) step: u32,
+    pub(super) collective: bool,
+    /// Equal to an earlier row.
+    pub(super) copy: bool,
+}
+
+impl Row {
+    pub(super) fn end(&self) -> Picoseconds {
+        self.start + self.duration
+    }
+}
+
+/// A table.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) places: Places,
+    pub(super) texts: Texts,
+    pub(super) rows: Vec<Row>,
+    pub(super) row_count: u64,
+    pub(super) bad_numbers: u64,
+    pub(super) negative: u64,
+    pub(super) worst: Picoseconds,
+    /// Rows with another number of cells than the header, the first and the last one, and whether the last is short.
+    pub(super) ragged: u64,
+    pub(super) first_ragged: u64,
+    pub(super) last_ragged: u64,
+    pub(super) last_short: bool,
+    /// Starts that are written with an exponent.
+    pub(super) exponents: u64,
+    pub(super) time: Picoseconds,
+}
+
+impl Table {
+    pub(super) fn share(&self, time: Picoseconds) -> f64 {
+        crate::finding::share(time, self.time)
+    }
+
+    pub(super) fn text(&self, number: u32) -> &str {
+        self.texts.get(number)
+    }
+}

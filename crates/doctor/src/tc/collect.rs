@@ -1,0 +1,167 @@
+//! Taking the events of a simulator's trace.
+
+use perfdb_pycompat::{literal, value::Value as Literal};
+use perfdb_trace::chrome::Event;
+use perfdb_trace::id::{Id, IdTable};
+use perfdb_trace::names::{NO_NAME, NameId, Names};
+use perfdb_trace::scan::Value;
+use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
+
+use super::prepared::TcPrepared;
+use crate::finding::Findings;
+use crate::lint::Lint;
+use crate::report::{Kind, Report, Selection};
+
+const SOURCE: usize = 0;
+const KERNEL_TYPE: usize = 1;
+const ZERO_COST: usize = 2;
+const PARTS: usize = 3;
+
+/// One X event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operation {
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+    pub(crate) name: NameId,
+    pub(crate) process: Id,
+    pub(crate) thread: Id,
+    /// `source`, if it is there.
+    pub(crate) source: NameId,
+    /// It has a source, costs something, and names no kernel type.
+    pub(crate) lacks_kernel_type: bool,
+    pub(crate) parts: Parts,
+}
+
+/// Durations of the parts of a composite operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parts {
+    None,
+    Sum { picoseconds: i64, count: u32 },
+    Unreadable,
+}
+
+/// Takes the events of a simulator's trace.
+#[derive(Debug, Default)]
+pub(crate) struct TcCollector {
+    pub(crate) names: Names,
+    pub(crate) ids: IdTable,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) bad_events: u64,
+    pub(crate) negative: u64,
+    pub(crate) worst: Picoseconds,
+    pub(crate) text_times: u64,
+    pub(crate) events: u64,
+    pub(crate) lint: Lint,
+}
+
+impl TcCollector {
+    pub(crate) const ARGS: [&'static str; 4] = ["source", "kernel_type", "zero_cost", "sub_kernel_durations"];
+
+    /// Takes the next event.
+    pub(crate) fn take(&mut self, event: &Event<'_>) {
+        self.lint.look_at(event.text());
+        self.events += 1;
+        if !event.has_phase("X") {
+            return;
+        }
+        if let Some(Value::Text(_)) = event.timestamp() {
+            self.text_times += 1;
+        }
+        let (Some(start), Some(duration)) = (time(event.timestamp()), time(event.duration())) else {
+            self.bad_events += 1;
+            return;
+        };
+        if duration < 0 {
+            self.negative += 1;
+            self.worst = self.worst.min(duration);
+            return;
+        }
+        let name = self.name(event.name());
+        let source = self.name(event.arg(SOURCE));
+        let has_type = matches!(event.arg(KERNEL_TYPE), Some(Value::Text(text)) if !text.is_empty());
+        let free = matches!(event.arg(ZERO_COST), Some(Value::Text(text)) if text.is("True"))
+            || matches!(event.arg(ZERO_COST), Some(Value::Bool(true)));
+        let (process, thread) = (self.id(event.process()), self.id(event.thread()));
+        self.operations.push(Operation {
+            start,
+            duration,
+            name,
+            process,
+            thread,
+            source,
+            lacks_kernel_type: source != NO_NAME && !has_type && !free,
+            parts: parts(event.arg(PARTS)),
+        });
+    }
+
+    /// Puts the events of the piece of the trace that follows behind these.
+    pub(crate) fn append(&mut self, piece: TcCollector) {
+        let names = self.names.adopt(&piece.names);
+        let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
+        let ids = &mut self.ids;
+        self.operations.extend(piece.operations.iter().map(|operation| Operation {
+            name: name(operation.name),
+            source: name(operation.source),
+            process: ids.adopt(operation.process, &piece.ids),
+            thread: ids.adopt(operation.thread, &piece.ids),
+            ..*operation
+        }));
+        self.bad_events += piece.bad_events;
+        self.negative += piece.negative;
+        self.worst = self.worst.min(piece.worst);
+        self.text_times += piece.text_times;
+        self.events += piece.events;
+        self.lint.join(piece.lint);
+    }
+
+    pub(crate) fn report_with(self, file: &str, mut found: Findings, selection: &Selection) -> Report {
+        let prepared = TcPrepared::new(self);
+        super::rules::check_all(&prepared, &mut found);
+        Report::new(file, Kind::TcTrace, found, prepared.certificate(), prepared.time, selection)
+    }
+
+    fn name(&mut self, value: Option<Value<'_>>) -> NameId {
+        match value {
+            Some(Value::Text(text)) => self.names.source(text.raw(), || text.decode_lossy()),
+            _ => NO_NAME,
+        }
+    }
+
+    fn id(&mut self, value: Option<Value<'_>>) -> Id {
+        match value {
+            Some(Value::Number(number)) => self.ids.number(number.raw()),
+            Some(Value::Text(text)) => self.ids.text(&text.decode_lossy()),
+            _ => Id::MISSING,
+        }
+    }
+}
+
+fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
+    picoseconds(value?.as_number()?.raw())
+}
+
+/// Reads `[('MatMulV2', 22.80), …]`.
+fn parts(value: Option<Value<'_>>) -> Parts {
+    let text = match value {
+        None | Some(Value::Null) => return Parts::None,
+        Some(Value::Text(text)) => text.decode_lossy(),
+        Some(_) => return Parts::Unreadable,
+    };
+    if text.is_empty() {
+        return Parts::None;
+    }
+    let Ok(Literal::List(parts) | Literal::Tuple(parts)) = literal::parse(&text) else { return Parts::Unreadable };
+    let mut sum = 0.0;
+    for part in &parts {
+        let duration = match part {
+            Literal::List(pair) | Literal::Tuple(pair) => pair.last().and_then(Literal::as_double),
+            value => value.as_double(),
+        };
+        match duration {
+            Some(duration) if duration.is_finite() => sum += duration,
+            _ => return Parts::Unreadable,
+        }
+    }
+    // Two decimals each, so nothing is lost here.
+    Parts::Sum { picoseconds: (sum * MICROSECOND as f64).round() as i64, count: parts.len() as u32 }
+}
