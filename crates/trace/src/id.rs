@@ -34,7 +34,7 @@ impl Id {
     }
 
     /// The integer of a number's text without decimals and exponent.
-    pub(crate) fn plain(number: &[u8]) -> Option<Id> {
+    pub fn plain(number: &[u8]) -> Option<Id> {
         let (negative, digits) = match number.split_first()? {
             (b'-', rest) => (true, rest),
             _ => (false, number),
