@@ -16,9 +16,14 @@ struct Run {
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Run {
+    run_with(folder, arguments, &[])
+}
+
+fn run_with(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_compare-traces"))
         .current_dir(folder)
         .env("COLUMNS", "120")
+        .envs(environment.iter().copied())
         .args(arguments)
         .output()
         .expect("a run");
@@ -28,6 +33,34 @@ fn run(folder: &Path, arguments: &[&str]) -> Run {
 
 fn trace(folder: &Path, name: &str, events: &str) {
     std::fs::write(folder.join(name), format!(r#"{{"traceEvents": [{events}]}}"#)).expect("a file");
+}
+
+/// A stack for new threads that no system has room for, so that every thread is refused.
+const NO_THREADS: (&str, &str) = ("RUST_MIN_STACK", "4611686018427387904");
+
+#[test]
+fn without_threads_the_result_is_the_same() {
+    let folder = TempDir::new().expect("a folder");
+    let kernel = |at: usize, name: &str| {
+        let pad = "x".repeat(200);
+        format!(r#"{{"cat": "kernel", "name": "{name}", "ts": {at}, "dur": 10, "args": {{"pad": "{pad}"}}}}"#)
+    };
+    let events = |name| (0..10_000).map(|at| kernel(10 * at, name)).collect::<Vec<_>>().join(",");
+    trace(folder.path(), "a.json", &events("Cijk_A"));
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events("nvjet_A"));
+    std::io::Write::write_all(&mut gzip, text.as_bytes()).expect("in memory");
+    std::fs::write(folder.path().join("b.json.gz"), gzip.finish().expect("in memory")).expect("a file");
+    let list = "pairs: [{trace1: a.json, trace2: b.json.gz, output: one.json}, {trace1: b.json.gz, trace2: a.json, output: two.json}]";
+    std::fs::write(folder.path().join("list.yaml"), list).expect("a file");
+    for arguments in
+        [&["a.json", "b.json.gz", "--format", "json"][..], &["--pairs", "list.yaml", "--jobs", "2", "--format", "json"]]
+    {
+        let with = run(folder.path(), arguments);
+        let without = run_with(folder.path(), arguments, &[NO_THREADS]);
+        assert_eq!((with.code, without.code), (0, 0), "{}", without.stderr);
+        assert_eq!(with.stdout, without.stdout);
+    }
 }
 
 const KERNEL: &str = r#"{"cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 10}"#;

@@ -38,13 +38,9 @@ fn load(traces: [&str; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure>
         bar.inc(1);
         trace
     };
-    let (first, second) = std::thread::scope(|scope| {
-        let second = scope.spawn(|| open(traces[1]));
-        (open(traces[0]), second.join())
-    });
+    let loaded = perfdb_parallel::join(|| open(traces[0]), || open(traces[1]));
     bar.finish_and_clear();
-    let second = second.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    match (first, second) {
+    match loaded {
         (Ok(first), Ok(second)) => Ok([first, second]),
         (first, second) => {
             let mut lines: Vec<String> =

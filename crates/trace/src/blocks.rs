@@ -1,4 +1,4 @@
-//! Reads a CSV stream as blocks of whole records, and works on blocks in parallel with results in order.
+//! Reads a CSV stream as blocks of whole records.
 //!
 //! A block ends at the end of a record, whatever quoted line breaks the file has, so that each can be split by a
 //! [`Splitter`](crate::records::Splitter) of its own. Nothing is mapped: the memory in use is a few blocks, however large the file.
@@ -18,7 +18,6 @@
 
 use crate::marks::quotes;
 use std::io::{self, Read};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Block size that keeps two cores busy and the memory small.
 pub const BLOCK_BYTES: usize = 1 << 19;
@@ -117,84 +116,6 @@ fn boundary_behind(text: &[u8], from: usize) -> Option<usize> {
     found
 }
 
-struct Shared<N> {
-    next: N,
-    /// Number of the piece that is handed out next; `None` when there is none left.
-    number: Option<usize>,
-}
-
-struct Turn<M, E> {
-    merge: M,
-    number: usize,
-    result: Result<(), E>,
-    stopped: bool,
-}
-
-/// Works on pieces in parallel and merges the results in the order of the pieces.
-///
-/// `next` hands out the pieces one after the other, `map` works on one with the worker's own state (made by `Default`), `merge` is called for
-/// each result in order. The first error of `next` or `merge`, in that order of the pieces, ends the work. At most `threads` pieces are alive.
-pub fn for_each_ordered<S, W, P, E>(
-    threads: usize,
-    next: impl FnMut() -> Result<Option<S>, E> + Send,
-    map: impl Fn(&mut W, S) -> P + Sync,
-    merge: impl FnMut(P) -> Result<(), E> + Send,
-) -> Result<(), E>
-where
-    W: Default,
-    E: Send,
-{
-    let shared = Mutex::new(Shared { next, number: Some(0) });
-    let turn = Mutex::new(Turn { merge, number: 0, result: Ok(()), stopped: false });
-    let changed = Condvar::new();
-    let work = || {
-        let mut state = W::default();
-        loop {
-            let (number, piece) = {
-                let mut shared = lock(&shared);
-                let Some(number) = shared.number else { return };
-                let piece = (shared.next)();
-                shared.number = matches!(piece, Ok(Some(_))).then_some(number + 1);
-                (number, piece)
-            };
-            let part = match piece {
-                Ok(Some(piece)) => Ok(map(&mut state, piece)),
-                Ok(None) => return,
-                Err(error) => Err(error),
-            };
-            let mut turn = lock(&turn);
-            while turn.number != number && !turn.stopped {
-                turn = changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
-            }
-            if turn.stopped {
-                return;
-            }
-            let result = part.and_then(|part| (turn.merge)(part));
-            turn.number += 1;
-            if result.is_err() {
-                turn.result = result;
-                turn.stopped = true;
-                lock(&shared).number = None;
-            }
-            changed.notify_all();
-        }
-    };
-    match threads {
-        0 | 1 => work(),
-        _ => std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(work);
-            }
-            work();
-        }),
-    }
-    turn.into_inner().unwrap_or_else(PoisonError::into_inner).result
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,70 +133,22 @@ mod tests {
         rows
     }
 
-    fn in_blocks(text: &[u8], size: usize, threads: usize) -> io::Result<(Rows, u64)> {
+    fn in_blocks(text: &[u8], size: usize) -> io::Result<(Rows, u64)> {
         let mut blocks = Blocks::new(text, size);
         let (mut all, mut lines) = (Vec::new(), 0);
-        for_each_ordered(
-            threads,
-            || blocks.next_block(Vec::new()),
-            |(): &mut (), block: Block| (rows(&block.text), crate::records::line_ends(&block.text)),
-            |(mut part, count)| {
-                all.append(&mut part);
-                lines += count;
-                Ok(())
-            },
-        )?;
+        while let Some(block) = blocks.next_block(Vec::new())? {
+            all.append(&mut rows(&block.text));
+            lines += crate::records::line_ends(&block.text);
+        }
         Ok((all, lines))
     }
 
     proptest! {
         #[test]
-        fn blocks_hold_the_same_records_and_lines_as_the_whole(text in "[ab,\"\r\n]{0,80}", size in 1usize..20, threads in 1usize..4) {
-            let (found, lines) = in_blocks(text.as_bytes(), size, threads)?;
+        fn blocks_hold_the_same_records_and_lines_as_the_whole(text in "[ab,\"\r\n]{0,80}", size in 1usize..20) {
+            let (found, lines) = in_blocks(text.as_bytes(), size)?;
             prop_assert_eq!(found, rows(text.as_bytes()));
             prop_assert_eq!(lines, crate::records::line_ends(text.as_bytes()));
         }
-    }
-
-    #[test]
-    fn the_first_error_in_order_counts() {
-        for threads in [1, 4] {
-            let mut pieces = 0..100;
-            let mut merged = Vec::new();
-            let result = for_each_ordered(
-                threads,
-                || Ok(pieces.next()),
-                |(): &mut (), piece| piece,
-                |piece| {
-                    if piece % 30 == 29 {
-                        return Err(piece);
-                    }
-                    merged.push(piece);
-                    Ok(())
-                },
-            );
-            assert_eq!(result, Err(29));
-            assert_eq!(merged, (0..29).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn an_error_of_the_source_comes_in_its_turn() {
-        let mut count = 0;
-        let source = || {
-            count += 1;
-            if count == 5 { Err("source") } else { Ok(Some(count)) }
-        };
-        let mut merged = 0;
-        let result = for_each_ordered(
-            3,
-            source,
-            |(): &mut (), piece: i32| piece,
-            |_| {
-                merged += 1;
-                Ok(())
-            },
-        );
-        assert_eq!((result, merged), (Err("source"), 4));
     }
 }

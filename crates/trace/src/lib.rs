@@ -39,7 +39,6 @@ pub mod source;
 pub mod time;
 
 mod marks;
-mod ordered;
 mod split;
 
 pub use error::Error;

@@ -12,10 +12,11 @@ use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{self, Parents, Staged};
+use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::blocks::for_each_ordered;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -206,8 +207,10 @@ fn read<'f>(files: &'f [PathBuf], wanted: Wanted<'_>, options: &Options<'_>) -> 
     let take = || pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
     let rows = Rows { skip_bad: options.skip_bad_rows };
     let mut bytes = 0;
-    for_each_ordered(
-        options.threads,
+    let mut worker_states = states(options.threads, Worker::default);
+    // A piece per thread that is worked on, and one that waits.
+    let pieces = 2 * worker_states.len();
+    OrderedMap::new(&mut worker_states).tasks_ahead(pieces).run(
         || {
             let (text, rows, values) = take();
             Ok(source.next_piece(text)?.map(|piece| (piece, rows, values)))
@@ -222,7 +225,7 @@ fn read<'f>(files: &'f [PathBuf], wanted: Wanted<'_>, options: &Options<'_>) -> 
             bytes += part.text.len() as u64;
             (options.progress)(bytes);
             pool.lock().unwrap_or_else(PoisonError::into_inner).push((part.text, part.rows, part.values));
-            Ok::<(), Error>(())
+            Ok::<_, Error>(ControlFlow::Continue(()))
         },
     )?;
     Ok(groups)

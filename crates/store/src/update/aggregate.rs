@@ -10,9 +10,10 @@ use crate::profile::{Piece, PieceEnd, ProfileFiles, ProfileRow, Wanted};
 use crate::signature::{Cells, Rules, Signature, Variant};
 use indexmap::map::Entry;
 use perfdb_files::escape::excerpt;
+use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::blocks::for_each_ordered;
 use rustc_hash::FxHashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -65,8 +66,10 @@ pub fn aggregate(summaries: &[PathBuf], options: &AggregateOptions) -> Result<Sa
     let workers = AtomicUsize::new(0);
     let mut merger =
         Merger { options, summaries, file: 0, lines: 0, operators: Vec::new(), samples: Samples::default() };
-    for_each_ordered(
-        options.threads,
+    let mut worker_states = states(options.threads, Worker::default);
+    // A piece per thread that is worked on, and one that waits.
+    let pieces = 2 * worker_states.len();
+    OrderedMap::new(&mut worker_states).tasks_ahead(pieces).run(
         || source.next_piece(pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()),
         |worker: &mut Worker, piece| worker.read(piece, summaries, || workers.fetch_add(1, Ordering::Relaxed)),
         |part: Result<Part, Error>| {
@@ -74,7 +77,7 @@ pub fn aggregate(summaries: &[PathBuf], options: &AggregateOptions) -> Result<Sa
             let text = std::mem::take(&mut part.text);
             merger.merge(part)?;
             pool.lock().unwrap_or_else(PoisonError::into_inner).push(text);
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         },
     )?;
     Ok(merger.samples)

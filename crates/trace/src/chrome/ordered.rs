@@ -5,9 +5,10 @@ use super::event::{Event, Record};
 use super::machine::{Machine, Step};
 use super::options::ReadOptions;
 use crate::error::{Error, Place, one_line};
-use crate::ordered::in_order;
 use crate::scan::{FaultKind, Text, Value};
 use crate::source::{Refill, Source, Window};
+use perfdb_parallel::{OrderedMap, states};
+use std::ops::ControlFlow;
 
 /// Bytes that a thread takes at once.
 const CHUNK: usize = 1 << 20;
@@ -228,7 +229,7 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         };
         let cuts = Cuts::new(bytes, first);
         let mut next = first;
-        let ranges = std::iter::from_fn(|| {
+        let next_range = || {
             let start = next;
             let mut from = start + CHUNK;
             next = loop {
@@ -240,19 +241,18 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
                     None => from += CHUNK,
                 }
             };
-            (start < bytes.len()).then_some((start, next))
-        });
+            Ok((start < bytes.len()).then_some((start, next)))
+        };
         let mut expected = first;
         let mut list_ended = false;
         let mut again = Record::new(options.args.len());
-        in_order(
-            threads,
-            ranges,
-            || Record::new(options.args.len()),
-            |record, &(start, limit)| take(start, limit, record),
-            |(start, limit), chunk| {
+        let mut records = states(threads, || Record::new(options.args.len()));
+        OrderedMap::new(&mut records).run(
+            next_range,
+            |record, (start, limit)| ((start, limit), take(start, limit, record)),
+            |((start, limit), chunk)| {
                 if expected >= limit {
-                    return Ok(true);
+                    return Ok(ControlFlow::Continue(()));
                 }
                 let chunk = if start == expected { chunk } else { take(expected, limit, &mut again) };
                 let end = chunk.end;
@@ -265,7 +265,7 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
                     }
                     ChunkEnd::Fault(fault) => return Err(self.fault(fault.kind, fault.at)),
                 }
-                Ok(!list_ended)
+                Ok(if list_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
         self.machine.resume(expected, list_ended);

@@ -1,8 +1,9 @@
-//! Inflating gzip members on a thread of their own.
+//! Inflating gzip members, on a thread of their own where there is one.
 
 use flate2::bufread::GzDecoder;
+use perfdb_parallel::spawn;
 use std::io::{self, BufRead, Read};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
 
 /// The first two bytes of every gzip stream.
 pub(super) const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -13,22 +14,30 @@ const BLOCK: usize = 256 * 1024;
 /// Blocks that may wait between the threads.
 const WAITING: usize = 8;
 
-/// The inflated bytes of a gzip stream.
-pub(super) struct Inflated {
+/// The inflated bytes of a gzip stream. Without a thread to be had, whoever reads them inflates them.
+pub(super) fn inflated(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
+    let members = Members::new(compressed);
+    let (send, blocks) = sync_channel(WAITING);
+    // The members go to the thread by a channel, so that they are not lost where there is no thread.
+    let (hand_over, handed_over) = sync_channel(1);
+    let inflate = move || {
+        if let Ok(members) = handed_over.recv() {
+            inflate(members, &send);
+        }
+    };
+    match spawn("inflate", inflate) {
+        Ok(_) => match hand_over.send(members) {
+            Ok(()) => Box::new(Inflated { blocks, block: Vec::new(), at: 0 }),
+            Err(SendError(members)) => Box::new(members),
+        },
+        Err(_) => Box::new(members),
+    }
+}
+
+struct Inflated {
     blocks: Receiver<io::Result<Vec<u8>>>,
     block: Vec<u8>,
     at: usize,
-}
-
-impl Inflated {
-    /// Starts inflating `compressed`.
-    pub(super) fn new(compressed: impl BufRead + Send + 'static) -> io::Result<Inflated> {
-        let (send, blocks) = sync_channel(WAITING);
-        std::thread::Builder::new()
-            .name("inflate".to_owned())
-            .spawn(move || inflate(Members::new(compressed), &send))?;
-        Ok(Inflated { blocks, block: Vec::new(), at: 0 })
-    }
 }
 
 impl Read for Inflated {

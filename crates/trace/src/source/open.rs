@@ -1,6 +1,6 @@
 //! Opening what a path names.
 
-use super::gzip::{Inflated, MAGIC};
+use super::gzip::{MAGIC, inflated};
 use super::mapping::Mapping;
 use crate::Error;
 use crate::error::{RecordFault, one_line};
@@ -166,7 +166,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
     let count = read_up_to(&mut file, &mut first)?;
     io::Seek::rewind(&mut file)?;
     if count == 2 && first == MAGIC {
-        return Ok(Content::Stream(Box::new(Inflated::new(BufReader::with_capacity(64 * 1024, file))?)));
+        return Ok(Content::Stream(inflated(BufReader::with_capacity(64 * 1024, file))));
     }
     // Files of the system (/proc) say that they are empty and are not; what is empty cannot be mapped.
     if metadata.len() == 0 {
@@ -186,11 +186,7 @@ fn stream(mut reader: impl Read + Send + 'static) -> io::Result<Content> {
     }
     let gzip = first == MAGIC;
     let reader = Cursor::new(first).chain(reader);
-    Ok(Content::Stream(if gzip {
-        Box::new(Inflated::new(BufReader::with_capacity(64 * 1024, reader))?)
-    } else {
-        Box::new(reader)
-    }))
+    Ok(Content::Stream(if gzip { inflated(BufReader::with_capacity(64 * 1024, reader)) } else { Box::new(reader) }))
 }
 
 /// Up to `count` first bytes, and the error that ended them early.

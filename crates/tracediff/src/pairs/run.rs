@@ -1,9 +1,13 @@
 //! Runs pairs on several workers, each trace read once while it is needed.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use perfdb_parallel::{OrderedMap, join, states};
 
 use super::list::PairSpec;
 use crate::error::Error;
@@ -43,36 +47,22 @@ pub fn run_pairs<T: Send>(
         let slot = slots.entry(key).or_insert_with(|| Slot { loaded: Mutex::new(None), users: AtomicUsize::new(0) });
         *slot.users.get_mut() += 1;
     }
-    let (slots, work, next) = (&slots, &work, AtomicUsize::new(0));
-    let (sender, results) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, pairs.len().max(1)) {
-            let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(pair) = pairs.get(at) else { break };
-                    let loaded = load(pair, slots, options);
-                    let result = work(at, loaded);
-                    for key in keys(pair, options) {
-                        release(slots.get(&key));
-                    }
-                    // The receiver lives until all senders are gone.
-                    let _ = sender.send((at, result));
-                }
-            });
+    let mut numbers = 0..pairs.len();
+    let next = || Ok::<_, Infallible>(numbers.next().and_then(|at| Some((at, pairs.get(at)?))));
+    let run = |(): &mut (), (at, pair): (usize, &PairSpec)| {
+        let result = work(at, load(pair, &slots, options));
+        for key in keys(pair, options) {
+            release(slots.get(&key));
         }
-        drop(sender);
-        let mut waiting = BTreeMap::new();
-        let mut expected = 0;
-        for (at, result) in results {
-            waiting.insert(at, result);
-            while let Some(result) = waiting.remove(&expected) {
-                done(expected, result);
-                expected += 1;
-            }
-        }
-    });
+        (at, result)
+    };
+    let merge = |(at, result)| {
+        done(at, result);
+        Ok(ControlFlow::Continue(()))
+    };
+    // Results are small beside traces: no worker waits behind a pair that takes long.
+    let mut workers = states(jobs.min(pairs.len()), || ());
+    let Ok(()) = OrderedMap::new(&mut workers).tasks_ahead(pairs.len()).run(next, run, merge);
 }
 
 fn keys(pair: &PairSpec, options: &LoadOptions) -> [Key; 2] {
@@ -88,10 +78,7 @@ fn load(pair: &PairSpec, slots: &BTreeMap<Key, Slot>, options: &LoadOptions) -> 
         let trace = one(&keys[0]);
         (trace.clone(), trace)
     } else {
-        std::thread::scope(|scope| {
-            let second = scope.spawn(|| one(&keys[1]));
-            (one(&keys[0]), second.join().unwrap_or(None))
-        })
+        join(|| one(&keys[0]), || one(&keys[1]))
     };
     match (first, second) {
         (Some(Ok(first)), Some(Ok(second))) => Ok(LoadedPair { traces: [first, second] }),
