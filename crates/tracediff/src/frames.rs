@@ -130,6 +130,12 @@ impl<'a> Chains<'a> {
         stack
     }
 
+    /// The last frame with the id of a frame, if that has one.
+    pub(crate) fn last_of_same_id(&self, frame: u32) -> Option<u32> {
+        let id = self.frames[frame as usize].id;
+        if id.is_there() { self.by_id.get(id) } else { None }
+    }
+
     fn caller(&self, frame: u32) -> Option<u32> {
         let frame = &self.frames[frame as usize];
         if frame.id.is_there() && frame.parent.is_there() { self.by_id.get(frame.parent) } else { None }

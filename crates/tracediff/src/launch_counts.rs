@@ -140,6 +140,56 @@ mod tests {
     use std::io::Cursor;
     use std::path::Path;
 
+    /// The runs of a trace, each of kernels of one name, with the rules it is loaded under.
+    fn runs(runs: &[(&str, u32)], rules: crate::rules::Rules) -> Trace {
+        let names = runs.iter().flat_map(|(name, length)| std::iter::repeat_n(*name, *length as usize));
+        let events = names.enumerate().map(|(at, name)| {
+            format!(r#"{{"cat": "kernel", "name": "{name}", "ts": {at}, "dur": 1, "args": {{"correlation": {at}}}}}"#)
+        });
+        let text = format!("[{}]", events.collect::<Vec<_>>().join(","));
+        let options = LoadOptions { rules, ..LoadOptions::default() };
+        Trace::from_reader(Path::new("t.json"), Cursor::new(text), &options).unwrap()
+    }
+
+    /// `gelu` in many short runs or in a few long ones, between kernels of another type.
+    fn gelu(length: u32, count: usize, rules: crate::rules::Rules) -> Trace {
+        runs(&[("gelu", length), ("silu", 1)].repeat(count), rules)
+    }
+
+    const RULE_SETS: [crate::rules::Rules; 3] =
+        [crate::rules::PERFDB, crate::rules::WAFER_0_1_33, crate::rules::WAFER_0_1_35];
+
+    #[test]
+    fn a_type_that_the_other_trace_lacks_is_no_chain() {
+        for rules in RULE_SETS {
+            let (with, without) = (gelu(30, 10, rules.clone()), runs(&[("silu", 10)], rules));
+            for (first, second) in [(&with, &without), (&without, &with)] {
+                let found = launch_counts(first, second, PhaseFilter::All, 50);
+                assert!(found.fusion_mappings.iter().all(|mapping| mapping.evidence != "chain"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_side_with_longer_runs_may_have_fewer_kernels() {
+        // Five runs of 15 and two hundred runs of 2.
+        for (rules, expected) in RULE_SETS.into_iter().zip([325, -325, -325]) {
+            let (long, short) = (gelu(15, 5, rules.clone()), gelu(2, 200, rules));
+            let found = launch_counts(&long, &short, PhaseFilter::All, 50);
+            let chain = found.fusion_mappings.iter().find(|mapping| mapping.evidence == "chain").expect("a chain");
+            assert_eq!((chain.fused_platform, chain.fused_count, chain.pattern_count), ("Trace 2", 400, expected));
+        }
+    }
+
+    #[test]
+    fn averages_over_no_matched_groups_are_0() {
+        let rules = crate::rules::PERFDB;
+        let (first, second) = (gelu(40, 5, rules.clone()), gelu(2, 5, rules));
+        let found = launch_counts(&first, &second, PhaseFilter::All, 50).fusion_opportunities;
+        assert_eq!((found[0].kernel_type, found[0].ratio), ("GELU", Some(20.0)));
+        assert_eq!((found[0].trace1_avg_per_group, found[0].trace2_avg_per_group), (0.0, 0.0));
+    }
+
     fn trace(kernels: &[(&str, u32)]) -> Trace {
         let event = |(name, start): &(&str, u32)| {
             format!(r#"{{"cat": "kernel", "name": "{name}", "ts": {start}, "dur": 1, "args": {{"correlation": 1}}}}"#)

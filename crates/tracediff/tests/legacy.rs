@@ -5,6 +5,7 @@ use std::path::Path;
 
 use perfdb_tracediff::{
     AnalysisOptions, CompareOptions, Document, Error, LoadOptions, PhaseFilter, Trace, View, WAFER_0_1_33, analyse,
+    compare_legacy,
 };
 
 fn trace() -> Trace {
@@ -12,6 +13,48 @@ fn trace() -> Trace {
         {"cat": "kernel", "name": "nvjet_tst", "ts": 3, "dur": 5}]}"#;
     let options = LoadOptions { rules: WAFER_0_1_33, ..LoadOptions::default() };
     Trace::from_reader(Path::new("t.json"), Cursor::new(text), &options).expect("a trace")
+}
+
+fn loaded(events: &str) -> Trace {
+    let options = LoadOptions { rules: WAFER_0_1_33, ..LoadOptions::default() };
+    let text = format!(r#"{{"traceEvents": [{events}]}}"#);
+    Trace::from_reader(Path::new("t.json"), Cursor::new(text), &options).expect("a trace")
+}
+
+#[test]
+fn a_python_function_without_an_id_gives_its_name_and_no_stack() {
+    let frame = |name: &str, ts: f64, id: &str| {
+        format!(r#"{{"cat": "python_function", "name": "{name}", "ts": {ts}, "dur": 100, "args": {{{id}}}}}"#)
+    };
+    let kernel = r#"{"cat": "kernel", "name": "nvjet_tst", "ts": 10, "dur": 5}"#;
+    // The first frame in order of time is never looked at.
+    let first = frame("first", -5.0, r#""Python id": 1"#);
+    let stacks_of = |second: &str| {
+        let trace = loaded(&format!("{first}, {second}, {kernel}"));
+        let comparison = compare_legacy(&trace, &trace, &CompareOptions::default()).expect("a comparison");
+        let row = comparison.operations.into_iter().next().expect("a row");
+        (row.trace1_cpu_op, row.trace1_python_stacks)
+    };
+    let own = Some("model.py: forward".to_owned());
+    assert_eq!(stacks_of(&frame("model.py: forward", 0.0, "")), (own.clone(), Vec::new()));
+    let with_id = frame("model.py: forward", 0.0, r#""Python id": 2"#);
+    assert_eq!(stacks_of(&with_id), (own.clone(), vec![vec!["model.py: forward".to_owned()]]));
+}
+
+#[test]
+fn the_gap_of_a_layer_of_trace_2_alone_is_negated() {
+    // A layer is a correlation id behind an attention kernel.
+    let kernel = |name: &str, ts: u32, dur: u32, correlation: u32| {
+        format!(r#"{{"cat": "kernel", "name": "{name}", "ts": {ts}, "dur": {dur}, "args": {{"correlation": {correlation}}}}}"#)
+    };
+    let one = loaded(&kernel("fmhaSm100a_Context", 0, 5, 1));
+    let two = loaded(&[kernel("fmhaSm100a_Context", 0, 5, 1), kernel("fmhaSm100a_Context", 9, 0, 2)].join(","));
+    let gap_ms = |first, second| {
+        let comparison = compare_legacy(first, second, &CompareOptions::default()).expect("a comparison");
+        comparison.layers.into_iter().find(|layer| !layer.in_both).expect("a layer of one side").gap_ms
+    };
+    assert_eq!(gap_ms(&one, &two).to_bits(), (-0.0_f64).to_bits());
+    assert_eq!(gap_ms(&two, &one).to_bits(), 0.0_f64.to_bits());
 }
 
 fn prefill(view: View) -> Result<Document, Error> {

@@ -6,7 +6,7 @@ use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Explanation, OperationDifference, Parts, Share};
 
 use super::csv::push_record;
-use super::text_parts::{cut, shortened};
+use super::text_parts::shortened;
 
 /// What the parts of a difference are, in words.
 const PARTS: [(&str, &str); 6] = [
@@ -61,7 +61,7 @@ fn coverage_text(out: &mut String, explanation: &Explanation) {
             kernel.total_ms,
             percent(kernel.percent),
             kernel.count,
-            cut(&kernel.kernel, 60),
+            shortened(&kernel.kernel, 60),
             kernel.operation
         );
     }

@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use perfdb_tracediff::{Comparison, Document, Metadata, OperationRow, Status, UnmatchedOperation};
 
 use super::explanation;
-use super::text_parts::{cut, general, layers, python_stacks, ratio, shortened, warnings};
+use super::text_parts::{general, layers, python_stacks, ratio, shortened, warnings};
+
+/// Characters of an operation's name in its column.
+const OPERATION: usize = 25;
 
 /// How much the text report shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +149,7 @@ fn operations(out: &mut String, rows: &[OperationRow], threshold_ms: f64) {
         let _ = writeln!(
             out,
             "{:<26}{:<8}{:>10}{:>10}{:>12.2}{:>12.2}{:>13.3}{:>13.3}{:>9}{:>9}{:>+10.3}",
-            shortened(&row.operation),
+            shortened(&row.operation, OPERATION),
             row.status.name(),
             row.trace1_count,
             row.trace2_count,
@@ -171,12 +174,12 @@ fn unmatched(out: &mut String, rows: &[UnmatchedOperation]) {
         let _ = writeln!(
             out,
             "{:<26}{:>6}{:>10}{:>12.2}{:>13.3}  {}",
-            shortened(&row.operation),
+            shortened(&row.operation, OPERATION),
             row.trace,
             row.count,
             row.avg_us,
             row.total_ms,
-            cut(&row.kernel, 60)
+            shortened(&row.kernel, 60)
         );
     }
 }
@@ -196,7 +199,7 @@ fn kernels(out: &mut String, row: &OperationRow, show_all: bool) {
                 kernel.total_us,
                 kernel.count,
                 kernel.avg_us,
-                cut(&kernel.name, 80)
+                shortened(&kernel.name, 80)
             );
         }
     }

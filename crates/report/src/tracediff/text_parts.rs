@@ -5,14 +5,12 @@ use std::fmt::Write as _;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{LayerRow, OperationRow, Status, Warning};
 
-/// The first characters of a text.
-pub(super) fn cut(text: &str, characters: usize) -> String {
-    text.chars().take(characters).collect()
-}
-
-/// An operation's name in its column.
-pub(super) fn shortened(name: &str) -> String {
-    if name.chars().count() > 25 { cut(name, 22) + "..." } else { name.to_owned() }
+/// A name of at most this many characters; one that is cut ends in `...`.
+pub(super) fn shortened(name: &str, characters: usize) -> String {
+    match name.char_indices().nth(characters) {
+        Some(_) => name.chars().take(characters - 3).chain("...".chars()).collect(),
+        None => name.to_owned(),
+    }
 }
 
 /// A ratio with three decimals; `inf` if there is none.
@@ -134,8 +132,10 @@ mod tests {
 
     #[test]
     fn long_names_are_cut_at_characters() {
-        assert_eq!(shortened("Embedding+RMSNorm+GEMM"), "Embedding+RMSNorm+GEMM");
-        assert_eq!(shortened("ééééééééééééééééééééééééééé"), "éééééééééééééééééééééé...");
-        assert_eq!(cut("äbc", 2), "äb");
+        for width in [25, 60, 80] {
+            let fits = "é".repeat(width);
+            assert_eq!(shortened(&fits, width), fits);
+            assert_eq!(shortened(&"é".repeat(width + 1), width), "é".repeat(width - 3) + "...");
+        }
     }
 }

@@ -24,8 +24,9 @@ pub struct FusionMapping {
     pub unfused_sequence: Vec<&'static str>,
     /// Their counts.
     pub unfused_count_per_type: IndexMap<&'static str, u64>,
-    /// How often it was seen.
-    pub pattern_count: u64,
+    /// How often it was seen, or how many more kernels the unfused side has: for a `chain` under a rule set of wafer-core
+    /// less than 0 where that side has fewer of them, in longer runs.
+    pub pattern_count: i64,
     /// Share of the cases.
     pub pattern_confidence: f64,
     /// Group of trace 1, for sequences and ratios within matched groups.
@@ -54,7 +55,7 @@ pub struct FusionMapping {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CorrelationId {
-    /// A whole number.
+    /// An integer.
     Number(i64),
     /// A text, or a number of another kind.
     Text(String),
@@ -148,7 +149,7 @@ fn sequence_rule(sides: &[Side<'_>; 2], kernels: [&[u32]; 2]) -> Vec<FusionMappi
                         .map(|kind| (TYPES[kind as usize], count(side, kind)))
                         .into_iter()
                         .collect(),
-                    pattern_count: count(side, kind),
+                    pattern_count: count(side, kind) as i64,
                     pattern_confidence: share,
                     ..mapping("sequence", 1 - side, before, &[before, kind])
                 });
@@ -173,7 +174,7 @@ fn counted(mapping: FusionMapping, kind: Type, both: [u64; 2], excess: u64) -> F
     FusionMapping {
         fused_count: both[fused],
         unfused_count_per_type: [(TYPES[kind as usize], both[1 - fused])].into_iter().collect(),
-        pattern_count: excess,
+        pattern_count: excess as i64,
         pattern_confidence: excess as f64 / both[0].max(both[1]) as f64,
         ..mapping
     }
@@ -221,7 +222,8 @@ fn chains(sides: &[Side<'_>; 2]) -> Vec<FusionMapping> {
     for (kind, lengths) in runs[0].iter().zip(&runs[1]).enumerate() {
         let lengths = [lengths.0.as_slice(), lengths.1.as_slice()];
         let long = lengths.map(|lengths| lengths.iter().filter(|length| **length > 1).count() as u64);
-        if lengths.iter().all(|lengths| lengths.len() < 5) || long == [0, 0] {
+        let one_sided = lengths.iter().any(|lengths| lengths.is_empty());
+        if one_sided || lengths.iter().all(|lengths| lengths.len() < 5) || long == [0, 0] {
             continue;
         }
         let average = [0, 1].map(|side: usize| {
@@ -237,11 +239,17 @@ fn chains(sides: &[Side<'_>; 2]) -> Vec<FusionMapping> {
         }
         let chains = [0, 1].map(|side: usize| if long[side] > 0 { long[side] } else { lengths[side].len() as u64 });
         let kind = kind as Type;
+        let counted = counted(mapping("chain", fused, kind, &[kind, kind]), kind, both, difference);
+        let pattern_count = match sides[0].trace.rules.is_legacy() {
+            true => both[unfused] as i64 - both[fused] as i64,
+            false => counted.pattern_count,
+        };
         found.push(FusionMapping {
+            pattern_count,
             pattern_confidence: chains[0].min(chains[1]) as f64 / chains[0].max(chains[1]) as f64,
             unfused_chains: Some(chains[unfused]),
             fused_chains: Some(chains[fused]),
-            ..counted(mapping("chain", fused, kind, &[kind, kind]), kind, both, difference)
+            ..counted
         });
     }
     found

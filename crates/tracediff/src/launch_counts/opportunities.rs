@@ -16,9 +16,9 @@ pub struct LaunchCountOpportunity {
     pub trace1_total: u64,
     /// Kernels in trace 2.
     pub trace2_total: u64,
-    /// Kernels per group in trace 1.
+    /// Kernels per group in trace 1; 0 where no groups match.
     pub trace1_avg_per_group: f64,
-    /// Kernels per group in trace 2.
+    /// Kernels per group in trace 2; 0 where no groups match.
     pub trace2_avg_per_group: f64,
     /// Time in trace 1, ms.
     pub trace1_time_ms: f64,
@@ -26,7 +26,8 @@ pub struct LaunchCountOpportunity {
     pub trace2_time_ms: f64,
     /// Of the times; `None` is infinite.
     pub time_ratio: Option<f64>,
-    /// Of the averages, the larger by the smaller as a rule; `None` is infinite.
+    /// Of the averages (of the totals where whole traces were counted), the larger by the smaller as a rule; `None` is
+    /// infinite.
     pub ratio: Option<f64>,
     /// The trace that launches the type less often.
     pub fused_by: &'static str,
@@ -54,9 +55,9 @@ pub(crate) fn opportunities(sides: &[Side<'_>; 2], matches: &[[&Group; 2]]) -> V
         let counts = [0, 1].map(|side| sides[side].counts[kind]);
         let all = counts[0].count + counts[1].count;
         let reported = found.iter().any(|found| found.kernel_type == *name);
-        if !reported && all > 100 && exceeds(counts.map(|tally| tally.count as f64), 2.0) {
-            let averages = counts.map(|tally| tally.count as f64 / matches.len().max(1) as f64);
-            found.push(opportunity(kind, counts, averages, 0, matches.len()));
+        let totals = counts.map(|tally| tally.count as f64);
+        if !reported && all > 100 && exceeds(totals, 2.0) {
+            found.push(opportunity(kind, counts, totals, 0, matches.len()));
         }
     }
     let weight = |found: &LaunchCountOpportunity| {
@@ -88,26 +89,28 @@ fn exceeds([first, second]: [f64; 2], limit: f64) -> bool {
     first > limit * second || second > limit * first
 }
 
+/// What is said of a type; `compared` is what the ratio divides: averages per group, or totals.
 fn opportunity(
     kind: usize,
     [first, second]: [Tally; 2],
-    averages: [f64; 2],
+    compared: [f64; 2],
     groups_affected: usize,
     total_groups: usize,
 ) -> LaunchCountOpportunity {
     let ratio = |a: f64, b: f64| (b > 0.0).then(|| a / b);
-    let forward = ratio(averages[0], averages[1]);
+    let average = |tally: Tally| if total_groups == 0 { 0.0 } else { tally.count as f64 / total_groups as f64 };
+    let forward = ratio(compared[0], compared[1]);
     let by_second = forward.is_none_or(|ratio| ratio > 1.5);
     LaunchCountOpportunity {
         kernel_type: TYPES[kind],
         trace1_total: first.count,
         trace2_total: second.count,
-        trace1_avg_per_group: averages[0],
-        trace2_avg_per_group: averages[1],
+        trace1_avg_per_group: average(first),
+        trace2_avg_per_group: average(second),
         trace1_time_ms: milliseconds(first.time),
         trace2_time_ms: milliseconds(second.time),
         time_ratio: ratio(milliseconds(first.time), milliseconds(second.time)),
-        ratio: if by_second { forward } else { ratio(averages[1], averages[0]) },
+        ratio: if by_second { forward } else { ratio(compared[1], compared[0]) },
         fused_by: if by_second { "Trace 2" } else { "Trace 1" },
         groups_affected,
         total_groups,

@@ -181,7 +181,11 @@ fn layers(totals: &[Totals<'_>; 2]) -> Vec<LegacyLayer> {
 
 fn layer(number: u32, sides: [Option<&Sum>; 2]) -> LegacyLayer {
     let [first, second] = sides.map(|side| side.copied().unwrap_or_default());
-    let gap = first.ms() - second.ms();
+    let gap = match sides {
+        // Minus 0 for a layer of no length, as in the original.
+        [None, Some(second)] => -second.ms(),
+        _ => first.ms() - second.ms(),
+    };
     let (status, ratio) = match sides {
         [Some(_), Some(_)] => {
             let ratio = if second.ms() > 0.0 { first.ms() / second.ms() } else { 1.0 };

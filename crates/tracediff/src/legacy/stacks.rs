@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::columns::Columns;
-use crate::frames::Chains;
+use crate::frames::{Chains, NO_STACK};
 use crate::id::Id;
 use crate::id_index::IdIndex;
 use crate::names::{NO_NAME, NameId};
@@ -37,10 +37,14 @@ pub(crate) fn place(trace: &mut Trace, columns: &Columns, with_stacks: bool) {
         }
         let mut operator = NO_NAME;
         if let Some(frame) = search.frame_at(trace.doubles[at].start) {
-            let stack = chains.stack(frame, &mut trace.stacks);
+            // Without an id a frame stands for itself, and is no stack.
+            let stack = match chains.last_of_same_id(frame) {
+                Some(frame) => chains.stack(frame, &mut trace.stacks),
+                None => NO_STACK,
+            };
             trace.places[at].stack = stack;
             let names: Vec<&str> = trace.stacks.inwards_out(stack).map(|name| trace.names.get(name)).collect();
-            let text = summary(&names);
+            let text = summary(&names).unwrap_or_else(|| trace.names.get(columns.frames[frame as usize].name).to_owned());
             operator = trace.names.text(&text);
             trace.places[at].operator = operator;
         }
@@ -121,18 +125,18 @@ fn rank(id: Id) -> Option<Id> {
     id.is_there().then_some(id)
 }
 
-/// The innermost name of the model, cut; the frame's own name, uncut, if there is none. `names` from the innermost outwards.
-fn summary(names: &[&str]) -> String {
+/// The innermost name of the model, cut, if there is one. `names` from the innermost outwards.
+fn summary(names: &[&str]) -> Option<String> {
     let keyed = names.iter().find(|name| {
         let lower = name.to_lowercase();
         ["vllm/", "model", "<eval_with_key>"].iter().any(|key| lower.contains(key))
     });
-    let Some(name) = keyed else { return names.first().map_or_else(String::new, |name| (*name).to_owned()) };
+    let name = keyed?;
     let graph = names.iter().any(|name| name.contains("torch/cuda/graphs"));
     let longest = if graph { 45 } else { 53 };
     let cut = match name.rsplit_once('/') {
         Some((_, last)) if name.chars().count() > longest => format!("vllm/...{last}"),
         _ => (*name).to_owned(),
     };
-    if graph { cut + GRAPH } else { cut }
+    Some(if graph { cut + GRAPH } else { cut })
 }
