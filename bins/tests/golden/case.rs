@@ -44,30 +44,25 @@ pub(crate) struct Case {
     description: Description,
 }
 
-pub(crate) enum Outcome {
-    Same,
-    Differs(Vec<String>),
-    NeedsData,
-}
-
 impl Case {
     pub(crate) fn read(folder: &Path) -> Result<Case, Box<dyn std::error::Error>> {
         let text = fs::read_to_string(folder.join("case.json"))?;
         Ok(Case { folder: folder.to_owned(), description: serde_json::from_str(&text)? })
     }
 
-    pub(crate) fn run(&self, data: Option<&Path>) -> Result<Outcome, Box<dyn std::error::Error>> {
-        let texts = self.description.args.iter().chain(self.description.env.values());
-        let needs_data = texts.clone().any(|text| text.contains("../../../data/") || text.contains("{DATA}"));
-        if needs_data && data.is_none() {
-            return Ok(Outcome::NeedsData);
-        }
+    /// Whether the case needs the folder of real data.
+    pub(crate) fn needs_data(&self) -> bool {
+        let mut texts = self.description.args.iter().chain(self.description.env.values());
+        texts.any(|text| text.contains("../../../data/") || text.contains("{DATA}"))
+    }
+
+    /// What differs from what is expected.
+    pub(crate) fn run(&self, data: Option<&Path>) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let temporary = tempfile::Builder::new().prefix("golden-").tempdir()?;
         let work = temporary.path().canonicalize()?.join("case");
         copy_tree(&self.folder, &work)?;
         let output = self.execute(&work, data)?;
-        let differences = self.differences(&work, &output)?;
-        Ok(if differences.is_empty() { Outcome::Same } else { Outcome::Differs(differences) })
+        Ok(self.differences(&work, &output)?)
     }
 
     fn execute(&self, work: &Path, data: Option<&Path>) -> io::Result<Output> {

@@ -3,18 +3,20 @@
 use perfdb_pycompat::value::Value;
 use serde::Deserialize;
 
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum How {
     /// the same bytes
     #[default]
     Exact,
-    /// the same lines but for blanks at their ends
+    /// the same lines but for whitespace at their ends
     LinesRstrip,
     /// the same cells
     Csv,
     /// the same keys and values, floats to 1e-9
     Json,
+    /// the keys and values that are expected, whatever else there is; rows are found by their name
+    JsonSubset,
     Ignore,
 }
 
@@ -41,10 +43,11 @@ pub(crate) fn difference(got: &[u8], want: &[u8], how: How) -> Option<String> {
                 None => (got.len() != want.len()).then(|| format!("got {} rows, expected {}", got.len(), want.len())),
             }
         }
-        How::Json => {
+        How::Json | How::JsonSubset => {
+            let compare = if how == How::Json { value_difference } else { missing_value };
             let document = |bytes| perfdb_trace::json::parse(bytes).map_err(|error| format!("not JSON: {error}"));
             match (document(got), document(want)) {
-                (Ok(got), Ok(want)) => value_difference(&got, &want, "$"),
+                (Ok(got), Ok(want)) => compare(&got, &want, "$"),
                 (Err(error), _) | (_, Err(error)) => Some(error),
             }
         }
@@ -63,6 +66,53 @@ fn first_line(got: &str, want: &str) -> String {
 fn records(bytes: &[u8]) -> Vec<csv::ByteRecord> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     reader.byte_records().filter_map(Result::ok).collect()
+}
+
+/// Where something expected is not there: a member of an object, or a row of a list. Lists of anything but rows with a name
+/// are compared item by item.
+fn missing_value(got: &Value, want: &Value, path: &str) -> Option<String> {
+    match (got, want) {
+        (Value::Dict(got), Value::Dict(want)) => want.iter().find_map(|(key, want)| match got.get(key) {
+            Some(got) => missing_value(got, want, &format!("{path}.{key}")),
+            None => Some(format!("{path}.{key}: missing")),
+        }),
+        (Value::List(got), Value::List(want)) => match row_key(got, want) {
+            Some(key) => want.iter().find_map(|want| {
+                let name = row_name(want, key);
+                let path = format!("{path}[{name:?}]");
+                // Of equal names the last row counts.
+                match got.iter().rfind(|got| row_name(got, key) == name) {
+                    Some(got) => missing_value(got, want, &path),
+                    None => Some(format!("{path}: missing")),
+                }
+            }),
+            None if got.len() == want.len() => {
+                let mut pairs = got.iter().zip(want).enumerate();
+                pairs.find_map(|(at, (got, want))| missing_value(got, want, &format!("{path}[{at}]")))
+            }
+            None => Some(format!("{path}: {} items, expected {}", got.len(), want.len())),
+        },
+        _ => value_difference(got, want, path),
+    }
+}
+
+/// The key by which the rows of two lists are found, where all of them have it.
+fn row_key(got: &[Value], want: &[Value]) -> Option<&'static str> {
+    let has = |row: &Value, key: &str| matches!(row, Value::Dict(members) if members.contains_key(key));
+    let keys = ["operation", "layer", "name"];
+    let key = keys.into_iter().find(|key| got.iter().chain(want).all(|row| has(row, key)));
+    key.filter(|_| !want.is_empty())
+}
+
+/// Name of a row, and the trace that it belongs to if it says so.
+fn row_name(row: &Value, key: &str) -> (String, Option<String>) {
+    match row {
+        Value::Dict(members) => {
+            let form = |key: &str| members.get(key).map(Value::list_form);
+            (form(key).unwrap_or_default(), form("trace"))
+        }
+        _ => (row.list_form(), None),
+    }
 }
 
 fn value_difference(got: &Value, want: &Value, path: &str) -> Option<String> {

@@ -2,12 +2,12 @@
 //!
 //! `case.json` says what to run and what it must write; `testdata/golden/README.md` has the keys. Cases that name
 //! `data/` need a folder of that name, given by `PERFDB_GOLDEN_DATA` or lying at `../shared/data`; without it they are
-//! skipped with a line that says so.
+//! ignored, and a line says how many.
 
 mod case;
 mod comparison;
 
-use case::{Case, Outcome};
+use case::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -18,21 +18,26 @@ fn main() -> std::process::ExitCode {
     let data = data.canonicalize().ok();
     let folders = case_folders(&root.join("testdata/golden"));
     assert!(!folders.is_empty(), "no golden cases below testdata/golden");
-    let trials = folders.into_iter().map(|folder| trial(folder, data.clone())).collect();
+    let trials: Vec<Trial> = folders.into_iter().map(|folder| trial(folder, data.clone())).collect();
+    let ignored = trials.iter().filter(|trial| trial.has_ignored_flag()).count();
+    if ignored > 0 && !arguments.list {
+        eprintln!("{ignored} cases are ignored: they need the folder of real data (PERFDB_GOLDEN_DATA)");
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn trial(folder: PathBuf, data: Option<PathBuf>) -> Trial {
     let parts: Vec<_> = folder.iter().rev().take(2).map(|part| part.to_string_lossy().into_owned()).collect();
     let name = format!("{}/{}", parts[1], parts[0]);
-    Trial::test(name.clone(), move || match Case::read(&folder).and_then(|case| case.run(data.as_deref()))? {
-        Outcome::Same => Ok(()),
-        Outcome::NeedsData => {
-            eprintln!("skipped {name}: it needs the folder of real data (PERFDB_GOLDEN_DATA)");
-            Ok(())
-        }
-        Outcome::Differs(differences) => Err(Failed::from(differences.join("\n"))),
-    })
+    let case = Case::read(&folder);
+    let ignored = data.is_none() && case.as_ref().is_ok_and(Case::needs_data);
+    // Errors cannot go from thread to thread; their text can.
+    let case = case.map_err(|error| error.to_string());
+    let run = move || {
+        let differences = case?.run(data.as_deref()).map_err(|error| error.to_string())?;
+        if differences.is_empty() { Ok(()) } else { Err(Failed::from(differences.join("\n"))) }
+    };
+    Trial::test(name, run).with_ignored_flag(ignored)
 }
 
 fn case_folders(cases: &Path) -> Vec<PathBuf> {

@@ -45,7 +45,9 @@ fn a_python_function_without_an_id_gives_its_name_and_no_stack() {
 fn the_gap_of_a_layer_of_trace_2_alone_is_negated() {
     // A layer is a correlation id behind an attention kernel.
     let kernel = |name: &str, ts: u32, dur: u32, correlation: u32| {
-        format!(r#"{{"cat": "kernel", "name": "{name}", "ts": {ts}, "dur": {dur}, "args": {{"correlation": {correlation}}}}}"#)
+        format!(
+            r#"{{"cat": "kernel", "name": "{name}", "ts": {ts}, "dur": {dur}, "args": {{"correlation": {correlation}}}}}"#
+        )
     };
     let one = loaded(&kernel("fmhaSm100a_Context", 0, 5, 1));
     let two = loaded(&[kernel("fmhaSm100a_Context", 0, 5, 1), kernel("fmhaSm100a_Context", 9, 0, 2)].join(","));

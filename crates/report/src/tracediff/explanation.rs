@@ -87,7 +87,7 @@ fn difference_text(out: &mut String, explanation: &Explanation) {
         "operation", "trace 1 ms", "trace 2 ms", "difference", "calls", "speed", "one-sided", "fusion"
     );
     for row in &difference.operations {
-        let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.operation), row.trace1_ms, row.trace2_ms);
+        let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.operation, 25), row.trace1_ms, row.trace2_ms);
         for part in [row.difference_ms, row.calls_ms, row.speed_ms, row.one_sided_ms, row.fusion_ms] {
             let _ = write!(out, "{part:>+13.3}");
         }

@@ -44,7 +44,8 @@ pub(crate) fn place(trace: &mut Trace, columns: &Columns, with_stacks: bool) {
             };
             trace.places[at].stack = stack;
             let names: Vec<&str> = trace.stacks.inwards_out(stack).map(|name| trace.names.get(name)).collect();
-            let text = summary(&names).unwrap_or_else(|| trace.names.get(columns.frames[frame as usize].name).to_owned());
+            let text =
+                summary(&names).unwrap_or_else(|| trace.names.get(columns.frames[frame as usize].name).to_owned());
             operator = trace.names.text(&text);
             trace.places[at].operator = operator;
         }
