@@ -96,9 +96,9 @@ impl LockArguments {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds from 0 up".to_owned())
+/// A number of seconds from 0 up, for options.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    perfdb_files::time::seconds(text).ok_or_else(|| "not a number of seconds from 0 up".to_owned())
 }
 
 /// Waiting is no warning, and is said even with `--quiet`.

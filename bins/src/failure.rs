@@ -1,5 +1,6 @@
 //! How a tool ends.
 
+use perfdb_files::escape::one_line;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -66,20 +67,7 @@ pub fn error_line(error: &dyn Error) -> String {
         }
         source = cause.source();
     }
-    escape_controls(&line)
-}
-
-/// The text on one line: control characters as Rust's escapes.
-pub(crate) fn escape_controls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    out
+    one_line(&line)
 }
 
 #[cfg(test)]

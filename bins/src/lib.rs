@@ -29,7 +29,6 @@ pub mod compare_traces;
 pub mod comparison;
 pub mod database;
 mod failure;
-pub mod interrupt;
 pub mod json_file;
 pub mod microbench;
 mod output;

@@ -1,6 +1,7 @@
 //! What goes to the terminal: results on stdout, `warning:` lines on stderr.
 
-use crate::failure::{Failure, escape_controls};
+use crate::failure::Failure;
+use perfdb_files::escape::one_line;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +55,7 @@ fn say_unless_quiet(label: &str, line: &str) {
 fn say(label: &str, line: &str) {
     crate::progress::suspend(|| {
         // A stderr that cannot be written to is no reason to stop the work.
-        let _ = writeln!(io::stderr().lock(), "{label}{}", escape_controls(line));
+        let _ = writeln!(io::stderr().lock(), "{label}{}", one_line(line));
     });
 }
 

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod children;
-mod interrupts;
 mod narrator;
 mod output;
 mod ranges;
@@ -11,6 +10,5 @@ pub use arguments::{
     DispatchArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility,
 };
 pub use children::{DispatchPrefixedArguments, child_arguments};
-pub use interrupts::watch_signals;
 pub use narrator::{Narrator, worker_listener};
 pub use output::{ReportFiles, stopped, warn_of_host};

@@ -1,10 +1,11 @@
 //! From the command line to the exit status.
 
 use crate::abbreviation::{Ambiguous, expand};
-use crate::failure::{Failure, Status, escape_controls};
+use crate::failure::{Failure, Status};
 use crate::output::{print, say_error, set_quiet};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
+use perfdb_files::escape::one_line;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ pub fn run<A: Parser>(
     main: impl FnOnce(A) -> Result<Status, Failure>,
 ) -> ExitCode {
     let started = Instant::now();
+    // Where there is no thread for it, signals end the tool as the system does.
+    let _ = perfdb_files::interrupt::install();
     let mut command = command_of::<A>();
     command.build();
     let parsed = parse::<A>(&mut command, arguments, original_options);
@@ -34,7 +37,7 @@ pub fn run<A: Parser>(
             ExitCode::FAILURE
         }
         Err(Failure::Usage(reason)) => {
-            let error = command.error(ErrorKind::ValueValidation, escape_controls(&reason));
+            let error = command.error(ErrorKind::ValueValidation, one_line(&reason));
             refuse(&mut command, error)
         }
         Err(Failure::Said(code)) => ExitCode::from(code),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Parents, replace};
 use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, analyse, run_pairs};
 
@@ -62,7 +63,7 @@ pub fn compare_pairs(
                 Err(lines) => {
                     failed = true;
                     lines.iter().for_each(|line| say_error(line));
-                    format!("failed\t{}\t-\t-\t-\t-\n", one_field(&pairs[at].name))
+                    format!("failed\t{}\t-\t-\t-\t-\n", one_line(&pairs[at].name))
                 }
             };
             if printed.is_ok() {
@@ -110,10 +111,5 @@ fn done_line(pair: &PairSpec, [first, second]: [f64; 2], output: &Path) -> Strin
         1.0
     };
     let output = output.to_string_lossy();
-    format!("ok\t{}\t{first:.3}\t{second:.3}\t{ratio:.3}\t{}\n", one_field(&pair.name), one_field(&output))
-}
-
-/// A text that cannot break the line or its fields.
-fn one_field(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    format!("ok\t{}\t{first:.3}\t{second:.3}\t{ratio:.3}\t{}\n", one_line(&pair.name), one_line(&output))
 }

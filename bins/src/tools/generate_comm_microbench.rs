@@ -4,7 +4,7 @@ use crate::communication::{
     BenchModeName, Display, RunArguments, collective, data_type, failure, tell_outcome, whole_number,
 };
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, interrupt, print, run, warn};
+use crate::{Failure, Status, command_of, print, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::aggregate::DispatchOverhead;
 use perfdb_comm::bandwidth::to_table;
@@ -187,8 +187,8 @@ fn at_least_one(text: &str) -> Result<u64, String> {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = perfdb_pycompat::number::parse_float(text).filter(|seconds| *seconds > 0.0 && *seconds <= 1e8);
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "not a number of seconds above 0".to_owned())
+    let in_range = |duration: &Duration| !duration.is_zero() && duration.as_secs() <= 100_000_000;
+    perfdb_files::time::seconds(text).filter(in_range).ok_or_else(|| "not a number of seconds above 0".to_owned())
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -223,7 +223,6 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let outcome = match &arguments.from_results {
         Some(directory) => collect(directory, &arguments.output(), &events).map_err(failure)?,
         None => {
-            let stop = interrupt::on_signal();
             let options = arguments.run_options()?;
             let silent = options.rank_of_launcher.as_ref().is_some_and(|rank| rank.rank != 0);
             let events = |event| {
@@ -234,6 +233,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
             let bench = Bench::new(&request, options, arguments.output()).map_err(failure)?;
             bench.plan().warnings().iter().filter(|_| !silent).for_each(|warning| warn(warning));
             let interpreter = Interpreter::find(arguments.run.interpreter().as_ref())?;
+            let stop = perfdb_files::interrupt::cooperate().flag();
             bench.run(&interpreter, &events, stop).map_err(failure)?
         }
     };

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments};
 use crate::replay::{
     DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count,
-    run_id, stopped, visibility, warn_of_host, watch_signals, worker_listener,
+    run_id, stopped, visibility, warn_of_host, worker_listener,
 };
 use crate::{Failure, Status, command_of, print, print_bytes, run};
 use clap::{Parser, ValueEnum};
@@ -153,7 +153,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         return print_plan(arguments.plan_format, operator, &settings, &files, cases);
     }
     let reports = ReportFiles::open(&arguments.files, &settings.output)?;
-    let interrupt = watch_signals();
+    let interrupt = perfdb_files::interrupt::cooperate().clone();
     let narrator = Narrator::to_stdout();
     let notify = |event: Event<'_>| narrator.tell(event);
     let starters = starters(&settings, &interrupt, &worker_listener());

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::json_file::JsonFile;
-use crate::replay::{ReplayArguments, stopped, watch_signals, worker_listener};
+use crate::replay::{ReplayArguments, stopped, worker_listener};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_replay::backend::Backend;
@@ -36,11 +36,11 @@ struct Arguments {
     worker: Option<String>,
 
     /// Longest time for one try, in seconds
-    #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "30", value_parser = crate::database::seconds)]
     timeout: Duration,
 
     /// Pause between tries, in seconds
-    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = crate::database::seconds)]
     pause: Duration,
 
     /// Write results, conclusions and advice as JSON
@@ -70,7 +70,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let (backend, _) = replay.backend(Backend::Npu)?;
     let settings = replay.settings(backend, PathBuf::from("."), String::new())?;
     let json = JsonFile::open(arguments.json.as_ref().map(|path| path.as_os_str()))?;
-    let interrupt = watch_signals();
+    let interrupt = perfdb_files::interrupt::cooperate().clone();
     let starters = starters(&settings, &interrupt, &worker_listener());
     let mut header = format!(
         "{:<8} {:<11} {:>3} {:>5} {:>6} {:>8} {:>5} result\n",
@@ -119,9 +119,4 @@ fn conclusions(report: &ProbeReport) -> String {
         text.push_str("Not every number of tokens runs: check the sizes that you need.\n");
     }
     text
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds from 0 up".to_owned())
 }

@@ -9,8 +9,7 @@ use std::process::{Command, ExitCode};
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments};
 use crate::replay::{
     DispatchArguments, DispatchPrefixedArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles,
-    UpdateModeArgument, child_arguments, repeat_count, run_id, stopped, visibility, warn_of_host, watch_signals,
-    worker_listener,
+    UpdateModeArgument, child_arguments, repeat_count, run_id, stopped, visibility, warn_of_host, worker_listener,
 };
 use crate::{Failure, Status, command_of, run};
 use clap::{Args, Parser, ValueEnum};
@@ -118,7 +117,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         continue_on_error: arguments.selection.continue_on_error,
     };
     let mut reports = Some(ReportFiles::open(&arguments.files, &settings.output)?);
-    let interrupt = watch_signals();
+    let interrupt = perfdb_files::interrupt::cooperate().clone();
     let narrator = Narrator::to_stdout();
     let outcome = match arguments.selection.execution_mode {
         ExecutionMode::Inprocess => {

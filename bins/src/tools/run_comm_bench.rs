@@ -2,7 +2,7 @@
 
 use crate::communication::{BenchModeName, Display, RunArguments, data_type, failure, tell_outcome, whole_number};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, interrupt, print, run, say_error, warn};
+use crate::{Failure, Status, command_of, error_line, print, run, say_error, warn};
 use clap::Parser;
 use perfdb_comm::Error;
 use perfdb_comm::bandwidth::{BandwidthRow, to_table};
@@ -151,8 +151,8 @@ impl<'a> Collection<'a> {
         if let Some(report) = &arguments.run.report {
             tables::check_file(report).map_err(failure)?;
         }
-        let stop = interrupt::on_signal();
         let interpreter = Interpreter::find(arguments.run.interpreter().as_ref())?;
+        let stop = perfdb_files::interrupt::cooperate().flag();
         Ok(Self { arguments, plan, folder, interpreter, stop, bandwidths: Vec::new(), complete: 0, with_part: 0 })
     }
 

@@ -4,7 +4,7 @@ use crate::microbench::{
     Arguments, MakeOrigin, Measured, Measuring, UpdateMode, WriteBack, notice, original_options, preserved, write_back,
 };
 use crate::registry::{Job, Tool};
-use crate::replay::{visibility, watch_signals};
+use crate::replay::visibility;
 use crate::{Failure, Status, command_of, run};
 use perfdb_files::paths::normalised;
 use perfdb_files::time::RunTime;
@@ -86,7 +86,7 @@ impl Run<'_> {
         if !self.arguments.allow_foreign_times {
             check_home(backend, self.arguments.database.home(self.database))?;
         }
-        let interrupt = watch_signals();
+        let interrupt = perfdb_files::interrupt::cooperate().clone();
         let aggregate = self.aggregate_options(true);
         let measuring = Measuring {
             arguments: self.arguments,

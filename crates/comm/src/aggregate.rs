@@ -271,7 +271,7 @@ fn small_values(
         }
         Err(reason) => {
             let reason = format!("session b{number}-small dropped: {reason}");
-            warnings.push(format!("{}: {reason}", crate::error::shown(&folder)));
+            warnings.push(format!("{}: {reason}", perfdb_files::escape::shown(&folder)));
             for &config in &batch.small {
                 values[config] = Err(reason.clone());
             }
@@ -295,7 +295,7 @@ fn large_value(
         match read_session(&folder, op, 1) {
             Ok(entries) => samples.extend(entries),
             Err(reason) => {
-                warnings.push(format!("{}: session dropped: {reason}", crate::error::shown(&folder)));
+                warnings.push(format!("{}: session dropped: {reason}", perfdb_files::escape::shown(&folder)));
                 last_reason = reason;
             }
         }

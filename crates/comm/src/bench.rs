@@ -5,12 +5,13 @@ use crate::bandwidth::{self, BandwidthRow, bandwidth_rows};
 use crate::engine::{
     Ending, Event, Interpreter, LaunchKind, Launcher, RunFolder, RunOptions, Start, Supervision, free_port, supervise,
 };
-use crate::error::{Error, shown};
+use crate::error::Error;
 use crate::home;
 use crate::plan::{BenchMode, Plan, PlanRequest};
 use crate::results::{Backend, Results, Timing};
 use crate::results_folder::ResultsFolder;
 use crate::tables::{self, Destination, Existing, WrittenTable};
+use perfdb_files::escape::shown;
 use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -274,7 +275,7 @@ impl Bench {
     /// Points whose tensors do not fit into this node's memory: 1.5 times the tensors of all its ranks in 60 % of what is
     /// available.
     fn too_large(&self, nproc: u64, events: &(dyn Fn(Event) + Sync)) -> Vec<usize> {
-        let Some(available) = available_memory_bytes() else {
+        let Some(available) = perfdb_files::memory::available_bytes() else {
             return Vec::new();
         };
         let fits = |bytes: u64| bytes as f64 * nproc as f64 * 1.5 <= available as f64 * 0.6;
@@ -381,12 +382,4 @@ impl Bench {
 
 fn kept_note(folder: &Path) -> Event {
     Event::Note(format!("raw results are in {}; --from-results makes rows of them", shown(folder)))
-}
-
-/// `MemAvailable` of this machine.
-fn available_memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kibibytes.checked_mul(1024)
 }

@@ -1,5 +1,6 @@
 //! What can go wrong, with the file or flag and the reason.
 
+use perfdb_files::escape::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -76,22 +77,4 @@ impl Error {
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Usage { .. })
     }
-}
-
-/// A path for a message, control characters escaped.
-pub(crate) fn shown(path: &Path) -> String {
-    one_line(&path.to_string_lossy())
-}
-
-/// A text for a message: control characters escaped, so that it stays on one line.
-pub(crate) fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }

@@ -8,8 +8,9 @@
 //! ```
 
 use crate::dtype::DataType;
-use crate::error::{Error, shown};
+use crate::error::Error;
 use crate::plan::Plan;
+use perfdb_files::escape::shown;
 use perfdb_pycompat::value::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! The folder in which a run works: a temporary one, or one that the user names and keeps.
 
 use crate::engine::{RankOfLauncher, RunOptions};
-use crate::error::{Error, shown};
+use crate::error::Error;
+use perfdb_files::escape::shown;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ResultsFolder {
     path: PathBuf,
     /// Removed unless kept.
-    temporary: Option<tempfile::TempDir>,
+    temporary: Option<perfdb_files::folders::PrivateFolder>,
     /// Shared by the ranks of a node that another launcher has started; removed by one of them.
     shared: bool,
 }

@@ -2,8 +2,9 @@
 
 use crate::aggregate::Row;
 use crate::collective::Collective;
-use crate::error::{Error, shown};
+use crate::error::Error;
 use indexmap::IndexMap;
+use perfdb_files::escape::shown;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_pycompat::float::push_repr;
@@ -205,7 +206,7 @@ fn compose(path: &Path, rows: &[&Row], existing: Existing) -> Result<Composed, E
 
 fn extend(path: &Path, bytes: &[u8], rows: &[&Row], existing: Existing) -> Result<Composed, Error> {
     let fault = |line: Option<u64>, fault: CsvFault| StoreError::Csv { path: path.to_owned(), line, fault };
-    if bytes.starts_with(b"version https://git-lfs") {
+    if perfdb_files::lfs::is_pointer(&bytes) {
         return Err(fault(None, CsvFault::LfsPointer).into());
     }
     if let Err(error) = std::str::from_utf8(bytes) {
@@ -221,7 +222,8 @@ fn extend(path: &Path, bytes: &[u8], rows: &[&Row], existing: Existing) -> Resul
     let line_end = line_end(&body[..header.map_or(0, |record| record.end)]);
     let titles = texts(body, &cells);
     if titles != COLUMNS {
-        let reason = format!("header is {}, expected {}", crate::error::one_line(&titles.join(",")), COLUMNS.join(","));
+        let reason =
+            format!("header is {}, expected {}", perfdb_files::escape::one_line(&titles.join(",")), COLUMNS.join(","));
         return Err(Error::input(path, reason));
     }
     let replaced: HashSet<[String; 4]> = match existing {

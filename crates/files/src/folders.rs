@@ -1,5 +1,6 @@
 //! Folders that are made for a run: those of its outputs, which vanish again when there are none, and private ones for its own files.
 
+use crate::leftovers::{Registered, register};
 use crate::paths::parent_of;
 use std::fs;
 use std::io;
@@ -51,13 +52,32 @@ impl Drop for MadeFolders {
 }
 
 /// Makes a folder in the system's place for temporary files that nobody else can look into, whatever the umask says. What lies there
-/// is run, or tells what a run does. The name is the prefix and some random characters; the folder goes when the value is dropped.
-pub fn private(prefix: &str) -> io::Result<tempfile::TempDir> {
+/// is run, or tells what a run does. The name is the prefix and some random characters.
+pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
     let only_ours = fs::Permissions::from_mode(0o700);
     let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;
     // The umask may take away more than it should.
     fs::set_permissions(folder.path(), only_ours)?;
-    Ok(folder)
+    Ok(PrivateFolder { _registered: register(folder.path()), folder })
+}
+
+/// A folder that goes, with all that is in it, when this is dropped or a signal ends the process.
+#[derive(Debug)]
+pub struct PrivateFolder {
+    folder: tempfile::TempDir,
+    _registered: Registered,
+}
+
+impl PrivateFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Lets the folder stay.
+    pub fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is of the system and knows no database: files replaced whole, locks, child processes, time stamps, escaping.
+//! What is of the system and knows no database: files replaced whole, locks, interrupts, memory limits, escaping.
 //!
 //! ```
 //! use perfdb_files::lock::{DirectoryLocks, LockOptions};
@@ -23,7 +23,12 @@
 mod error;
 pub mod escape;
 pub mod folders;
+pub mod interrupt;
+mod leftovers;
+pub mod lfs;
 pub mod lock;
+pub mod memory;
+pub mod network;
 pub mod paths;
 pub mod process;
 pub mod replace;

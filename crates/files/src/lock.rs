@@ -7,6 +7,7 @@
 //! opened for writing, and never removed: it is an error.
 
 use crate::error::Error;
+use crate::leftovers::{Registered, register};
 use crate::replace;
 use crate::time::utc_text;
 use nix::errno::Errno;
@@ -76,6 +77,7 @@ pub struct DirectoryLocks {
 struct HeldLock {
     path: PathBuf,
     file: File,
+    _registered: Registered,
 }
 
 impl DirectoryLocks {
@@ -95,7 +97,7 @@ impl DirectoryLocks {
         let now = Instant::now();
         // A time limit beyond what a clock can tell is none.
         let deadline = now.checked_add(options.timeout);
-        let mut waiter = Waiter { options, deadline, said: false };
+        let mut waiter = Waiter { options, started: now, deadline, said: false };
         let mut locks = DirectoryLocks::default();
         for directory in ordered.into_values() {
             if let Some(held) = waiter.lock(&directory)? {
@@ -117,6 +119,7 @@ impl Drop for HeldLock {
 
 struct Waiter<'a> {
     options: &'a LockOptions<'a>,
+    started: Instant,
     deadline: Option<Instant>,
     said: bool,
 }
@@ -134,8 +137,13 @@ impl Waiter<'_> {
                     if !is_same_file(&path, &file).map_err(failed)? {
                         continue;
                     }
-                    let mut held = HeldLock { path: path.clone(), file };
+                    let mut held = HeldLock { path: path.clone(), file, _registered: register(&path) };
                     held.sign(self.options.tool).map_err(failed)?;
+                    tracing::info!(
+                        "locked {} after {:.3} s",
+                        crate::escape::shown(&path),
+                        self.started.elapsed().as_secs_f64()
+                    );
                     return Ok(Some(held));
                 }
                 Err(TryLockError::WouldBlock) => {}
@@ -158,6 +166,7 @@ impl Waiter<'_> {
             }
             if !self.said {
                 self.said = true;
+                tracing::info!("waiting for {}", crate::escape::shown(&path));
                 (self.options.notice)(&Notice::Waiting { path: path.clone(), holder: holder_of(&path) });
             }
             std::thread::sleep(pause.min(left));

@@ -25,12 +25,15 @@ use self::direct::{names_descriptor, write_directly};
 use crate::error::Error;
 use crate::escape::shown;
 use crate::folders::MadeFolders;
+use crate::leftovers::{self, Registered, register};
 use crate::paths::parent_of;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// What to do about a folder that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +62,7 @@ pub struct Staged {
 #[derive(Debug)]
 enum Spool {
     /// A regular or new file: `temporary` will be renamed to `target` (the path with links followed).
-    Beside { file: Option<File>, temporary: PathBuf, target: PathBuf, _claim: Claim },
+    Beside { file: Option<File>, temporary: PathBuf, target: PathBuf, _claim: Claim, _registered: Registered },
     /// Pipes, terminals and other devices get the finished content directly.
     Direct(File),
 }
@@ -95,7 +98,13 @@ impl Staged {
         }
         let mut staged = Staged {
             path: path.to_owned(),
-            spool: Spool::Beside { file: None, temporary: temporary.clone(), target, _claim },
+            spool: Spool::Beside {
+                file: None,
+                _registered: register(&temporary),
+                temporary: temporary.clone(),
+                target,
+                _claim,
+            },
             made_folders,
         };
         let file = create_new(&temporary).map_err(failed)?;
@@ -158,56 +167,84 @@ impl Drop for Staged {
 
 /// Gives every staged file its name, in the order of the paths' components, and syncs the folders.
 ///
-/// Every file is on the disk before the first is renamed. When a rename fails, the error names the files that are already new.
+/// Every file is on the disk before the first is renamed, and what goes to a pipe or a device is written before: what most often fails does so
+/// while nothing has changed. No signal ends the process between two renames. When a rename fails, the error names the files that are
+/// already new.
 pub fn commit(mut set: Vec<Staged>) -> Result<(), Error> {
     sync_all(&mut set)?;
     set.sort_by(|a, b| a.path.components().cmp(b.path.components()));
-    let mut done: Vec<PathBuf> = Vec::new();
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for mut staged in set {
-        let result = match &mut staged.spool {
-            Spool::Beside { temporary, target, .. } => fs::rename(&*temporary, &*target).map(|()| {
-                // Without a name it has been renamed.
-                temporary.clear();
-                std::mem::take(&mut staged.made_folders).keep();
-                let folder = parent_of(target);
-                if !folders.contains(&folder) {
-                    folders.push(folder);
-                }
-            }),
-            Spool::Direct(spool) => write_directly(&staged.path, spool),
-        };
-        if let Err(source) = result {
-            let path = staged.path.clone();
-            return Err(match done.is_empty() {
-                true => Error::Io { path, source },
-                false => Error::PartlyReplaced { path, source, done },
-            });
+    for staged in &mut set {
+        if let Spool::Direct(spool) = &mut staged.spool {
+            write_directly(&staged.path, spool).map_err(|source| Error::io(&staged.path, source))?;
+            tracing::info!("wrote {}", shown(&staged.path));
         }
-        tracing::info!("wrote {}", shown(&staged.path));
-        done.push(staged.path.clone());
     }
-    for folder in folders {
+    let held_off = leftovers::hold_off();
+    let renamed = rename_all(&mut set);
+    drop(held_off);
+    drop(set);
+    for folder in renamed? {
         // Some file systems cannot sync a directory; the files themselves are safe.
         let _ = File::open(&folder).and_then(|folder| folder.sync_all());
     }
     Ok(())
 }
 
-/// Syncs what is not yet synced, many files at once: a file system then writes one journal entry for all that wait.
+/// Renames the files of a set; returns their folders.
+fn rename_all(set: &mut [Staged]) -> Result<Vec<PathBuf>, Error> {
+    let mut done: Vec<PathBuf> = Vec::new();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for staged in set {
+        let Spool::Beside { temporary, target, .. } = &mut staged.spool else { continue };
+        if let Err(source) = fs::rename(&*temporary, &*target) {
+            let path = staged.path.clone();
+            let error =
+                if done.is_empty() { Error::Io { path, source } } else { Error::PartlyReplaced { path, source, done } };
+            return Err(error);
+        }
+        // Without a name it has been renamed.
+        temporary.clear();
+        let folder = parent_of(target);
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+        std::mem::take(&mut staged.made_folders).keep();
+        tracing::info!("wrote {}", shown(&staged.path));
+        done.push(staged.path.clone());
+    }
+    Ok(folders)
+}
+
+/// Syncs what is not yet synced, many files at once: a file system then writes one journal entry for all that wait. Where no thread can be
+/// started, this one does the work.
 fn sync_all(set: &mut [Staged]) -> Result<(), Error> {
     const THREADS: usize = 16;
-    let share = set.len().div_ceil(THREADS);
     if set.len() <= 1 {
         return set.iter_mut().try_for_each(Staged::sync);
     }
+    let started = Instant::now();
+    let files = set.len();
+    let share = files.div_ceil(THREADS);
+    let results: Mutex<Vec<Result<(), Error>>> = Mutex::default();
+    let work = Mutex::new(set.chunks_mut(share));
+    let run = || {
+        loop {
+            let part = work.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(part) = part else { return };
+            let result = part.iter_mut().try_for_each(Staged::sync);
+            results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+        }
+    };
     std::thread::scope(|scope| {
-        let parts = set.chunks_mut(share).map(|part| scope.spawn(|| part.iter_mut().try_for_each(Staged::sync)));
-        let waiting: Vec<_> = parts.collect();
-        let finished =
-            waiting.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        finished.collect()
-    })
+        for _ in 1..files.min(THREADS) {
+            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                break;
+            }
+        }
+        run();
+    });
+    tracing::debug!("synced {files} files in {:.3} s", started.elapsed().as_secs_f64());
+    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }
 
 /// Removes what killed runs have left in `folder`; this process's own files stay. Only for the holder of the folder's lock.

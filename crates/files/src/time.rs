@@ -1,6 +1,6 @@
 //! Points in time as texts.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// A point in time in UTC, `2026-01-01T00:00:00Z`.
 pub fn utc_text(time: SystemTime) -> String {
@@ -8,6 +8,17 @@ pub fn utc_text(time: SystemTime) -> String {
         Ok(timestamp) => timestamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         Err(_) => "unknown time".to_owned(),
     }
+}
+
+/// A number of seconds from 0 up, fractions allowed.
+///
+/// ```
+/// use perfdb_files::time::seconds;
+/// assert_eq!(seconds("2.5"), Some(std::time::Duration::from_millis(2500)));
+/// assert_eq!(seconds("-1"), None);
+/// ```
+pub fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
 /// When a run took place, as it stands in file names and in machine-readable reports.
@@ -41,13 +52,20 @@ impl RunTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_fixed_time_is_told_in_utc() {
         let time = RunTime::new(Some(1_767_225_600));
         assert_eq!((time.stamp.as_str(), time.iso.as_str()), ("20260101_000000", "2026-01-01T00:00:00Z"));
         assert_eq!(utc_text(SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400)), "2000-02-29T00:00:00Z");
+    }
+
+    #[test]
+    fn seconds_are_finite_and_not_negative() {
+        assert_eq!(seconds(" 0 "), Some(Duration::ZERO));
+        for text in ["", "nan", "inf", "1e99", "-0.1", "1s"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
     }
 
     #[test]

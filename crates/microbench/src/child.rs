@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use perfdb_files::process;
 
-use perfdb_replay::interrupt::Interrupt;
+use perfdb_files::interrupt::Interrupt;
 
 /// How often the wish to stop is looked at.
 const TICK: Duration = Duration::from_millis(20);

@@ -10,8 +10,8 @@ use perfdb_store::update::{find_profiles, summaries_of};
 use crate::child::{exit_number, run_to_end};
 use crate::directory;
 use crate::status::RunStatus;
+use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::error::Error;
-use perfdb_replay::interrupt::Interrupt;
 
 /// What the replay program is told, besides where its output goes and which operators it runs.
 #[derive(Debug, Clone, Default)]

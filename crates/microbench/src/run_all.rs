@@ -5,10 +5,10 @@ use std::process::Command;
 
 use crate::child::{exit_number, run_to_end};
 use crate::status::{FailedOperator, RunStatus, script_name};
+use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::StartError;
 use perfdb_replay::folder::require_writable;
-use perfdb_replay::interrupt::Interrupt;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::{OPERATORS, find, suggestion};
 use perfdb_replay::session::{Event, OperatorOutcome, RunReport, Session, Starters};

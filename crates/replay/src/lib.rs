@@ -27,7 +27,6 @@ pub mod fill;
 pub mod folder;
 pub mod init;
 mod inputs;
-pub mod interrupt;
 pub mod journal;
 pub mod memory;
 pub mod op_summary;

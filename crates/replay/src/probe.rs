@@ -11,9 +11,9 @@ use crate::case::{Call, Case, Check, Format, RecordedOutput, TensorSpec};
 use crate::error::Error;
 use crate::executor::{Executor, StartError, StartExecutor};
 use crate::init::Init;
-use crate::interrupt::Interrupt;
 use crate::operators::DISPATCH_FFN_COMBINE;
 use crate::refusal::{CaseError, ErrorKind};
+use perfdb_files::interrupt::Interrupt;
 
 /// One try.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -12,13 +12,13 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::executor::{OutputInfo, StartError};
 use crate::folder::require_writable;
-use crate::interrupt::Interrupt;
 use crate::journal::Journal;
 use crate::op_summary::Entry;
 use crate::plan::PlannedRow;
 use crate::refusal::{CaseError, Refusal};
 use crate::results::{RowResult, RowRun};
 use crate::settings::RunSettings;
+use perfdb_files::interrupt::Interrupt;
 
 pub use lanes::Starters;
 pub use progress::OperatorOutcome;

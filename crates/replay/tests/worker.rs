@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use perfdb_files::interrupt::Interrupt;
 use perfdb_kernels::number::Number;
 use perfdb_replay::argument::Argument;
 use perfdb_replay::backend::Backend;
@@ -18,7 +19,6 @@ use perfdb_replay::executor::native::{NativeExecutor, NativeSettings};
 use perfdb_replay::executor::worker::command::WorkerCommand;
 use perfdb_replay::executor::worker::{Listener, WorkerExecutor, WorkerSettings};
 use perfdb_replay::executor::{Executor, Measured, OutputInfo};
-use perfdb_replay::interrupt::Interrupt;
 use serde_json::{Value, json};
 
 fn vectors() -> PathBuf {

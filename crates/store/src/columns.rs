@@ -12,6 +12,41 @@ pub const BASE: [&str; 8] = [
     OUTPUT_FORMATS,
 ];
 
+/// Positions of columns in [`BASE`].
+pub mod base {
+    /// `Accelerator Core`; in a profile the task type stands there.
+    pub const CORE: usize = 1;
+    /// [`INPUT_SHAPES`](super::INPUT_SHAPES).
+    pub const INPUT_SHAPES: usize = 2;
+    /// [`INPUT_TYPES`](super::INPUT_TYPES).
+    pub const INPUT_TYPES: usize = 3;
+    /// [`INPUT_FORMATS`](super::INPUT_FORMATS).
+    pub const INPUT_FORMATS: usize = 4;
+    /// [`OUTPUT_SHAPES`](super::OUTPUT_SHAPES).
+    pub const OUTPUT_SHAPES: usize = 5;
+    /// [`OUTPUT_TYPES`](super::OUTPUT_TYPES).
+    pub const OUTPUT_TYPES: usize = 6;
+
+    // A position that does not fit its name does not compile.
+    const _: () = {
+        const fn is_at(position: usize, name: &str) -> bool {
+            let (found, name) = (super::BASE[position].as_bytes(), name.as_bytes());
+            let mut at = 0;
+            while at < name.len() {
+                if at >= found.len() || found[at] != name[at] {
+                    return false;
+                }
+                at += 1;
+            }
+            found.len() == name.len()
+        }
+        assert!(is_at(CORE, "Accelerator Core"));
+        assert!(is_at(INPUT_SHAPES, super::INPUT_SHAPES) && is_at(OUTPUT_SHAPES, super::OUTPUT_SHAPES));
+        assert!(is_at(INPUT_TYPES, super::INPUT_TYPES) && is_at(OUTPUT_TYPES, super::OUTPUT_TYPES));
+        assert!(is_at(INPUT_FORMATS, super::INPUT_FORMATS));
+    };
+}
+
 /// Shapes of the arguments.
 pub const INPUT_SHAPES: &str = "Input Shapes";
 /// Data types of the arguments.

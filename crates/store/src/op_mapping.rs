@@ -178,9 +178,10 @@ impl OpMapping {
     /// [`Lookup::TopLevel`]: the top-level key without the prefix, or the full name if that is missing or empty; it has to be
     /// a map. [`Lookup::Nested`]: the first map with content among both names under `operator_mappings`, then both at the top.
     pub fn find(&self, operator: &str, lookup: Lookup) -> Option<Cow<'_, Entry>> {
-        let short = match operator.contains(TORCH_OPS) {
-            true => Cow::Owned(operator.replace(TORCH_OPS, "")),
-            false => Cow::Borrowed(operator),
+        let short = if operator.contains(TORCH_OPS) {
+            Cow::Owned(operator.replace(TORCH_OPS, ""))
+        } else {
+            Cow::Borrowed(operator)
         };
         let top = |name: &str| self.root.get(name).filter(|node| node.is_truthy());
         let as_entry = |node: &Node| node.as_map().cloned().map(Entry::from_map).map(Cow::Owned);

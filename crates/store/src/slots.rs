@@ -12,10 +12,7 @@ use std::borrow::Cow;
 /// ```
 pub fn split(cell: &str) -> Vec<&str> {
     let text = unquoted(cell);
-    match text.is_empty() {
-        true => Vec::new(),
-        false => text.split(';').map(unquoted).collect(),
-    }
+    if text.is_empty() { Vec::new() } else { text.split(';').map(unquoted).collect() }
 }
 
 /// A text without blanks and then without quotes at both ends.
@@ -68,10 +65,7 @@ fn is_normal(slot: &str) -> bool {
 
 /// The dimensions of a normalised slot; `None` if it is no shape. An empty slot is a shape without dimensions.
 pub fn dimensions(normal: &str) -> Option<Vec<i64>> {
-    match normal.is_empty() {
-        true => Some(Vec::new()),
-        false => normal.split(',').map(integer).collect(),
-    }
+    if normal.is_empty() { Some(Vec::new()) } else { normal.split(',').map(integer).collect() }
 }
 
 /// An integer as Python's `int()` reads it from a text without blanks: a sign, digits, single `_` between digits.

@@ -14,17 +14,21 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionText(String);
 
-static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[0-9A-Za-z]+([._+-][0-9A-Za-z]+)*$").ok());
+static VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9A-Za-z]+([._+-][0-9A-Za-z]+)*$"));
+
+/// A pattern of this file.
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern that tests use")
+}
 
 impl VersionText {
     /// Reads a version.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let trimmed = trim(text);
-        match VERSION.as_ref().is_some_and(|pattern| pattern.is_match(trimmed)) {
-            true => Ok(VersionText(trimmed.to_owned())),
-            false => {
-                Err(Error::BadVersion("a version is letters and digits with single . _ + or - between them".to_owned()))
-            }
+        if VERSION.is_match(trimmed) {
+            Ok(VersionText(trimmed.to_owned()))
+        } else {
+            Err(Error::BadVersion("a version is letters and digits with single . _ + or - between them".to_owned()))
         }
     }
 
@@ -226,13 +230,9 @@ impl Machine<'_> {
     }
 
     fn ask_python<'n>(&self, wanted: impl Iterator<Item = &'n str>) -> std::io::Result<Vec<u8>> {
-        let mut child = Command::new(&self.python)
-            .args(["-c", QUESTION])
-            .args(wanted)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut command = Command::new(&self.python);
+        command.args(["-c", QUESTION]).args(wanted).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = perfdb_files::process::spawn(&mut command)?;
         let stdout = child.stdout.take();
         let reader = std::thread::spawn(move || {
             let mut output = Vec::new();
@@ -262,16 +262,16 @@ impl Machine<'_> {
     }
 }
 
-static WHOLE_LINE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?im)^[ \t]*(?:package_version|version)[ \t]*[=:][ \t]*(\S+)[ \t\r]*$").ok());
-static ANYWHERE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:package_version|version)\s*[:=]\s*([0-9A-Za-z._+-]+)").ok());
+static WHOLE_LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?im)^[ \t]*(?:package_version|version)[ \t]*[=:][ \t]*(\S+)[ \t\r]*$"));
+static ANYWHERE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:package_version|version)\s*[:=]\s*([0-9A-Za-z._+-]+)"));
 
 fn version_in_file(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text: String = bytes.utf8_chunks().map(|chunk| chunk.valid()).collect();
     [&WHOLE_LINE, &ANYWHERE].into_iter().find_map(|pattern| {
-        let found = pattern.as_ref()?.captures(&text)?;
+        let found = pattern.captures(&text)?;
         Some(found.get(1)?.as_str().to_owned())
     })
 }

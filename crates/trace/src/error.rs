@@ -1,6 +1,7 @@
 //! What can go wrong while reading a file.
 
 use crate::scan::FaultKind;
+use perfdb_files::escape::one_line;
 use std::fmt;
 use std::io;
 
@@ -146,17 +147,4 @@ impl Error {
     pub fn is_missing(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
-}
-
-/// `text` with its control characters escaped, so that it stays on one line of a message.
-pub fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }

@@ -1,5 +1,6 @@
 //! Everything that can go wrong, each with the file it is about.
 
+use perfdb_files::escape::shown;
 use std::path::{Path, PathBuf};
 
 /// Why a trace, a registry or a list of pairs is of no use.
@@ -63,9 +64,4 @@ impl Error {
     pub(crate) fn pairs(path: &Path, reason: impl Into<String>) -> Error {
         Error::Pairs { path: path.to_path_buf(), reason: reason.into() }
     }
-}
-
-/// A path on one line.
-fn shown(path: &Path) -> String {
-    perfdb_trace::error::one_line(&path.to_string_lossy())
 }

@@ -1,6 +1,7 @@
 //! Reads the rows of a communication table that the model can be compared with.
 
-use crate::error::{Error, shown};
+use crate::error::Error;
+use perfdb_files::escape::shown;
 use perfdb_pycompat::number::parse_float;
 use perfdb_pycompat::text::trim;
 use perfdb_trace::records::{Cell, Splitter};
@@ -39,7 +40,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<MeasuredRow>, usize), Error> {
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<MeasuredRow>, usize), Error> {
-    if bytes.starts_with(b"version https://git-lfs") {
+    if perfdb_files::lfs::is_pointer(&bytes) {
         return Err(perfdb_store::Error::csv(path, perfdb_store::CsvFault::LfsPointer).into());
     }
     let mut splitter = Splitter::new(bytes);

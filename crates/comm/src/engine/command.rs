@@ -8,7 +8,6 @@ use crate::plan::Plan;
 use crate::results::{Backend, Timing};
 use perfdb_files::process;
 use std::fs::File;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -208,6 +207,5 @@ fn loopback() -> &'static str {
 
 /// A port that is free now.
 pub(crate) fn free_port() -> Result<u16, Error> {
-    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).map(|addr| addr.port());
-    port.map_err(|e| Error::RunFailed(format!("no free port: {e}")))
+    perfdb_files::network::free_port().map_err(|error| Error::RunFailed(format!("no free port: {error}")))
 }

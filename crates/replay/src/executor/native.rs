@@ -12,11 +12,11 @@ use crate::case::Case;
 use crate::executor::worker::{Listener, Remark};
 use crate::executor::{Executor, Greeting, Measured, OutputInfo, Sample, StartError, Timing};
 use crate::fill::build_inputs;
-use crate::interrupt::Interrupt;
-use crate::memory::available_bytes;
 use crate::operator::Operator;
 use crate::operators;
 use crate::refusal::{CaseError, ErrorKind};
+use perfdb_files::interrupt::Interrupt;
+use perfdb_files::memory::available_bytes;
 
 /// How the executor in process runs.
 #[derive(Clone, Debug)]

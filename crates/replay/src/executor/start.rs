@@ -1,15 +1,13 @@
 //! Starts executors for a run.
 
-use std::net::TcpListener;
-
 use crate::backend::Backend;
 use crate::executor::native::{NativeExecutor, NativeSettings};
 use crate::executor::worker::command::{Ranks, WorkerCommand};
 use crate::executor::worker::{Listener, WorkerExecutor, WorkerSettings};
 use crate::executor::{Executor, StartError};
-use crate::interrupt::Interrupt;
 use crate::session::Starters;
 use crate::settings::RunSettings;
+use perfdb_files::interrupt::Interrupt;
 
 /// The starters of a run's backend. What workers say beside their answers goes to `listener`.
 pub fn starters<'a>(settings: &'a RunSettings, interrupt: &Interrupt, listener: &Listener) -> Starters<'a> {
@@ -74,8 +72,6 @@ fn start_worker(
     Ok(Box::new(WorkerExecutor::start(command, &worker, interrupt, listener)?))
 }
 
-/// A port that nobody listens on now.
 fn free_port() -> Result<u16, StartError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    listener.map(|address| address.port()).map_err(|error| StartError::Environment(format!("no free port: {error}")))
+    perfdb_files::network::free_port().map_err(|error| StartError::Environment(format!("no free port: {error}")))
 }

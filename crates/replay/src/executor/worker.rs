@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::backend::Backend;
 use crate::case::Case;
 use crate::executor::{Executor, Greeting, Measured, StartError, Timing};
-use crate::interrupt::Interrupt;
 use crate::refusal::{CaseError, ErrorKind};
+use perfdb_files::interrupt::Interrupt;
 
 use command::WorkerCommand;
 use message::{FromWorker, Received, ToWorker};

@@ -300,7 +300,7 @@ fn too_large(case: &Case) -> Option<CaseError> {
     if memory::needed_bytes(case) < WEIGHED_FROM_BYTES {
         return None;
     }
-    memory::check(case, memory::available_bytes()).err()
+    memory::check(case, perfdb_files::memory::available_bytes()).err()
 }
 
 fn first_of(greetings: &Mutex<Vec<Greeting>>) -> Option<Greeting> {

@@ -119,10 +119,8 @@ impl<'a> Groups<'a> {
         self.file = Some(file);
         self.lines = 0;
         self.attention_rows = 0;
-        self.operators = match self.with_operators {
-            true => OperatorRows::beside(&self.files[file])?,
-            false => OperatorRows::default(),
-        };
+        self.operators =
+            if self.with_operators { OperatorRows::beside(&self.files[file])? } else { OperatorRows::default() };
         Ok(())
     }
 

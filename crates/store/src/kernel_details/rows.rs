@@ -222,9 +222,10 @@ impl Worker {
 
 fn duration_of(row: &ProfileRow<'_>) -> Result<f64, BadRow> {
     let duration_us = row.number(DURATION);
-    match duration_us.is_finite() && duration_us >= 0.0 {
-        true => Ok(duration_us),
-        false => Err(BadRow::Duration(trim(&row.text(DURATION)).to_owned())),
+    if duration_us.is_finite() && duration_us >= 0.0 {
+        Ok(duration_us)
+    } else {
+        Err(BadRow::Duration(trim(&row.text(DURATION)).to_owned()))
     }
 }
 

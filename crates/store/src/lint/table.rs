@@ -172,9 +172,10 @@ impl Look<'_> {
         }
         if without > 0 {
             let rows = self.table.row_count();
-            let way_out = match self.is_communication {
-                true => "measure them with generate-comm-microbench",
-                false => "replay them with start-microbench --update-mode missing-only",
+            let way_out = if self.is_communication {
+                "measure them with generate-comm-microbench"
+            } else {
+                "replay them with start-microbench --update-mode missing-only"
             };
             let what = format!("{without} of {rows} row(s) without a valid duration; {way_out}");
             self.add(Kind::NoDuration, None, what);

@@ -25,12 +25,6 @@ impl ReadOptions {
 }
 
 pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
-const LFS: &[u8] = b"version https://git-lfs";
-
-/// Whether the content of a file is the pointer that Git LFS leaves in its place.
-pub fn is_lfs_pointer(bytes: &[u8]) -> bool {
-    bytes.strip_prefix(MARK).unwrap_or(bytes).starts_with(LFS)
-}
 
 impl Table {
     /// Reads a table from its file.
@@ -55,7 +49,7 @@ impl Table {
 
 /// Where the header of a table begins: behind the mark, if there is one. Refuses a Git LFS pointer and a text without a header.
 pub(super) fn header_start(path: &Path, bytes: &[u8]) -> Result<usize, Error> {
-    if is_lfs_pointer(bytes) {
+    if perfdb_files::lfs::is_pointer(bytes) {
         return Err(Error::csv(path, CsvFault::LfsPointer));
     }
     let begin = if bytes.starts_with(MARK) { MARK.len() } else { 0 };

@@ -44,10 +44,7 @@ impl<'s> ScannedRow<'s> {
             return Cow::Borrowed("");
         };
         let raw = self.text.get(cell.start..cell.end).unwrap_or_default().trim_matches('"');
-        match raw.contains('"') {
-            true => cell_text(self.text, cell),
-            false => Cow::Borrowed(raw),
-        }
+        if raw.contains('"') { cell_text(self.text, cell) } else { Cow::Borrowed(raw) }
     }
 }
 
@@ -95,9 +92,10 @@ impl<'t> Scan<'t> {
             return Err(Error::csv_line(self.path, line, CsvFault::UnterminatedQuote));
         }
         let Some(record) = record else { return Ok(None) };
-        match has_long_cell(self.text, record, &self.cells) {
-            true => Err(Error::csv_line(self.path, record.line, CsvFault::CellTooLong)),
-            false => Ok(Some(record.line)),
+        if has_long_cell(self.text, record, &self.cells) {
+            Err(Error::csv_line(self.path, record.line, CsvFault::CellTooLong))
+        } else {
+            Ok(Some(record.line))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `op_summary` files to samples.
 
 use super::samples::{BaseCells, Sample, Samples};
-use crate::columns::{EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, METRICS, OUTPUT_SHAPES, OUTPUT_TYPES};
+use crate::columns::{EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, METRICS, OUTPUT_SHAPES, OUTPUT_TYPES, base};
 use crate::directory::{Device, Home};
 use crate::duration::is_valid;
 use crate::error::{CsvFault, Error};
@@ -143,8 +143,10 @@ impl Worker {
             return true;
         }
         let cell = |at: usize| row.text(FIRST_BASE + at);
-        let (input_shapes, input_types, input_formats) = (cell(2), cell(3), cell(4));
-        let (output_shapes, output_types, ep_size) = (cell(5), cell(6), row.text(ROW_EP_SIZE));
+        let (input_shapes, input_types) = (cell(base::INPUT_SHAPES), cell(base::INPUT_TYPES));
+        let input_formats = cell(base::INPUT_FORMATS);
+        let (output_shapes, output_types) = (cell(base::OUTPUT_SHAPES), cell(base::OUTPUT_TYPES));
+        let ep_size = row.text(ROW_EP_SIZE);
         let signature = rules.signature(&Cells {
             input_shapes: &input_shapes,
             input_types: &input_types,

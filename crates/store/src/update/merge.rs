@@ -110,12 +110,11 @@ impl Job<'_> {
             match_only.extend(matmul_siblings(self.operator).iter().flat_map(|sibling| samples.of(sibling)));
         }
         let is_new = !self.path.exists();
-        let mut table = match is_new {
-            true => {
-                let has_ep_size = merge_rows.iter().any(|(_, sample)| sample.ep_size.is_some());
-                Table::new(self.path, full_schema().into_iter().chain(has_ep_size.then(|| EP_SIZE.to_owned())))
-            }
-            false => Table::read(self.path, &ReadOptions::database())?,
+        let mut table = if is_new {
+            let has_ep_size = merge_rows.iter().any(|(_, sample)| sample.ep_size.is_some());
+            Table::new(self.path, full_schema().into_iter().chain(has_ep_size.then(|| EP_SIZE.to_owned())))
+        } else {
+            Table::read(self.path, &ReadOptions::database())?
         };
         let old_columns = table.columns().to_vec();
         if !is_new {
@@ -294,9 +293,10 @@ impl<'a> Merger<'a> {
     }
 
     fn finish(mut self, is_new: bool, old_columns: &[String]) -> Result<(TableUpdate, Option<Vec<u8>>), Error> {
-        let empty: Vec<usize> = match self.job.prune {
-            true => self.table.rows().filter(|row| !self.durations.any_valid(*row)).map(|row| row.index()).collect(),
-            false => Vec::new(),
+        let empty: Vec<usize> = if self.job.prune {
+            self.table.rows().filter(|row| !self.durations.any_valid(*row)).map(|row| row.index()).collect()
+        } else {
+            Vec::new()
         };
         for &row in &empty {
             self.result.deleted.push(self.columns.cells(self.table.row(row)).text_form());

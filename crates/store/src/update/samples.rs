@@ -1,6 +1,6 @@
 //! What a profile says about each case.
 
-use crate::columns::{BASE, EP_SIZE, MEASURED_DURATION, METRICS, measured_metric};
+use crate::columns::{BASE, EP_SIZE, MEASURED_DURATION, METRICS, base, measured_metric};
 use crate::signature::{Cells, Signature};
 use indexmap::IndexMap;
 use perfdb_pycompat::format::push_fixed;
@@ -22,7 +22,7 @@ pub struct Sample {
 impl Sample {
     /// Where it was measured: the `Task Type` of the first measurement.
     pub fn task_type(&self) -> &str {
-        self.base.get(1)
+        self.base.get(base::CORE)
     }
 
     /// The shortest duration.
@@ -47,11 +47,11 @@ impl Sample {
 
     pub(super) fn cells<'a>(&'a self, ep_size: &'a str) -> Cells<'a> {
         Cells {
-            input_shapes: self.base.get(2),
-            input_types: self.base.get(3),
-            input_formats: self.base.get(4),
-            output_shapes: self.base.get(5),
-            output_types: self.base.get(6),
+            input_shapes: self.base.get(base::INPUT_SHAPES),
+            input_types: self.base.get(base::INPUT_TYPES),
+            input_formats: self.base.get(base::INPUT_FORMATS),
+            output_shapes: self.base.get(base::OUTPUT_SHAPES),
+            output_types: self.base.get(base::OUTPUT_TYPES),
             ep_size,
         }
     }

@@ -55,12 +55,13 @@ pub fn find_summaries(profile: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut profiles = vec![profile.to_owned()];
     profiles.extend(find_profiles(profile)?);
     let summaries = summaries_of(&profiles)?;
-    match summaries.is_empty() {
-        true => Err(Error::input(
+    if summaries.is_empty() {
+        Err(Error::input(
             profile,
             None,
             "No op_summary_*.csv found; give a PROF_* directory, or one that contains some",
-        )),
-        false => Ok(summaries),
+        ))
+    } else {
+        Ok(summaries)
     }
 }

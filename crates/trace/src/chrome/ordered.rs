@@ -4,9 +4,10 @@ use super::chunk::{Chunk, ChunkEnd, Cuts, Trouble, Work};
 use super::event::{Event, Record};
 use super::machine::{Machine, Step};
 use super::options::ReadOptions;
-use crate::error::{Error, Place, one_line};
+use crate::error::{Error, Place};
 use crate::scan::{FaultKind, Text, Value};
 use crate::source::{Refill, Source, Window};
+use perfdb_files::escape::one_line;
 use perfdb_parallel::{OrderedMap, states};
 use std::ops::ControlFlow;
 

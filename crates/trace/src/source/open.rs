@@ -3,13 +3,12 @@
 use super::gzip::{MAGIC, inflated};
 use super::mapping::Mapping;
 use crate::Error;
-use crate::error::{RecordFault, one_line};
+use crate::error::RecordFault;
+use perfdb_files::escape::one_line;
+use perfdb_files::lfs::{POINTER_START, is_pointer};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
-
-/// The beginning of a Git LFS pointer.
-const LFS_POINTER: &[u8] = b"version https://git-lfs";
 
 /// EISDIR, so that the message is the system's.
 const IS_A_DIRECTORY: i32 = 21;
@@ -129,11 +128,11 @@ impl Source {
 
     fn without_pointer(mut self) -> Result<Source, Error> {
         let pointer = match &mut self.content {
-            Content::Mapped(bytes) => bytes.starts_with(LFS_POINTER),
-            Content::Memory(bytes) => bytes.starts_with(LFS_POINTER),
+            Content::Mapped(bytes) => is_pointer(bytes),
+            Content::Memory(bytes) => is_pointer(bytes),
             Content::Stream(reader) => {
-                let (first, broken) = first_bytes(reader, LFS_POINTER.len());
-                let pointer = first == LFS_POINTER;
+                let (first, broken) = first_bytes(reader, POINTER_START.len());
+                let pointer = is_pointer(&first);
                 let rest = std::mem::replace(reader, Box::new(io::empty()));
                 // A fault in the first bytes is reported by whoever reads them, like one further on.
                 *reader = match broken {

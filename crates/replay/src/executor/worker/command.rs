@@ -1,12 +1,11 @@
 //! How a worker is started: the shipped one or another, alone, under msprof, or on several ranks.
 
+use perfdb_files::folders::{PrivateFolder, private};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
-
-use tempfile::TempDir;
 
 macro_rules! shipped {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("shipped/", $name)))),*] };
@@ -41,7 +40,7 @@ pub struct WorkerCommand {
     /// How long it may take to connect.
     pub(super) connect_timeout: Duration,
     /// Folders that live as long as the command.
-    _folders: Vec<Arc<TempDir>>,
+    _folders: Vec<Arc<PrivateFolder>>,
 }
 
 /// Command lines that cannot be built.
@@ -70,10 +69,13 @@ pub struct Ranks {
     pub master_port: u16,
 }
 
+/// What is wrong with a command line that ends within a word.
+const UNFINISHED: &str = "a quote is not closed, or a backslash stands at the end";
+
 impl WorkerCommand {
     /// The shipped worker, run by that interpreter.
     pub fn shipped(python: &str) -> Result<WorkerCommand, CommandError> {
-        let folder = perfdb_files::folders::private("perfdb-worker-")?;
+        let folder = private("perfdb-worker-")?;
         std::fs::create_dir(folder.path().join("perfdb_worker"))?;
         for (name, text) in SHIPPED {
             std::fs::write(folder.path().join(name), text)?;
@@ -84,7 +86,7 @@ impl WorkerCommand {
 
     /// Another worker, split into words as a shell does, without expansion.
     pub fn custom(command: &str) -> Result<WorkerCommand, CommandError> {
-        let words = split_words(command).map_err(CommandError::Words)?;
+        let words = shlex::split(command).ok_or(CommandError::Words(UNFINISHED.to_owned()))?;
         if words.is_empty() {
             return Err(CommandError::Words("empty command".to_owned()));
         }
@@ -129,7 +131,7 @@ impl WorkerCommand {
 
     /// The same under msprof, which writes its profile below `output`; messages run over a socket.
     pub fn under_msprof(self, output: &Path, connect_timeout: Duration) -> Result<WorkerCommand, CommandError> {
-        let folder = perfdb_files::folders::private("perfdb-socket-")?;
+        let folder = private("perfdb-socket-")?;
         let socket = folder.path().join("worker");
         let mut option = OsString::from("--output=");
         option.push(output);
@@ -164,58 +166,19 @@ impl WorkerCommand {
     }
 }
 
-/// Splits a command line into words like a POSIX shell, without any expansion.
-fn split_words(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match characters.next() {
-                        Some('\'') => break,
-                        Some(inner) => word.push(inner),
-                        None => return Err("a quote (') is not closed".to_owned()),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match characters.next() {
-                        Some('"') => break,
-                        Some('\\') => match characters.next() {
-                            Some(escaped @ ('"' | '\\' | '$' | '`')) => word.push(escaped),
-                            Some(other) => word.extend(['\\', other]),
-                            None => return Err("a quote (\") is not closed".to_owned()),
-                        },
-                        Some(inner) => word.push(inner),
-                        None => return Err("a quote (\") is not closed".to_owned()),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().push(characters.next().ok_or("a backslash at the end")?),
-            blank if blank.is_whitespace() => words.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn words_are_split_as_a_shell_does() {
-        let split = |text| split_words(text).expect("words");
+        let split = |text| WorkerCommand::custom(text).expect("words").words;
         assert_eq!(split("python3 fake.py"), ["python3", "fake.py"]);
         assert_eq!(split(r#" a 'b c' "d \"e\" \x" f\ g '' "#), ["a", "b c", r#"d "e" \x"#, "f g", ""]);
         assert_eq!(split("$HOME ~ *"), ["$HOME", "~", "*"]);
-        assert!(split_words("'a").is_err() && split_words("\"a").is_err() && split_words("a\\").is_err());
+        for unfinished in ["'a", "\"a", "a\\"] {
+            assert!(WorkerCommand::custom(unfinished).is_err(), "{unfinished}");
+        }
         assert!(WorkerCommand::custom("  ").is_err());
     }
 

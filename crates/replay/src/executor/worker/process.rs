@@ -16,7 +16,7 @@ use perfdb_files::process::spawn;
 
 use super::command::WorkerCommand;
 use super::message::ToWorker;
-use crate::interrupt::Interrupt;
+use perfdb_files::interrupt::Interrupt;
 
 /// How long a process group may take to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);

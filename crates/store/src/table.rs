@@ -28,8 +28,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use read::ReadOptions;
 pub(crate) use read::has_long_cell;
-pub use read::{ReadOptions, is_lfs_pointer};
 pub use scan::{Scan, ScannedRow};
 pub use stream::{RowStream, StreamedRow};
 pub use write::{LineEnd, Written, push_csv_row};
