@@ -22,6 +22,8 @@
 
 mod error;
 pub mod escape;
+#[cfg(feature = "fault-injection")]
+mod fault;
 pub mod folders;
 pub mod interrupt;
 mod leftovers;
@@ -32,6 +34,7 @@ pub mod network;
 pub mod paths;
 pub mod process;
 pub mod replace;
+mod system;
 pub mod time;
 
 pub use error::Error;

@@ -8,7 +8,8 @@
 
 use crate::error::Error;
 use crate::leftovers::{Registered, register};
-use crate::replace;
+use crate::replace::journal::{self, JOURNAL_FILE};
+use crate::replace::{self, Staged};
 use crate::time::utc_text;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -71,6 +72,8 @@ pub enum Notice {
 #[must_use = "the locks are given up when this is dropped"]
 pub struct DirectoryLocks {
     held: Vec<HeldLock>,
+    /// Absolute, also of file systems that cannot lock.
+    directories: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -99,13 +102,24 @@ impl DirectoryLocks {
         let deadline = now.checked_add(options.timeout);
         let mut waiter = Waiter { options, started: now, deadline, said: false };
         let mut locks = DirectoryLocks::default();
-        for directory in ordered.into_values() {
-            if let Some(held) = waiter.lock(&directory)? {
-                locks.held.push(held);
+        for (absolute, directory) in ordered {
+            let held = waiter.lock(&directory)?;
+            let is_held = held.is_some();
+            locks.held.extend(held);
+            locks.directories.push(absolute);
+            if is_held {
+                let journal = directory.join(JOURNAL_FILE);
+                journal::complete(&directory).map_err(|source| Error::io(&journal, source))?;
                 replace::remove_leftovers(&directory).map_err(|source| Error::io(&directory, source))?;
             }
         }
         Ok(locks)
+    }
+
+    /// Gives every staged file its name, as [`replace::commit`] does. Should the process be killed meanwhile, the next run that takes these locks
+    /// finishes the set, as far as it lies in their directories.
+    pub fn commit(&self, set: Vec<Staged>) -> Result<(), Error> {
+        replace::commit_in(set, &self.directories)
     }
 }
 

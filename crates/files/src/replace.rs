@@ -1,7 +1,9 @@
 //! Replacing files whole: a temporary beside the target, synced, renamed over it.
 //!
-//! A file is [staged](Staged) first, which leaves the target as it is, and [committed](commit) then; a set of files is committed together, so that
-//! an error while staging leaves every file of the set as it was. A killed process can leave temporaries (`.<name>.tmp-<pid>`), never half a file.
+//! A file is [staged](Staged) first, which leaves the target as it is, and [committed](commit) then. A set of files is committed together: an
+//! error leaves every file of the set as it was. In directories that are [locked](crate::lock) the set also survives a kill: what is not yet
+//! renamed then is renamed by the next run that takes the lock. A killed process can leave temporaries (`.<name>.tmp-<pid>`), which go with a
+//! later run, never half a file.
 //!
 //! ```
 //! # fn main() -> Result<(), perfdb_files::Error> {
@@ -18,22 +20,27 @@
 //! ```
 
 mod claim;
+mod commit;
 mod direct;
+pub(crate) mod journal;
+mod temporary;
+
+pub(crate) use self::commit::commit_in;
+pub use self::temporary::{is_leftover_name, remove_leftovers};
 
 use self::claim::Claim;
-use self::direct::{names_descriptor, write_directly};
+use self::direct::names_descriptor;
+use self::temporary::{OpenSlot, create_temporary, remove_own_leftovers, temporary_name};
 use crate::error::Error;
 use crate::escape::shown;
 use crate::folders::MadeFolders;
-use crate::leftovers::{self, Registered, register};
+use crate::leftovers::{Registered, register};
 use crate::paths::parent_of;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use crate::system;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// What to do about a folder that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +56,30 @@ pub fn replace(path: &Path, content: &[u8], parents: Parents) -> Result<(), Erro
     commit(vec![Staged::with(path, content, parents)?])
 }
 
+/// Gives every staged file its name, all of them or, on an error, none. Sets that belong to a database are committed under its
+/// [locks](crate::lock::DirectoryLocks::commit) instead, where a kill cannot tear them apart either.
+///
+/// Every file is on the disk before the first is renamed, and what goes to a pipe or a device is written before: what most often fails does so
+/// while nothing has changed. No signal that can be caught ends the process between two renames.
+pub fn commit(set: Vec<Staged>) -> Result<(), Error> {
+    commit_in(set, &[])
+}
+
+/// Refuses an output that is one of the inputs, by whatever name.
+pub fn refuse_inputs<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Error> {
+    let Some(output_file) = regular_file(output) else { return Ok(()) };
+    if inputs.into_iter().any(|input| regular_file(input) == Some(output_file)) {
+        let reason = "is an input of this run; give the output another name";
+        return Err(Error::io(output, io::Error::new(io::ErrorKind::InvalidInput, reason)));
+    }
+    Ok(())
+}
+
+fn regular_file(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
 /// A finished new content that waits for its [`commit`]. Dropped without, it leaves nothing behind.
 ///
 /// While it is written it is an [`io::Write`]; wrap it in a `BufWriter` for small pieces.
@@ -61,10 +92,24 @@ pub struct Staged {
 
 #[derive(Debug)]
 enum Spool {
-    /// A regular or new file: `temporary` will be renamed to `target` (the path with links followed).
-    Beside { file: Option<File>, temporary: PathBuf, target: PathBuf, _claim: Claim, _registered: Registered },
+    /// A regular or new file.
+    Beside(Beside),
     /// Pipes, terminals and other devices get the finished content directly.
     Direct(File),
+}
+
+/// A temporary that will be renamed to its target.
+#[derive(Debug)]
+struct Beside {
+    /// Open, and locked as a sign that somebody will still want it, as long as there are not too many.
+    file: Option<(File, OpenSlot)>,
+    is_synced: bool,
+    /// `None` once it is renamed.
+    temporary: Option<PathBuf>,
+    /// The path with links followed.
+    target: PathBuf,
+    _claim: Claim,
+    _registered: Registered,
 }
 
 impl Staged {
@@ -90,32 +135,28 @@ impl Staged {
         let target = follow_links(path).map_err(failed)?;
         let mut made_folders = MadeFolders::default();
         let folder = parent_of(&target);
-        let temporary = temporary_name(&target).map_err(failed)?;
+        let temporary = temporary_name(&target, std::process::id()).map_err(failed)?;
         let _claim = Claim::new(&target).map_err(failed)?;
         if parents == Parents::Create && !folder.is_dir() {
             made_folders = MadeFolders::make(&folder)
                 .map_err(|source| failed(io::Error::new(source.kind(), format!("{}: {source}", shown(&folder)))))?;
         }
-        let mut staged = Staged {
-            path: path.to_owned(),
-            spool: Spool::Beside {
-                file: None,
-                _registered: register(&temporary),
-                temporary: temporary.clone(),
-                target,
-                _claim,
-            },
-            made_folders,
+        remove_own_leftovers(&target);
+        let mut beside = Beside {
+            file: None,
+            is_synced: false,
+            _registered: register(&temporary),
+            temporary: Some(temporary.clone()),
+            target,
+            _claim,
         };
-        let file = create_new(&temporary).map_err(failed)?;
+        let file = create_temporary(&temporary).map_err(failed)?;
         if let Some(existing) = existing {
             keep_ownership(&file, &existing);
             file.set_permissions(existing.permissions()).map_err(failed)?;
         }
-        if let Spool::Beside { file: slot, .. } = &mut staged.spool {
-            *slot = Some(file);
-        }
-        Ok(staged)
+        beside.file = Some((file, OpenSlot::take()));
+        Ok(Staged { path: path.to_owned(), spool: Spool::Beside(beside), made_folders })
     }
 
     /// Stages `content` for `path` and syncs it to the disk.
@@ -131,12 +172,14 @@ impl Staged {
         &self.path
     }
 
-    /// Writes what is staged through to the disk, and closes it. [`commit`] does it for those that were not.
+    /// Writes what is staged through to the disk, after which it takes no more. [`commit`] does it for those that were not.
     pub fn sync(&mut self) -> Result<(), Error> {
-        if let Spool::Beside { file, .. } = &mut self.spool
-            && let Some(file) = file.take()
-        {
-            file.sync_all().map_err(|source| Error::io(&self.path, source))?;
+        let Spool::Beside(beside) = &mut self.spool else { return Ok(()) };
+        let Some((file, slot)) = beside.file.as_ref().filter(|_| !beside.is_synced) else { return Ok(()) };
+        system::sync(file).map_err(|source| Error::io(&self.path, source))?;
+        beside.is_synced = true;
+        if slot.is_beyond_limit() {
+            beside.file = None;
         }
         Ok(())
     }
@@ -145,8 +188,9 @@ impl Staged {
 impl Write for Staged {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.spool {
-            Spool::Beside { file: Some(file), .. } | Spool::Direct(file) => file.write(bytes),
-            Spool::Beside { file: None, .. } => Err(io::Error::other("already synced")),
+            Spool::Beside(Beside { file: Some((file, _)), is_synced: false, .. }) => system::write(file, bytes),
+            Spool::Direct(file) => system::write(file, bytes),
+            Spool::Beside(_) => Err(io::Error::other("already synced")),
         }
     }
 
@@ -155,137 +199,12 @@ impl Write for Staged {
     }
 }
 
-impl Drop for Staged {
+impl Drop for Beside {
     fn drop(&mut self) {
-        if let Spool::Beside { temporary, .. } = &self.spool
-            && !temporary.as_os_str().is_empty()
-        {
+        if let Some(temporary) = &self.temporary {
             let _ = fs::remove_file(temporary);
         }
     }
-}
-
-/// Gives every staged file its name, in the order of the paths' components, and syncs the folders.
-///
-/// Every file is on the disk before the first is renamed, and what goes to a pipe or a device is written before: what most often fails does so
-/// while nothing has changed. No signal ends the process between two renames. When a rename fails, the error names the files that are
-/// already new.
-pub fn commit(mut set: Vec<Staged>) -> Result<(), Error> {
-    sync_all(&mut set)?;
-    set.sort_by(|a, b| a.path.components().cmp(b.path.components()));
-    for staged in &mut set {
-        if let Spool::Direct(spool) = &mut staged.spool {
-            write_directly(&staged.path, spool).map_err(|source| Error::io(&staged.path, source))?;
-            tracing::info!("wrote {}", shown(&staged.path));
-        }
-    }
-    let held_off = leftovers::hold_off();
-    let renamed = rename_all(&mut set);
-    drop(held_off);
-    drop(set);
-    for folder in renamed? {
-        // Some file systems cannot sync a directory; the files themselves are safe.
-        let _ = File::open(&folder).and_then(|folder| folder.sync_all());
-    }
-    Ok(())
-}
-
-/// Renames the files of a set; returns their folders.
-fn rename_all(set: &mut [Staged]) -> Result<Vec<PathBuf>, Error> {
-    let mut done: Vec<PathBuf> = Vec::new();
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for staged in set {
-        let Spool::Beside { temporary, target, .. } = &mut staged.spool else { continue };
-        if let Err(source) = fs::rename(&*temporary, &*target) {
-            let path = staged.path.clone();
-            let error =
-                if done.is_empty() { Error::Io { path, source } } else { Error::PartlyReplaced { path, source, done } };
-            return Err(error);
-        }
-        // Without a name it has been renamed.
-        temporary.clear();
-        let folder = parent_of(target);
-        if !folders.contains(&folder) {
-            folders.push(folder);
-        }
-        std::mem::take(&mut staged.made_folders).keep();
-        tracing::info!("wrote {}", shown(&staged.path));
-        done.push(staged.path.clone());
-    }
-    Ok(folders)
-}
-
-/// Syncs what is not yet synced, many files at once: a file system then writes one journal entry for all that wait. Where no thread can be
-/// started, this one does the work.
-fn sync_all(set: &mut [Staged]) -> Result<(), Error> {
-    const THREADS: usize = 16;
-    if set.len() <= 1 {
-        return set.iter_mut().try_for_each(Staged::sync);
-    }
-    let started = Instant::now();
-    let files = set.len();
-    let share = files.div_ceil(THREADS);
-    let results: Mutex<Vec<Result<(), Error>>> = Mutex::default();
-    let work = Mutex::new(set.chunks_mut(share));
-    let run = || {
-        loop {
-            let part = work.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(part) = part else { return };
-            let result = part.iter_mut().try_for_each(Staged::sync);
-            results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..files.min(THREADS) {
-            if std::thread::Builder::new().spawn_scoped(scope, run).is_err() {
-                break;
-            }
-        }
-        run();
-    });
-    tracing::debug!("synced {files} files in {:.3} s", started.elapsed().as_secs_f64());
-    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
-}
-
-/// Removes what killed runs have left in `folder`; this process's own files stay. Only for the holder of the folder's lock.
-pub fn remove_leftovers(folder: &Path) -> io::Result<()> {
-    let ours = format!(".tmp-{}", std::process::id());
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if is_leftover_name(&name) && !name.ends_with(&ours) && entry.file_type()?.is_file() {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-    Ok(())
-}
-
-/// Whether a file name is that of a temporary: `.<name>.tmp-<digits>`.
-pub fn is_leftover_name(name: &str) -> bool {
-    let ends_in_digits = |name: &str| {
-        name.rsplit_once(".tmp-").is_some_and(|(stem, digits)| {
-            !stem.is_empty() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    };
-    name.strip_prefix('.').is_some_and(ends_in_digits)
-}
-
-fn temporary_name(target: &Path) -> io::Result<PathBuf> {
-    let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".tmp-{}", std::process::id()));
-    Ok(target.with_file_name(temporary))
-}
-
-fn create_new(temporary: &Path) -> io::Result<File> {
-    let create = || OpenOptions::new().write(true).create_new(true).open(temporary);
-    create().or_else(|error| match error.kind() {
-        // A dead process had this number.
-        io::ErrorKind::AlreadyExists => fs::remove_file(temporary).and_then(|()| create()),
-        _ => Err(error),
-    })
 }
 
 /// A file of another user stays theirs when root replaces it. Others may not change owners, and need not.
@@ -374,16 +293,33 @@ mod tests {
     }
 
     #[test]
-    fn a_rename_that_fails_names_what_is_already_new() -> TestResult {
+    fn a_rename_that_fails_leaves_every_file_of_the_set_as_it_was() -> TestResult {
         let folder = tempfile::tempdir()?;
-        let (a, b) = (folder.path().join("a"), folder.path().join("gone/b"));
-        fs::create_dir(folder.path().join("gone"))?;
-        let set = vec![Staged::with(&b, b"new", Parents::MustExist)?, Staged::with(&a, b"new", Parents::MustExist)?];
-        fs::remove_dir_all(folder.path().join("gone"))?;
+        let (a, b, c) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        fs::write(&a, "old")?;
+        let set = [&a, &b, &c].map(|path| Staged::with(path, b"new", Parents::MustExist)).into_iter();
+        let set = set.collect::<Result<Vec<_>, _>>()?;
+        // Nothing can be renamed over a folder.
+        fs::create_dir(&c)?;
         match commit(set) {
-            Err(Error::PartlyReplaced { path, done, .. }) => assert_eq!((path, done), (b, vec![a])),
-            other => panic!("expected a partly replaced set, found {other:?}"),
+            Err(Error::Io { path, .. }) => assert_eq!(path, c),
+            other => panic!("expected an error, found {other:?}"),
         }
+        assert_eq!(fs::read(&a)?, b"old");
+        assert_eq!(names(folder.path())?, ["a", "c"]);
+        Ok(())
+    }
+
+    #[test]
+    fn an_output_that_is_an_input_is_refused_by_whatever_name() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let (trace, link, new) = (folder.path().join("t"), folder.path().join("link"), folder.path().join("new"));
+        fs::write(&trace, "{}")?;
+        symlink("t", &link)?;
+        assert!(refuse_inputs(&link, [trace.as_path()]).is_err());
+        assert!(refuse_inputs(&folder.path().join("./t"), [new.as_path(), &trace]).is_err());
+        assert!(refuse_inputs(&new, [trace.as_path()]).is_ok());
+        assert!(refuse_inputs(Path::new("/dev/null"), [Path::new("/dev/null")]).is_ok());
         Ok(())
     }
 
@@ -446,17 +382,6 @@ mod tests {
     fn a_directory_is_no_file() -> TestResult {
         let folder = tempfile::tempdir()?;
         assert!(replace(folder.path(), b"", Parents::MustExist).is_err());
-        Ok(())
-    }
-
-    #[test]
-    fn only_names_of_temporaries_are_leftovers() -> TestResult {
-        let folder = tempfile::tempdir()?;
-        for name in [".Add.csv.tmp-123", "Add.csv.tmp-9", ".Add.csv.tmp-", ".tmp-5", ".Add.csv.tmp-1x", "X.tmp.csv"] {
-            fs::write(folder.path().join(name), "")?;
-        }
-        remove_leftovers(folder.path())?;
-        assert_eq!(names(folder.path())?, [".Add.csv.tmp-", ".Add.csv.tmp-1x", ".tmp-5", "Add.csv.tmp-9", "X.tmp.csv"]);
         Ok(())
     }
 }

@@ -1,0 +1,183 @@
+//! Temporaries: their names, who still wants one, and removing those that nobody does.
+
+use crate::paths::parent_of;
+use crate::system;
+use nix::fcntl::OFlag;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The name of a process's temporary for a target: `.<name>.tmp-<pid>`.
+pub(super) fn temporary_name(target: &Path, process: u32) -> io::Result<PathBuf> {
+    let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".tmp-{process}"));
+    Ok(target.with_file_name(temporary))
+}
+
+/// The name of the second link to a target's old file, while a set is being renamed.
+pub(super) fn backup_name(target: &Path) -> io::Result<PathBuf> {
+    let mut name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+    name.push(".old");
+    temporary_name(&target.with_file_name(name), std::process::id())
+}
+
+/// Makes a temporary, and locks it: whoever cleans up can tell that it is still wanted.
+pub(super) fn create_temporary(temporary: &Path) -> io::Result<File> {
+    let create = || system::create_new(temporary);
+    let file = create().or_else(|error| match error.kind() {
+        // A dead process had this number.
+        io::ErrorKind::AlreadyExists => fs::remove_file(temporary).and_then(|()| create()),
+        _ => Err(error),
+    })?;
+    // Without locks it counts as left behind for those who hold the directory's lock, which there is none of then either.
+    let _ = file.try_lock();
+    Ok(file)
+}
+
+/// A staged file that is open. Systems allow a process some hundred.
+#[derive(Debug)]
+pub(super) struct OpenSlot {
+    number: usize,
+}
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+const MOST_OPEN: usize = 256;
+
+impl OpenSlot {
+    pub(super) fn take() -> OpenSlot {
+        OpenSlot { number: OPEN.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    pub(super) fn is_beyond_limit(&self) -> bool {
+        self.number >= MOST_OPEN
+    }
+}
+
+impl Drop for OpenSlot {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Removes what ended runs have left in `folder`; temporaries that a live process still wants stay. Only for the holder of the folder's
+/// lock, or of the lock of the directory that it belongs to.
+pub fn remove_leftovers(folder: &Path) -> io::Result<()> {
+    let ours = format!(".tmp-{}", std::process::id());
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if is_leftover_name(&name) && !name.ends_with(&ours) && entry.file_type()?.is_file() {
+            remove_unless_wanted(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Removes what ended runs have left of this target. The folder is listed once per process.
+pub(super) fn remove_own_leftovers(target: &Path) {
+    static LISTED: Mutex<BTreeMap<PathBuf, Vec<OsString>>> = Mutex::new(BTreeMap::new());
+    let folder = parent_of(target);
+    let mut listed = LISTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let names = listed.entry(folder.clone()).or_insert_with(|| leftover_names(&folder));
+    let ours = format!(".tmp-{}", std::process::id());
+    let is_of_target = |name: &OsStr| -> bool {
+        let target = target.file_name().unwrap_or_default().as_bytes();
+        let rest = name.as_bytes().strip_prefix(b".").and_then(|rest| rest.strip_prefix(target));
+        rest.is_some_and(|rest| rest.starts_with(b".tmp-") && rest != ours.as_bytes())
+    };
+    names.retain(|name| {
+        let is_found = is_of_target(name);
+        if is_found {
+            remove_unless_wanted(&folder.join(name));
+        }
+        !is_found
+    });
+}
+
+fn leftover_names(folder: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.file_name());
+    names.filter(|name| is_leftover_name(&name.to_string_lossy())).collect()
+}
+
+fn remove_unless_wanted(temporary: &Path) {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    // One that cannot be opened cannot be asked either.
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(temporary);
+    if let Ok(Err(TryLockError::WouldBlock)) = file.as_ref().map(File::try_lock) {
+        return;
+    }
+    if fs::remove_file(temporary).is_ok() {
+        tracing::info!("removed {}, left by a run that has ended", crate::escape::shown(temporary));
+    }
+}
+
+/// Whether a file name is that of a temporary: `.<name>.tmp-<digits>`.
+pub fn is_leftover_name(name: &str) -> bool {
+    let ends_in_digits = |name: &str| {
+        name.rsplit_once(".tmp-").is_some_and(|(stem, digits)| {
+            !stem.is_empty() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    name.strip_prefix('.').is_some_and(ends_in_digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    fn names(folder: &Path) -> io::Result<Vec<String>> {
+        let mut names: Vec<_> = fs::read_dir(folder)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<_>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    #[test]
+    fn only_names_of_temporaries_are_leftovers() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        for name in [".Add.csv.tmp-123", "Add.csv.tmp-9", ".Add.csv.tmp-", ".tmp-5", ".Add.csv.tmp-1x", "X.tmp.csv"] {
+            fs::write(folder.path().join(name), "")?;
+        }
+        remove_leftovers(folder.path())?;
+        assert_eq!(names(folder.path())?, [".Add.csv.tmp-", ".Add.csv.tmp-1x", ".tmp-5", "Add.csv.tmp-9", "X.tmp.csv"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_temporary_that_somebody_still_writes_stays() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join(".a.json.tmp-999999999");
+        let wanted = create_temporary(&path)?;
+        remove_leftovers(folder.path())?;
+        assert!(path.exists());
+        drop(wanted);
+        remove_leftovers(folder.path())?;
+        assert!(!path.exists());
+        Ok(())
+    }
+
+    #[test]
+    fn outside_databases_a_new_run_removes_what_was_left_of_its_own_output() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        for name in [".a.csv.tmp-999999999", ".b.csv.tmp-999999999"] {
+            fs::write(folder.path().join(name), "half")?;
+        }
+        remove_own_leftovers(&folder.path().join("a.csv"));
+        assert_eq!(names(folder.path())?, [".b.csv.tmp-999999999"]);
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! The calls that change files, in one place, so that tests can have each of them fail.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Has a call fail, or ends the process in front of it, where a test asked for it.
+#[cfg(feature = "fault-injection")]
+fn fault(call: &str) -> io::Result<()> {
+    crate::fault::strike(call)
+}
+
+#[cfg(not(feature = "fault-injection"))]
+#[inline]
+fn fault(_call: &str) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    fault("create")?;
+    fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+pub(crate) fn write(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+    fault("write")?;
+    file.write(bytes)
+}
+
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    fault("sync")?;
+    file.sync_all()
+}
+
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    fault("sync folder")?;
+    File::open(folder)?.sync_all()
+}
+
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fault("rename")?;
+    fs::rename(from, to)
+}
+
+pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
+    fault("link")?;
+    fs::hard_link(from, to)
+}
+
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    fault("remove")?;
+    fs::remove_file(path)
+}
