@@ -5,12 +5,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::case::{Call, Case, Check};
 use perfdb_replay::executor::worker::command::WorkerCommand;
 use perfdb_replay::executor::worker::{Listener, WorkerExecutor, WorkerSettings};
 use perfdb_replay::executor::{Executor, StartError};
-use perfdb_replay::interrupt::Interrupt;
 use perfdb_replay::refusal::ErrorKind;
 
 /// Longer than any of these tests takes: what is tested ends without it.
