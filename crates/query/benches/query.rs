@@ -7,7 +7,7 @@
 //! those of kind `none` take as many instructions as reading and indexing.
 #![allow(clippy::print_stdout, missing_docs)]
 
-use perfdb_query::{Attention, Call, DType, Database, Tensor};
+use perfdb_query::{Argument, DType, Database, Layer, Query, Reader, Semantics, Tensor};
 use perfdb_store::columns::full_schema;
 use std::fs;
 use std::hint::black_box;
@@ -42,10 +42,11 @@ fn main() -> AnyResult<()> {
     );
     if given.is_none() {
         let database = index(directory)?;
+        let reader = reader(&database);
         for (name, calls) in kinds() {
             let queries = if name == "miss" { QUERIES / 100 } else { QUERIES };
             let ask = || {
-                calls.iter().cycle().take(queries).for_each(|call| drop(black_box(database.lookup_operator(call))));
+                calls.iter().cycle().take(queries).for_each(|call| drop(black_box(reader.lookup(call))));
                 Ok(())
             };
             println!("{name}: {:.2} us per query", best(5, ask)?.as_secs_f64() * 1e6 / queries as f64);
@@ -54,13 +55,14 @@ fn main() -> AnyResult<()> {
     Ok(())
 }
 
-fn kinds() -> [(&'static str, Vec<Call>); 6] {
+fn kinds() -> [(&'static str, Vec<Query>); 7] {
     [
         ("exact", exact()),
         ("one table", one_table()),
         ("transposed", transposed()),
         ("padded", padded()),
         ("attention", attention()),
+        ("between", between()),
         ("miss", misses()),
     ]
 }
@@ -68,10 +70,17 @@ fn kinds() -> [(&'static str, Vec<Call>); 6] {
 /// Asks every query of a kind once.
 fn count(kind: &str, directory: &Path) -> AnyResult<()> {
     let database = index(directory)?;
+    let reader = reader(&database);
     let calls = kinds().into_iter().find(|(name, _)| *name == kind).map(|(_, calls)| calls).unwrap_or_default();
-    let hits = calls.iter().filter(|call| black_box(database.lookup_operator(call)).is_ok()).count();
+    let hits = calls.iter().filter(|call| black_box(reader.lookup(call)).is_ok()).count();
     println!("{kind}: {} queries, {hits} hits", calls.len());
     Ok(())
+}
+
+/// By the rules that `PERFDB_SEMANTICS` names, the default ones without.
+fn reader(database: &Database) -> Reader {
+    let semantics = std::env::var("PERFDB_SEMANTICS").ok().and_then(|name| name.parse().ok());
+    database.reader(semantics.unwrap_or(Semantics::default()), Layer::default())
 }
 
 fn best(runs: usize, mut run: impl FnMut() -> AnyResult<()>) -> AnyResult<Duration> {
@@ -96,7 +105,7 @@ fn lines(directory: &Path) -> AnyResult<()> {
 /// Opens a database and asks every table once, so that all are read and indexed.
 fn index(directory: &Path) -> AnyResult<Database> {
     let database = Database::open(directory)?;
-    database.load_all()?;
+    database.load_all();
     Ok(database)
 }
 
@@ -146,12 +155,15 @@ fn dimensions(row: usize) -> (usize, usize) {
     (1 + row % 50 * 7, 128 * (1 + row / 50))
 }
 
-fn call(table: usize, m: usize, k: usize) -> Call {
-    let tensor = |rows: usize, columns: usize| Tensor::new([rows as i64, columns as i64], DType::Bf16);
-    Call::new(format!("op{table}"), vec![tensor(m, k), tensor(4096, k)])
+fn call(table: usize, m: usize, k: usize) -> Query {
+    Query::operator(format!("op{table}")).input(tensor(m, k)).input(tensor(4096, k))
 }
 
-fn exact() -> Vec<Call> {
+fn tensor(rows: usize, columns: usize) -> Tensor {
+    Tensor::new([rows as i64, columns as i64], DType::Bf16)
+}
+
+fn exact() -> Vec<Query> {
     (0..4096)
         .map(|at| dimensions(at * 37 % ROWS))
         .zip((1..TABLES).cycle())
@@ -160,21 +172,17 @@ fn exact() -> Vec<Call> {
 }
 
 /// Exact ones of one table.
-fn one_table() -> Vec<Call> {
+fn one_table() -> Vec<Query> {
     (0..4096).map(|at| dimensions(at * 37 % ROWS)).map(|(m, k)| call(2, m, k)).collect()
 }
 
 /// Exact ones with the weight as the operator has it, the other way round than in the table.
-fn transposed() -> Vec<Call> {
-    let turned = |(m, k)| {
-        let mut call = call(1, m, k);
-        call.inputs[1].shape.reverse();
-        call
-    };
+fn transposed() -> Vec<Query> {
+    let turned = |(m, k)| Query::operator("op1").input(tensor(m, k)).input(tensor(k, 4096));
     (0..4096).map(|at| turned(dimensions(at * 37 % ROWS))).collect()
 }
 
-fn padded() -> Vec<Call> {
+fn padded() -> Vec<Query> {
     let rounded = |m: usize| m.div_ceil(64) * 64;
     (0..4096)
         .map(|at| dimensions(at * 37 % ROWS))
@@ -183,15 +191,23 @@ fn padded() -> Vec<Call> {
         .collect()
 }
 
-fn misses() -> Vec<Call> {
+fn misses() -> Vec<Query> {
     (0..64).map(|at| call(1 + at % (TABLES - 1), 99_000 + at, 77)).collect()
 }
 
-fn attention() -> Vec<Call> {
-    let of = |at: usize| Attention {
-        query: Tensor::new([1 + (at % 40 * 64) as i64, 32, 128], DType::Bf16),
-        key: vec![9, 1, 128],
-        kv_lengths: vec![(at % 50 * 40 + at % 16) as i64],
+fn attention() -> Vec<Query> {
+    let of = |at: usize| {
+        let lengths = Tensor::of_values([(at % 50 * 40 + at % 16) as i64], DType::Int64);
+        Query::operator("op0")
+            .input(Tensor::new([1 + (at % 40 * 64) as i64, 32, 128], DType::Bf16))
+            .input(Tensor::new([9, 1, 128], DType::Bf16))
+            .arguments([Argument::None, Argument::None, Argument::None, Argument::None])
+            .input(lengths)
     };
-    (0..4096).map(|at| Call { attention: Some(of(at)), ..Call::new("op0", Vec::new()) }).collect()
+    (0..4096).map(of).collect()
+}
+
+/// Between two rows of one table.
+fn between() -> Vec<Query> {
+    (0..4096).map(|at| dimensions(at * 37 % ROWS)).map(|(m, k)| call(1, (m + 2).min(340), k)).collect()
 }

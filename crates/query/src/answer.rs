@@ -1,184 +1,15 @@
-//! Questions and answers.
+//! Answers, and why there is none.
 
-use std::str::FromStr;
-
-/// Dimensions, outermost first.
-pub type Shape = Vec<i64>;
-
-/// A data type as a query names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum DType {
-    Bf16,
-    Fp16,
-    Fp32,
-    Int8,
-    Int32,
-    Int64,
-    Bool,
-    /// One that no table knows.
-    Other,
-}
-
-impl DType {
-    /// The profiler's spelling; `None` never matches a row.
-    pub fn profiler_name(self) -> Option<&'static str> {
-        match self {
-            DType::Bf16 | DType::Fp16 => Some("DT_BF16"),
-            DType::Fp32 => Some("FLOAT"),
-            DType::Int8 => Some("INT8"),
-            DType::Int32 => Some("INT32"),
-            DType::Int64 => Some("INT64"),
-            DType::Bool => Some("BOOL"),
-            DType::Other => None,
-        }
-    }
-
-    /// Bytes per element.
-    pub fn bytes(self) -> i64 {
-        match self {
-            DType::Bf16 | DType::Fp16 => 2,
-            DType::Fp32 | DType::Int32 => 4,
-            DType::Int64 => 8,
-            DType::Int8 | DType::Bool | DType::Other => 1,
-        }
-    }
-}
-
-impl FromStr for DType {
-    type Err = std::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(match name {
-            "bf16" => DType::Bf16,
-            "fp16" => DType::Fp16,
-            "fp32" => DType::Fp32,
-            "int8" => DType::Int8,
-            "int32" => DType::Int32,
-            "int64" => DType::Int64,
-            "bool" => DType::Bool,
-            _ => DType::Other,
-        })
-    }
-}
-
-/// An argument or a result of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tensor {
-    /// Its shape.
-    pub shape: Shape,
-    /// Its data type.
-    pub dtype: DType,
-}
-
-impl Tensor {
-    /// A tensor of a shape and type.
-    pub fn new(shape: impl Into<Shape>, dtype: DType) -> Self {
-        Tensor { shape: shape.into(), dtype }
-    }
-
-    /// The number of its elements.
-    pub fn elements(&self) -> i64 {
-        self.shape.iter().fold(1, |product: i64, dimension| product.saturating_mul(*dimension))
-    }
-}
-
-/// What an attention kernel is asked with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attention {
-    /// The query: (T, N, D), (B, N, 1, D) or (T, H).
-    pub query: Tensor,
-    /// The last dimension of the key, and the number of key heads (its last but one).
-    pub key: Shape,
-    /// Lengths of the key-value sequences.
-    pub kv_lengths: Vec<i64>,
-}
-
-/// How a kernel is looked up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mode {
-    /// By its inputs.
-    Compute,
-    /// By its first output.
-    Elementwise,
-    /// By heads, tokens and average length.
-    Attention(Attention),
-    /// By its inputs and the expert-parallel size.
-    Moe {
-        /// The configured size.
-        ep_size: Option<i64>,
-    },
-    /// By message size.
-    Communication {
-        /// Bytes of the message.
-        bytes: i64,
-        /// Devices of the group.
-        devices: i64,
-        /// Tier of the topology; `None` = not filtered.
-        tier: Option<i64>,
-    },
-}
-
-/// A question about kernels.
-#[derive(Debug, Clone)]
-pub struct Query {
-    /// The kernel type, then its alternates.
-    pub kernel_types: Vec<String>,
-    /// The arguments.
-    pub inputs: Vec<Tensor>,
-    /// The results.
-    pub outputs: Vec<Tensor>,
-    /// Compare only so many inputs.
-    pub input_count: Option<usize>,
-    /// How to look it up.
-    pub mode: Mode,
-    /// Whether to interpolate where no row fits.
-    pub interpolate: bool,
-    /// Interpolate attention over the square root of the length.
-    pub square_root: bool,
-}
-
-/// A call of a simulator operator.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// Its name, `aten.mm.default`.
-    pub operator: String,
-    /// The arguments.
-    pub inputs: Vec<Tensor>,
-    /// The results.
-    pub outputs: Vec<Tensor>,
-    /// For attention.
-    pub attention: Option<Attention>,
-    /// Devices of the rank group, for communication.
-    pub devices: i64,
-    /// Tier of the rank group, where the topology is known.
-    pub tier: Option<i64>,
-    /// The configured expert-parallel size.
-    pub ep_size: Option<i64>,
-    /// Whether to interpolate where no row fits.
-    pub interpolate: bool,
-}
-
-impl Call {
-    /// A call on one device, measured answers only.
-    pub fn new(operator: impl Into<String>, inputs: Vec<Tensor>) -> Self {
-        Call {
-            operator: operator.into(),
-            inputs,
-            outputs: Vec::new(),
-            attention: None,
-            devices: 1,
-            tier: None,
-            ep_size: None,
-            interpolate: false,
-        }
-    }
-}
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// A row.
+    /// A row, or a sum of rows.
     Measured,
     /// Rows around it.
     Interpolated,
@@ -197,64 +28,185 @@ impl Source {
     }
 }
 
+/// A row that an answer rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowRef {
+    /// The file.
+    pub path: Arc<Path>,
+    /// The line on which the row starts.
+    pub line: u32,
+}
+
+impl fmt::Display for RowRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        write!(formatter, "{name}:{}", self.line)
+    }
+}
+
+/// One kernel of an answer that is a sum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The kernel type.
+    pub kernel_type: Arc<str>,
+    /// Its share.
+    pub duration_us: f64,
+    /// Where it comes from.
+    pub source: Source,
+    /// The rule by which its row matched, or the method of its interpolation.
+    pub rule: &'static str,
+}
+
+/// How an answer lies between rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interpolation {
+    /// `linear_1d`, `griddata_linear`, with `_sqrt` over the root of lengths.
+    pub method: &'static str,
+    /// The axes, in the order of the coordinates of the points.
+    pub axes: SmallVec<[&'static str; 3]>,
+    /// The coordinates of the call.
+    pub target: SmallVec<[f64; 3]>,
+    /// The places used: coordinates, duration and weight.
+    pub points: Vec<Place>,
+    /// How many rows could have been used.
+    pub candidate_count: usize,
+    /// Lowest and highest value over all triangulations, where more than one is right.
+    pub range_us: Option<[f64; 2]>,
+}
+
+/// A place between which is interpolated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// On each axis.
+    pub coordinates: SmallVec<[f64; 3]>,
+    /// The duration there.
+    pub duration_us: f64,
+    /// Its share in the answer.
+    pub weight: f64,
+}
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct Answer {
     /// The duration.
     pub duration_us: f64,
     /// 1 for a row that fits as it is, less for what is derived.
     pub confidence: f64,
     /// Where it comes from.
     pub source: Source,
-    /// The table that answered.
-    pub kernel_type: String,
-    /// The rule by which rows matched.
-    pub rule: &'static str,
-    /// The lines of the rows in the table's file.
-    pub lines: Vec<u64>,
+    /// The tables that answered.
+    pub(crate) kernels: SmallVec<[Arc<str>; 1]>,
+    /// The rule by which rows matched; `None` for sums without one.
+    pub rule: Option<&'static str>,
+    /// The rows that it rests on.
+    pub rows: SmallVec<[RowRef; 1]>,
+    /// More about it, where it is more than one row.
+    pub(crate) more: Option<Box<More>>,
 }
 
-/// Why there is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MissReason {
-    /// The mapping does not know the operator.
-    #[error("unmapped")]
-    Unmapped,
-    /// None of the tables exists.
-    #[error("csv_not_found")]
-    CsvNotFound,
-    /// A communication table without sizes.
-    #[error("csv_format_raw")]
-    CsvFormatRaw,
-    /// No row fits.
-    #[error("shape_mismatch")]
-    ShapeMismatch,
-    /// No row has a fitting output.
-    #[error("elementwise_output_shape_mismatch")]
-    ElementwiseOutputShapeMismatch,
-    /// A mixture-of-experts kernel without a configured size.
-    #[error("ep_size_not_configured")]
-    EpSizeNotConfigured,
-    /// A table cannot be used.
-    #[error("unreadable")]
-    Unreadable,
+/// What only sums and interpolated answers have.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct More {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) missed: Vec<Arc<str>>,
+    pub(crate) interpolation: Option<Interpolation>,
+    pub(crate) method: Option<&'static str>,
+}
+
+impl Answer {
+    /// The kernel type; several are joined by `,`, none is `None`.
+    pub fn kernel_type(&self) -> Option<Cow<'_, str>> {
+        match self.kernels.as_slice() {
+            [] => None,
+            [one] => Some(Cow::Borrowed(one)),
+            several => Some(Cow::Owned(several.join(","))),
+        }
+    }
+
+    /// The kernels that add up to the answer; none where it is one row.
+    pub fn parts(&self) -> &[Part] {
+        self.more.as_ref().map_or(&[], |more| &more.parts)
+    }
+
+    /// The kernels of which nothing is known, in a partial answer.
+    pub fn missed_kernels(&self) -> &[Arc<str>] {
+        self.more.as_ref().map_or(&[], |more| &more.missed)
+    }
+
+    /// Between which places the answer lies, if it is interpolated over axes.
+    pub fn interpolation(&self) -> Option<&Interpolation> {
+        self.more.as_ref()?.interpolation.as_ref()
+    }
+
+    /// The method of an interpolated answer.
+    pub fn method(&self) -> Option<&'static str> {
+        let more = self.more.as_ref()?;
+        more.method.or(more.interpolation.as_ref().map(|interpolation| interpolation.method))
+    }
+
+    pub(crate) fn free(kernel_type: Arc<str>, rule: &'static str) -> Answer {
+        Answer {
+            duration_us: 0.0,
+            confidence: 1.0,
+            source: Source::Measured,
+            kernels: SmallVec::from_elem(kernel_type, 1),
+            rule: Some(rule),
+            rows: SmallVec::new(),
+            more: None,
+        }
+    }
+}
+
+/// Why there is no answer: a code, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    code: &'static str,
+    about: Option<Box<str>>,
+}
+
+impl Reason {
+    pub(crate) const fn new(code: &'static str) -> Self {
+        Reason { code, about: None }
+    }
+
+    pub(crate) fn about(code: &'static str, about: impl Into<Box<str>>) -> Self {
+        Reason { code, about: Some(about.into()) }
+    }
+
+    /// The code: `shape_mismatch`, `csv_not_found`, …
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.code)?;
+        match &self.about {
+            Some(about) => write!(formatter, ":{about}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// No answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{reason}{}", detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default())]
+#[error("{reason}{}", detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default())]
 pub struct Miss {
     /// Why.
-    pub reason: MissReason,
+    pub reason: Reason,
     /// More about it, such as why a table cannot be used.
     pub detail: Option<String>,
-    /// The table and line of the row that comes nearest, where one can be told: the same number of inputs and types, most equal dimensions.
-    pub nearest: Option<(String, u64)>,
 }
 
-impl From<MissReason> for Miss {
-    fn from(reason: MissReason) -> Self {
-        Miss { reason, detail: None, nearest: None }
+impl From<Reason> for Miss {
+    fn from(reason: Reason) -> Self {
+        Miss { reason, detail: None }
+    }
+}
+
+impl Miss {
+    pub(crate) fn new(code: &'static str) -> Self {
+        Reason::new(code).into()
     }
 }

@@ -1,167 +1,132 @@
-//! A database as one value.
+//! A database as one value, and readers of it.
 
-use crate::answer::{Hit, Miss, MissReason, Query};
-use crate::communication::CommunicationRows;
-use crate::question::{By, Question};
-use crate::rows::KernelRows;
-use crate::{attention, elementwise, inputs, interpolation};
-use perfdb_files::paths::normalised;
-use perfdb_store::directory::tables_in;
-use perfdb_store::op_mapping::OpMapping;
-use perfdb_store::{CsvFault, Error};
+use crate::answer::{Answer, Miss};
+use crate::engine::Context;
+use crate::error::Error;
+use crate::explain::Explanation;
+use crate::query::Query;
+use crate::semantics::{Layer, Semantics};
+use crate::state::State;
+use crate::table::KernelRows;
+use perfdb_store::Error as StoreError;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::cell::RefCell;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A table once it was read; `None` if there is none.
-type Read<T> = Result<Option<Arc<T>>, Arc<Error>>;
-
-/// Tables by kernel type.
-type Cache<T> = RwLock<FxHashMap<String, Read<T>>>;
-
-/// A database directory. Tables are read when they are first asked for, and kept.
+/// A database directory. Tables are read when they are first asked for, and kept; many threads may ask at once.
 #[derive(Debug)]
 pub struct Database {
-    directory: PathBuf,
-    pub(crate) mapping: OpMapping,
-    tables: Cache<KernelRows>,
-    communication: Cache<CommunicationRows>,
+    state: RwLock<Arc<State>>,
 }
 
 impl Database {
     /// Opens a directory: reads its operator mapping, and no table.
-    pub fn open(directory: &Path) -> Result<Database, crate::Error> {
-        if !directory.is_dir() {
-            return Err(Error::io(directory, io::Error::from(io::ErrorKind::NotADirectory)).into());
+    ///
+    /// # Errors
+    /// When the directory cannot be listed or its mapping cannot be read.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Database, Error> {
+        let state = State::open(directory.as_ref(), None)?;
+        Ok(Database { state: RwLock::new(Arc::new(state)) })
+    }
+
+    fn state(&self) -> Arc<State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A reader: answers by these semantics from the files as they are known now, whatever [`reopen`](Self::reopen) finds later.
+    pub fn reader(&self, semantics: Semantics, layer: Layer) -> Reader {
+        Reader { state: self.state(), semantics, layer }
+    }
+
+    /// Answers by the default semantics, interpolating.
+    ///
+    /// # Errors
+    /// The reason why there is no answer.
+    pub fn lookup(&self, query: &Query) -> Result<Answer, Miss> {
+        self.reader(Semantics::default(), Layer::default()).lookup(query)
+    }
+
+    /// Looks whether files were replaced, added or removed, and forgets those that were. Whether there were any. Others may read meanwhile.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); then all stays as it was.
+    pub fn reopen(&self) -> Result<bool, Error> {
+        let before = self.state();
+        if !before.is_outdated() {
+            return Ok(false);
         }
-        let path = directory.join("op_mapping.yaml");
-        let mapping = OpMapping::load(&path)?;
-        Ok(Database {
-            directory: directory.to_owned(),
-            mapping: mapping.unwrap_or_default(),
-            tables: Cache::default(),
-            communication: Cache::default(),
-        })
+        let state = State::open(&before.directory, Some(&before))?;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        Ok(true)
     }
 
     /// The kernel types that have a table, by name.
-    pub fn kernel_types(&self) -> Result<impl Iterator<Item = String> + use<>, Error> {
-        let stem = |path: PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        Ok(tables_in(&self.directory)?.into_iter().filter_map(stem))
+    pub fn kernel_types(&self) -> Vec<Arc<str>> {
+        self.state().kernel_types().cloned().collect()
     }
 
-    /// The rows of a kernel type that can answer, typed.
-    pub fn rows(&self, kernel_type: &str) -> Result<Arc<KernelRows>, Error> {
-        match self.table(kernel_type) {
-            Ok(Some(table)) => Ok(table),
-            // The reason as it stands now.
-            _ => KernelRows::read(&self.path_of(kernel_type), kernel_type).map(Arc::new),
-        }
+    /// The operators of the mapping, in its order.
+    pub fn operators(&self) -> Vec<String> {
+        self.state().operator_names().map(str::to_owned).collect()
+    }
+
+    /// The rows of a kernel type that can answer, typed; `None` if there is no such table.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn rows(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
+        self.state().shared_rows(kernel_type)
     }
 
     /// Reads and indexes every compute table now, on all cores, instead of when it is first asked for. Tables that cannot be used are passed over;
     /// a query of theirs tells why.
-    pub fn load_all(&self) -> Result<(), Error> {
-        let kernel_types: Vec<String> = self.kernel_types()?.filter(|name| !name.starts_with("hcom_")).collect();
-        kernel_types.par_iter().for_each(|kernel_type| {
-            if let Ok(Some(table)) = self.table(kernel_type) {
+    pub fn load_all(&self) {
+        let state = self.state();
+        let names: Vec<&Arc<str>> = state.kernel_types().filter(|name| !name.starts_with("hcom_")).collect();
+        names.par_iter().for_each(|name| {
+            if let Ok(Some(table)) = state.rows(state.slot(name)) {
                 table.index();
             }
         });
-        Ok(())
-    }
-
-    /// Answers a question.
-    pub fn lookup(&self, query: &Query) -> Result<Hit, Miss> {
-        self.answer(&Question::of(query)?)
-    }
-
-    pub(crate) fn answer(&self, question: &Question<'_>) -> Result<Hit, Miss> {
-        if let By::Communication { bytes, devices, tier } = question.by {
-            return self.answer_communication(&question.kernel_types, bytes, devices, tier);
-        }
-        let mut tables: SmallVec<[Arc<KernelRows>; 4]> = SmallVec::new();
-        let mut has_primary = false;
-        for (order, kernel_type) in question.kernel_types.iter().enumerate() {
-            if let Some(table) = self.table(kernel_type)? {
-                has_primary |= order == 0;
-                tables.push(table);
-            }
-        }
-        if tables.is_empty() {
-            return Err(MissReason::CsvNotFound.into());
-        }
-        let exact = match question.by {
-            By::Output(output) => elementwise::find(&tables, output),
-            By::Attention(wanted) => attention::find(&tables, wanted),
-            By::Inputs { ep_size } => inputs::find(&tables, question, ep_size),
-            By::Communication { .. } => Err(MissReason::ShapeMismatch),
-        };
-        let reason = match exact {
-            Ok(hit) => return Ok(hit),
-            Err(reason) => reason,
-        };
-        let primary = tables.first().filter(|_| has_primary && question.interpolate);
-        let interpolated = primary.and_then(|table| interpolation::between_rows(table, question).ok());
-        interpolated.ok_or_else(|| Miss { reason, detail: None, nearest: inputs::nearest(&tables, question) })
-    }
-
-    fn answer_communication(
-        &self,
-        kernel_types: &[&str],
-        bytes: i64,
-        devices: i64,
-        tier: Option<i64>,
-    ) -> Result<Hit, Miss> {
-        let mut reason = MissReason::CsvNotFound;
-        for kernel_type in kernel_types {
-            let read = || CommunicationRows::read(&self.path_of(kernel_type), kernel_type);
-            if let Some(table) = cached(&self.communication, kernel_type, read)? {
-                match table.find(bytes, devices, tier) {
-                    Ok(hit) => return Ok(hit),
-                    Err(found) => reason = found,
-                }
-            }
-        }
-        Err(reason.into())
-    }
-
-    fn table(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
-        cached(&self.tables, kernel_type, || KernelRows::read(&self.path_of(kernel_type), kernel_type))
-    }
-
-    /// Where the table of a kernel type is: communication tables in the directory that the mapping names first.
-    fn path_of(&self, kernel_type: &str) -> PathBuf {
-        let name = format!("{kernel_type}.csv");
-        let reference = self.mapping.communication_data_ref.as_ref().filter(|_| kernel_type.starts_with("hcom_"));
-        let elsewhere = reference.map(|reference| normalised(&self.directory.join(reference)).join(&name));
-        elsewhere.filter(|path| path.exists()).unwrap_or_else(|| self.directory.join(name))
     }
 }
 
-/// A table from the cache, or read and put there.
-fn cached<T>(
-    cache: &Cache<T>,
-    kernel_type: &str,
-    read: impl FnOnce() -> Result<T, Error>,
-) -> Result<Option<Arc<T>>, Miss> {
-    let known = cache.read().unwrap_or_else(PoisonError::into_inner).get(kernel_type).cloned();
-    // Read without the lock, so that several tables can be read at once.
-    let found = known.unwrap_or_else(|| {
-        let found = match read() {
-            Ok(table) => Ok(Some(Arc::new(table))),
-            Err(Error::Files(perfdb_files::Error::Io { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
-                Ok(None)
-            }
-            // A pointer stands where no table is yet.
-            Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
-            Err(error) => Err(Arc::new(error)),
-        };
-        let mut known = cache.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(kernel_type.to_owned()).or_insert(found).clone()
-    });
-    found.map_err(|error| Miss { reason: MissReason::Unreadable, detail: Some(error.to_string()), nearest: None })
+/// Answers by one semantics from one state of the files.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    state: Arc<State>,
+    semantics: Semantics,
+    layer: Layer,
+}
+
+impl Reader {
+    /// Whose answers it gives.
+    pub fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
+    /// The answer, or the reason why there is none.
+    ///
+    /// # Errors
+    /// The reason.
+    #[inline]
+    pub fn lookup(&self, query: &Query) -> Result<Answer, Miss> {
+        Context::new(&self.state, self.semantics.rules(), query, None).answer(self.layer)
+    }
+
+    /// The answer together with everything that was tried on the way.
+    pub fn explain(&self, query: &Query) -> (Result<Answer, Miss>, Explanation) {
+        let explanation = RefCell::new(Explanation::default());
+        let context = Context::new(&self.state, self.semantics.rules(), query, Some(&explanation));
+        let answer = context.answer(self.layer);
+        context.explain_tables();
+        (answer, explanation.into_inner())
+    }
+}
+
+impl From<StoreError> for Miss {
+    fn from(error: StoreError) -> Self {
+        Miss { reason: crate::answer::Reason::new("unreadable"), detail: Some(error.to_string()) }
+    }
 }

@@ -1,50 +1,50 @@
-//! Looking up what a kernel costs, with the answers that the simulator's reader gives.
+//! What an operator costs: answers from the operator performance database, as the simulator's readers give them and better.
 //!
 //! Nothing is read until it is asked for; a table is read and indexed once. Reading needs no lock, because writers replace files whole.
 //!
-//! ```no_run
-//! use perfdb_query::{Call, DType, Database, Tensor};
+//! ```
+//! use perfdb_query::{DType, Database, Query, Tensor};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let database = Database::open("database".as_ref())?;
-//! for kernel_type in database.kernel_types()? {
-//!     for row in database.rows(&kernel_type)?.iter() {
-//!         println!("{kernel_type} {:?} {} us, line {}", row.inputs(), row.duration_us(), row.line());
-//!     }
-//! }
-//! let inputs = vec![Tensor::new([16, 512], DType::Bf16), Tensor::new([512, 2048], DType::Bf16)];
-//! match database.lookup_operator(&Call { interpolate: true, ..Call::new("aten.mm.default", inputs) }) {
-//!     Ok(hit) => println!("{} us by {} (rows {:?})", hit.duration_us, hit.rule, hit.lines),
-//!     Err(miss) => println!("{miss}"),
-//! }
-//! # Ok(()) }
+//! # let folder = tempfile::tempdir()?;
+//! let table = "Input Shapes,Input Data Types,Average Duration(us)\n\"16,512;512,2048\",DT_BF16;DT_BF16,5.0\n";
+//! std::fs::write(folder.path().join("MatMulV2.csv"), table)?;
+//! std::fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {aten.mm.default: {kernel_type: MatMulV2}}")?;
+//!
+//! let database = Database::open(folder.path())?;
+//! let query = Query::operator("aten.mm.default")
+//!     .input(Tensor::new([16, 512], DType::Bf16))
+//!     .input(Tensor::new([512, 2048], DType::Bf16));
+//! let answer = database.lookup(&query)?;
+//! assert_eq!((answer.duration_us, answer.rule, answer.rows[0].line), (5.0, Some("identity"), 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
 mod answer;
-mod arguments;
-mod attention;
-mod communication;
+mod between;
 mod database;
-mod elementwise;
+mod decompose;
+mod dtype;
+mod engine;
 mod error;
-mod index;
-mod inputs;
-mod interpolation;
-mod operator;
-mod packed;
-mod question;
-mod reader;
-mod rows;
+mod explain;
+mod json;
+mod measured;
+mod operands;
+mod query;
+mod search;
+mod semantics;
 mod shapes;
+mod state;
+mod table;
 
-#[cfg(test)]
-mod scan_tests;
-#[cfg(test)]
-mod tests;
-
-pub use answer::{Attention, Call, DType, Hit, Miss, MissReason, Mode, Query, Shape, Source, Tensor};
-pub use database::Database;
+pub use answer::{Answer, Interpolation, Miss, Part, Place, Reason, RowRef, Source};
+pub use database::{Database, Reader};
+pub use dtype::{DType, UnknownDType};
 pub use error::Error;
-pub use packed::{Shapes, ShapesIter};
-pub use rows::{KernelRow, KernelRows};
+pub use explain::Explanation;
+pub use json::{MalformedQuery, answer_to_json};
+pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
+pub use semantics::{Layer, Semantics, UnknownSemantics};
+pub use table::pool::{Shapes, ShapesIter};
+pub use table::{KernelRow, KernelRows};

@@ -7,11 +7,23 @@ const FRACTAL_NZ: &str = "FRACTAL_NZ";
 /// From this size on, multiples of 8 count, too.
 const FINE_FROM: i64 = 64;
 
-const MATMUL: [&str; 7] =
-    ["MatMulV2", "MatMulV3", "MatMulCommon", "MatMul", "QuantBatchMatmulV3", "BatchMatMulV2", "TransposeBatchMatMul"];
+/// Kernels that multiply matrices; the last two count since the newest reader only.
+const MATMUL: [&str; 9] = [
+    "MatMulV2",
+    "MatMulV3",
+    "MatMulCommon",
+    "MatMul",
+    "QuantBatchMatmulV3",
+    "BatchMatMulV2",
+    "TransposeBatchMatMul",
+    "GroupedMatmul",
+    "GroupedMatmulSwigluQuant",
+];
+const MATMUL_OF_2025: usize = 7;
 const FLATTENING: [&str; 6] =
     ["AscendQuantV2", "DynamicQuant", "RmsNorm", "AddRmsNormBias", "AddRmsNorm", "DispatchFFNCombine"];
 const MERGING: [&str; 2] = ["AscendQuantV2", "DynamicQuant"];
+/// Kernels for which bf16 and fp32 are the same; the last one counts since the newest reader only.
 const RELAXED: [&str; 7] = [
     "MatMulV2",
     "PadV3",
@@ -21,6 +33,7 @@ const RELAXED: [&str; 7] = [
     "split_qkv_rmsnorm_rope_kernel",
     "MoeGatingTopK",
 ];
+const RELAXED_OF_2025: usize = 6;
 
 /// What a kernel type tolerates.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +41,9 @@ pub(crate) struct Tolerance {
     pub(crate) is_matmul: bool,
     pub(crate) flattens: bool,
     merges: bool,
-    is_index: bool,
-    relaxed_types: bool,
+    transposes_index: bool,
+    transposes_batches: bool,
+    pub(crate) relaxed_types: bool,
     pub(crate) arrangement: Arrangement,
 }
 
@@ -57,26 +71,49 @@ impl Arrangement {
     }
 }
 
+/// Whether it is a matmul that interpolation knows.
+pub(crate) fn is_interpolation_matmul(kernel_type: &str) -> bool {
+    MATMUL.contains(&kernel_type) || kernel_type == "BatchMatMulNd"
+}
+
+/// Whether its matrices have a batch that counts.
+pub(crate) fn is_batched_matmul(kernel_type: &str) -> bool {
+    matches!(kernel_type, "BatchMatMulV2" | "BatchMatMulNd" | "TransposeBatchMatMul" | "QuantBatchMatmulV3")
+}
+
 impl Tolerance {
-    pub(crate) fn of(kernel_type: &str) -> Self {
+    pub(crate) fn of(kernel_type: &str, is_newest: bool) -> Self {
+        let matmul = if is_newest { &MATMUL[..] } else { &MATMUL[..MATMUL_OF_2025] };
+        let relaxed = if is_newest { &RELAXED[..] } else { &RELAXED[..RELAXED_OF_2025] };
         Tolerance {
-            is_matmul: MATMUL.contains(&kernel_type),
+            is_matmul: matmul.contains(&kernel_type),
             flattens: FLATTENING.contains(&kernel_type),
             merges: MERGING.contains(&kernel_type),
-            is_index: kernel_type == "Index",
-            relaxed_types: RELAXED.contains(&kernel_type),
+            transposes_index: is_newest && kernel_type == "Index",
+            transposes_batches: is_newest,
+            relaxed_types: relaxed.contains(&kernel_type),
             arrangement: Arrangement::of(kernel_type),
         }
     }
 
     /// Whether a query's type goes with a row's.
-    pub(crate) fn type_fits(self, query: &str, row: &str) -> bool {
+    #[inline]
+    pub(crate) fn type_fits(&self, query: &str, row: &str) -> bool {
         let is_float = |name: &str| matches!(name, "DT_BF16" | "FLOAT");
         query == row || (self.relaxed_types && is_float(query) && is_float(row))
     }
 
+    /// One name for the types that are the same to the kernel.
+    pub(crate) fn type_class<'s>(&self, name: &'s str) -> &'s str {
+        match self.relaxed_types && matches!(name, "DT_BF16" | "FLOAT") {
+            true => "DT_BF16|FLOAT",
+            false => name,
+        }
+    }
+
     /// The first rule by which input number `at` of a query fits a row's.
-    pub(crate) fn rule(self, at: usize, query: &[i64], row: &[i64]) -> Option<&'static str> {
+    #[inline]
+    pub(crate) fn rule(&self, at: usize, query: &[i64], row: &[i64]) -> Option<&'static str> {
         if is_same(query, row) {
             return Some("identity");
         }
@@ -88,13 +125,15 @@ impl Tolerance {
         {
             return Some("batch_strip");
         }
-        if self.is_index && matches!((query, row), ([1, a], [b, 1]) if a == b) {
+        if self.transposes_index && matches!((query, row), ([1, a], [b, 1]) if a == b) {
             return Some("singleton_axis_transpose");
         }
         if self.is_matmul && at > 0 {
             match (stripped, row) {
                 ([a, b], [c, d]) if (a, b) == (d, c) => return Some("transpose"),
-                ([x, a, b], [y, c, d]) if x == y && (a, b) == (d, c) => return Some("batched_transpose"),
+                ([x, a, b], [y, c, d]) if self.transposes_batches && x == y && (a, b) == (d, c) => {
+                    return Some("batched_transpose");
+                }
                 _ => {}
             }
         }
@@ -105,34 +144,57 @@ impl Tolerance {
             return Some("batch_strip+padding");
         }
         if self.flattens
+            && row.len() == 2
             && let Some(flat) = flattened(query)
         {
-            match row.len() == 2 {
-                true if flat == row => return Some("flatten_3d"),
-                true if is_padded(&flat, row) => return Some("flatten_3d+padding"),
-                _ => {}
+            match flat == row {
+                true => return Some("flatten_3d"),
+                false if is_padded(&flat, row) => return Some("flatten_3d+padding"),
+                false => {}
             }
         }
         if self.merges
+            && row.len() == 2
             && let Some(merged) = merged(query)
         {
-            match row.len() == 2 {
-                true if merged == row => return Some("merge_last_dims"),
-                true if is_padded(&merged, row) => return Some("merge_last_dims+padding"),
-                _ => {}
+            match merged == row {
+                true => return Some("merge_last_dims"),
+                false if is_padded(&merged, row) => return Some("merge_last_dims+padding"),
+                false => {}
             }
         }
         None
     }
 
+    /// Whether a padded input is padded in its tokens alone: not in heads, sizes or weights.
+    pub(crate) fn pads_tokens_only(&self, at: usize, query: &[i64], row: &[i64]) -> bool {
+        let stripped = strip(query);
+        let only = |query: &[i64], row: &[i64], tokens: &[usize]| {
+            query.len() == row.len()
+                && query.iter().zip(row).enumerate().all(|(at, (query, row))| query == row || tokens.contains(&at))
+        };
+        let tokens: &[usize] = match (self.is_matmul, stripped.len()) {
+            (true, _) if at > 0 => &[],
+            (true, rank) if rank >= 3 => &[rank - 2],
+            (false, rank) if rank >= 4 => &[0, 1],
+            _ => &[0],
+        };
+        let is_matrix = |matrix: Option<[i64; 2]>| matrix.is_some_and(|matrix| only(&matrix, row, &[0]));
+        only(stripped, row, tokens)
+            || only(stripped, strip(row), tokens)
+            || (self.flattens && is_matrix(flattened(query)))
+            || (self.merges && is_matrix(merged(query)))
+    }
+
     /// The matrices that a query's input with three dimensions could be to this kernel.
-    pub(crate) fn matrices(self, query: &[i64]) -> impl Iterator<Item = [i64; 2]> {
+    pub(crate) fn matrices(&self, query: &[i64]) -> impl Iterator<Item = [i64; 2]> {
         let flattened = flattened(query).filter(|_| self.flattens);
         flattened.into_iter().chain(merged(query).filter(|_| self.merges))
     }
 }
 
 /// What the rule of one input makes of the rule of the row.
+#[inline]
 pub(crate) fn combine(so_far: &'static str, rule: &'static str) -> &'static str {
     match rule {
         "identity" => so_far,
@@ -142,7 +204,14 @@ pub(crate) fn combine(so_far: &'static str, rule: &'static str) -> &'static str 
     }
 }
 
+/// Whether a rule says that something was padded.
+#[inline]
+pub(crate) fn is_padding_rule(rule: &str) -> bool {
+    rule.ends_with("padding")
+}
+
 /// Without one leading dimension of 1, if there is another.
+#[inline]
 pub(crate) fn strip(shape: &[i64]) -> &[i64] {
     match shape {
         [1, rest @ ..] if !rest.is_empty() => rest,
@@ -150,7 +219,13 @@ pub(crate) fn strip(shape: &[i64]) -> &[i64] {
     }
 }
 
+/// Without one leading dimension of 1, if a matrix is left.
+pub(crate) fn strip_batch(shape: &[i64]) -> &[i64] {
+    if shape.len() > 2 { strip(shape) } else { shape }
+}
+
 /// Equality of short slices, for which calling the general one costs more than comparing.
+#[inline]
 fn is_same(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
@@ -162,13 +237,19 @@ pub(crate) fn is_padded(query: &[i64], row: &[i64]) -> bool {
         && !is_same(query, row)
 }
 
-fn is_rounded(query: i64, row: i64) -> bool {
-    let round_up = |block: i64| row.checked_add(block - 1).map(|sum| sum / block * block);
+/// Whether one dimension is the other rounded up.
+pub(crate) fn is_rounded(query: i64, row: i64) -> bool {
+    let round_up = |block: i64| row.checked_add(block - 1).map(|sum| sum.div_euclid(block) * block);
     // Every multiple is one of 8.
     query > row
         && query & 7 == 0
         && (BLOCKS.into_iter().any(|block| round_up(block) == Some(query))
             || (row >= FINE_FROM && round_up(8) == Some(query)))
+}
+
+/// Equal, or one of them is the other rounded up.
+pub(crate) fn is_equal_or_rounded(a: i64, b: i64) -> bool {
+    a == b || is_rounded(a, b) || is_rounded(b, a)
 }
 
 /// (B, M, D) as (B·M, D), of the stripped shape if that still has three dimensions.
@@ -196,4 +277,23 @@ pub(crate) fn restored(shape: &[i64], format: &str) -> Option<Vec<i64>> {
     }
     let (outer, &[a, b, c, d]) = shape.split_last_chunk()?;
     Some([outer, &[a.saturating_mul(d), b.saturating_mul(c)]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tokens_are_padded_where_that_is_asked_for() {
+        let matmul = Tolerance::of("MatMulV2", true);
+        assert!(matmul.pads_tokens_only(0, &[16, 512], &[1, 512]));
+        assert!(!matmul.pads_tokens_only(0, &[16, 512], &[16, 500]));
+        assert!(!matmul.pads_tokens_only(1, &[16, 512], &[1, 512]), "a weight has no tokens");
+        let batched = Tolerance::of("BatchMatMulV2", true);
+        assert!(batched.pads_tokens_only(0, &[8, 16, 512], &[8, 10, 512]));
+        assert!(!batched.pads_tokens_only(0, &[16, 16, 512], &[8, 16, 512]), "heads are not tokens");
+        let norm = Tolerance::of("RmsNorm", true);
+        assert!(norm.pads_tokens_only(0, &[2, 8, 512], &[10, 512]));
+        assert!(!norm.pads_tokens_only(0, &[16, 512], &[16, 500]));
+    }
 }

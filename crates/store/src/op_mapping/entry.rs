@@ -90,7 +90,8 @@ pub struct TpLinearProjection {
 }
 
 impl Entry {
-    pub(super) fn from_map(map: Map) -> Entry {
+    /// Reads the map of one entry.
+    pub fn from_map(map: Map) -> Entry {
         let key_count = map.len();
         let mut fields = Fields::new(map);
         Entry {

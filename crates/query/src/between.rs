@@ -1,0 +1,59 @@
+//! The interpolating reader: between rows, where no row answers.
+
+mod attempt;
+mod attention;
+mod composite;
+mod corrected;
+mod elementwise;
+mod experts;
+mod generic;
+mod length_aware;
+mod matmul;
+mod one_axis;
+mod points;
+mod scale;
+mod scatter;
+mod simplex;
+
+pub(crate) use points::PointIndexes;
+
+use crate::answer::{Answer, Miss};
+use crate::engine::Context;
+use crate::semantics::Between;
+use crate::shapes::is_interpolation_matmul;
+
+/// Answers where the measured reader has none, or only a part of one.
+pub(crate) fn lookup(context: &Context<'_>) -> Result<Answer, Miss> {
+    if context.rules.between == Between::OneAxis {
+        return one_axis::lookup(context);
+    }
+    let Some(entry) = context.entry else { return Err(Miss::new("wrapper_unmapped")) };
+    if entry.zero_cost || entry.accepted_miss.as_deref().is_some_and(|why| !why.is_empty()) {
+        return Err(Miss::new("wrapper_not_applicable"));
+    }
+    if entry.composite {
+        return composite::lookup(context, entry);
+    }
+    if entry.category.as_deref() == Some("communication") {
+        return Err(Miss::new("wrapper_communication_owned_by_base"));
+    }
+    match entry.query_mode.as_deref() {
+        Some("moe_fused") => return experts::lookup(context, entry),
+        Some("attention_special") => return attention::lookup(context, entry),
+        Some("attention_lightning_indexer") => return Err(Miss::new("runtime_attention_leaf_required")),
+        Some("scatter_nd_update_mla") => return scatter::lookup(context, entry),
+        Some("elementwise") => return elementwise::lookup(context, entry),
+        _ => {}
+    }
+    match entry.compute_subcategory.as_deref() {
+        Some("compute_scale") => return scale::lookup(context, entry),
+        Some("quantized_matmul") => return matmul::quantised(context, entry),
+        Some(_) => return Err(Miss::new("compute_subcategory_unknown")),
+        None => {}
+    }
+    match entry.kernel_type.as_deref() {
+        None => Err(Miss::new("compute_kernel_type_missing")),
+        Some(kernel_type) if is_interpolation_matmul(kernel_type) => matmul::lookup(context, entry),
+        Some(_) => generic::lookup(context, entry),
+    }
+}

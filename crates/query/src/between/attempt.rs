@@ -1,0 +1,274 @@
+//! Trying groups of points until one of them answers.
+
+use super::corrected;
+use super::points::{AxisSet, Coordinates, Group, Point, PointSet, Slice, SlicePlace};
+use super::simplex;
+use crate::answer::{Answer, Interpolation, More, Place, Source};
+use crate::engine::Context;
+use crate::semantics::Between;
+use crate::shapes::is_equal_or_rounded;
+use crate::table::KernelRows;
+use smallvec::{SmallVec, smallvec};
+
+/// Why a group did not answer.
+pub(crate) type Status = &'static str;
+
+pub(crate) const DISABLED: Status = "interpolation_dim_disabled";
+pub(crate) const FEW: Status = "insufficient_filtered_candidates";
+pub(crate) const OUTSIDE: Status = "outside_axis_boundary";
+pub(crate) const UNMATCHED: Status = "regime_key_unmatched";
+const NO_AXIS: Status = "missing_target_axis";
+const STRUCTURE: Status = "grid_structure_rejected";
+const FLAT: Status = "degenerate_point_cloud";
+const OUTSIDE_HULL: Status = "outside_convex_hull";
+const GUARD: Status = "latency_guard_rejected";
+
+/// What a kind adds to the names of methods and rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Naming {
+    Plain,
+    /// Over the square root of lengths.
+    SquareRoot,
+}
+
+/// A value between points.
+#[derive(Debug)]
+pub(crate) struct Value {
+    pub(crate) duration_us: f64,
+    pub(crate) confidence: f64,
+    pub(crate) method: &'static str,
+    pub(crate) rule: &'static str,
+    pub(crate) axes: AxisSet,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) target: SmallVec<[f64; 3]>,
+    /// Places with weights.
+    pub(crate) places: SmallVec<[(SlicePlace, f64); 4]>,
+    pub(crate) candidates: usize,
+    pub(crate) range: Option<[f64; 2]>,
+}
+
+impl Value {
+    /// The answer of a table.
+    pub(crate) fn answer(self, table: &KernelRows) -> Answer {
+        let rows = self.places.iter().flat_map(|(place, _)| &place.rows).map(|row| table.row(*row).reference());
+        Answer {
+            duration_us: self.duration_us,
+            confidence: self.confidence,
+            source: Source::Interpolated,
+            kernels: smallvec![table.kernel_type.clone()],
+            rule: Some(self.rule),
+            rows: rows.collect(),
+            more: Some(Box::new(More {
+                interpolation: Some(Interpolation {
+                    method: self.method,
+                    axes: self.axes.iter().map(|axis| self.names[*axis as usize]).collect(),
+                    target: self.target,
+                    points: self
+                        .places
+                        .into_iter()
+                        .map(|(place, weight)| Place { coordinates: place.at, duration_us: place.duration_us, weight })
+                        .collect(),
+                    candidate_count: self.candidates,
+                    range_us: self.range,
+                }),
+                ..More::default()
+            })),
+        }
+    }
+}
+
+/// Tries the preferred points of a group, then the others; the status of the last attempt.
+pub(crate) fn of_group(
+    context: &Context<'_>,
+    group: &Group,
+    target: &Coordinates,
+    limit: Option<i64>,
+) -> Result<Value, Option<Status>> {
+    let mut status = None;
+    for points in [&group.preferred, &group.alternate] {
+        if points.points.is_empty() {
+            continue;
+        }
+        match of_points(context, points, target, limit, Naming::Plain) {
+            Ok(value) => return Ok(value),
+            Err(found) => status = Some(found),
+        }
+    }
+    Err(status)
+}
+
+/// Tries the sets of axes on some points.
+pub(crate) fn of_points(
+    context: &Context<'_>,
+    points: &PointSet,
+    target: &Coordinates,
+    limit: Option<i64>,
+    naming: Naming,
+) -> Result<Value, Status> {
+    let axes = points.axes;
+    let slice = |set: usize| -> Option<SliceRef<'_>> {
+        match axes.padded {
+            None => points.slice(set, target).map(SliceRef::Kept),
+            Some(padded) => {
+                let fitting = scan(&points.points, axes.sets[set], target, padded, context.rules.attention_tokens);
+                Some(SliceRef::Made(Slice::of(axes.sets[set], fitting)))
+            }
+        }
+    };
+    let mut status: Option<Status> = None;
+    let mut note = |found: Status, set: AxisSet| {
+        context.note(|| format!("axes {}: {found}", names(axes.names, set).join(",")));
+        if found != NO_AXIS {
+            status.get_or_insert(found);
+        }
+    };
+    let mut best: Option<(f64, Value)> = None;
+    for (at, &set) in axes.sets.iter().enumerate() {
+        if limit.is_some_and(|limit| set.len() as i64 > limit) {
+            note(DISABLED, set);
+            continue;
+        }
+        if set.iter().any(|axis| target[*axis as usize].is_nan()) {
+            note(NO_AXIS, set);
+            continue;
+        }
+        let wanted: SmallVec<[f64; 3]> = set.iter().map(|axis| target[*axis as usize]).collect();
+        let found = match slice(at) {
+            None => Err(FEW),
+            Some(slice) if context.rules.between == Between::NarrowestBracket => {
+                corrected::value(&slice, set, &wanted, naming)
+            }
+            Some(slice) => value(&slice, set, &wanted, naming).map(|value| (0.0, value)),
+        };
+        match found {
+            Ok((width, mut value)) => {
+                value.names = axes.names;
+                if context.rules.between == Between::FirstSet {
+                    return Ok(value);
+                }
+                if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) {
+                    best = Some((width, value));
+                }
+            }
+            Err(found) => note(found, set),
+        }
+    }
+    best.map(|(_, value)| value).ok_or(status.unwrap_or(NO_AXIS))
+}
+
+fn names(names: &'static [&'static str], set: AxisSet) -> Vec<&'static str> {
+    set.iter().map(|axis| names[*axis as usize]).collect()
+}
+
+/// A slice of an index, or one made for the occasion.
+enum SliceRef<'p> {
+    Kept(&'p Slice),
+    Made(Slice),
+}
+
+impl std::ops::Deref for SliceRef<'_> {
+    type Target = Slice;
+
+    fn deref(&self) -> &Slice {
+        match self {
+            SliceRef::Kept(slice) => slice,
+            SliceRef::Made(slice) => slice,
+        }
+    }
+}
+
+/// The points that agree with the target in all axes but those of a set; on one axis equal or padded is near enough.
+fn scan<'p>(
+    points: &'p [Point],
+    set: AxisSet,
+    target: &'p Coordinates,
+    padded: u8,
+    is_exact: bool,
+) -> impl Iterator<Item = &'p Point> {
+    points.iter().filter(move |point| {
+        point.at.iter().zip(target).enumerate().all(|(axis, (own, wanted))| {
+            let axis = axis as u8;
+            if set.contains(&axis) {
+                return !own.is_nan();
+            }
+            match (own.is_nan(), wanted.is_nan()) {
+                (true, true) => true,
+                (false, true) => true,
+                (true, false) => false,
+                (false, false) if axis == padded && !is_exact => is_equal_or_rounded(*own as i64, *wanted as i64),
+                (false, false) => own == wanted,
+            }
+        })
+    })
+}
+
+/// Along one axis on the line between the neighbours; over several inside the triangulation of all places.
+fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<Value, Status> {
+    let places = &slice.places;
+    if slice.count < 2 {
+        return Err(FEW);
+    }
+    let is_square_root = naming == Naming::SquareRoot;
+    let value = |duration_us, confidence, method, rule, places, range| Value {
+        duration_us,
+        confidence,
+        method,
+        rule,
+        axes: set,
+        names: &[],
+        target: SmallVec::from_slice(wanted),
+        places,
+        candidates: slice.count,
+        range,
+    };
+    let found = match wanted {
+        [wanted] => {
+            let above = places.partition_point(|place| place.at[0] < *wanted);
+            let high = places.get(above).ok_or(OUTSIDE)?;
+            let (duration_us, used) = if high.at[0] == *wanted {
+                (high.duration_us, smallvec![(high.clone(), 1.0)])
+            } else {
+                let low = above.checked_sub(1).and_then(|below| places.get(below)).ok_or(OUTSIDE)?;
+                let share = (wanted - low.at[0]) / (high.at[0] - low.at[0]);
+                let duration_us = low.duration_us + share * (high.duration_us - low.duration_us);
+                (duration_us, smallvec![(low.clone(), 1.0 - share), (high.clone(), share)])
+            };
+            let method = if is_square_root { "linear_1d_sqrt" } else { "linear_1d" };
+            let rule = if is_square_root { "interpolated_1d_linear_sqrt" } else { "interpolated_1d_linear" };
+            value(duration_us, 0.70, method, rule, used, None)
+        }
+        several => {
+            for (axis, wanted) in several.iter().enumerate() {
+                let below = places.iter().any(|place| place.at[axis] <= *wanted);
+                let above = places.iter().any(|place| place.at[axis] >= *wanted);
+                if !below || !above {
+                    return Err(OUTSIDE);
+                }
+            }
+            let varies = |axis: usize| places.iter().any(|place| place.at[axis] != places[0].at[axis]);
+            if places.len() < several.len() + 1 || !(0..several.len()).all(varies) {
+                return Err(STRUCTURE);
+            }
+            let coordinates: Vec<&[f64]> = places.iter().map(|place| place.at.as_slice()).collect();
+            if simplex::is_flat(&coordinates, several.len()) {
+                return Err(FLAT);
+            }
+            let valued: Vec<(&[f64], f64)> =
+                places.iter().map(|place| (place.at.as_slice(), place.duration_us)).collect();
+            let inside = simplex::interpolated(&valued, several).ok_or(OUTSIDE_HULL)?;
+            let used = inside.weights.iter().map(|(place, weight)| (places[*place].clone(), *weight)).collect();
+            let method = if is_square_root { "griddata_linear_sqrt" } else { "griddata_linear" };
+            let (confidence, rule) = match (several.len(), is_square_root) {
+                (2, false) => (0.65, "interpolated_2d_griddata_linear"),
+                (2, true) => (0.65, "interpolated_2d_griddata_linear_sqrt"),
+                (_, false) => (0.60, "interpolated_3d_griddata_linear"),
+                (_, true) => (0.60, "interpolated_3d_griddata_linear_sqrt"),
+            };
+            value(inside.value, confidence, method, rule, used, inside.range)
+        }
+    };
+    match found.duration_us.is_finite() && found.duration_us > 0.0 {
+        true => Ok(found),
+        false => Err(GUARD),
+    }
+}

@@ -1,0 +1,154 @@
+//! Interpolation without the faults of the simulator's: logarithmic axes and durations, boxes before triangles, confidence by the width of the bracket.
+
+use super::attempt::{FEW, Naming, OUTSIDE, Status, Value};
+use super::points::{AxisSet, Slice, SlicePlace};
+use super::simplex;
+use smallvec::{SmallVec, smallvec};
+
+/// Confidence between neighbours that are next to nothing apart, by the number of axes.
+const NARROW_CONFIDENCE: [f64; 3] = [0.85, 0.80, 0.75];
+/// What is taken off for each doubling between the neighbours, and how low it gets.
+const LOSS_PER_DOUBLING: f64 = 0.05;
+const LEAST_CONFIDENCE: f64 = 0.3;
+/// The places among which a triangle is looked for where no box is whole.
+const NEAREST_PLACES: usize = 64;
+
+/// The value at a target, and the width of its bracket: the sum of the logarithms over all axes.
+pub(super) fn value(slice: &Slice, set: AxisSet, wanted: &[f64], _: Naming) -> Result<(f64, Value), Status> {
+    if let Some(place) = slice.places.iter().find(|place| place.at.as_slice() == wanted) {
+        let used: SmallVec<[(SlicePlace, f64); 4]> = smallvec![(place.clone(), 1.0)];
+        return Ok((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used)));
+    }
+    if slice.places.len() < 2 {
+        return Err(FEW);
+    }
+    let (used, width, rule) = match wanted {
+        [wanted] => line(slice, *wanted)?,
+        several => match whole_box(slice, several) {
+            Some((used, width)) => (used, width, boxed_rule(several.len())),
+            None => {
+                let (used, width) = triangle(slice, several)?;
+                (used, width, simplex_rule(several.len()))
+            }
+        },
+    };
+    let log: f64 = used.iter().map(|(place, weight)| weight * place.duration_us.ln()).sum();
+    Ok((width, made(slice, set, wanted, log.exp(), width, rule, used)))
+}
+
+fn boxed_rule(axes: usize) -> &'static str {
+    if axes == 2 { "interpolated_2d_log_box" } else { "interpolated_3d_log_box" }
+}
+
+fn simplex_rule(axes: usize) -> &'static str {
+    if axes == 2 { "interpolated_2d_log_simplex" } else { "interpolated_3d_log_simplex" }
+}
+
+type Used = SmallVec<[(SlicePlace, f64); 4]>;
+
+fn made(
+    slice: &Slice,
+    set: AxisSet,
+    wanted: &[f64],
+    duration_us: f64,
+    width: f64,
+    rule: &'static str,
+    places: Used,
+) -> Value {
+    let doublings = width / std::f64::consts::LN_2;
+    let narrow = NARROW_CONFIDENCE[set.len().clamp(1, 3) - 1];
+    Value {
+        duration_us,
+        confidence: (narrow - LOSS_PER_DOUBLING * doublings).max(LEAST_CONFIDENCE),
+        method: match rule {
+            "exact_place" => "exact_place",
+            "interpolated_1d_log" => "log_linear_1d",
+            "interpolated_2d_log_box" | "interpolated_3d_log_box" => "log_multilinear",
+            _ => "log_simplex",
+        },
+        rule,
+        axes: set,
+        names: &[],
+        target: SmallVec::from_slice(wanted),
+        places,
+        candidates: slice.count,
+        range: None,
+    }
+}
+
+/// A coordinate on its logarithmic axis. Sizes and lengths are not below 0; 0 has a place of its own.
+fn scaled(coordinate: f64) -> f64 {
+    if coordinate >= 1.0 { coordinate.ln() } else { coordinate.max(0.0) - 1.0 }
+}
+
+/// Between the neighbours on one axis.
+fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status> {
+    let above = slice.places.partition_point(|place| place.at[0] < wanted);
+    let high = slice.places.get(above).ok_or(OUTSIDE)?;
+    let low = above.checked_sub(1).and_then(|below| slice.places.get(below)).ok_or(OUTSIDE)?;
+    let width = scaled(high.at[0]) - scaled(low.at[0]);
+    let share = (scaled(wanted) - scaled(low.at[0])) / width;
+    Ok((smallvec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
+}
+
+/// All corners of the narrowest box around the target, if they are there.
+fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
+    let mut sides: SmallVec<[[f64; 2]; 3]> = SmallVec::new();
+    for (axis, &wanted) in wanted.iter().enumerate() {
+        let on_axis = || slice.places.iter().map(|place| place.at[axis]);
+        let low = on_axis().filter(|x| *x <= wanted).fold(f64::NEG_INFINITY, f64::max);
+        let high = on_axis().filter(|x| *x >= wanted).fold(f64::INFINITY, f64::min);
+        if !low.is_finite() || !high.is_finite() {
+            return None;
+        }
+        sides.push([low, high]);
+    }
+    let mut used = Used::new();
+    for corner in 0..1usize << wanted.len() {
+        let mut weight = 1.0;
+        let mut at: SmallVec<[f64; 3]> = SmallVec::new();
+        for (axis, &[low, high]) in sides.iter().enumerate() {
+            let is_high = corner >> axis & 1 == 1;
+            let share =
+                if high > low { (scaled(wanted[axis]) - scaled(low)) / (scaled(high) - scaled(low)) } else { 0.0 };
+            weight *= if is_high { share } else { 1.0 - share };
+            at.push(if is_high { high } else { low });
+        }
+        if weight > 0.0 {
+            let place = slice.places.iter().find(|place| place.at == at)?;
+            used.push((place.clone(), weight));
+        }
+    }
+    let width = sides.iter().map(|[low, high]| scaled(*high) - scaled(*low)).sum();
+    Some((used, width))
+}
+
+/// A triangle or tetrahedron of near places around the target.
+fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
+    let target: SmallVec<[f64; 3]> = wanted.iter().map(|x| scaled(*x)).collect();
+    let mut near: Vec<(SmallVec<[f64; 3]>, &SlicePlace)> =
+        slice.places.iter().map(|place| (place.at.iter().map(|x| scaled(*x)).collect(), place)).collect();
+    let distance = |at: &[f64]| at.iter().zip(&target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    // Of equally near places the order of coordinates decides, not that of the rows.
+    near.sort_by(|a, b| {
+        let coordinates = || a.0.iter().zip(&b.0).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+        distance(&a.0).total_cmp(&distance(&b.0)).then_with(|| coordinates().unwrap_or(std::cmp::Ordering::Equal))
+    });
+    for count in [NEAREST_PLACES, usize::MAX] {
+        let places = &near[..near.len().min(count)];
+        let coordinates: Vec<&[f64]> = places.iter().map(|(at, _)| at.as_slice()).collect();
+        if places.len() <= target.len() || simplex::is_flat(&coordinates, target.len()) {
+            continue;
+        }
+        let valued: Vec<(&[f64], f64)> =
+            places.iter().map(|(at, place)| (at.as_slice(), place.duration_us.ln())).collect();
+        let Some(inside) = simplex::interpolated(&valued, &target) else { continue };
+        let used: Used = inside.weights.iter().map(|(at, weight)| (places[*at].1.clone(), *weight)).collect();
+        let extent = |axis: usize| {
+            let on_axis = || inside.weights.iter().map(|(at, _)| places[*at].0[axis]);
+            on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
+        };
+        return Ok((used, (0..target.len()).map(extent).sum()));
+    }
+    Err(OUTSIDE)
+}

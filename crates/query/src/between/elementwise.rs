@@ -1,0 +1,112 @@
+//! Elementwise kernels over the elements they read and write.
+
+use super::attempt::{FEW, Status, of_group};
+use super::generic::stripping;
+use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use crate::answer::{Answer, Miss, Source};
+use crate::engine::Context;
+use crate::measured;
+use crate::query::elements;
+use crate::table::KernelRow;
+use perfdb_store::op_mapping::Entry;
+
+const FAILED: &str = "elementwise_interpolation_failed";
+/// Confidence of a row of another type, scaled by size.
+const SCALED_CONFIDENCE: f64 = 0.5;
+static AXES: Axes = Axes { names: &["io_numel"], sets: &[&[0]], padded: None };
+
+/// A kernel by the elements of its inputs and its first output.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    if entry.kernel_type.is_none() {
+        return Err(Miss::new("wrapper_interpolation_failed"));
+    }
+    let first = context.query.results.first().and_then(|result| result.as_tensor());
+    let Some(output) = first.filter(|output| !output.shape.is_empty()) else {
+        return Err(Miss::new("elementwise_output_unavailable"));
+    };
+    let names = context.names(entry);
+    let strip = stripping(context.rules);
+    let with_types = context.rules.envelope_everywhere;
+    let mut status: Status = "elementwise_csv_not_found";
+    for name in &names {
+        let Some(table) = context.table(name)? else { continue };
+        status = FEW;
+        let inputs: Vec<(&[i64], &str)> = context
+            .query
+            .input_tensors()
+            .map(|tensor| (tensor.shape.as_slice(), tensor.dtype.profiler_name().unwrap_or_default()))
+            .collect();
+        let Some(dtype) = output.dtype.profiler_name() else { continue };
+        let (key, at) = place(&inputs, &output.shape, dtype, with_types, strip);
+        let name = IndexName { kind: "elementwise", count: None, is_corrected: with_types };
+        let index = table.points.get_or_make(name, || {
+            PointIndex::new(table, &AXES, false, with_types, |row| of_row(row, with_types, strip))
+        });
+        for group in index.of(&key) {
+            match of_group(context, group, &at, table.policy.max_dimensions) {
+                Ok(value) => return Ok(value.answer(table)),
+                Err(found) => status = found.unwrap_or(status),
+            }
+        }
+    }
+    if !context.rules.scales_types
+        && let Some(mut answer) = measured::elementwise::find(context, &names, output, true)?
+    {
+        // Time goes by bytes: a row of another type tells more than nothing.
+        (answer.source, answer.confidence) = (Source::Interpolated, SCALED_CONFIDENCE);
+        answer.rule = Some("elementwise_scaled");
+        return Ok(answer);
+    }
+    let is_alone = names.len() == 1 || context.rules.reason_per_table;
+    Err(Miss::new(if is_alone { status } else { FAILED }))
+}
+
+fn of_row(row: KernelRow<'_>, with_types: bool, strip: fn(&[i64]) -> &[i64]) -> Option<Placed> {
+    let output = row.outputs().get(0)?;
+    let dtype = row.output_types().first()?;
+    let types = row.input_types();
+    let inputs: Vec<(&[i64], &str)> = row
+        .matrices()
+        .iter()
+        .enumerate()
+        .map(|(at, shape)| (shape, types.get(at).map_or("", |name| &**name)))
+        .collect();
+    let (key, at) = place(&inputs, output, dtype, with_types, strip);
+    Some(Placed { key, at, extra: Extra::default() })
+}
+
+fn place(
+    inputs: &[(&[i64], &str)],
+    output: &[i64],
+    dtype: &str,
+    with_types: bool,
+    strip: fn(&[i64]) -> &[i64],
+) -> (Key, Coordinates) {
+    let output = strip(output);
+    let mut key = Key::default();
+    key.integer(output.len() as i64).integer(inputs.len() as i64).text(dtype);
+    let mut total = elements(output) as f64;
+    for (shape, dtype) in inputs {
+        let shape = strip(shape);
+        total += elements(shape) as f64;
+        key.integer(shape.len() as i64);
+        for (at, &size) in output.iter().enumerate() {
+            let own = (at + shape.len()).checked_sub(output.len()).map(|own| shape[own]);
+            key.integer(match own {
+                None => 0,
+                Some(own) if own == size => 1,
+                Some(1) if size > 1 => 2,
+                Some(_) => 3,
+            });
+        }
+        if with_types {
+            key.text(dtype);
+        }
+    }
+    if with_types {
+        // Rows of a few elements are another matter than rows of thousands.
+        let last = output.last().copied().unwrap_or(1).max(1);
+        key.integer(if last >= 64 { 64 } else { last });
+    }
+    (key, [total, ABSENT, ABSENT, ABSENT, ABSENT])
+}

@@ -1,0 +1,153 @@
+//! Kernels without a form of their own: over the first dimension, or over the elements of the result.
+
+use super::attempt::{Status, UNMATCHED, of_group};
+use super::matmul::projected_operands;
+use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use crate::answer::{Answer, Miss};
+use crate::engine::Context;
+use crate::measured::inputs;
+use crate::operands::Operand;
+use crate::query::elements;
+use crate::semantics::Rules;
+use crate::shapes::{Tolerance, strip, strip_batch};
+use crate::table::{KernelRow, KernelRows};
+use perfdb_store::op_mapping::Entry;
+
+static FIRST_DIMENSION: Axes = Axes { names: &["axis_0"], sets: &[&[0]], padded: None };
+static OUTPUT: Axes = Axes { names: &["output_numel"], sets: &[&[0]], padded: None };
+
+/// A kernel by its inputs, or by its result.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    let operands = projected_operands(context, entry)?;
+    let count = inputs::input_count(entry);
+    let names = context.names(entry);
+    let output = match context.query.results.tensors().as_deref() {
+        Some([one]) => Some(one.shape.as_slice()),
+        _ => None,
+    };
+    of_tables(context, &names, &operands, count, output)?.map_err(Miss::new)
+}
+
+/// The first table that answers; else the reason of the last one.
+pub(super) fn of_tables(
+    context: &Context<'_>,
+    names: &[&str],
+    operands: &[Operand<'_>],
+    count: Option<usize>,
+    output: Option<&[i64]>,
+) -> Result<Result<Answer, Status>, Miss> {
+    let primary = names.first().map_or(Ok(None), |name| context.table(name))?;
+    let primary_over_output = match (primary, names.first()) {
+        (Some(table), _) => table.policy.over_output,
+        (None, Some(name)) => crate::table::policy::KernelPolicy::of(&context.state.mapping, name).over_output,
+        (None, None) => false,
+    };
+    let mut status: Status = "compute_csv_not_found";
+    for name in names {
+        let Some(table) = context.table(name)? else {
+            status = "compute_csv_not_found";
+            continue;
+        };
+        let over_output = primary_over_output || table.policy.over_output;
+        let strip = stripping(context.rules);
+        let output = output.filter(|_| over_output);
+        let Some((key, at)) = target(table.tolerance(true), operands, count, output, over_output, strip) else {
+            status = "compute_target_unavailable";
+            continue;
+        };
+        let (kind, axes) = if over_output { ("output", &OUTPUT) } else { ("first", &FIRST_DIMENSION) };
+        let name = IndexName { kind, count, is_corrected: context.rules.envelope_everywhere };
+        let index = table.points.get_or_make(name, || {
+            PointIndex::new(table, axes, false, name.is_corrected, |row| place(table, row, count, over_output, strip))
+        });
+        status = UNMATCHED;
+        for group in index.of(&key) {
+            context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
+            match of_group(context, group, &at, table.policy.max_dimensions) {
+                Ok(value) => return Ok(Ok(value.answer(table))),
+                Err(found) => status = found.unwrap_or(status),
+            }
+        }
+    }
+    Ok(Err(status))
+}
+
+/// How leading dimensions of 1 are taken off: the one row of a matrix stays where the rules say so.
+pub(super) fn stripping(rules: &Rules) -> fn(&[i64]) -> &[i64] {
+    if rules.keeps_single_rows { strip_batch } else { strip }
+}
+
+fn target(
+    tolerance: &Tolerance,
+    operands: &[Operand<'_>],
+    count: Option<usize>,
+    output: Option<&[i64]>,
+    over_output: bool,
+    strip: fn(&[i64]) -> &[i64],
+) -> Option<(Key, Coordinates)> {
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(operands.len()) as i64);
+    operands.first()?;
+    for operand in operands {
+        key.text(tolerance.type_class(operand.dtype?));
+    }
+    if over_output {
+        let at = push_output(&mut key, output?)?;
+        return Some((key, at));
+    }
+    let at = push_inputs(&mut key, strip, operands.iter().map(|operand| &*operand.shape))?;
+    Some((key, at))
+}
+
+fn place(
+    table: &KernelRows,
+    row: KernelRow<'_>,
+    count: Option<usize>,
+    over_output: bool,
+    strip: fn(&[i64]) -> &[i64],
+) -> Option<Placed> {
+    let tolerance = table.tolerance(true);
+    let limit = count.unwrap_or(usize::MAX);
+    let shape_count = row.matrices().len().min(limit);
+    let types = &row.input_types()[..row.input_types().len().min(limit)];
+    if shape_count == 0 || types.len() < shape_count || row.input_formats().len().min(limit) < shape_count {
+        return None;
+    }
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(shape_count) as i64);
+    for name in types {
+        key.text(tolerance.type_class(name));
+    }
+    let first = row.matrices().get(0).map(strip).filter(|shape| !shape.is_empty());
+    first?;
+    let at = match over_output {
+        true => push_output(&mut key, row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
+        false => push_inputs(&mut key, strip, row.matrices().iter().take(limit))?,
+    };
+    Some(Placed { key, at, extra: Extra::default() })
+}
+
+/// The first dimension of the first input; everything else must agree.
+fn push_inputs<'s>(
+    key: &mut Key,
+    strip: fn(&[i64]) -> &[i64],
+    shapes: impl Iterator<Item = &'s [i64]>,
+) -> Option<Coordinates> {
+    let mut shapes = shapes.map(strip);
+    let [first, rest @ ..] = shapes.next()? else { return None };
+    key.shape(rest);
+    shapes.for_each(|shape| {
+        key.shape(shape);
+    });
+    Some([*first as f64, ABSENT, ABSENT, ABSENT, ABSENT])
+}
+
+/// The elements of the result; all dimensions but the first must agree.
+fn push_output(key: &mut Key, output: &[i64]) -> Option<Coordinates> {
+    let output = match output {
+        [1, rest @ ..] if rest.len() >= 2 => rest,
+        output => output,
+    };
+    key.shape(output.get(1..)?);
+    Some([elements(output) as f64, ABSENT, ABSENT, ABSENT, ABSENT])
+}

@@ -1,0 +1,203 @@
+//! Products of matrices between sizes.
+
+use super::attempt::of_group;
+use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
+use crate::answer::{Answer, Miss};
+use crate::engine::Context;
+use crate::measured::{inputs, projected};
+use crate::operands::{Operand, Operands};
+use crate::shapes::{Tolerance, is_batched_matmul, is_interpolation_matmul};
+use crate::table::{KernelRow, KernelRows};
+use perfdb_store::op_mapping::Entry;
+use smallvec::SmallVec;
+
+const FAILED: &str = "compute_multidim_interpolation_failed";
+
+/// Rows, inner and columns of the product.
+static AXES: Axes =
+    Axes { names: &["M", "K", "N"], sets: &[&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]], padded: None };
+
+/// A product by its inputs.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    let operands = projected_operands(context, entry)?;
+    let count = inputs::input_count(entry);
+    let names = context.names(entry);
+    of_tables(context, &names, &operands, count)?.ok_or_else(|| Miss::new(FAILED))
+}
+
+/// The inputs of a call; those of one device's shard where the rules project before interpolation.
+pub(super) fn projected_operands<'q>(context: &Context<'q>, entry: &Entry) -> Result<Operands<'q>, Miss> {
+    let operands = inputs::operands(context, entry);
+    if context.rules.projects_first
+        && let Some(projection) = projected(context, entry, &operands)?
+    {
+        return Ok(projection);
+    }
+    Ok(operands)
+}
+
+/// The first table that answers.
+pub(super) fn of_tables(
+    context: &Context<'_>,
+    names: &[&str],
+    operands: &Operands<'_>,
+    count: Option<usize>,
+) -> Result<Option<Answer>, Miss> {
+    for name in names.iter().filter(|name| is_interpolation_matmul(name)) {
+        let Some(table) = context.table(name)? else { continue };
+        let tolerance = table.tolerance(true);
+        let Some((key, at)) = target(tolerance, name, operands, count) else { continue };
+        let name = IndexName { kind: "matmul", count, is_corrected: context.rules.envelope_everywhere };
+        let index = table.points.get_or_make(name, || {
+            PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row, count, false))
+        });
+        let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
+        groups.sort_by_key(|group| (!group.extra.is_plain, std::cmp::Reverse(group.len())));
+        if let Some(answer) = first_answer(context, table, &groups, &at) {
+            return Ok(Some(answer));
+        }
+    }
+    Ok(None)
+}
+
+fn first_answer(context: &Context<'_>, table: &KernelRows, groups: &[&Group], at: &Coordinates) -> Option<Answer> {
+    groups.iter().find_map(|group| {
+        context.note(|| format!("{}: {} points in formats {:?}", table.kernel_type(), group.len(), group.extra.texts));
+        of_group(context, group, at, table.policy.max_dimensions).ok().map(|value| value.answer(table))
+    })
+}
+
+fn target(
+    tolerance: &Tolerance,
+    kernel_type: &str,
+    operands: &[Operand<'_>],
+    count: Option<usize>,
+) -> Option<(Key, Coordinates)> {
+    let [a, weight, ..] = operands else { return None };
+    let product = Product::of(kernel_type, &a.shape, &weight.shape)?;
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(operands.len()) as i64);
+    for operand in operands {
+        key.text(tolerance.type_class(operand.dtype?));
+    }
+    product.push_batch(&mut key);
+    Some((key, product.at()))
+}
+
+fn place(table: &KernelRows, row: KernelRow<'_>, count: Option<usize>, is_quantised: bool) -> Option<Placed> {
+    let tolerance = table.tolerance(true);
+    let limit = count.unwrap_or(usize::MAX);
+    let mut shapes = row.matrices().iter();
+    let shape_count = row.matrices().len().min(limit);
+    let types = &row.input_types()[..row.input_types().len().min(limit)];
+    let formats = &row.input_formats()[..row.input_formats().len().min(limit)];
+    if shape_count < 2 || types.len() < shape_count || formats.len() < shape_count {
+        return None;
+    }
+    let product = Product::of(table.kernel_type(), shapes.next()?, shapes.next()?)?;
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(shape_count) as i64);
+    for name in types {
+        key.text(tolerance.type_class(name));
+    }
+    product.push_batch(&mut key);
+    let is_plain = formats.iter().all(|format| &**format == "ND");
+    let mut extra = Extra { is_plain, texts: formats.iter().cloned().collect() };
+    if is_quantised {
+        let outputs = row.outputs().len();
+        let (output_types, output_formats) = (row.output_types(), row.output_formats());
+        if outputs == 0 || output_types.len() != outputs || output_formats.len() != outputs {
+            return None;
+        }
+        key.integer(outputs as i64).texts(output_types.iter().map(|name| &**name));
+        key.texts(output_formats.iter().map(|name| &**name)).texts(formats.iter().map(|name| &**name));
+        extra = Extra::default();
+    }
+    Some(Placed { key, at: product.at(), extra })
+}
+
+/// A product of matrices by the shapes of its operands.
+struct Product<'s> {
+    rows: i64,
+    inner: i64,
+    columns: i64,
+    batch: [&'s [i64]; 2],
+}
+
+impl<'s> Product<'s> {
+    fn of(kernel_type: &str, a: &'s [i64], weight: &'s [i64]) -> Option<Product<'s>> {
+        let cut = |shape: &'s [i64]| match shape {
+            [1, rest @ ..] if !is_batched_matmul(kernel_type) && rest.len() >= 2 => rest,
+            shape => shape,
+        };
+        let ([a_rest @ .., rows, inner], [weight_rest @ .., w0, w1]) = (cut(a), cut(weight)) else { return None };
+        let columns = match (w0 == inner, w1 == inner) {
+            (true, _) => *w1,
+            (false, true) => *w0,
+            (false, false) => return None,
+        };
+        Some(Product { rows: *rows, inner: *inner, columns, batch: [a_rest, weight_rest] })
+    }
+
+    fn push_batch(&self, key: &mut Key) {
+        key.shape(self.batch[0]).shape(self.batch[1]);
+    }
+
+    fn at(&self) -> Coordinates {
+        [self.rows as f64, self.inner as f64, self.columns as f64, ABSENT, ABSENT]
+    }
+}
+
+/// A product of quantised operands: the result tells the columns, and formats have to be the expected ones.
+pub(crate) fn quantised(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    let count = inputs::input_count(entry);
+    let operands = projected_operands(context, entry)?;
+    let Some((key, at)) = quantised_target(context, entry, &operands, count) else { return Err(Miss::new(FAILED)) };
+    for name in context.names(entry).iter().filter(|name| is_interpolation_matmul(name)) {
+        let Some(table) = context.table(name)? else { continue };
+        let name = IndexName { kind: "quantised_matmul", count, is_corrected: context.rules.envelope_everywhere };
+        let index = table.points.get_or_make(name, || {
+            PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row, count, true))
+        });
+        let groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
+        if let Some(answer) = first_answer(context, table, &groups, &at) {
+            return Ok(answer);
+        }
+    }
+    Err(Miss::new(FAILED))
+}
+
+fn quantised_target(
+    context: &Context<'_>,
+    entry: &Entry,
+    operands: &Operands<'_>,
+    count: Option<usize>,
+) -> Option<(Key, Coordinates)> {
+    let results = context.query.results.tensors()?;
+    let (first, result) = (operands.first()?, results.first()?);
+    let (&[rows, inner], &[result_rows, columns]) = (&*first.shape, &*result.shape) else { return None };
+    let formats = &entry.expected_input_formats;
+    let is_valid = [rows, inner, columns].iter().all(|size| *size > 0)
+        && rows == result_rows
+        && !formats.is_empty()
+        && formats.len() == operands.len()
+        && formats.iter().all(|format| !format.is_empty());
+    if !is_valid {
+        return None;
+    }
+    // The columns of one device's shard, where the weight was projected.
+    let columns = match (&*operands.get(1)?.shape, context.rules.projects_first) {
+        (&[w0, w1], true) if w0 == inner => w1,
+        _ => columns,
+    };
+    let tolerance = Tolerance::of(entry.kernel_type.as_deref().unwrap_or_default(), true);
+    let mut key = Key::default();
+    key.integer(count.unwrap_or(operands.len()) as i64);
+    for operand in operands {
+        key.text(tolerance.type_class(operand.dtype?));
+    }
+    key.shape(&[]).shape(&[]).integer(results.len() as i64);
+    let types: Vec<&str> = results.iter().map(|result| result.dtype.profiler_name()).collect::<Option<_>>()?;
+    key.texts(types).texts(results.iter().map(|_| "ND")).texts(formats.iter().map(String::as_str));
+    Some((key, [rows as f64, inner as f64, columns as f64, ABSENT, ABSENT]))
+}

@@ -1,0 +1,261 @@
+//! Rows as points: coordinates on named axes, in groups that agree in everything else.
+
+use crate::table::{KernelRow, KernelRows};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// Most axes of any kind.
+pub(crate) const MOST_AXES: usize = 5;
+
+/// Coordinates; not a number where a point lacks an axis.
+pub(crate) type Coordinates = [f64; MOST_AXES];
+
+/// No coordinate.
+pub(crate) const ABSENT: f64 = f64::NAN;
+
+/// Axes by their numbers.
+pub(crate) type AxisSet = &'static [u8];
+
+/// Which coordinates the points of a kind have, and which are varied.
+#[derive(Debug)]
+pub(crate) struct Axes {
+    pub(crate) names: &'static [&'static str],
+    pub(crate) sets: &'static [AxisSet],
+    /// An axis on which equal or padded is near enough.
+    pub(crate) padded: Option<u8>,
+}
+
+/// A row with its coordinates.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Point {
+    pub(crate) at: Coordinates,
+    pub(crate) duration_us: f64,
+    pub(crate) row: u32,
+}
+
+/// What must agree between a group and a target, as bytes.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key(SmallVec<[u8; 128]>);
+
+impl Key {
+    pub(crate) fn integer(&mut self, number: i64) -> &mut Self {
+        self.0.extend_from_slice(&number.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn shape(&mut self, shape: &[i64]) -> &mut Self {
+        self.integer(shape.len() as i64);
+        shape.iter().for_each(|dimension| {
+            self.integer(*dimension);
+        });
+        self
+    }
+
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+        self.0.extend_from_slice(text.as_bytes());
+        self.0.push(0xff);
+        self
+    }
+
+    pub(crate) fn texts<'s>(&mut self, texts: impl IntoIterator<Item = &'s str>) -> &mut Self {
+        for text in texts {
+            self.text(text);
+        }
+        self.0.push(0xfe);
+        self
+    }
+}
+
+/// A row as its kind sees it.
+pub(crate) struct Placed {
+    pub(crate) key: Key,
+    pub(crate) at: Coordinates,
+    /// What only the group has: formats, optional fields.
+    pub(crate) extra: Extra,
+}
+
+/// What a group has beyond the key by which it is found.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Extra {
+    /// Whether all formats are `ND`.
+    pub(crate) is_plain: bool,
+    /// Formats or optional fields.
+    pub(crate) texts: SmallVec<[Box<str>; 3]>,
+}
+
+/// Points that agree in everything but their coordinates.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) extra: Extra,
+    /// Of the preferred column, and of others.
+    pub(crate) preferred: PointSet,
+    pub(crate) alternate: PointSet,
+}
+
+impl Group {
+    pub(crate) fn len(&self) -> usize {
+        self.preferred.points.len() + self.alternate.points.len()
+    }
+}
+
+/// The groups of one kind of one table.
+#[derive(Debug)]
+pub(crate) struct PointIndex {
+    pub(crate) groups: Vec<Group>,
+    by_key: FxHashMap<Key, SmallVec<[u32; 2]>>,
+}
+
+impl PointIndex {
+    /// The groups of all rows that the kind takes, in the order of their first rows.
+    pub(crate) fn new(
+        table: &KernelRows,
+        axes: &'static Axes,
+        is_mixed: bool,
+        has_envelopes: bool,
+        place: impl Fn(KernelRow<'_>) -> Option<Placed>,
+    ) -> PointIndex {
+        let mut index = PointIndex { groups: Vec::new(), by_key: FxHashMap::default() };
+        for row in table.rows() {
+            let Some(Placed { key, at, extra }) = place(row) else { continue };
+            let groups = index.by_key.entry(key).or_default();
+            let known = groups.iter().copied().find(|group| index.groups[*group as usize].extra == extra);
+            let group = known.unwrap_or_else(|| {
+                let new = || PointSet::new(axes);
+                index.groups.push(Group { extra, preferred: new(), alternate: new() });
+                let at = index.groups.len() as u32 - 1;
+                groups.push(at);
+                at
+            });
+            let (mut duration_us, is_preferred) = row.point_duration();
+            if has_envelopes && row.is_measured() {
+                duration_us = row.search_duration_us();
+            }
+            let group = &mut index.groups[group as usize];
+            let points = if is_preferred || is_mixed { &mut group.preferred } else { &mut group.alternate };
+            points.points.push(Point { at, duration_us, row: row.number() });
+        }
+        index
+    }
+
+    /// The groups of a key.
+    pub(crate) fn of(&self, key: &Key) -> impl Iterator<Item = &Group> {
+        let groups = self.by_key.get(key).map_or(&[][..], |groups| groups);
+        groups.iter().map(|group| &self.groups[*group as usize])
+    }
+}
+
+/// Points among which is interpolated.
+#[derive(Debug)]
+pub(crate) struct PointSet {
+    pub(crate) axes: &'static Axes,
+    pub(crate) points: Vec<Point>,
+    /// For each set of axes: the places of the points that agree in all others.
+    slices: Box<[OnceLock<FxHashMap<[u64; MOST_AXES], Slice>>]>,
+}
+
+/// Places of points that agree in all axes but some.
+#[derive(Debug, Default)]
+pub(crate) struct Slice {
+    /// How many points there are.
+    pub(crate) count: usize,
+    /// In the order of the first point of each; along a single axis by their coordinate.
+    pub(crate) places: Vec<SlicePlace>,
+}
+
+/// A place, and the median of the durations there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SlicePlace {
+    pub(crate) at: SmallVec<[f64; 3]>,
+    pub(crate) duration_us: f64,
+    pub(crate) rows: SmallVec<[u32; 1]>,
+}
+
+impl PointSet {
+    fn new(axes: &'static Axes) -> Self {
+        PointSet { axes, points: Vec::new(), slices: axes.sets.iter().map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Other points on the same axes.
+    pub(crate) fn with_points(&self, points: Vec<Point>) -> PointSet {
+        PointSet { points, ..PointSet::new(self.axes) }
+    }
+
+    /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.
+    pub(crate) fn slice(&self, set: usize, target: &Coordinates) -> Option<&Slice> {
+        let axes = self.axes.sets[set];
+        let slices = self.slices[set].get_or_init(|| {
+            let mut points: FxHashMap<[u64; MOST_AXES], Vec<&Point>> = FxHashMap::default();
+            for point in self.points.iter().filter(|point| axes.iter().all(|axis| !point.at[*axis as usize].is_nan())) {
+                points.entry(others(&point.at, axes)).or_default().push(point);
+            }
+            points.into_iter().map(|(key, points)| (key, Slice::of(axes, points.into_iter()))).collect()
+        });
+        slices.get(&others(target, axes))
+    }
+}
+
+/// The coordinates on all axes but some, as bits.
+fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
+    std::array::from_fn(|axis| if axes.contains(&(axis as u8)) { 0 } else { at[axis].to_bits() })
+}
+
+impl Slice {
+    /// The places of some points.
+    pub(crate) fn of<'p>(axes: AxisSet, points: impl Iterator<Item = &'p Point>) -> Slice {
+        let mut slice = Slice::default();
+        let mut known: FxHashMap<SmallVec<[u64; 3]>, usize> = FxHashMap::default();
+        let mut durations: Vec<SmallVec<[f64; 2]>> = Vec::new();
+        for point in points {
+            slice.count += 1;
+            let at: SmallVec<[f64; 3]> = axes.iter().map(|axis| point.at[*axis as usize]).collect();
+            let bits = at.iter().map(|coordinate| coordinate.to_bits()).collect();
+            let place = *known.entry(bits).or_insert_with(|| {
+                slice.places.push(SlicePlace { at, duration_us: 0.0, rows: SmallVec::new() });
+                durations.push(SmallVec::new());
+                durations.len() - 1
+            });
+            slice.places[place].rows.push(point.row);
+            durations[place].push(point.duration_us);
+        }
+        for (place, durations) in slice.places.iter_mut().zip(&mut durations) {
+            place.duration_us = median(durations);
+        }
+        if axes.len() == 1 {
+            slice.places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
+        }
+        slice
+    }
+}
+
+/// The middle of some numbers; of an even number the mean of the middle two.
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() % 2 {
+        1 => numbers[middle],
+        _ => (numbers[middle - 1] + numbers[middle]) / 2.0,
+    }
+}
+
+/// Which points of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct IndexName {
+    pub(crate) kind: &'static str,
+    pub(crate) count: Option<usize>,
+    pub(crate) is_corrected: bool,
+}
+
+/// The points of a table by kind, each made when it is first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct PointIndexes(RwLock<FxHashMap<IndexName, Arc<PointIndex>>>);
+
+impl PointIndexes {
+    pub(crate) fn get_or_make(&self, name: IndexName, make: impl FnOnce() -> PointIndex) -> Arc<PointIndex> {
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&name) {
+            return known.clone();
+        }
+        let made = Arc::new(make());
+        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(made).clone()
+    }
+}

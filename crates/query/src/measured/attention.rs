@@ -1,0 +1,355 @@
+//! Looking up attention by tokens, heads, average length and the runtime fields of a row.
+
+use super::of_row;
+use crate::answer::{Answer, Miss, Reason};
+use crate::engine::Context;
+use crate::query::{Argument, Tensor};
+use crate::search::{Found, Selection};
+use crate::semantics::{Choice, Rules};
+use crate::shapes::is_equal_or_rounded;
+use crate::table::columns::{Column, integers};
+use crate::table::{KernelRow, KernelRows};
+use perfdb_pycompat::text::trim;
+use perfdb_store::op_mapping::Entry;
+
+/// How far the average length of a row may be from the wanted one.
+const LENGTH_TOLERANCE: i64 = 16;
+/// What is added to the distance of rows whose runtime values are incomplete.
+const LEGACY_PENALTY: f64 = 0.5;
+const CAUSAL_SPARSE_MODE: i64 = 3;
+
+/// What an attention kernel is asked with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields {
+    /// Tokens, heads, head size.
+    pub(crate) query: Option<[i64; 3]>,
+    pub(crate) dtype: Option<&'static str>,
+    pub(crate) avg_seq_len: Option<i64>,
+    pub(crate) sparse_mode: Option<i64>,
+    pub(crate) kv_heads: Option<i64>,
+    pub(crate) input_layout: Option<&'static str>,
+    pub(crate) topk: Option<i64>,
+    pub(crate) block_size: Option<i64>,
+    pub(crate) query_lengths: Option<Vec<i64>>,
+    pub(crate) kv_lengths: Option<Vec<i64>>,
+    pub(crate) valid_blocks: Option<Vec<i64>>,
+    pub(crate) num_heads: Option<i64>,
+    pub(crate) cache_layout: Option<&'static str>,
+    pub(crate) kv_cache_mode: Option<&'static str>,
+    pub(crate) sparse_block_size: Option<i64>,
+    pub(crate) sparse_pattern: Option<&'static str>,
+    pub(crate) sparse_valid_count: Option<i64>,
+    pub(crate) batch_size: Option<i64>,
+    /// Names of fields without which there is no answer.
+    pub(crate) required: Vec<Required>,
+}
+
+/// A field that may be required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Required {
+    KvLengths,
+    QueryLengths,
+    ValidBlocks,
+    BlockSize,
+    CacheLayout,
+    InputLayout,
+    KvCacheMode,
+    NumHeads,
+    NumKvHeads,
+    SparseBlockSize,
+    SparsePattern,
+    SparseValidCount,
+    SparseMode,
+    TopK,
+}
+
+impl Required {
+    fn name(self) -> &'static str {
+        match self {
+            Required::KvLengths => "actual_seq_lengths_kv_values",
+            Required::QueryLengths => "actual_seq_lengths_values",
+            Required::ValidBlocks => "block_table_valid_blocks",
+            Required::BlockSize => "block_size",
+            Required::CacheLayout => "cache_layout",
+            Required::InputLayout => "input_layout",
+            Required::KvCacheMode => "kv_cache_mode",
+            Required::NumHeads => "num_heads",
+            Required::NumKvHeads => "num_kv_heads",
+            Required::SparseBlockSize => "sparse_block_size",
+            Required::SparsePattern => "sparse_indices_pattern",
+            Required::SparseValidCount => "sparse_indices_valid_count",
+            Required::SparseMode => "sparse_mode",
+            Required::TopK => "topk",
+        }
+    }
+
+    /// The column without which a table is useless.
+    fn column(self) -> Option<Column> {
+        match self {
+            Required::SparseMode => Some(Column::SparseMode),
+            Required::NumKvHeads => Some(Column::KvHeads),
+            Required::InputLayout => Some(Column::InputLayout),
+            Required::TopK => Some(Column::TopK),
+            Required::BlockSize => Some(Column::BlockSize),
+            _ => None,
+        }
+    }
+
+    fn is_in(self, fields: &Fields) -> bool {
+        match self {
+            Required::KvLengths => fields.kv_lengths.is_some(),
+            Required::QueryLengths => fields.query_lengths.is_some(),
+            Required::ValidBlocks => fields.valid_blocks.is_some(),
+            Required::BlockSize => fields.block_size.is_some(),
+            Required::CacheLayout => fields.cache_layout.is_some(),
+            Required::InputLayout => fields.input_layout.is_some(),
+            Required::KvCacheMode => fields.kv_cache_mode.is_some(),
+            Required::NumHeads => fields.num_heads.is_some(),
+            Required::NumKvHeads => fields.kv_heads.is_some(),
+            Required::SparseBlockSize => fields.sparse_block_size.is_some(),
+            Required::SparsePattern => fields.sparse_pattern.is_some(),
+            Required::SparseValidCount => fields.sparse_valid_count.is_some(),
+            Required::SparseMode => fields.sparse_mode.is_some(),
+            Required::TopK => fields.topk.is_some(),
+        }
+    }
+}
+
+/// The call of an attention operator, taken apart.
+pub(crate) struct AttentionCall<'q> {
+    pub(crate) query: &'q Tensor,
+    pub(crate) key: Option<&'q Tensor>,
+    pub(crate) lengths: &'q Tensor,
+    pub(crate) normalised: [i64; 3],
+    pub(crate) average: i64,
+    pub(crate) dtype: &'static str,
+}
+
+impl<'q> AttentionCall<'q> {
+    pub(crate) fn of(context: &Context<'q>) -> Result<Self, &'static str> {
+        let query = context.query;
+        if query.arguments.len() < 7 {
+            return Err("insufficient_args");
+        }
+        let q = query.tensor(0).ok_or("query_not_tensor")?;
+        let dtype = q.dtype.profiler_name().ok_or("dtype_unmapped")?;
+        let key = query.tensor(1);
+        let size = key.and_then(|key| key.shape.last()).copied().unwrap_or(0);
+        let normalised = normalised(&q.shape, size).ok_or("q_shape_normalize_failed")?;
+        match &query.arguments[6] {
+            Argument::Tensor(lengths) => {
+                let average = average(context.rules, lengths.values.as_deref()).ok_or("invalid_seq_lens")?;
+                Ok(AttentionCall { query: q, key, lengths, normalised, average, dtype })
+            }
+            _ => Err("missing_seq_lens"),
+        }
+    }
+
+    /// Sparse mode and key heads as interpolation takes them.
+    pub(crate) fn of_layout(&self) -> (i64, Option<i64>) {
+        let is_four = self.query.shape.len() == 4;
+        let heads = self.key.and_then(|key| match (is_four, key.shape.len()) {
+            (true, rank) if rank >= 4 => key.shape.get(1),
+            (_, rank) => key.shape.get(rank.checked_sub(2)?),
+        });
+        (if is_four { 0 } else { CAUSAL_SPARSE_MODE }, heads.copied())
+    }
+}
+
+/// An attention kernel by what its call says.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    if entry.kernel_type.is_none() {
+        return Err(Miss::new("unmapped"));
+    }
+    let call = AttentionCall::of(context).map_err(Miss::new)?;
+    let last_but_one = |key: &Tensor| key.shape.len().checked_sub(2).map(|at| key.shape[at]);
+    let (sparse_mode, kv_heads) = match context.rules.attention_one_view {
+        true => call.of_layout(),
+        false => (CAUSAL_SPARSE_MODE, call.key.and_then(last_but_one)),
+    };
+    let fields = Fields {
+        query: Some(call.normalised),
+        dtype: Some(call.dtype),
+        avg_seq_len: Some(call.average),
+        sparse_mode: Some(sparse_mode),
+        kv_heads,
+        input_layout: match call.query.shape.len() {
+            3 => Some("TND"),
+            4 => Some("BNSD_NBSD"),
+            _ => None,
+        },
+        ..Fields::default()
+    };
+    let found = find(context, &context.names(entry), &fields)?;
+    Ok(of_row(&found, 0.9, "attention"))
+}
+
+/// The row whose length is nearest, of these tables.
+pub(crate) fn find<'d>(context: &Context<'d>, names: &[&str], fields: &Fields) -> Result<Found<'d>, Reason> {
+    let missing = |about: String| Reason::about("semantic_context_missing", about);
+    let Some(query) = fields.query else { return Err(missing("target:q_shape_3d".to_owned())) };
+    let Some(length) = fields.avg_seq_len else { return Err(missing("target:avg_seq_len".to_owned())) };
+    let mut lacking: Vec<&str> =
+        fields.required.iter().filter(|field| !field.is_in(fields)).map(|field| field.name()).collect();
+    if !lacking.is_empty() {
+        lacking.sort_unstable();
+        return Err(missing(format!("target:{}", lacking.join(","))));
+    }
+    let Some(dtype) = fields.dtype else { return Err(Reason::new("shape_mismatch")) };
+    let mut columns: Vec<&'static str> = Vec::new();
+    let mut selection = Selection::new(context.rules, Choice::Nearest);
+    let mut has_table = false;
+    let mut has_usable = false;
+    for (order, name) in names.iter().enumerate() {
+        let table = match context.table(name) {
+            Ok(Some(table)) => table,
+            Ok(None) => continue,
+            Err(miss) => return Err(miss.reason),
+        };
+        has_table = true;
+        let noted = lacking_columns(table, fields);
+        if !noted.is_empty() || !table.has_input_shapes() {
+            columns.extend(noted);
+            continue;
+        }
+        has_usable = true;
+        let hidden = query[1].saturating_mul(query[2]);
+        let range = (length - LENGTH_TOLERANCE, length + LENGTH_TOLERANCE);
+        for row in table.attention_candidates(query[0], hidden, range.0, range.1) {
+            let row_type = row.input_types().first().map(|name| trim(name));
+            if row_type != Some(dtype) || !fits(context.rules, fields, query, row) {
+                continue;
+            }
+            let gap = row.average_length().map_or(0, |own| (own - length).abs()) as f64;
+            let mut distance = if context.rules.is_newest { gap + penalty(row) } else { gap };
+            if context.rules.attention_tokens {
+                // Exact tokens first, then the nearest; the length decides among those.
+                distance += row_tokens(row, query).map_or(0, |own| (own - query[0]).abs()) as f64 * 1e6;
+            }
+            selection.offer(distance, order, row, "attention");
+        }
+        if !context.rules.is_newest && selection.has_any() {
+            break;
+        }
+    }
+    // Reasons of a table that cannot be used stand for it alone where another one could.
+    if !columns.is_empty() && !(context.rules.reason_per_table && has_usable) {
+        let is_none = selection.result().ok().flatten();
+        if let Some(found) = is_none {
+            return Ok(found);
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        return Err(missing(format!("csv:{}", columns.join(","))));
+    }
+    match selection.result()? {
+        Some(found) => Ok(found),
+        None if !has_table => Err(Reason::new("csv_not_found")),
+        None => Err(Reason::new("shape_mismatch")),
+    }
+}
+
+/// The columns without which a table says nothing about the fields.
+fn lacking_columns(table: &KernelRows, fields: &Fields) -> Vec<&'static str> {
+    if !table.has(Column::AvgSeqLen) && !table.has(Column::OldAvgSeqLen) {
+        return vec![Column::AvgSeqLen.name()];
+    }
+    let columns = fields.required.iter().filter_map(|field| field.column());
+    columns.filter(|column| !table.has(*column)).map(Column::name).collect()
+}
+
+fn penalty(row: KernelRow<'_>) -> f64 {
+    match row.cell(Column::Completeness) {
+        Some(cell) if !trim(cell).is_empty() && !trim(cell).eq_ignore_ascii_case("legacy") => 0.0,
+        _ => LEGACY_PENALTY,
+    }
+}
+
+fn row_tokens(row: KernelRow<'_>, query: [i64; 3]) -> Option<i64> {
+    row.inputs().get(0).and_then(|shape| normalised(shape, query[2])).map(|[tokens, ..]| tokens)
+}
+
+/// Whether a row fits in everything but its length and type.
+fn fits(rules: &Rules, fields: &Fields, query: [i64; 3], row: KernelRow<'_>) -> bool {
+    let Some([tokens, heads, size]) = row.inputs().get(0).and_then(|shape| normalised(shape, query[2])) else {
+        return false;
+    };
+    if (heads, size) != (query[1], query[2]) || !is_equal_or_rounded(tokens, query[0]) {
+        return false;
+    }
+    let table = row.table();
+    let cut = |column: Column, wanted: Option<i64>| match wanted {
+        Some(wanted) if table.has(column) => row.cut(column) == Some(wanted),
+        _ => true,
+    };
+    let layout = match fields.input_layout {
+        Some(wanted) if table.has(Column::InputLayout) => {
+            row.cell(Column::InputLayout).map(trim).is_some_and(|cell| cell.is_empty() || cell == wanted)
+        }
+        _ => true,
+    };
+    cut(Column::SparseMode, fields.sparse_mode)
+        && cut(Column::KvHeads, fields.kv_heads)
+        && layout
+        && (!rules.runtime_fields
+            || (cut(Column::TopK, fields.topk)
+                && cut(Column::BlockSize, fields.block_size)
+                && fits_more(rules, fields, row)))
+}
+
+/// The fields that only sparse attention has.
+fn fits_more(rules: &Rules, fields: &Fields, row: KernelRow<'_>) -> bool {
+    let list = |column: Column, wanted: Option<&[i64]>| {
+        let (Some(wanted), Some(cell)) = (wanted, row.text(column, rules.float_texts)) else { return true };
+        let cell = trim(&cell);
+        cell.is_empty() || integers(cell).is_none_or(|own| own == wanted)
+    };
+    let text = |column: Column, wanted: Option<&str>| {
+        let (Some(wanted), Some(cell)) = (wanted, row.cell(column)) else { return true };
+        trim(cell).is_empty() || trim(cell) == wanted
+    };
+    let one = |column: Column, wanted: Option<i64>| list(column, wanted.as_ref().map(std::slice::from_ref));
+    list(Column::QueryLengths, fields.query_lengths.as_deref())
+        && list(Column::KvLengths, fields.kv_lengths.as_deref())
+        && list(Column::ValidBlocks, fields.valid_blocks.as_deref())
+        && one(Column::NumHeads, fields.num_heads)
+        && one(Column::SparseBlockSize, fields.sparse_block_size)
+        && one(Column::SparseValidCount, fields.sparse_valid_count)
+        && text(Column::CacheLayout, fields.cache_layout)
+        && text(Column::KvCacheMode, fields.kv_cache_mode)
+        && text(Column::SparsePattern, fields.sparse_pattern)
+}
+
+/// (T, N, D) as it is, (B, N, 1, D) as (B, N, D), (T, H) as (T, H/d, d).
+pub(crate) fn normalised(shape: &[i64], size: i64) -> Option<[i64; 3]> {
+    match *shape {
+        [tokens, heads, size] => Some([tokens, heads, size]),
+        [batch, heads, 1, size] => Some([batch, heads, size]),
+        [tokens, hidden] if size > 0 && hidden % size == 0 => Some([tokens, hidden / size, size]),
+        _ => None,
+    }
+}
+
+/// The mean of some lengths, cut to an integer; `None` without any.
+pub(crate) fn average(rules: &Rules, lengths: Option<&[i64]>) -> Option<i64> {
+    let lengths = lengths?;
+    let count = i64::try_from(lengths.len()).ok().filter(|count| *count > 0)?;
+    if rules.single_precision_mean {
+        let sum = pairwise_sum(lengths);
+        return Some((sum / count as f32) as i64);
+    }
+    let sum = lengths.iter().try_fold(0i64, |sum, length| sum.checked_add(*length))?;
+    Some(sum / count)
+}
+
+/// A sum in single precision. Below 2²⁴ every order of summing gives the same.
+fn pairwise_sum(lengths: &[i64]) -> f32 {
+    match lengths {
+        [] => 0.0,
+        [one] => *one as f32,
+        several => {
+            let (left, right) = several.split_at(several.len() / 2);
+            pairwise_sum(left) + pairwise_sum(right)
+        }
+    }
+}

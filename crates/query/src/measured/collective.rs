@@ -1,0 +1,166 @@
+//! Looking up collectives by message size, devices and tier.
+
+use crate::answer::{Answer, Miss, Part, RowRef, Source};
+use crate::engine::Context;
+use crate::query::{Argument, Grid};
+use crate::semantics::Sizes;
+use perfdb_store::op_mapping::Entry;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// How is interpolated between two sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// The default: what the rules say.
+    AlphaBeta,
+    /// A straight line between the neighbours.
+    BracketLinear,
+}
+
+impl Method {
+    /// Reads the option of a mapping; nothing is the default.
+    pub(crate) fn of(name: Option<&str>) -> Option<Method> {
+        match name {
+            None | Some("alpha_beta") => Some(Method::AlphaBeta),
+            Some("bracket_linear") => Some(Method::BracketLinear),
+            Some(_) => None,
+        }
+    }
+}
+
+/// A message of a group of devices.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Message {
+    pub(crate) bytes: i64,
+    pub(crate) devices: i64,
+    pub(crate) tier: Option<i64>,
+    pub(crate) method: Method,
+}
+
+/// What a collective takes.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) kernel_type: Arc<str>,
+    pub(crate) duration_us: f64,
+    pub(crate) is_interpolated: bool,
+    pub(crate) rows: SmallVec<[RowRef; 1]>,
+}
+
+impl Sent {
+    pub(crate) fn source(&self) -> Source {
+        if self.is_interpolated { Source::Interpolated } else { Source::Measured }
+    }
+
+    pub(crate) fn part(&self) -> Part {
+        Part {
+            kernel_type: self.kernel_type.clone(),
+            duration_us: self.duration_us,
+            source: self.source(),
+            rule: "comm",
+        }
+    }
+}
+
+/// A collective operator.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    let query = context.query;
+    let (Some(tensor), Some(ranks)) = (query.tensor(0), query.ranks()) else { return Err(Miss::new("invalid_args")) };
+    let devices = ranks.len() as i64;
+    let mut bytes = tensor.elements().saturating_mul(tensor.dtype.bytes());
+    if query.name() == "tensor_cast.reduce_scatter.default" && devices > 1 {
+        bytes /= devices;
+    }
+    let message = Message { bytes, devices, tier: tier(context), method: Method::AlphaBeta };
+    let mut names = context.names(entry);
+    if !context.rules.asks_alternates {
+        names.truncate(1);
+    }
+    let mut miss = Miss::new("csv_not_found");
+    for name in names {
+        match send(context, name, message) {
+            Ok(sent) => {
+                return Ok(Answer {
+                    duration_us: sent.duration_us,
+                    confidence: if sent.is_interpolated { 0.8 } else { 0.9 },
+                    source: sent.source(),
+                    kernels: smallvec::smallvec![sent.kernel_type],
+                    rule: Some("comm"),
+                    rows: sent.rows,
+                    more: None,
+                });
+            }
+            Err(found) => miss = found,
+        }
+    }
+    Err(miss)
+}
+
+/// What sending a message takes.
+pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Result<Sent, Miss> {
+    let Some(table) = context.collective(name)? else { return Err(Miss::new("csv_not_found")) };
+    if !table.has_sizes {
+        return Err(Miss::new("csv_format_raw"));
+    }
+    let bytes = message.bytes as f64;
+    let group = table.group(message.devices, message.tier).ok_or_else(|| Miss::new("shape_mismatch"))?;
+    let (low, high) = group.bracket(bytes).ok_or_else(|| Miss::new("shape_mismatch"))?;
+    if low.bytes == high.bytes {
+        return Ok(Sent {
+            kernel_type: table.kernel_type.clone(),
+            duration_us: low.duration_us,
+            is_interpolated: false,
+            rows: smallvec::smallvec![table.reference(low)],
+        });
+    }
+    let line =
+        || low.duration_us + (bytes - low.bytes) / (high.bytes - low.bytes) * (high.duration_us - low.duration_us);
+    let duration_us = match (message.method, context.rules.sizes) {
+        (Method::BracketLinear, _) => line(),
+        (Method::AlphaBeta, Sizes::GlobalFit) => group.fitted(bytes),
+        (Method::AlphaBeta, Sizes::Bracket) if low.bytes > 0.0 => {
+            let share = (bytes / low.bytes).ln() / (high.bytes / low.bytes).ln();
+            low.duration_us * (high.duration_us / low.duration_us).powf(share)
+        }
+        (Method::AlphaBeta, Sizes::Bracket) => line(),
+    };
+    let bounds = (low.duration_us.min(high.duration_us), low.duration_us.max(high.duration_us));
+    Ok(Sent {
+        kernel_type: table.kernel_type.clone(),
+        duration_us: duration_us.clamp(bounds.0, bounds.1),
+        is_interpolated: true,
+        rows: [low, high].map(|row| table.reference(row)).into_iter().collect(),
+    })
+}
+
+/// The tier of the rank group; `None` if it is unknown.
+pub(crate) fn tier(context: &Context<'_>) -> Option<i64> {
+    let query = context.query;
+    match &query.grid {
+        Some(grid) => tier_in(grid, query.ranks()?),
+        None => query.tier,
+    }
+}
+
+fn tier_in(grid: &Grid, ranks: &[Argument]) -> Option<i64> {
+    let coordinates = |rank: i64| -> Vec<i64> {
+        let mut left = rank;
+        let mut found: Vec<i64> = grid
+            .shape
+            .iter()
+            .rev()
+            .map(|&size| {
+                let own = left.rem_euclid(size.max(1));
+                left = left.div_euclid(size.max(1));
+                own
+            })
+            .collect();
+        found.reverse();
+        found
+    };
+    let ranks: Vec<Vec<i64>> = ranks.iter().filter_map(Argument::as_integer).map(coordinates).collect();
+    let differs = |dimension: usize| ranks.iter().any(|rank| rank.get(dimension) != ranks[0].get(dimension));
+    match (0..grid.shape.len()).find(|&dimension| !ranks.is_empty() && differs(dimension)) {
+        Some(dimension) => grid.tiers.iter().copied().filter(|tier| *tier <= dimension as i64).max(),
+        None => grid.tiers.iter().copied().max(),
+    }
+}

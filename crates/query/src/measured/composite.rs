@@ -1,0 +1,163 @@
+//! Operators that are several kernels: a list in the mapping, or parts that follow from the call.
+
+use super::collective::{self, Message, Method};
+use super::{inputs, of_row, parts};
+use crate::answer::{Answer, Miss, More, Part, Source};
+use crate::decompose::{self, Decomposed};
+use crate::engine::{Context, Names};
+use crate::query::Query;
+use perfdb_store::op_mapping::Entry;
+use perfdb_store::yaml::{Map, Node};
+
+/// A composite operator.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    if !context.rules.is_newest {
+        return fixed(context, entry);
+    }
+    match decompose::decomposed(context, entry) {
+        Decomposed::NotKnown => fixed(context, entry),
+        Decomposed::Nothing => {
+            let options = decompose::Options::of(entry);
+            let requires =
+                options.map("visible_kernel_regime").is_some_and(|regime| regime.flag("requires_sequence_parallel"));
+            match requires && !context.query.sequence_parallel {
+                true => Err(crate::answer::Reason::about(
+                    "structural_mismatch",
+                    "mlapo_quant:opaque_mla_preprocess:visible_kernel_regime_requires_sequence_parallel",
+                )
+                .into()),
+                false => Err(Miss::new("decompose_failed")),
+            }
+        }
+        Decomposed::Parts(list) => parts::sum(context, entry, &list),
+    }
+}
+
+/// The first compute kernel that matches, plus every collective.
+fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    if entry.sub_kernels.is_empty() {
+        return Err(Miss::new("no_sub_kernels"));
+    }
+    let (collectives, computes): (Names<'_>, Names<'_>) =
+        entry.sub_kernels.iter().map(String::as_str).partition(|name| name.starts_with("hcom_"));
+    let operands = inputs::operands(context, entry);
+    let count = inputs::input_count(entry);
+    let diagnose = || {
+        let name = computes.first().copied().unwrap_or_default();
+        Miss::new(match context.rules.is_newest {
+            true => inputs::diagnosis(context, name, &operands, count),
+            false => "shape_mismatch",
+        })
+    };
+    let found = inputs::find(context, &computes, &operands, count)?.ok_or_else(diagnose)?;
+    let compute = of_row(&found, 0.8, found.rule);
+    add_collectives(context, entry, collectives, compute)
+}
+
+/// Adds the collectives to the compute kernel of a fixed list.
+pub(crate) fn add_collectives(
+    context: &Context<'_>,
+    entry: &Entry,
+    collectives: Names<'_>,
+    mut answer: Answer,
+) -> Result<Answer, Miss> {
+    let mut more = More::default();
+    more.parts.push(Part {
+        kernel_type: answer.kernels[0].clone(),
+        duration_us: answer.duration_us,
+        source: answer.source,
+        rule: answer.rule.unwrap_or_default(),
+    });
+    let variant = variant(context, entry)?;
+    if let Some(variant) = &variant
+        && !collectives.contains(&variant.source.as_str())
+    {
+        return Err(Miss::new("runtime_comm_variant_source_missing"));
+    }
+    let missing = || Miss::new("comm_sub_kernel_miss");
+    for &name in &collectives {
+        let mut message = message(context).ok_or_else(missing)?;
+        let mut name = name;
+        if let Some(variant) = variant.as_ref().filter(|variant| variant.source == name) {
+            name = &variant.kernel_type;
+            message.method = variant.method;
+            if variant.is_tensor_parallel && Some(message.devices) != context.query.tp_size {
+                return Err(missing());
+            }
+            if variant.is_per_rank {
+                if message.devices <= 1 || message.bytes % message.devices != 0 {
+                    return Err(missing());
+                }
+                message.bytes /= message.devices;
+            }
+        }
+        let sent = collective::send(context, name, message).map_err(|miss| match miss.reason.code() {
+            "unreadable" => miss,
+            _ => missing(),
+        })?;
+        answer.duration_us += sent.duration_us;
+        if sent.is_interpolated && context.rules.is_newest {
+            answer.source = Source::Interpolated;
+        }
+        more.parts.push(sent.part());
+        answer.rows.extend(sent.rows);
+    }
+    answer.confidence = if collectives.is_empty() { 0.8 } else { 0.9 };
+    answer.rule = None;
+    answer.more = Some(Box::new(more));
+    Ok(answer)
+}
+
+/// The result of a matrix product, which is sent; elements of one byte become two.
+fn message(context: &Context<'_>) -> Option<Message> {
+    let query: &Query = context.query;
+    let ranks = query.ranks()?;
+    let (a, b) = (query.tensor(0)?, query.tensor(1)?);
+    let rows = match (context.rules.message_of_all_rows, a.shape.as_slice()) {
+        (true, [rest @ .., _]) if !rest.is_empty() => crate::query::elements(rest),
+        (_, shape) => *shape.first()?,
+    };
+    let element = if a.dtype.is_one_byte_number() { 2 } else { a.dtype.bytes() };
+    let bytes = rows.saturating_mul(*b.shape.last()?).saturating_mul(element);
+    Some(Message { bytes, devices: ranks.len() as i64, tier: collective::tier(context), method: Method::AlphaBeta })
+}
+
+/// A collective that takes the place of another one under sequence parallelism.
+struct Variant {
+    source: String,
+    kernel_type: String,
+    is_per_rank: bool,
+    is_tensor_parallel: bool,
+    method: Method,
+}
+
+fn variant(context: &Context<'_>, entry: &Entry) -> Result<Option<Variant>, Miss> {
+    if !context.query.sequence_parallel || !context.rules.is_newest {
+        return Ok(None);
+    }
+    let all = entry.runtime_comm_variants.as_ref().and_then(Node::as_map);
+    let Some(map) = all.and_then(|all| all.get("sequence_parallel")).and_then(Node::as_map) else { return Ok(None) };
+    read_variant(map).map(Some).ok_or_else(|| Miss::new("invalid_runtime_comm_variant"))
+}
+
+fn read_variant(map: &Map) -> Option<Variant> {
+    let text = |key: &str| map.get(key).and_then(Node::as_text);
+    let option = |key: &str| match map.get(key) {
+        None => Some(None),
+        Some(node) => node.as_text().map(Some),
+    };
+    Some(Variant {
+        source: text("source_kernel_type")?.to_owned(),
+        kernel_type: text("kernel_type").filter(|name| name.starts_with("hcom_"))?.to_owned(),
+        is_per_rank: match option("message_bytes_mode")? {
+            None | Some("full_output") => false,
+            Some("per_rank_output") => true,
+            Some(_) => return None,
+        },
+        is_tensor_parallel: match map.get("group_type") {
+            None | Some(Node::Null) => false,
+            Some(node) => node.as_text() == Some("tensor_parallel") || return None,
+        },
+        method: Method::of(option("interpolation_method")?)?,
+    })
+}

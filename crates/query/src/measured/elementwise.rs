@@ -1,0 +1,112 @@
+//! Looking up by the first output.
+
+use super::{inputs, of_row};
+use crate::answer::{Answer, Miss};
+use crate::engine::Context;
+use crate::query::{Tensor, elements};
+use crate::search::Selection;
+use crate::shapes::{flattened, is_padded, strip};
+use crate::table::KernelRow;
+use perfdb_store::op_mapping::Entry;
+
+/// A row whose first output fits; durations of other types are scaled by their size where the rules say so.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    let first = context.query.results.first();
+    let Some(output) = first.and_then(|first| first.as_tensor()).filter(|output| !output.shape.is_empty()) else {
+        return inputs::lookup(context, entry);
+    };
+    let Some(kernel_type) = entry.kernel_type.as_deref() else { return Err(Miss::new("unmapped")) };
+    let mut names = context.names(entry);
+    if !context.rules.asks_alternates {
+        names = smallvec::smallvec![kernel_type];
+    }
+    find(context, &names, output, context.rules.scales_types)?
+        .ok_or_else(|| Miss::new("elementwise_output_shape_mismatch"))
+}
+
+/// The best row; of another type only if durations are to be scaled.
+pub(crate) fn find(
+    context: &Context<'_>,
+    names: &[&str],
+    output: &Tensor,
+    scales: bool,
+) -> Result<Option<Answer>, Miss> {
+    let tables = context.tables(names)?;
+    let wanted = strip(&output.shape);
+    let flat = flattened(&output.shape);
+    let mut selection = Selection::new(context.rules, context.rules.choice_of_first);
+    for (order, &table) in tables.iter().enumerate() {
+        for form in [Some(wanted), flat.as_ref().map(|flat| &flat[..])].into_iter().flatten() {
+            for row in table.output_candidates(form) {
+                if selection.is_settled(order, row) {
+                    break;
+                }
+                let Some(fit) = fit(wanted, flat, row) else { continue };
+                let row_type = row.output_types().first().map(|name| &**name);
+                let is_same_type = row_type.is_some() && output.dtype.profiler_name() == row_type;
+                let accepted = if scales { scale(row, output).is_some() } else { is_same_type };
+                let types = !context.rules.pads_tokens_only || scales || has_input_types(context, row);
+                let padding = fit == 0.0 || !context.rules.pads_tokens_only || pads_tokens(wanted, flat, row);
+                if accepted && types && padding {
+                    selection.offer(fit, order, row, "elementwise");
+                }
+            }
+        }
+    }
+    Ok(selection.result()?.map(|found| {
+        let scale = scale(found.row, output).unwrap_or(1.0);
+        let is_same_type = found.row.output_types().first().map(|name| &**name) == output.dtype.profiler_name();
+        let mut answer = of_row(&found, if is_same_type { 1.0 } else { 0.9 }, "elementwise");
+        if !is_same_type {
+            answer.duration_us *= scale;
+        }
+        answer
+    }))
+}
+
+/// How many elements the output has more than that of the row; `None` if the row does not fit.
+fn fit(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> Option<f64> {
+    let shape = row.outputs().get(0)?;
+    let of = |query: &[i64]| match (query == shape || query == strip(shape), is_padded(query, shape)) {
+        (true, _) => Some(0.0),
+        (false, true) => Some(elements(query) as f64 - elements(shape) as f64),
+        (false, false) => is_padded(query, strip(shape)).then(|| elements(query) as f64 - elements(shape) as f64),
+    };
+    of(wanted).or_else(|| flat.filter(|_| shape.len() == 2).and_then(|flat| of(&flat)))
+}
+
+/// Whether only the first dimension is padded.
+fn pads_tokens(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bool {
+    let Some(shape) = row.outputs().get(0).map(strip) else { return false };
+    let only = |query: &[i64]| query.len() == shape.len() && query.get(1..) == shape.get(1..);
+    only(wanted) || flat.is_some_and(|flat| only(&flat))
+}
+
+/// Whether the inputs of a row have the types of the call's.
+fn has_input_types(context: &Context<'_>, row: KernelRow<'_>) -> bool {
+    let mut types = row.input_types().iter();
+    context.query.input_tensors().all(|tensor| match types.next() {
+        Some(row_type) => tensor.dtype.profiler_name() == Some(row_type),
+        None => true,
+    })
+}
+
+/// By what the duration of a row is multiplied for an output of this type; `None` if a size is not known.
+pub(crate) fn scale(row: KernelRow<'_>, output: &Tensor) -> Option<f64> {
+    let query_type = output.dtype.profiler_name()?;
+    let row_type = row.output_types().first()?;
+    match query_type == &**row_type {
+        true => Some(1.0),
+        false => Some(bytes(query_type)? / bytes(row_type)?),
+    }
+}
+
+fn bytes(profiler_type: &str) -> Option<f64> {
+    match profiler_type {
+        "DT_BF16" | "DT_FLOAT16" | "INT16" => Some(2.0),
+        "FLOAT" | "DT_FLOAT" | "INT32" | "DT_INT32" => Some(4.0),
+        "INT8" | "DT_INT8" => Some(1.0),
+        "INT64" | "DT_INT64" => Some(8.0),
+        _ => None,
+    }
+}

@@ -1,0 +1,238 @@
+//! Looking up fused experts, with what is embedded in their kernel.
+
+use super::collective::{self, Message, Method};
+use super::{inputs, of_row};
+use crate::answer::{Answer, Miss, More, Part, Source};
+use crate::dtype::DType;
+use crate::engine::Context;
+use crate::operands::{Operand, Operands};
+use crate::query::{Argument, Query, Tensor, elements};
+use crate::search::{Found, Selection, by_inputs};
+use crate::table::columns::Column;
+use perfdb_store::op_mapping::Entry;
+use perfdb_store::yaml::{Map, Node};
+use smallvec::{SmallVec, smallvec};
+
+/// The experts of one device and everything embedded in them.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    let Some(name) = entry.kernel_type.as_deref() else { return Err(Miss::new("unmapped")) };
+    let Some(table) = context.table(name)? else { return Err(Miss::new("csv_not_found")) };
+    let ep = context.query.ep_size;
+    if ep.is_none() && (table.has(Column::EpSize) || !context.rules.is_newest) {
+        return Err(Miss::new("ep_size_not_configured"));
+    }
+    let projects = context.rules.is_newest && entry.project_full_shape.as_ref().is_some_and(Node::is_truthy);
+    let projection = projects.then(|| Projection::of(context.query)).flatten();
+    let is_projected = projection.is_some();
+    let (operands, count) = match &projection {
+        Some(projection) => (projection.operands(), None),
+        None => (inputs::operands(context, entry), inputs::input_count(entry)),
+    };
+    let mut selection = Selection::new(context.rules, context.rules.choice_of_first);
+    let has_size =
+        |row: crate::table::KernelRow<'_>| ep.is_none() || !table.has(Column::EpSize) || row.cut(Column::EpSize) == ep;
+    by_inputs(context.rules, &[table], &operands, count, has_size, &mut selection);
+    let found = selection.result()?.ok_or_else(|| Miss::new("shape_mismatch"))?;
+    let rule = if is_projected && found.rule == "identity" { "projected_full_shape" } else { found.rule };
+    let answer = of_row(&found, 1.0, rule);
+    match context.rules.is_newest {
+        true => with_embedded(context, entry, answer),
+        false => Ok(answer),
+    }
+}
+
+/// Adds what the mapping says is embedded in the kernel.
+pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: Answer) -> Result<Answer, Miss> {
+    let mut more = More { interpolation: answer.more.take().and_then(|more| more.interpolation), ..More::default() };
+    more.parts.push(Part {
+        kernel_type: answer.kernels[0].clone(),
+        duration_us: answer.duration_us,
+        source: answer.source,
+        rule: answer.rule.unwrap_or_default(),
+    });
+    let maps: SmallVec<[&Map; 2]> = match &entry.embedded_compute {
+        Some(Node::Map(map)) => smallvec![map],
+        Some(Node::List(list)) => list.iter().filter_map(Node::as_map).collect(),
+        _ => SmallVec::new(),
+    };
+    for map in maps {
+        if let Some(found) = embedded_compute(context, map)? {
+            answer.duration_us += found.duration_us;
+            answer.rows.push(found.row.reference());
+            more.parts.push(Part {
+                kernel_type: found.row.table().kernel_type.clone(),
+                duration_us: found.duration_us,
+                source: Source::Measured,
+                rule: found.rule,
+            });
+        }
+    }
+    if let Some(map) = entry.embedded_communication.as_ref().and_then(Node::as_map) {
+        let is_interpolated = answer.source == Source::Interpolated;
+        let (name, message) = embedded_message(context, map)?;
+        match collective::send(context, name, message) {
+            Ok(sent) => {
+                answer.duration_us += sent.duration_us;
+                if !is_interpolated {
+                    (answer.confidence, answer.source) = (if sent.is_interpolated { 0.8 } else { 0.9 }, sent.source());
+                }
+                more.parts.push(sent.part());
+                answer.rows.extend(sent.rows);
+            }
+            // Outside of what was measured.
+            Err(miss) if miss.reason.code() == "shape_mismatch" => {}
+            Err(_) => {
+                (answer.confidence, answer.source) = (0.5, Source::Partial);
+                more.missed.push(context.state.name(name));
+            }
+        }
+    }
+    answer.more = Some(Box::new(more));
+    Ok(answer)
+}
+
+fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<Found<'d>>, Miss> {
+    let text = |key: &str| map.get(key).and_then(Node::as_text);
+    let (Some(name), Some(projection)) = (text("kernel_type"), text("input_projection")) else { return Ok(None) };
+    let Some(table) = context.table(name)? else { return Ok(None) };
+    let mut selection = Selection::new(context.rules, context.rules.choice);
+    match projection {
+        "residual_norm_from_activation" => {
+            let flattens = map.get("flatten_leading_dims").is_some_and(Node::is_truthy);
+            let Some(operands) = residual_norm(context.query, flattens) else { return Ok(None) };
+            by_inputs(context.rules, &[table], &operands, Some(4), |_| true, &mut selection);
+        }
+        "routing_weight_cast" => {
+            let (Some(x), Some(indices), Some(result)) =
+                (context.query.tensor(0), context.query.tensor(1), text("output_dtype"))
+            else {
+                return Ok(None);
+            };
+            let operands: Operands<'_> = smallvec![Operand::made(&indices.shape, x.dtype.profiler_name())];
+            let accepts = |row: crate::table::KernelRow<'_>| {
+                row.outputs().iter().eq([indices.shape.as_slice()])
+                    && row.output_types().iter().map(|name| &**name).eq([result])
+            };
+            by_inputs(context.rules, &[table], &operands, Some(1), accepts, &mut selection);
+        }
+        _ => return Ok(None),
+    }
+    // Rows that contradict each other are not added.
+    Ok(selection.result().ok().flatten())
+}
+
+fn residual_norm(query: &Query, flattens: bool) -> Option<Operands<'static>> {
+    fn first(argument: &Argument) -> Option<&Tensor> {
+        match argument {
+            Argument::Tensor(tensor) => Some(tensor),
+            Argument::List(items) => items.iter().find_map(first),
+            _ => None,
+        }
+    }
+    let x = first(query.arguments.first()?)?;
+    let (rows, width) = match x.shape.as_slice() {
+        &[rows, width] => (rows, width),
+        [rest @ .., width] if flattens && rest.len() > 1 => (elements(rest), *width),
+        _ => return None,
+    };
+    let dtype = x.dtype.profiler_name();
+    let shapes: [&[i64]; 4] = [&[rows, width], &[rows, width], &[width], &[width]];
+    Some(shapes.iter().map(|shape| Operand::made(shape, dtype)).collect())
+}
+
+fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Result<(&'e str, Message), Miss> {
+    let text = |key: &str| map.get(key).and_then(Node::as_text);
+    let invalid = || Miss::new("invalid_moe_embedded_communication");
+    let mismatch = || Miss::new("moe_embedded_communication_context_mismatch");
+    let name = text("kernel_type").filter(|name| name.starts_with("hcom_")).ok_or_else(invalid)?;
+    let method = match map.get("interpolation_method") {
+        None => Method::AlphaBeta,
+        Some(node) => node.as_text().and_then(|name| Method::of(Some(name))).ok_or_else(invalid)?,
+    };
+    let query = context.query;
+    let (Some(x), Some(indices), Some(ranks)) = (query.tensor(0), query.tensor(1), query.ranks()) else {
+        return Err(mismatch());
+    };
+    let devices = ranks.len() as i64;
+    let is_group = text("group_type") != Some("expert_parallel") || query.ep_size == Some(devices);
+    if text("message_bytes_mode") != Some("routed_input") || !is_group {
+        return Err(mismatch());
+    }
+    let topk = if indices.shape.len() >= 2 { *indices.shape.last().unwrap_or(&1) } else { 1 };
+    let bytes = x.elements().saturating_mul(x.dtype.bytes()).saturating_mul(topk);
+    Ok((name, Message { bytes, devices, tier: collective::tier(context), method }))
+}
+
+/// The whole signature of the fused kernel, from the arguments of the operator.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    pub(crate) x: [i64; 2],
+    pub(crate) x_type: Option<&'static str>,
+    pub(crate) weights: [[i64; 3]; 2],
+    weight_type: Option<&'static str>,
+    pub(crate) indices: SmallVec<[i64; 4]>,
+}
+
+impl Projection {
+    pub(crate) fn of(query: &Query) -> Option<Projection> {
+        let second = match query.name() {
+            "tensor_cast.dispatch_ffn_combine.default" => 4,
+            "tensor_cast.dispatch_ffn_combine_quant.default"
+            | "tensor_cast.dispatch_ffn_combine_quant_int4.default"
+            | "tensor_cast.dispatch_ffn_combine_fp8.default"
+            | "tensor_cast.dispatch_ffn_combine_mxfp4.default" => 7,
+            _ => return None,
+        };
+        if query.arguments.len() < 8 {
+            return None;
+        }
+        let (x, indices) = (query.tensor(0)?, query.tensor(1)?);
+        let (rows, hidden) = match *x.shape {
+            [rows, hidden] => (rows, hidden),
+            [batch, rows, hidden] => (batch * rows, hidden),
+            _ => return None,
+        };
+        if indices.shape.is_empty() {
+            return None;
+        }
+        let (experts, (a, b), weight_type) = weight(&query.arguments[2])?;
+        let first = if a != hidden && b == hidden { [experts, b, a] } else { [experts, a, b] };
+        let (experts, (a, b), _) = weight(&query.arguments[second])?;
+        let second = if b != hidden && a == hidden { [experts, b, a] } else { [experts, a, b] };
+        Some(Projection {
+            x: [rows, hidden],
+            x_type: x.dtype.profiler_name(),
+            weights: [first, second],
+            weight_type: weight_type.profiler_name(),
+            indices: SmallVec::from_slice(&indices.shape),
+        })
+    }
+
+    /// All seven inputs.
+    pub(crate) fn operands<'q>(&self) -> Operands<'q> {
+        let [first, second] = &self.weights;
+        smallvec![
+            Operand::made(&self.x, self.x_type),
+            Operand::made(first, self.weight_type),
+            Operand::made(second, self.weight_type),
+            Operand::made(&self.indices, Some("INT32")),
+            Operand::made(&[first[0] * first[2]], Some("INT64")),
+            Operand::made(&[first[0] * self.x[1]], Some("INT64")),
+            Operand::made(&self.indices, Some("FLOAT")),
+        ]
+    }
+}
+
+/// The number of experts, and shape and type of the first one's weight.
+fn weight(argument: &Argument) -> Option<(i64, (i64, i64), DType)> {
+    let experts = argument.as_list()?;
+    let first = match experts.first()? {
+        Argument::Tensor(tensor) => tensor,
+        Argument::List(items) => items.first()?.as_tensor()?,
+        _ => return None,
+    };
+    match *first.shape {
+        [a, b] => Some((experts.len() as i64, (a, b), first.dtype)),
+        _ => None,
+    }
+}

@@ -1,0 +1,105 @@
+//! Looking up by inputs.
+
+use super::{of_row, projected};
+use crate::answer::{Answer, Miss};
+use crate::engine::{Context, Names};
+use crate::operands::{Operand, Operands};
+use crate::search::{Found, Selection, by_inputs};
+use perfdb_store::op_mapping::Entry;
+use perfdb_store::yaml::{Key, Node};
+
+/// One kernel, found by its inputs.
+pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
+    if entry.kernel_type.is_none() {
+        return Err(Miss::new(if context.rules.reason_per_table { "kernel_type_missing" } else { "" }));
+    }
+    let mut operands = operands(context, entry);
+    let names = names(context, entry, &operands);
+    if context.rules.is_newest
+        && let Some(projection) = projected(context, entry, &operands)?
+    {
+        operands = projection;
+    }
+    let count = input_count(entry);
+    let found = find(context, &names, &operands, count)?;
+    found.map(|found| of_row(&found, 1.0, found.rule)).ok_or_else(|| Miss::new("shape_mismatch"))
+}
+
+/// The input tensors that count.
+#[inline]
+pub(crate) fn operands<'q>(context: &Context<'q>, entry: &Entry) -> Operands<'q> {
+    let count = input_count(entry).unwrap_or(usize::MAX);
+    context.query.input_tensors().take(count).map(Operand::of).collect()
+}
+
+pub(crate) fn input_count(entry: &Entry) -> Option<usize> {
+    entry.tc_input_count.and_then(|count| usize::try_from(count).ok())
+}
+
+/// The tables in the order in which they are asked.
+fn names<'e>(context: &Context<'_>, entry: &'e Entry, operands: &Operands<'_>) -> Names<'e> {
+    let mut names = context.names(entry);
+    if !context.rules.is_newest {
+        return names;
+    }
+    if let (Some(degenerate), [first, second, ..]) = (&entry.degenerate_bmm_kernel_type, operands.as_slice())
+        && matches!(*first.shape, [1, 32, 1])
+        && matches!(*second.shape, [1, 1, x] if x > 0)
+        && !names.contains(&degenerate.as_str())
+    {
+        names.push(degenerate);
+    }
+    if let (Some(ranks), Some(first)) = (&entry.kernel_types_by_input_rank, operands.first()) {
+        let rank = first.shape.len().to_string();
+        let is_rank = |key: &Key| match key {
+            Key::Text(text) => *text == rank,
+            Key::Other(_, text) => *text == rank,
+        };
+        let list = ranks.iter().find(|(key, _)| is_rank(key)).and_then(|(_, node)| node.as_list());
+        if let Some(before) = list.and_then(|list| list.iter().map(Node::as_text).collect::<Option<Vec<_>>>()) {
+            let mut all: Names<'e> = Names::new();
+            for name in before.into_iter().chain(names) {
+                if !all.contains(&name) {
+                    all.push(name);
+                }
+            }
+            return all;
+        }
+    }
+    names
+}
+
+/// The best row with these operands; a miss if none of the tables exists or several rows are equally good.
+pub(crate) fn find<'d>(
+    context: &Context<'d>,
+    names: &[&str],
+    operands: &Operands<'_>,
+    count: Option<usize>,
+) -> Result<Option<Found<'d>>, Miss> {
+    let tables = context.tables(names)?;
+    if tables.is_empty() {
+        return Err(Miss::new("csv_not_found"));
+    }
+    let mut selection = Selection::new(context.rules, context.rules.choice);
+    by_inputs(context.rules, &tables, operands, count, |_| true, &mut selection);
+    Ok(selection.result()?)
+}
+
+/// Why no row has these inputs, as the first table tells: by the number of inputs of its first row.
+pub(crate) fn diagnosis(
+    context: &Context<'_>,
+    name: &str,
+    operands: &Operands<'_>,
+    count: Option<usize>,
+) -> &'static str {
+    let Ok(Some(table)) = context.table(name) else { return "csv_not_found" };
+    let Some(row) = table.iter().next() else { return "csv_not_found" };
+    let limit = count.unwrap_or(usize::MAX);
+    let (asked, given) = (operands.len().min(limit), row.inputs().len().min(limit));
+    let asked = match (table.tolerance(true).arrangement, asked, given) {
+        (crate::shapes::Arrangement::SwiGlu, 2, 1) => 1,
+        (crate::shapes::Arrangement::KeyValueCache, 4, 5) => 5,
+        _ => asked,
+    };
+    if asked == given { "shape_mismatch" } else { "input_count_mismatch" }
+}

@@ -1,0 +1,229 @@
+//! Choosing one of the rows that fit.
+
+use crate::answer::Reason;
+use crate::operands::{Operand, Operands};
+use crate::query::elements;
+use crate::semantics::{Choice, Padded, Rules};
+use crate::shapes::{Tolerance, combine, is_padding_rule};
+use crate::table::index::{Likeness, key};
+use crate::table::{KernelRow, KernelRows, Keys};
+use smallvec::smallvec;
+use std::iter::once;
+
+/// A row that fits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found<'t> {
+    pub(crate) row: KernelRow<'t>,
+    pub(crate) rule: &'static str,
+    pub(crate) duration_us: f64,
+    rank: Rank,
+}
+
+/// Distance, place of the table, priority of the duration column: the smallest is the best, of equal ones the first met.
+type Rank = (f64, usize, u8);
+
+/// The best row so far.
+#[derive(Debug)]
+pub(crate) struct Selection<'t> {
+    choice: Choice,
+    is_newest: bool,
+    best: Option<Found<'t>>,
+    /// Whether rows as good as the best one say something else.
+    is_ambiguous: bool,
+}
+
+impl<'t> Selection<'t> {
+    pub(crate) fn new(rules: &Rules, choice: Choice) -> Self {
+        Selection { choice, is_newest: rules.is_newest, best: None, is_ambiguous: false }
+    }
+
+    /// Takes a row that fits into account.
+    #[inline]
+    pub(crate) fn offer(&mut self, distance: f64, order: usize, row: KernelRow<'t>, rule: &'static str) {
+        let rank = match self.choice {
+            Choice::First => (0.0, order, 0),
+            Choice::Nearest if self.is_newest => (distance, order, row.priority()),
+            Choice::Nearest => (distance, order, 0),
+        };
+        let duration_us = if self.is_newest { row.search_duration_us() } else { row.duration_us() };
+        let found = Found { row, rule, duration_us, rank };
+        match &mut self.best {
+            Some(best) if rank > best.rank => {}
+            Some(best) if rank == best.rank => {
+                // Rows of one table may come in several forms, each in file order.
+                self.is_ambiguous |= !is_same_duration(best.duration_us, duration_us);
+                if row.number() < best.row.number() {
+                    *best = found;
+                }
+            }
+            _ => {
+                self.is_ambiguous = false;
+                self.best = Some(found);
+            }
+        }
+    }
+
+    /// Whether no row from this one on, in this table, can change the outcome.
+    #[inline]
+    pub(crate) fn is_settled(&self, order: usize, row: KernelRow<'t>) -> bool {
+        self.best.as_ref().is_some_and(|best| {
+            let (distance, best_order, priority) = best.rank;
+            let is_unique = !best.row.table().policy.requires_unique || self.choice == Choice::First;
+            distance == 0.0
+                && is_unique
+                && (best_order < order || (best_order == order && priority == 0 && best.row.number() <= row.number()))
+        })
+    }
+
+    /// Whether any row was found.
+    pub(crate) fn has_any(&self) -> bool {
+        self.best.is_some()
+    }
+
+    /// Whether a row was found that fits without padding.
+    fn is_exact(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.rank.0 == 0.0)
+    }
+
+    /// The best row; `Ok(None)` if none fits.
+    pub(crate) fn result(self) -> Result<Option<Found<'t>>, Reason> {
+        match self.best {
+            Some(best)
+                if self.is_ambiguous
+                    && self.choice == Choice::Nearest
+                    && self.is_newest
+                    && best.row.table().policy.requires_unique =>
+            {
+                Err(Reason::about("ambiguous_semantic_match", &*best.row.table().kernel_type))
+            }
+            best => Ok(best),
+        }
+    }
+}
+
+/// Equal in twelve decimals.
+fn is_same_duration(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() < 1e-11 && (a * 1e12).round() == (b * 1e12).round()
+}
+
+/// Looks for rows with these operands, `count` of each being compared.
+pub(crate) fn by_inputs<'t>(
+    rules: &Rules,
+    tables: &[&'t KernelRows],
+    operands: &Operands<'_>,
+    count: Option<usize>,
+    accepts: impl Fn(KernelRow<'t>) -> bool,
+    selection: &mut Selection<'t>,
+) {
+    let likenesses: &[Likeness] = match rules.padded {
+        Padded::ByLastRule => &[Likeness::Padded],
+        Padded::ByAnyInput => &[Likeness::Same, Likeness::Padded],
+    };
+    for &likeness in likenesses {
+        for (order, &table) in tables.iter().enumerate() {
+            let tolerance = table.tolerance(rules.is_newest);
+            let rearranged = tolerance.arrangement.rearranged(operands);
+            if rearranged.as_ref().is_none_or(|new| tolerance.arrangement.keeps_given() && new.len() != operands.len())
+            {
+                of_table(rules, likeness, order, table, operands, count, &accepts, selection);
+            }
+            if let Some(rearranged) = &rearranged {
+                of_table(rules, likeness, order, table, rearranged, count, &accepts, selection);
+            }
+        }
+        // Whatever fits without padding has been seen.
+        if selection.is_exact() || (selection.best.is_some() && selection.choice == Choice::First) {
+            return;
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+#[inline]
+fn of_table<'t>(
+    rules: &Rules,
+    likeness: Likeness,
+    order: usize,
+    table: &'t KernelRows,
+    operands: &[Operand<'_>],
+    count: Option<usize>,
+    accepts: &impl Fn(KernelRow<'t>) -> bool,
+    selection: &mut Selection<'t>,
+) {
+    let tolerance = table.tolerance(rules.is_newest);
+    // Rows with more inputs count, too, if the operands are as many as are compared.
+    let compared = count.filter(|count| *count == operands.len());
+    let Some(index) = table.input_index(likeness, compared) else { return };
+    for key in keys(tolerance, likeness, operands) {
+        for number in index.rows(key) {
+            let row = table.row(number);
+            if selection.is_settled(order, row) {
+                break;
+            }
+            let Some(fit) = fit(rules, tolerance, operands, row, count) else { continue };
+            if accepts(row) {
+                selection.offer(fit.distance, order, row, fit.rule);
+            }
+        }
+    }
+}
+
+/// The keys of rows that could fit.
+fn keys(tolerance: &Tolerance, likeness: Likeness, operands: &[Operand<'_>]) -> Keys {
+    match operands.first().filter(|_| tolerance.flattens) {
+        Some(first) => {
+            let mut keys: Keys = smallvec![key(likeness, once(&*first.shape))];
+            for matrix in tolerance.matrices(&first.shape) {
+                let other = key(likeness, once(&matrix[..]));
+                if !keys.contains(&other) {
+                    keys.push(other);
+                }
+            }
+            keys
+        }
+        None => smallvec![key(likeness, operands.iter().map(|operand| &*operand.shape))],
+    }
+}
+
+/// How a row fits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fit {
+    pub(crate) rule: &'static str,
+    pub(crate) distance: f64,
+}
+
+/// How a row fits some operands, if it does.
+#[inline]
+pub(crate) fn fit(
+    rules: &Rules,
+    tolerance: &Tolerance,
+    operands: &[Operand<'_>],
+    row: KernelRow<'_>,
+    count: Option<usize>,
+) -> Option<Fit> {
+    let (inputs, types) = (row.matrices(), row.input_types());
+    let limit = count.unwrap_or(usize::MAX);
+    if operands.len() != inputs.len().min(limit) || operands.len() > types.len() {
+        return None;
+    }
+    let mut so_far = "identity";
+    let mut added = 0.0;
+    for (at, ((operand, shape), row_type)) in operands.iter().zip(inputs).zip(types).enumerate() {
+        let rule = tolerance.rule(at, &operand.shape, shape)?;
+        if !tolerance.type_fits(operand.dtype?, row_type) {
+            return None;
+        }
+        if is_padding_rule(rule) && rules.padded == Padded::ByAnyInput {
+            if rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, shape) {
+                return None;
+            }
+            added += (elements(&operand.shape) as f64 - elements(shape) as f64).max(1.0);
+        }
+        so_far = combine(so_far, rule);
+    }
+    let distance = match rules.padded {
+        Padded::ByLastRule => f64::from(u8::from(is_padding_rule(so_far))),
+        Padded::ByAnyInput => added,
+    };
+    Some(Fit { rule: so_far, distance })
+}

@@ -1,0 +1,235 @@
+//! What is known of a database at one time: its mapping, and its tables once they were read.
+
+use crate::answer::{Miss, Reason};
+use crate::error::Error;
+use crate::table::KernelRows;
+use crate::table::collective::CollectiveRows;
+use crate::table::policy::KernelPolicy;
+use perfdb_store::directory::{normalised, tables_in};
+use perfdb_store::op_mapping::{Entry, OpMapping};
+use perfdb_store::{CsvFault, Error as StoreError};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+/// A table once it was read; `None` if there is none.
+type Read<T> = OnceLock<Result<Option<Arc<T>>, Arc<StoreError>>>;
+
+/// What is known at one time.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) directory: PathBuf,
+    pub(crate) mapping: OpMapping,
+    mapping_stamp: Option<Stamp>,
+    operators: FxHashMap<Box<str>, Operator>,
+    slots: Vec<Slot>,
+    by_name: FxHashMap<Arc<str>, u32>,
+}
+
+/// An operator and where the tables of its kernels are.
+#[derive(Debug)]
+pub(crate) struct Operator {
+    pub(crate) entry: Entry,
+    slots: SmallVec<[u32; 4]>,
+    names: SmallVec<[Arc<str>; 4]>,
+}
+
+impl Operator {
+    #[inline]
+    pub(crate) fn slot(&self, name: &str) -> Option<u32> {
+        let at = self.names.iter().position(|own| &**own == name)?;
+        self.slots.get(at).copied()
+    }
+}
+
+/// A file that may hold a table.
+#[derive(Debug)]
+struct Slot {
+    kernel_type: Arc<str>,
+    path: Arc<Path>,
+    policy: KernelPolicy,
+    stamp: Option<Stamp>,
+    rows: Read<KernelRows>,
+    collective: Read<CollectiveRows>,
+}
+
+/// What changes when a file is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: (u64, u64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Stamp> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Stamp {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: {
+                use std::os::unix::fs::MetadataExt;
+                (metadata.dev(), metadata.ino())
+            },
+        })
+    }
+}
+
+impl State {
+    /// Reads the mapping and lists the tables; what did not change since `before` is taken over.
+    pub(crate) fn open(directory: &Path, before: Option<&State>) -> Result<State, Error> {
+        if !directory.is_dir() {
+            return Err(StoreError::io(directory, io::Error::from(io::ErrorKind::NotADirectory)).into());
+        }
+        let path = directory.join("op_mapping.yaml");
+        let mapping_stamp = Stamp::of(&path);
+        let known = before.filter(|before| mapping_stamp.is_some() && before.mapping_stamp == mapping_stamp);
+        let mapping = match known {
+            Some(before) => before.mapping.clone(),
+            None => OpMapping::load(&path)?.unwrap_or_default(),
+        };
+        let mut files: FxHashMap<String, PathBuf> = FxHashMap::default();
+        for path in tables_in(directory)? {
+            if let Some(stem) = path.file_stem() {
+                files.insert(stem.to_string_lossy().into_owned(), path);
+            }
+        }
+        if let Some(reference) = &mapping.communication_data_ref {
+            let elsewhere = normalised(&directory.join(reference));
+            for path in tables_in(&elsewhere).unwrap_or_default() {
+                if let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
+                    && stem.starts_with("hcom_")
+                {
+                    files.insert(stem, path);
+                }
+            }
+        }
+        let mut files: Vec<(String, PathBuf)> = files.into_iter().collect();
+        files.sort();
+        let slots: Vec<Slot> = files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, before)).collect();
+        let by_name: FxHashMap<Arc<str>, u32> =
+            slots.iter().enumerate().map(|(at, slot)| (slot.kernel_type.clone(), at as u32)).collect();
+        let operators = operators(&mapping, &by_name);
+        Ok(State { directory: directory.to_owned(), mapping, mapping_stamp, operators, slots, by_name })
+    }
+
+    /// Whether files were replaced, added or removed.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let count = |directory: &Path| tables_in(directory).map(|tables| tables.len()).unwrap_or(0);
+        let reference = self.mapping.communication_data_ref.as_ref();
+        let elsewhere = reference.map(|reference| normalised(&self.directory.join(reference)));
+        let own = self.slots.iter().filter(|slot| slot.path.parent() == Some(&*self.directory)).count();
+        Stamp::of(&self.directory.join("op_mapping.yaml")) != self.mapping_stamp
+            || self.slots.iter().any(|slot| Stamp::of(&slot.path) != slot.stamp)
+            || own > count(&self.directory)
+            || elsewhere.is_none() && own != count(&self.directory)
+            || elsewhere.is_some_and(|elsewhere| self.has_new_files(&elsewhere))
+            || self.has_new_files(&self.directory)
+    }
+
+    fn has_new_files(&self, directory: &Path) -> bool {
+        let Ok(tables) = tables_in(directory) else { return false };
+        tables
+            .iter()
+            .filter_map(|path| path.file_stem())
+            .any(|stem| !self.by_name.contains_key(&*stem.to_string_lossy()))
+    }
+
+    #[inline]
+    pub(crate) fn operator(&self, name: &str) -> Option<&Operator> {
+        self.operators.get(name)
+    }
+
+    /// The operators of the mapping.
+    pub(crate) fn operator_names(&self) -> impl Iterator<Item = &str> {
+        self.mapping.operator_mappings.iter().flatten().map(|(name, _)| name.as_str())
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// A name, shared if there is a table of it.
+    pub(crate) fn name(&self, name: &str) -> Arc<str> {
+        self.by_name.get_key_value(name).map_or_else(|| name.into(), |(name, _)| name.clone())
+    }
+
+    /// The kernel types that have a table, by name.
+    pub(crate) fn kernel_types(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.slots.iter().map(|slot| &slot.kernel_type)
+    }
+
+    #[inline]
+    pub(crate) fn rows(&self, slot: Option<u32>) -> Result<Option<&KernelRows>, Miss> {
+        let Some(slot) = slot.and_then(|slot| self.slots.get(slot as usize)) else { return Ok(None) };
+        let read = slot.rows.get_or_init(|| {
+            read(|| KernelRows::read(slot.path.clone(), slot.kernel_type.clone(), slot.policy.clone()))
+        });
+        read.as_ref().map(|table| table.as_deref()).map_err(unreadable)
+    }
+
+    /// The rows of a table, shared.
+    pub(crate) fn shared_rows(&self, name: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
+        let slot = self.slot(name);
+        self.rows(slot)?;
+        let slot = slot.and_then(|slot| self.slots.get(slot as usize));
+        Ok(slot.and_then(|slot| slot.rows.get()?.as_ref().ok()?.clone()))
+    }
+
+    pub(crate) fn collective(&self, slot: Option<u32>) -> Result<Option<&CollectiveRows>, Miss> {
+        let Some(slot) = slot.and_then(|slot| self.slots.get(slot as usize)) else { return Ok(None) };
+        let read =
+            slot.collective.get_or_init(|| read(|| CollectiveRows::read(slot.path.clone(), slot.kernel_type.clone())));
+        read.as_ref().map(|table| table.as_deref()).map_err(unreadable)
+    }
+}
+
+impl Slot {
+    fn new(name: &str, path: PathBuf, mapping: &OpMapping, before: Option<&State>) -> Slot {
+        let policy = KernelPolicy::of(mapping, name);
+        let stamp = Stamp::of(&path);
+        let same = before.and_then(|before| before.slots.get(before.slot(name)? as usize)).filter(|before| {
+            stamp.is_some() && before.stamp == stamp && before.policy == policy && *before.path == *path
+        });
+        Slot {
+            kernel_type: same.map_or_else(|| name.into(), |same| same.kernel_type.clone()),
+            path: same.map_or_else(|| path.into(), |same| same.path.clone()),
+            policy,
+            stamp,
+            rows: same.map(|same| same.rows.clone()).unwrap_or_default(),
+            collective: same.map(|same| same.collective.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+fn operators(mapping: &OpMapping, by_name: &FxHashMap<Arc<str>, u32>) -> FxHashMap<Box<str>, Operator> {
+    let operator = |entry: &Entry| {
+        let names = entry.kernel_type.iter().chain(&entry.alternate_kernel_types).chain(&entry.sub_kernels);
+        let known = names.filter_map(|name| by_name.get_key_value(name.as_str()));
+        let (names, slots) = known.map(|(name, slot)| (name.clone(), *slot)).unzip::<_, _, SmallVec<_>, SmallVec<_>>();
+        Operator { entry: entry.clone(), slots, names }
+    };
+    let entries = mapping.operator_mappings.iter().flatten().filter(|(_, entry)| !entry.is_empty());
+    entries.map(|(name, entry)| (name.trim_start_matches("torch.ops.").into(), operator(entry))).collect()
+}
+
+/// A table, or nothing where no table is yet.
+fn read<T>(read: impl FnOnce() -> Result<T, StoreError>) -> Result<Option<Arc<T>>, Arc<StoreError>> {
+    match read() {
+        Ok(table) => Ok(Some(Arc::new(table))),
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A pointer stands where no table is yet.
+        Err(StoreError::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
+        Err(error) => Err(Arc::new(error)),
+    }
+}
+
+fn unreadable(error: &Arc<StoreError>) -> Miss {
+    Miss { reason: Reason::new("unreadable"), detail: Some(error.to_string()) }
+}

@@ -1,0 +1,129 @@
+//! Tables of collectives: durations by message size.
+
+use super::columns::is_empty_cell;
+use crate::answer::RowRef;
+use perfdb_pycompat::number::parse_float;
+use perfdb_store::Error;
+use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
+use perfdb_store::duration::{is_valid, number};
+use perfdb_store::table::Scan;
+use std::path::Path;
+use std::sync::Arc;
+
+const WANTED: [&str; 6] =
+    ["message_bytes", "num_devices", "topology_tier", MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
+
+/// The rows of a table, in groups that are asked together.
+#[derive(Debug)]
+pub(crate) struct CollectiveRows {
+    pub(crate) kernel_type: Arc<str>,
+    path: Arc<Path>,
+    /// Whether it has sizes; a table parsed from a profile has none.
+    pub(crate) has_sizes: bool,
+    has_tier: bool,
+    groups: Vec<Group>,
+}
+
+/// Rows of one number of devices, of one tier or of all.
+#[derive(Debug)]
+pub(crate) struct Group {
+    devices: f64,
+    tier: Option<f64>,
+    /// By size, those of one size in file order.
+    pub(crate) rows: Vec<SizedRow>,
+    /// Intercept and slope of the straight line through all of them.
+    line: (f64, f64, f64),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SizedRow {
+    pub(crate) bytes: f64,
+    pub(crate) duration_us: f64,
+    line: u32,
+}
+
+impl CollectiveRows {
+    pub(crate) fn read(path: Arc<Path>, kernel_type: Arc<str>) -> Result<CollectiveRows, Error> {
+        let bytes = std::fs::read(&*path).map_err(|source| Error::io(&*path, source))?;
+        let mut scan = Scan::new(&path, &bytes, &WANTED)?;
+        let has_sizes = scan.has(0) && scan.has(1);
+        let has_tier = scan.has(2);
+        let preferred = (3..6).find(|column| scan.has(*column)).unwrap_or(5);
+        let mut order = [3, 4, 5];
+        order.sort_by_key(|column| *column != preferred);
+        let mut rows = Vec::new();
+        while let Some(row) = scan.next_row()? {
+            let cell = |column: usize| {
+                let cell = row.cell(column);
+                (!is_empty_cell(&cell)).then(|| parse_float(&cell)).flatten()
+            };
+            let duration = |column: &usize| Some(number(&row.cell(*column))).filter(|duration| is_valid(*duration));
+            let (Some(bytes), Some(devices)) = (cell(0), cell(1)) else { continue };
+            if let Some(duration_us) = order.iter().find_map(duration) {
+                let line = u32::try_from(row.line).unwrap_or(u32::MAX);
+                rows.push((devices, cell(2), SizedRow { bytes, duration_us, line }));
+            }
+        }
+        let mut table = CollectiveRows { kernel_type, path, has_sizes, has_tier, groups: Vec::new() };
+        for &(devices, tier, row) in &rows {
+            table.add(devices, None, row);
+            if let Some(tier) = tier.filter(|_| has_tier) {
+                table.add(devices, Some(tier), row);
+            }
+        }
+        for group in &mut table.groups {
+            group.rows.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+            group.line = line_through(&group.rows);
+        }
+        Ok(table)
+    }
+
+    fn add(&mut self, devices: f64, tier: Option<f64>, row: SizedRow) {
+        let at = self.groups.iter().position(|group| group.devices == devices && group.tier == tier);
+        let at = at.unwrap_or_else(|| {
+            self.groups.push(Group { devices, tier, rows: Vec::new(), line: (0.0, 0.0, 0.0) });
+            self.groups.len() - 1
+        });
+        self.groups[at].rows.push(row);
+    }
+
+    /// The rows of so many devices, and of this tier where the table knows tiers.
+    pub(crate) fn group(&self, devices: i64, tier: Option<i64>) -> Option<&Group> {
+        let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
+        self.groups.iter().find(|group| group.devices == devices as f64 && group.tier == tier)
+    }
+
+    pub(crate) fn reference(&self, row: &SizedRow) -> RowRef {
+        RowRef { path: self.path.clone(), line: row.line }
+    }
+}
+
+impl Group {
+    /// The first rows of the nearest sizes on both sides; the same one twice where the size is there.
+    pub(crate) fn bracket(&self, bytes: f64) -> Option<(&SizedRow, &SizedRow)> {
+        let above = self.rows.partition_point(|row| row.bytes < bytes);
+        let high = self.rows.get(above)?;
+        if high.bytes == bytes {
+            return Some((high, high));
+        }
+        let size = self.rows.get(above.checked_sub(1)?)?.bytes;
+        let first = self.rows.partition_point(|row| row.bytes < size);
+        Some((self.rows.get(first)?, high))
+    }
+
+    /// The straight line through all sizes.
+    pub(crate) fn fitted(&self, bytes: f64) -> f64 {
+        let (mean_bytes, mean_duration, slope) = self.line;
+        mean_duration + slope * (bytes - mean_bytes)
+    }
+}
+
+/// The least squares of duration = α + β·bytes, as the means of both and β.
+fn line_through(rows: &[SizedRow]) -> (f64, f64, f64) {
+    let count = rows.len() as f64;
+    let mean = |value: fn(&SizedRow) -> f64| rows.iter().map(value).sum::<f64>() / count;
+    let (mean_bytes, mean_duration) = (mean(|row| row.bytes), mean(|row| row.duration_us));
+    let covariance: f64 = rows.iter().map(|row| (row.bytes - mean_bytes) * (row.duration_us - mean_duration)).sum();
+    let variance: f64 = rows.iter().map(|row| (row.bytes - mean_bytes).powi(2)).sum();
+    (mean_bytes, mean_duration, if variance > 0.0 { covariance / variance } else { 0.0 })
+}

@@ -1,0 +1,157 @@
+//! Finding the rows that could answer a query without looking at the others.
+
+/// Rows by a hash of what they have in common with every query that they fit. Rows of other shapes may share it by chance: whoever asks compares.
+#[derive(Debug)]
+pub(crate) struct RowIndex {
+    /// The first row of a chain plus one, by the low bits of its key.
+    slots: Box<[u32]>,
+    /// The key of each row.
+    keys: Box<[u32]>,
+    /// The next row of the same key plus one.
+    next: Box<[u32]>,
+}
+
+impl RowIndex {
+    /// An index of so many rows; rows without a key are left out.
+    pub(crate) fn new(rows: usize, key: impl Fn(u32) -> Option<u64>) -> Self {
+        let size = (rows * 3 / 2 + 1).next_power_of_two();
+        let mut index =
+            RowIndex { slots: vec![0; size].into(), keys: vec![0; rows].into(), next: vec![0; rows].into() };
+        // From the end, so that each chain is in file order.
+        for row in (0..rows as u32).rev() {
+            if let Some(key) = key(row) {
+                let key = folded(key);
+                let slot = index.slot_of(key);
+                index.keys[row as usize] = key;
+                index.next[row as usize] = index.slots[slot];
+                index.slots[slot] = row + 1;
+            }
+        }
+        index
+    }
+
+    /// The slot of a key: where its chain begins, or a free one.
+    #[inline]
+    fn slot_of(&self, key: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = key as usize & mask;
+        loop {
+            let first = self.slots[slot];
+            if first == 0 || self.keys[first as usize - 1] == key {
+                return slot;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// The rows of a key in file order.
+    #[inline]
+    pub(crate) fn rows(&self, key: u64) -> impl Iterator<Item = u32> {
+        let mut at = self.slots[self.slot_of(folded(key))];
+        std::iter::from_fn(move || {
+            let row = at.checked_sub(1)?;
+            at = self.next[row as usize];
+            Some(row)
+        })
+    }
+}
+
+#[inline]
+fn folded(key: u64) -> u32 {
+    (key ^ (key >> 32)) as u32
+}
+
+/// How alike shapes with the same key are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Likeness {
+    /// The same dimensions, whatever their order and however many ones.
+    Same,
+    /// The same blocks of 64: also everything to which a kernel rounds up.
+    Padded,
+}
+
+/// The key of shapes: equal for those of a row and those of every query that it fits by leaving out or adding dimensions of 1, by another order of
+/// dimensions or, if asked for, by padding.
+#[inline]
+pub(crate) fn key<'s>(likeness: Likeness, shapes: impl Iterator<Item = &'s [i64]>) -> u64 {
+    shapes.fold(1, |key, shape| scrambled(key.wrapping_add(of_shape(likeness, shape))))
+}
+
+/// A sum, so that the order of dimensions does not matter. Blocks of 1 are left out, because any number of them can stand in front.
+#[inline]
+fn of_shape(likeness: Likeness, shape: &[i64]) -> u64 {
+    let mut sum = 0u64;
+    for &dimension in shape {
+        let counted = match likeness {
+            Likeness::Same => dimension,
+            Likeness::Padded => block(dimension),
+        };
+        if counted != 1 {
+            sum = sum.wrapping_add(scrambled(counted as u64));
+        }
+    }
+    sum
+}
+
+/// Equal for a dimension and everything to which a kernel rounds it up: 64 is the largest multiple, the others divide it. Nothing negative is
+/// rounded up to more than 0.
+#[inline]
+pub(crate) fn block(dimension: i64) -> i64 {
+    dimension.max(0).saturating_add(63) / 64
+}
+
+#[inline]
+fn scrambled(number: u64) -> u64 {
+    // The golden ratio; its product carries upwards only, so the upper half is folded down.
+    let product = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ (product >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn chains_are_in_file_order() {
+        let index = RowIndex::new(7, |row| (row != 3).then_some(u64::from(row) % 2));
+        assert_eq!(index.rows(0).collect::<Vec<_>>(), [0, 2, 4, 6]);
+        assert_eq!(index.rows(1).collect::<Vec<_>>(), [1, 5]);
+        assert_eq!(index.rows(2).count(), 0);
+        assert_eq!(RowIndex::new(0, |_| None).rows(0).count(), 0);
+    }
+
+    #[test]
+    fn keys_tell_shapes_and_their_number_apart() {
+        for likeness in [Likeness::Same, Likeness::Padded] {
+            let of = |shapes: &[&[i64]]| key(likeness, shapes.iter().copied());
+            let different: [&[&[i64]]; 7] =
+                [&[], &[&[1]], &[&[65]], &[&[129]], &[&[65, 65]], &[&[65], &[65]], &[&[65], &[129]]];
+            for (at, shapes) in different.iter().enumerate() {
+                assert!(different[..at].iter().all(|other| of(other) != of(shapes)), "{shapes:?}");
+            }
+            assert_ne!(of(&[&[129], &[65]]), of(&[&[65], &[129]]));
+            assert_eq!(of(&[&[1, 300, 65]]), of(&[&[65, 300]]));
+            assert_eq!(of(&[&[1, 300, 65]]) == of(&[&[65, 320]]), likeness == Likeness::Padded);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_rounded_dimension_keeps_its_block(dimension in -1000i64..5000) {
+            for multiple in [8, 16, 32, 64] {
+                let rounded = (dimension + multiple - 1) / multiple * multiple;
+                prop_assert_eq!(block(dimension), block(rounded));
+            }
+        }
+
+        #[test]
+        fn every_row_is_in_the_chain_of_its_key(keys in prop::collection::vec(0..20u64, 0..60)) {
+            let index = RowIndex::new(keys.len(), |row| Some(keys[row as usize]));
+            for key in 0..21 {
+                let expected = (0..keys.len() as u32).filter(|&row| keys[row as usize] == key);
+                prop_assert!(index.rows(key).eq(expected));
+            }
+        }
+    }
+}
