@@ -8,8 +8,8 @@ mod sparse;
 use crate::engine::Context;
 use crate::measured::attention::Fields;
 use crate::query::{Argument, Tensor};
+use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::yaml::{Map, Node};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 

@@ -2,8 +2,8 @@
 
 use crate::answer::{Answer, Miss};
 use crate::query::{Argument, Grid, Query, Results, Tensor};
+use perfdb_pycompat::yaml;
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::yaml;
 use serde_json::{Map, Value, json};
 
 /// Why a JSON value is no question: the field, and what is wrong with it.

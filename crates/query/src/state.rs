@@ -5,7 +5,8 @@ use crate::error::Error;
 use crate::table::KernelRows;
 use crate::table::collective::CollectiveRows;
 use crate::table::policy::KernelPolicy;
-use perfdb_store::directory::{normalised, tables_in};
+use perfdb_files::paths::normalised;
+use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::{Entry, OpMapping};
 use perfdb_store::{CsvFault, Error as StoreError};
 use rustc_hash::FxHashMap;
@@ -223,7 +224,9 @@ fn operators(mapping: &OpMapping, by_name: &FxHashMap<Arc<str>, u32>) -> FxHashM
 fn read<T>(read: impl FnOnce() -> Result<T, StoreError>) -> Result<Option<Arc<T>>, Arc<StoreError>> {
     match read() {
         Ok(table) => Ok(Some(Arc::new(table))),
-        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(StoreError::Files(perfdb_files::Error::Io { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
         // A pointer stands where no table is yet.
         Err(StoreError::Csv { fault: CsvFault::NoHeader, .. }) => Ok(None),
         Err(error) => Err(Arc::new(error)),

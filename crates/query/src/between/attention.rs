@@ -9,8 +9,8 @@ use crate::query::Argument;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
+use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::yaml::Node;
 
 const TOKENS: u8 = 0;
 const BATCH: usize = 2;

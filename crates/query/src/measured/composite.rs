@@ -6,8 +6,8 @@ use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::decompose::{self, Decomposed};
 use crate::engine::{Context, Names};
 use crate::query::Query;
+use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::yaml::{Map, Node};
 
 /// A composite operator.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {

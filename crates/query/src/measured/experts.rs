@@ -9,8 +9,8 @@ use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
 use crate::table::columns::Column;
+use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::yaml::{Map, Node};
 use smallvec::{SmallVec, smallvec};
 
 /// The experts of one device and everything embedded in them.

@@ -5,8 +5,8 @@ use crate::answer::{Answer, Miss};
 use crate::engine::{Context, Names};
 use crate::operands::{Operand, Operands};
 use crate::search::{Found, Selection, by_inputs};
+use perfdb_pycompat::yaml::{Key, Node};
 use perfdb_store::op_mapping::Entry;
-use perfdb_store::yaml::{Key, Node};
 
 /// One kernel, found by its inputs.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {

@@ -4,8 +4,8 @@ use super::{inputs, of_row};
 use crate::answer::{Answer, Miss, Reason};
 use crate::engine::Context;
 use crate::operands::{Operand, Operands};
+use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::{Entry, TpLinearProjection};
-use perfdb_store::yaml::Node;
 
 /// The shard that one device computes of a linear layer, if the entry has a rule for it that applies.
 pub(crate) fn projected<'q>(

@@ -1,7 +1,7 @@
 //! What the mapping says about the rows of one kernel type.
 
+use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::OpMapping;
-use perfdb_store::yaml::Node;
 
 /// Overrides of one kernel type.
 #[derive(Debug, Clone, Default, PartialEq)]
