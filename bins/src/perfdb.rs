@@ -1,6 +1,7 @@
 //! `perfdb`: all tools in one program, and what helps to find and to install them.
 
 mod completions;
+mod doctor;
 mod links;
 mod listing;
 mod manual;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(
     name = "perfdb",
-    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | help [NAME] | completions SHELL | man DIR | install-links DIR",
+    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | doctor | help [NAME] | completions SHELL | man DIR | install-links DIR",
     help_template = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}",
     after_help = listing::with_commands(),
     disable_help_subcommand = true
@@ -33,6 +34,17 @@ struct Arguments {
 enum Own {
     /// List the tools by what they are for
     List,
+
+    /// Say what of the vendors' software is on this machine, and what that enables
+    ///
+    /// Looks for NPUs and GPUs, msprof, torch, torch_npu, torchrun, vllm-ascend and Slurm. Nothing is loaded or started but
+    /// the Python interpreter.
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
 
     /// Print the help of a tool or command
     Help {
@@ -114,12 +126,17 @@ fn called_as(program: Option<&OsString>) -> Option<&'static Tool> {
 
 /// Names of the tools and of perfdb's own commands.
 fn names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().map(|tool| tool.name).chain(["list", "help", "completions", "man", "install-links"])
+    TOOLS.iter().map(|tool| tool.name).chain(["list", "doctor", "help", "completions", "man", "install-links"])
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     match arguments.command {
         Some(Own::List) => print(&listing::tools())?,
+        Some(Own::Doctor { json }) => {
+            let machine = doctor::Machine::look();
+            let text = if json { serde_json::to_string_pretty(&machine.to_json())? + "\n" } else { machine.to_text() };
+            print(&text)?;
+        }
         Some(Own::Completions { shell }) => print(&completions::script(shell))?,
         Some(Own::Man { dir }) => manual::write_pages(&dir)?,
         Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,

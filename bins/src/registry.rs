@@ -45,18 +45,21 @@ pub enum Job {
     MeasureCollectives,
     /// A simulated forward pass and a measured one.
     ComparePrediction,
+    /// What is wrong with a trace.
+    CheckTrace,
     /// Two GPU traces.
     CompareTraces,
 }
 
 impl Job {
     /// All jobs, in the order of the work.
-    pub const ALL: [Job; 6] = [
+    pub const ALL: [Job; 7] = [
         Job::MakeDatabase,
         Job::CheckDatabase,
         Job::MeasureOperators,
         Job::MeasureCollectives,
         Job::ComparePrediction,
+        Job::CheckTrace,
         Job::CompareTraces,
     ];
 
@@ -68,6 +71,7 @@ impl Job {
             Job::MeasureOperators => "Measure operators",
             Job::MeasureCollectives => "Measure collectives",
             Job::ComparePrediction => "Compare a prediction with a measurement",
+            Job::CheckTrace => "Check a trace",
             Job::CompareTraces => "Compare two GPU traces",
         }
     }
@@ -95,6 +99,7 @@ pub const TOOLS: &[Tool] = &[
     tools::generate_op_comparison::TOOL,
     tools::generate_per_shape_comparison::TOOL,
     tools::trace_to_csv::TOOL,
+    tools::check_trace::TOOL,
     tools::compare_traces::TOOL,
 ];
 

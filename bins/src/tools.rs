@@ -1,6 +1,7 @@
 //! The tools: for each its command line, what it asks of the libraries, and its output.
 
 pub mod check_database;
+pub mod check_trace;
 pub mod compare_traces;
 pub mod compute_m6;
 pub mod fill_fia_runtime_metadata;

@@ -18,6 +18,7 @@ pub(super) fn with_commands() -> String {
         "{}
 Find and install:
   list                  the tools, as above
+  doctor                what of the vendors' software is here
   help NAME             the help of a tool or command
   completions SHELL     a completion script for bash, zsh or fish
   man DIR               manual pages

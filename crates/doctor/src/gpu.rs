@@ -11,5 +11,6 @@ mod rules;
 
 pub use collect::Collector;
 
-pub(crate) use prepared::Prepared;
-pub(crate) use rules::check_all;
+use graph::Replays;
+use prepared::Prepared;
+use rules::check_all;

@@ -40,6 +40,6 @@ pub use code::{Code, UnknownCode};
 pub use error::Error;
 pub use finding::{Evidence, Finding, Severity};
 pub use gpu::Collector;
-pub use repair::{Repairs, repair};
+pub use repair::{Packing, Repairs, repair};
 pub use report::{FORMAT_VERSION, Kind, Marks, Report, Selection, Trust};
 pub use text::repaired_line;

@@ -7,6 +7,9 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::check::Input;
 use crate::code::Code;
 use crate::error::Error;
@@ -36,12 +39,41 @@ impl Repairs {
     }
 }
 
+/// How a copy is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// As gzip.
+    Gzip,
+}
+
+impl Packing {
+    /// What a file name asks for: gzip if it ends in `.gz`.
+    pub fn of(path: &Path) -> Packing {
+        if path.extension().is_some_and(|extension| extension == "gz") { Packing::Gzip } else { Packing::Plain }
+    }
+}
+
 /// Writes a copy of a file in which everything is mended that [`Code::repair`] names, and nothing else is changed.
 ///
 /// Untouched events, rows, numbers and unknown members are copied byte by byte. The copy is written in one pass; of the
 /// file one event is held at a time, and 16 bytes for each kernel. `report` is what [`check`](crate::check()) says about the
 /// file, without a selection.
-pub fn repair(path: &Path, report: &Report, out: impl Write) -> Result<Repairs, Error> {
+pub fn repair(path: &Path, report: &Report, out: impl Write, packing: Packing) -> Result<Repairs, Error> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    if packing == Packing::Plain {
+        let repairs = write_copy(path, report, &mut out)?;
+        out.flush().map_err(Error::Write)?;
+        return Ok(repairs);
+    }
+    let mut packed = GzEncoder::new(out, Compression::default());
+    let repairs = write_copy(path, report, &mut packed)?;
+    packed.finish().and_then(|mut out| out.flush()).map_err(Error::Write)?;
+    Ok(repairs)
+}
+
+fn write_copy(path: &Path, report: &Report, out: &mut impl Write) -> Result<Repairs, Error> {
     let file = path.to_string_lossy().into_owned();
     if report.kind == Kind::Unknown {
         let code = report.findings.iter().map(|finding| finding.code).find(|code| code.repair().is_none());
@@ -50,11 +82,10 @@ pub fn repair(path: &Path, report: &Report, out: impl Write) -> Result<Repairs, 
     let failed = |source| Error::Io { file: file.clone(), source };
     let input = Input::new(path).map_err(failed)?;
     let opened = open(&input.path).map_err(failed)?;
-    let mut out = BufWriter::with_capacity(1 << 16, out);
     let mut repairs = Repairs::default();
     if report.kind == Kind::KernelTable {
         let (mut mender, tally) = TableMender::new(opened.reader);
-        let dropped = rows::copy(&mut mender, &mut out, failed)?;
+        let dropped = rows::copy(&mut mender, out, failed)?;
         let tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         repairs.add(Code::DuplicateEvents, dropped);
         repairs.add(Code::ControlCharacters, tally.zeros.count);
@@ -67,7 +98,7 @@ pub fn repair(path: &Path, report: &Report, out: impl Write) -> Result<Repairs, 
             fix: Box::new(move |event| fix.lock().unwrap_or_else(PoisonError::into_inner).fix(event)),
         };
         let (mut mender, progress) = Mender::new(opened.reader, plan);
-        copy(&mut mender, &mut out, failed)?;
+        copy(&mut mender, out, failed)?;
         let tally = progress.tally();
         let fixed = fixer.lock().unwrap_or_else(PoisonError::into_inner).counts();
         for (code, count) in [
@@ -86,7 +117,6 @@ pub fn repair(path: &Path, report: &Report, out: impl Write) -> Result<Repairs, 
             repairs.add(code, count);
         }
     }
-    out.flush().map_err(Error::Write)?;
     let mut found = crate::finding::Findings::default();
     opened.oddities.report(&mut found);
     for finding in found.0 {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_doctor::{Finding, Options, Report, check, repair, repaired_line};
+use perfdb_doctor::{Finding, Options, Packing, Report, check, repair, repaired_line};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -80,7 +80,7 @@ fn repaired_copies_have_what_cannot_be_mended() {
         let path = folder().join(name);
         let report = check(&path, &Options::default()).expect("a file");
         let mut copy = Vec::new();
-        let repairs = repair(&path, &report, &mut copy);
+        let repairs = repair(&path, &report, &mut copy, Packing::of(&path));
         if expected["after_repair"].is_null() {
             assert!(repairs.is_err(), "{name}");
             continue;
@@ -101,7 +101,7 @@ fn repaired_copies_have_what_cannot_be_mended() {
             ));
         }
         let mut again = Vec::new();
-        repair(&copied, &after, &mut again).expect("a copy");
+        repair(&copied, &after, &mut again, Packing::of(&copied)).expect("a copy");
         assert!(copy == again, "{name}: repairing twice is not repairing once");
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -38,11 +38,16 @@ pub fn average_microseconds(total: Picoseconds, count: u64) -> f64 {
 /// assert_eq!(picoseconds(b"NaN"), None);
 /// ```
 pub fn picoseconds(number: &[u8]) -> Option<Picoseconds> {
-    plain(number).or_else(|| general(number))
+    picoseconds_up_to(number, LIMIT)
+}
+
+/// [`picoseconds`] up to another magnitude, in picoseconds; at most 1e33.
+pub fn picoseconds_up_to(number: &[u8], limit: Picoseconds) -> Option<Picoseconds> {
+    plain(number, limit).or_else(|| general(number, limit))
 }
 
 /// The common forms: at most 18 digits, at most six decimals, no exponent.
-fn plain(number: &[u8]) -> Option<Picoseconds> {
+fn plain(number: &[u8], limit: Picoseconds) -> Option<Picoseconds> {
     const SCALE: [u64; 7] = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     let (negative, digits) = match number.split_first()? {
         (b'-', rest) => (true, rest),
@@ -66,18 +71,18 @@ fn plain(number: &[u8]) -> Option<Picoseconds> {
     let decimals = point.map_or(0, |at| digits.len() - at - 1);
     let scale = *SCALE.get(decimals)?;
     let time = i128::from(mantissa) * i128::from(scale);
-    (time <= LIMIT).then_some(if negative { -time } else { time })
+    (time <= limit).then_some(if negative { -time } else { time })
 }
 
 /// Every form of a number: many digits, exponents.
-fn general(number: &[u8]) -> Option<Picoseconds> {
+fn general(number: &[u8], limit: Picoseconds) -> Option<Picoseconds> {
     let decimal = Decimal::parse(number)?;
     // Position of the decimal point of the value in picoseconds, counted from the first digit.
     let integer_digits = decimal.exponent.saturating_add(decimal.digits.len() as i64).saturating_add(6);
     if decimal.digits.is_empty() || integer_digits < 0 {
         return Some(0);
     }
-    if integer_digits > 25 {
+    if integer_digits > 34 {
         return None;
     }
     let kept = integer_digits as usize;
@@ -86,7 +91,7 @@ fn general(number: &[u8]) -> Option<Picoseconds> {
         time = time * 10 + i128::from(decimal.digits.get(at).map_or(0, |digit| digit - b'0'));
     }
     let rest = decimal.digits.get(kept..).unwrap_or_default();
-    let exact = time <= LIMIT && (time < LIMIT || rest.is_empty());
+    let exact = time <= limit && (time < limit || rest.is_empty());
     if let Some((&first, others)) = rest.split_first() {
         // Trailing zeros are gone, so a rest of `5` alone is an exact half.
         let up = first > b'5' || (first == b'5' && (!others.is_empty() || time % 2 == 1));
@@ -198,12 +203,12 @@ mod tests {
         fn both_ways_of_reading_agree(whole in 0_u64..2_000_000_000_000_000, decimals in 0_usize..7, part in 0_u64..1_000_000) {
             let part = format!("{part:06}");
             let text = if decimals == 0 { whole.to_string() } else { format!("{whole}.{}", &part[..decimals]) };
-            let slow = general(text.as_bytes());
+            let slow = general(text.as_bytes(), LIMIT);
             let expected = i128::from(whole) * MICROSECOND
                 + part[..decimals].parse::<i128>().unwrap_or(0) * 10_i128.pow(6 - decimals as u32);
             prop_assert_eq!(slow, Some(expected));
             // Up to 18 digits the common way must do.
-            let fast = plain(text.as_bytes());
+            let fast = plain(text.as_bytes(), LIMIT);
             prop_assert!(fast == slow || (fast.is_none() && text.len() > 19), "{}", text);
             let exponent = format!("{text}E0");
             prop_assert_eq!(picoseconds(exponent.as_bytes()), slow);

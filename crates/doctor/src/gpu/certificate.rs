@@ -1,15 +1,16 @@
 //! Sums over a GPU trace that must add up.
 
 use perfdb_trace::time::Picoseconds;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Prepared;
 use super::columns::Row;
+use super::graph::layers;
+use super::{Prepared, Replays};
 use crate::certificate::Certificate;
 
 impl Prepared {
     /// The sums, each one taken along its own way through the kernels.
-    pub(crate) fn certificate(&self) -> Certificate {
+    pub(crate) fn certificate(&self, replays: &Replays) -> Certificate {
         let mut certificate = Certificate::default();
         if self.kernels.is_empty() {
             return certificate;
@@ -25,7 +26,7 @@ impl Prepared {
         certificate.holds("by_stream", self.sum_by_stream() == self.kernel_time);
         certificate.holds("by_launch", self.sum_by(|at, _| self.launch_index(at)) == self.kernel_time);
         certificate.holds("by_operation", self.sum_by(|_, row| row.external) == self.kernel_time);
-        certificate.holds("by_layer", self.sum_by_step() == self.kernel_time);
+        certificate.holds("by_layer", self.sum_by_layer(replays) == self.kernel_time);
         certificate.holds("busy_le_span", busy <= span.0 * span.1 as Picoseconds);
         certificate.holds("busy_le_sum", busy <= self.kernel_time);
         certificate.count("counted_plus_skipped", self.kernels.len() + self.columns.skipped_kernels as usize);
@@ -47,11 +48,19 @@ impl Prepared {
         streams.map(|stream| stream.iter().map(|at| self.row(*at).time()).sum::<Picoseconds>()).sum()
     }
 
-    /// By the step that launched the kernel.
-    fn sum_by_step(&self) -> Picoseconds {
-        let mut starts: Vec<Picoseconds> = self.columns.steps.iter().map(|step| step.start).collect();
-        starts.sort_unstable();
-        self.sum_by(|at, _| self.launch(at).map(|launch| starts.partition_point(|start| *start <= launch.start)))
+    /// By the layer of a graph replay; what is in none counts as one.
+    fn sum_by_layer(&self, replays: &Replays) -> Picoseconds {
+        let mut in_layers = 0;
+        let mut outside: FxHashSet<u32> = self.kernels.iter().copied().collect();
+        for replay in replays.iter() {
+            for layer in layers(self, replay) {
+                in_layers += layer.iter().map(|at| self.row(*at).time()).sum::<Picoseconds>();
+                for at in layer {
+                    outside.remove(at);
+                }
+            }
+        }
+        in_layers + outside.iter().map(|at| self.row(*at).time()).sum::<Picoseconds>()
     }
 
     fn stream_count(&self) -> usize {

@@ -4,11 +4,11 @@ use perfdb_trace::chrome::Event;
 use perfdb_trace::id::Id;
 use perfdb_trace::names::{NO_NAME, NameId};
 use perfdb_trace::scan::{Text, Value};
-use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
+use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
 use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
-use super::{Prepared, check_all};
+use super::{Prepared, Replays, check_all};
 use crate::finding::Findings;
 use crate::lint::Lint;
 use crate::report::{Kind, Report, Selection};
@@ -115,8 +115,9 @@ impl Collector {
 
     pub(crate) fn report_with(self, file: &str, mut found: Findings, selection: &Selection) -> Report {
         let prepared = Prepared::new(self.columns, self.members);
-        let marks = check_all(&prepared, &mut found);
-        let certificate = prepared.certificate();
+        let replays = Replays::new(&prepared);
+        let marks = check_all(&prepared, &replays, &mut found);
+        let certificate = prepared.certificate(&replays);
         let mut report = Report::new(file, Kind::GpuTrace, found, certificate, prepared.kernel_time, selection);
         report.marks = marks;
         report
@@ -238,8 +239,11 @@ impl Columns {
 /// Beginnings of the annotations that are steps.
 pub(super) const STEPS: [&str; 3] = ["ProfilerStep#", "step[", "execute_"];
 
+/// Largest magnitude of a time: 1e24 µs, so that stamps since 1970 in another unit are still told.
+const LIMIT: Picoseconds = 1_000_000_000_000_000_000_000_000 * MICROSECOND;
+
 fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
-    picoseconds(value?.as_number()?.raw())
+    picoseconds_up_to(value?.as_number()?.raw(), LIMIT)
 }
 
 /// `dur` of an event.

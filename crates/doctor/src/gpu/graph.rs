@@ -1,8 +1,15 @@
-//! Replays of graphs: the kernels of one graph launch, in order of start.
+//! Replays of graphs: the kernels of one graph launch, in order of start, and the layers in them.
 
 use rustc_hash::FxHashMap;
 
 use super::Prepared;
+
+/// Replays of this many kernels are cut into layers.
+pub(super) const LONG: usize = 40;
+/// Equal pieces that make layers, at least.
+pub(super) const PIECES: usize = 4;
+/// Names that layers may begin with.
+const ANCHORS: usize = 40;
 
 /// The replays of a trace, by the start of their first kernel.
 #[derive(Debug)]
@@ -43,4 +50,32 @@ impl Replays {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.rows[start..*end])
     }
+}
+
+/// The equal pieces that cover most of a replay, each from one kernel of some name to the next.
+pub(super) fn layers<'r>(trace: &Prepared, replay: &'r [u32]) -> Vec<&'r [u32]> {
+    let names: Vec<u32> = replay.iter().map(|at| trace.row(*at).name).collect();
+    let mut places: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+    for (place, name) in names.iter().enumerate() {
+        places.entry(*name).or_default().push(place);
+    }
+    let mut anchors: Vec<Vec<usize>> = places.into_values().filter(|places| places.len() >= PIECES).collect();
+    anchors.sort_unstable_by_key(|places| (std::cmp::Reverse(places.len()), places.first().copied()));
+    let mut best: (usize, usize, Vec<(usize, usize)>) = (0, 0, Vec::new());
+    for cuts in anchors.iter().take(ANCHORS) {
+        let mut equal: FxHashMap<&[u32], Vec<(usize, usize)>> = FxHashMap::default();
+        for pair in cuts.windows(2) {
+            equal.entry(&names[pair[0]..pair[1]]).or_default().push((pair[0], pair[1]));
+        }
+        let mut equal: Vec<(&[u32], Vec<(usize, usize)>)> =
+            equal.into_iter().filter(|(piece, places)| piece.len() >= 4 && places.len() >= PIECES).collect();
+        equal.sort_unstable_by_key(|(_, places)| places.first().copied());
+        for (piece, places) in equal {
+            let covered = (piece.len() * places.len(), places.len());
+            if covered > (best.0, best.1) {
+                best = (covered.0, covered.1, places);
+            }
+        }
+    }
+    best.2.into_iter().map(|(start, end)| &replay[start..end]).collect()
 }

@@ -25,7 +25,7 @@ use crate::finding::Findings;
 use crate::report::Marks;
 
 /// Runs every rule; the kernels that findings are about.
-pub(crate) fn check_all(trace: &Prepared, found: &mut Findings) -> Marks {
+pub(crate) fn check_all(trace: &Prepared, replays: &Replays, found: &mut Findings) -> Marks {
     let mut marks = Marks::default();
     events::check(trace, found);
     unit::check(trace, found);
@@ -40,9 +40,8 @@ pub(crate) fn check_all(trace: &Prepared, found: &mut Findings) -> Marks {
     overlaps::check(trace, found, &mut marks);
     lost_kernels::check(trace, found, &mut marks);
     lost_launches::check(trace, found, &mut marks);
-    let replays = Replays::new(trace);
-    replays::check(trace, &replays, found, &mut marks);
-    names_shifted::check(trace, &replays, found, &mut marks);
+    replays::check(trace, replays, found, &mut marks);
+    names_shifted::check(trace, replays, found, &mut marks);
     operators::check(trace, found);
     collectives::check(trace, found, &mut marks);
     steps::check(trace, found);

@@ -10,18 +10,12 @@ use serde_json::Map;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, Severity};
 use crate::gpu::Prepared;
-use crate::gpu::graph::Replays;
+use crate::gpu::graph::{LONG, PIECES, Replays, layers};
 use crate::order::median;
 use crate::report::Marks;
 
-/// Replays of this many kernels are cut into layers.
-const LONG: usize = 40;
 /// Shorter replays are not looked at.
 const SHORT: usize = 8;
-/// Names that layers may begin with.
-const ANCHORS: usize = 40;
-/// Equal pieces that make layers or a pool.
-const PIECES: usize = 4;
 /// Pieces that are tried as the one that names the family.
 const TRIED: usize = 64;
 /// Places that names may slide.
@@ -68,34 +62,6 @@ pub(super) fn check(trace: &Prepared, replays: &Replays, found: &mut Findings, m
         let evidence = Evidence::new().with("layers", slid).with("of_layers", pieces).with("shifts", shifts);
         found.add(Code::NamesShifted, severity, share, evidence);
     }
-}
-
-/// The equal pieces that cover most of a replay, each from one kernel of some name to the next.
-fn layers<'r>(trace: &Prepared, replay: &'r [u32]) -> Vec<&'r [u32]> {
-    let names: Vec<u32> = replay.iter().map(|at| trace.row(*at).name).collect();
-    let mut places: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
-    for (place, name) in names.iter().enumerate() {
-        places.entry(*name).or_default().push(place);
-    }
-    let mut anchors: Vec<Vec<usize>> = places.into_values().filter(|places| places.len() >= PIECES).collect();
-    anchors.sort_unstable_by_key(|places| (std::cmp::Reverse(places.len()), places.first().copied()));
-    let mut best: (usize, usize, Vec<(usize, usize)>) = (0, 0, Vec::new());
-    for cuts in anchors.iter().take(ANCHORS) {
-        let mut equal: FxHashMap<&[u32], Vec<(usize, usize)>> = FxHashMap::default();
-        for pair in cuts.windows(2) {
-            equal.entry(&names[pair[0]..pair[1]]).or_default().push((pair[0], pair[1]));
-        }
-        let mut equal: Vec<(&[u32], Vec<(usize, usize)>)> =
-            equal.into_iter().filter(|(piece, places)| piece.len() >= 4 && places.len() >= PIECES).collect();
-        equal.sort_unstable_by_key(|(_, places)| places.first().copied());
-        for (piece, places) in equal {
-            let covered = (piece.len() * places.len(), places.len());
-            if covered > (best.0, best.1) {
-                best = (covered.0, covered.1, places);
-            }
-        }
-    }
-    best.2.into_iter().map(|(start, end)| &replay[start..end]).collect()
 }
 
 /// The median of each place over the pieces that agree with the one with which most agree.

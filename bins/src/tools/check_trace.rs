@@ -1,0 +1,111 @@
+//! What is wrong with a trace or kernel table, and a repaired copy of it.
+
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, note, print, run};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
+use perfdb_files::replace::{Parents, Staged, commit};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "check-trace",
+    job: Job::CheckTrace,
+    summary: "find what is wrong with a trace, and repair what can be",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Say what is wrong with a trace, how much of its time that touches, and how far its figures can be trusted.
+///
+/// FILE is a chrome trace of a GPU profiler (any Kineto since 1.8) or of the simulator, or a table with a row per kernel
+/// (kernel_details, a forward pass, op_summary), gzip or not. Exit status 3 when something is found; notes do not count.
+#[derive(Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+struct Arguments {
+    /// Trace or kernel table
+    file: PathBuf,
+
+    /// Print the report as JSON (docs/schemas/check-trace.json)
+    #[arg(long)]
+    json: bool,
+
+    /// Write a copy without what can be mended to OUT; gzip if the name ends in .gz
+    ///
+    /// Damaged text, doubled events and old names are mended; no time, name or id is invented.
+    #[arg(long, value_name = "OUT")]
+    repair: Option<PathBuf>,
+
+    /// Look for these findings only
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = codes(), hide_possible_values = true, action = clap::ArgAction::Set)]
+    only: Vec<String>,
+
+    /// Findings that are listed and count neither for the exit status nor for the trust
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = codes(), hide_possible_values = true, action = clap::ArgAction::Set)]
+    ignore: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  check-trace trace.json.gz
+  check-trace --json --ignore OVERLAP_PDL,ENDS_EARLY trace.json > report.json
+  check-trace --repair mended.json.gz broken.json
+
+The findings are explained in docs/guide/check-trace.md.";
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    if let Some(out) = &arguments.repair
+        && is_same_file(out, &arguments.file)
+    {
+        return Err(Failure::usage("--repair OUT is FILE itself; the copy needs a name of its own"));
+    }
+    let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
+    let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
+    if arguments.json {
+        print(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
+    } else {
+        print(&report.to_text())?;
+    }
+    if let Some(out) = &arguments.repair {
+        for line in write_repaired(&arguments.file, &report, out)? {
+            if arguments.json { note(&line) } else { print(&(line + "\n"))? }
+        }
+    }
+    let broken = report.certificate.broken();
+    if !broken.is_empty() {
+        let reason = format!("{}: sums do not add up ({}): a bug of check-trace", report.file, broken.join(", "));
+        return Err(Failure::lines(vec![reason]));
+    }
+    Ok(if report.has_findings() { Status::LimitPassed } else { Status::Success })
+}
+
+/// Writes the copy; what was repaired.
+fn write_repaired(file: &Path, report: &Report, out: &Path) -> Result<Vec<String>, Failure> {
+    let mut staged = Staged::create(out, Parents::MustExist)?;
+    let repairs = repair(file, report, &mut staged, Packing::of(out))?;
+    commit(vec![staged])?;
+    Ok(repairs.counts().iter().map(|(code, count)| repaired_line(*code, *count)).collect())
+}
+
+fn codes() -> PossibleValuesParser {
+    PossibleValuesParser::new(Code::ALL.iter().map(|code| code.name()))
+}
+
+fn known(names: &[String]) -> Vec<Code> {
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Whether both are one file, by whatever names.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (std::fs::canonicalize(one), std::fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        _ => false,
+    }
+}
