@@ -5,7 +5,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, run, say_limit};
 use clap::Parser;
 use perfdb_compare::Warning;
-use perfdb_compare::operators::{Gate, GateFinding, OpRow};
+use perfdb_compare::operators::{Gate, GateFinding, Offence, OpRow};
 use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_pycompat::value::Value;
@@ -171,12 +171,13 @@ fn check(compared: &[(String, Vec<OpRow>)], limit: &str, gate: Gate) -> bool {
     for (name, rows) in compared {
         match gate.check(rows) {
             None => continue,
-            Some(GateFinding::Beyond { worst, count }) => {
-                let error = Value::Float(worst.error_pct.value()).list_form();
+            Some(GateFinding::Beyond { worst, offence, count }) => {
                 let kernel_type = &worst.kernel_type;
-                say_limit(&format!(
-                    "{name}: {kernel_type} is off by {error}% (limit {limit}%), {count} kernel types beyond it"
-                ));
+                let how = match offence {
+                    Offence::Error(error) => format!("is off by {}%", Value::Float(error).list_form()),
+                    Offence::NeverMeasured => "is predicted and was never measured".to_owned(),
+                };
+                say_limit(&format!("{name}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it"));
             }
             Some(GateFinding::NothingToLookAt) => {
                 say_limit(&format!(

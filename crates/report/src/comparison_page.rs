@@ -43,7 +43,7 @@ fn scenario(name: &str, rows: &[OpRow]) -> Value {
         with(RowStatus::Partial),
         with(RowStatus::Miss),
         with(RowStatus::Unmodelled),
-        share(&|row| row.error_pct.value().abs() <= CLOSE_PCT),
+        share(&|row| !row.is_predicted_only() && row.error_pct.value().abs() <= CLOSE_PCT),
     ];
     let error =
         if measured_us > 0.0 { percent((predicted_us - measured_us) / measured_us * 100.0) } else { "–".to_owned() };
@@ -60,12 +60,14 @@ fn scenario(name: &str, rows: &[OpRow]) -> Value {
 
 fn table_row(row: &OpRow, measured_us: f64) -> Value {
     let grade = match (row.error_pct, row.error_pct.value().abs()) {
+        _ if row.is_predicted_only() => "strong",
         (Figure::Zero, _) => "",
         (_, error) if error <= CLOSE_PCT => "",
         (_, error) if error <= FAR_PCT => "mild",
         _ => "strong",
     };
     let error = |figure| match figure {
+        Figure::Zero if row.is_predicted_only() => "never measured".to_owned(),
         Figure::Zero => "–".to_owned(),
         Figure::Double(value) => percent(value),
     };
@@ -163,6 +165,15 @@ mod tests {
         assert!(page.contains("MatMulV2<div class=\"operators\">aten.mm.default</div>"));
         assert!(page.contains("class=\"strong\">-96.7 %"));
         assert!(page.contains("\"kernel_type\": \"MatMulV2\""), "the data are in the page");
+    }
+
+    #[test]
+    fn a_kernel_type_that_was_never_measured_is_not_close() {
+        let mut never = row("Add", 5000.0, 0.0, RowStatus::Hit);
+        never.error_pct = Figure::Zero;
+        never.count_error_pct = Figure::Zero;
+        let page = page(&[("Qwen3 PF".to_owned(), vec![row("MatMulV2", 95.0, 100.0, RowStatus::Hit), never])]).unwrap();
+        assert!(page.contains("class=\"strong\">never measured"), "{page}");
     }
 
     #[test]

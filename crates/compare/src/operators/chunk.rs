@@ -1,11 +1,11 @@
 //! What a piece of a trace contributes, before it is known which process counts and what the mapping says.
 
-use super::pid::Pid;
 use crate::event::{EventFault, check_args, decode, duration_us, plain_form};
+use crate::process::{NamedProcess, PlacedFault, SeenPids};
 use crate::sub_kernels;
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::chrome::{Args, Event};
+use perfdb_trace::chrome::Event;
 use perfdb_trace::scan::{Text, Value};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -24,13 +24,12 @@ pub(super) struct Chunk {
     /// Operator name, and whether it is an all-reduce.
     pub(super) operators: IndexMap<Box<str>, bool, FxBuildHasher>,
     pub(super) kernels: IndexSet<Box<str>, FxBuildHasher>,
-    pub(super) pids: IndexMap<Pid, SeenPid, FxBuildHasher>,
+    pub(super) pids: SeenPids,
     pub(super) records: Vec<Record>,
     /// Event and offset of the misses, for faults of the mapping.
     pub(super) miss_places: Vec<(u64, u64)>,
     /// Number of events.
     pub(super) events: u64,
-    last_pid: Option<(Box<str>, u32)>,
     /// Names of operators as the trace spells them.
     spelled_operators: FxHashMap<Box<[u8]>, u32>,
     /// Kernel types as the trace spells them.
@@ -45,15 +44,6 @@ struct KernelType {
     has_all_reduce: bool,
 }
 
-/// What is known of a pid.
-#[derive(Debug)]
-pub(super) struct SeenPid {
-    /// The text it first had.
-    pub(super) text: String,
-    /// Whether an X event has it, even one that contributes nothing.
-    pub(super) has_operators: bool,
-}
-
 /// One contribution.
 #[derive(Debug)]
 pub(super) enum Record {
@@ -64,7 +54,7 @@ pub(super) enum Record {
     /// An event that fails the scenario if it is looked at.
     Fault(Box<FaultRecord>),
     /// A `process_name` event: its pid, if the name is the profiling model's.
-    ProcessName(Box<Result<Option<Option<u32>>, PlacedFault>>),
+    ProcessName(Box<NamedProcess>),
 }
 
 /// A fault of an X event.
@@ -77,83 +67,22 @@ pub(super) struct FaultRecord {
     pub(super) fault: PlacedFault,
 }
 
-/// A fault and the event it is in.
-#[derive(Debug, Clone)]
-pub(super) struct PlacedFault {
-    /// Position among the events of the chunk, or in `traceEvents` once that is known.
-    pub(super) event: u64,
-    /// Position in the file, in bytes.
-    pub(super) offset: u64,
-    pub(super) fault: EventFault,
-}
-
-impl PlacedFault {
-    fn at(event: &Event<'_>, fault: EventFault) -> PlacedFault {
-        PlacedFault { event: event.index(), offset: event.offset(), fault }
-    }
-}
-
 impl Chunk {
     /// Takes in one event.
     pub(super) fn add(&mut self, event: &Event<'_>) {
         self.events = event.index() + 1;
         if event.has_phase("X") {
             self.add_operator(event);
-        } else if event.has_phase("M")
-            && event.name().and_then(|name| name.as_text()).is_some_and(|name| name.is("process_name"))
-        {
-            let process = self.named_process(event).map_err(|fault| PlacedFault::at(event, fault));
-            if !matches!(process, Ok(None)) {
-                self.records.push(Record::ProcessName(Box::new(process)));
-            }
+        } else if let Some(named) = self.pids.named(event, PROCESS_NAME) {
+            self.records.push(Record::ProcessName(Box::new(named)));
         }
-    }
-
-    /// The pid (`None` for `null`) if the event names the profiling model.
-    fn named_process(&mut self, event: &Event<'_>) -> Result<Option<Option<u32>>, EventFault> {
-        if let Args::Other(_) = event.args() {
-            return Err(EventFault::Args);
-        }
-        let name = match event.arg(PROCESS_NAME) {
-            None => return Ok(None),
-            Some(Value::Text(name)) => name.decode_lossy().to_ascii_lowercase(),
-            Some(_) => return Err(EventFault::NotText("args.name")),
-        };
-        if !name.contains("profiling") && !name.contains("empirical") {
-            return Ok(None);
-        }
-        match event.process() {
-            None => Err(EventFault::Missing("pid")),
-            Some(Value::Null) => Ok(Some(None)),
-            Some(value) => self.pid(value).map(|pid| Some(Some(pid))),
-        }
-    }
-
-    fn pid(&mut self, value: Value<'_>) -> Result<u32, EventFault> {
-        if let (Value::Number(number), Some((text, pid))) = (value, &self.last_pid)
-            && number.raw() == text.as_bytes()
-        {
-            return Ok(*pid);
-        }
-        let key = Pid::of(value)?;
-        let entry = self.pids.entry(key);
-        let pid = entry.index() as u32;
-        entry.or_insert_with(|| SeenPid { text: Pid::text_of(value), has_operators: false });
-        if let Value::Number(number) = value {
-            self.last_pid = Some((number.text().into(), pid));
-        }
-        Ok(pid)
     }
 
     fn add_operator(&mut self, event: &Event<'_>) {
-        let pid = match event.process().map(|value| self.pid(value)) {
-            Some(Ok(pid)) => pid,
-            Some(Err(fault)) => return self.fault(event, None, None, fault),
-            None => return self.fault(event, None, None, EventFault::Missing("pid")),
+        let pid = match self.pids.of_operator(event) {
+            Ok(pid) => pid,
+            Err(fault) => return self.fault(event, None, None, fault),
         };
-        if let Some((_, seen)) = self.pids.get_index_mut(pid as usize) {
-            seen.has_operators = true;
-        }
         let operator = match self.operator(event) {
             Ok(operator) => operator,
             Err(fault) => return self.fault(event, Some(pid), None, fault),

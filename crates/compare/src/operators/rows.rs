@@ -74,6 +74,14 @@ pub struct OpRow {
     pub status: RowStatus,
 }
 
+impl OpRow {
+    /// Whether the kernel type is predicted to take time and has no measured time to compare it with. Its percentages are
+    /// the integer 0 then, which says nothing of it.
+    pub fn is_predicted_only(&self) -> bool {
+        self.error_pct == Figure::Zero && self.tc_total_us.value() > 0.0
+    }
+}
+
 /// A kernel type's count over a tiny number of forward passes is infinite.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the count of {kernel_type} per forward pass is infinite")]

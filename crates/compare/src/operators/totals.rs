@@ -1,8 +1,8 @@
 //! Predicted time and counts per kernel type, added in file order.
 
-use super::chunk::{Chunk, PlacedFault, Record, SeenPid};
-use super::pid::Pid;
+use super::chunk::{Chunk, Record};
 use crate::event::EventFault;
+use crate::process::{Choice, NotChosen, PlacedFault, Processes, globally};
 use indexmap::{IndexMap, IndexSet};
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use rustc_hash::FxBuildHasher;
@@ -33,26 +33,13 @@ pub(super) struct Totals<'m> {
     operators: IndexMap<Box<str>, Operator, FxBuildHasher>,
     kernels: IndexSet<Box<str>, FxBuildHasher>,
     functions: IndexSet<Box<str>, FxBuildHasher>,
-    processes: IndexMap<Pid, Process, FxBuildHasher>,
-    decision: Decision,
-    /// An X event whose pid is missing or can't be used, which counts only if no process is named.
-    pid_fault: Option<PlacedFault>,
+    processes: Processes,
+    /// The sums of each process.
+    sums: Vec<Process>,
     /// Whether the mapping had an entry for any operator.
     mapping_used: bool,
     /// Number of events so far.
     events: u64,
-}
-
-#[derive(Debug, Clone)]
-enum Decision {
-    /// No process_name event has matched yet.
-    Open,
-    /// The process, as a position in `processes`.
-    Process(usize),
-    /// The first match has no pid.
-    NotFound,
-    /// The search came upon this.
-    Fault(PlacedFault),
 }
 
 #[derive(Debug)]
@@ -63,11 +50,8 @@ struct Operator {
     miss: Result<u32, EventFault>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Process {
-    text: String,
-    /// Whether an X event has this pid.
-    has_operators: bool,
     /// Kernel type to sums.
     rows: IndexMap<u32, Sums, FxBuildHasher>,
     fault: Option<PlacedFault>,
@@ -89,12 +73,6 @@ pub(super) struct Chosen {
     pub(super) mapping_used: bool,
 }
 
-/// Why no process counts.
-pub(super) enum NotChosen {
-    Fault(PlacedFault),
-    NoProcess(Vec<String>),
-}
-
 impl<'m> Totals<'m> {
     pub(super) fn new(mapping: &'m OpMapping, lookup: Lookup) -> Totals<'m> {
         Totals {
@@ -103,9 +81,8 @@ impl<'m> Totals<'m> {
             operators: IndexMap::default(),
             kernels: IndexSet::default(),
             functions: IndexSet::default(),
-            processes: IndexMap::default(),
-            decision: Decision::Open,
-            pid_fault: None,
+            processes: Processes::default(),
+            sums: Vec::new(),
             mapping_used: false,
             events: 0,
         }
@@ -117,7 +94,9 @@ impl<'m> Totals<'m> {
         self.events += chunk.events;
         let operators: Vec<usize> = chunk.operators.keys().map(|name| self.operator(name)).collect();
         let kernels: Vec<u32> = chunk.kernels.into_iter().map(|name| self.kernels.insert_full(name).0 as u32).collect();
-        let processes: Vec<usize> = chunk.pids.into_iter().map(|(pid, seen)| self.process(pid, seen)).collect();
+        let processes = self.processes.add(chunk.pids);
+        let known = processes.iter().max().map_or(0, |last| last + 1).max(self.sums.len());
+        self.sums.resize_with(known, Process::default);
         let placed = |mut fault: PlacedFault| {
             fault.event += first_event;
             fault
@@ -145,19 +124,12 @@ impl<'m> Totals<'m> {
                 Record::Fault(record) => {
                     let fault = placed(record.fault);
                     let Some(pid) = record.pid else {
-                        self.pid_fault.get_or_insert(fault);
+                        self.processes.without_pid(fault);
                         continue;
                     };
                     self.fault(processes[pid as usize], record.operator.map(|at| operators[at as usize]), fault);
                 }
-                Record::ProcessName(found) if matches!(self.decision, Decision::Open) => {
-                    self.decision = match *found {
-                        Ok(Some(Some(pid))) => Decision::Process(processes[pid as usize]),
-                        Ok(_) => Decision::NotFound,
-                        Err(fault) => Decision::Fault(placed(fault)),
-                    };
-                }
-                Record::ProcessName(_) => {}
+                Record::ProcessName(named) => self.processes.name(globally(*named, &processes, first_event)),
             }
         }
     }
@@ -165,11 +137,11 @@ impl<'m> Totals<'m> {
     /// Adds one contribution; without a kernel type it is a miss.
     #[inline]
     fn count(&mut self, process: usize, operator: usize, kernel: Option<u32>, time_us: f64) {
-        if matches!(self.decision, Decision::Process(chosen) if chosen != process) {
+        if !self.processes.may_count(process) {
             return;
         }
         let operator = &self.operators[operator];
-        let process = &mut self.processes[process];
+        let process = &mut self.sums[process];
         if operator.zero_cost || process.fault.is_some() {
             return;
         }
@@ -189,23 +161,10 @@ impl<'m> Totals<'m> {
 
     /// Keeps the first fault of a process. Operators without cost are not looked at.
     fn fault(&mut self, process: usize, operator: Option<usize>, fault: PlacedFault) {
-        let process = &mut self.processes[process];
+        let process = &mut self.sums[process];
         if !operator.is_some_and(|at| self.operators[at].zero_cost) {
             process.fault.get_or_insert(fault);
         }
-    }
-
-    fn process(&mut self, pid: Pid, seen: SeenPid) -> usize {
-        let entry = self.processes.entry(pid);
-        let at = entry.index();
-        let process = entry.or_insert_with(|| Process {
-            text: seen.text,
-            has_operators: false,
-            rows: IndexMap::default(),
-            fault: None,
-        });
-        process.has_operators |= seen.has_operators;
-        at
     }
 
     fn operator(&mut self, name: &str) -> usize {
@@ -227,35 +186,12 @@ impl<'m> Totals<'m> {
         self.operators.insert_full(name.into(), Operator { function, zero_cost, miss }).0
     }
 
-    /// Whether a pid is a list or an object, which names no process.
-    fn is_structured(&self, process: usize) -> bool {
-        matches!(self.processes.get_index(process), Some((Pid::Structured(_), _)))
-    }
-
     /// The sums of the process that counts.
     pub(super) fn finish(mut self) -> Result<Chosen, NotChosen> {
-        let (process, sole_pid) = match self.decision {
-            Decision::Process(process) => (process, None),
-            Decision::Fault(fault) => return Err(NotChosen::Fault(fault)),
-            Decision::Open | Decision::NotFound => {
-                if let Some(fault) = self.pid_fault {
-                    return Err(NotChosen::Fault(fault));
-                }
-                let mut found = self.processes.values().enumerate().filter(|(_, process)| process.has_operators);
-                match (found.next(), found.next()) {
-                    (Some((at, sole)), None) if !self.is_structured(at) => (at, Some(sole.text.clone())),
-                    _ => {
-                        let pids = self.processes.values().filter(|process| process.has_operators);
-                        return Err(NotChosen::NoProcess(pids.map(|process| process.text.clone()).collect()));
-                    }
-                }
-            }
-        };
+        let Choice { process, sole_pid } = self.processes.choose()?;
         let mut rows = IndexMap::new();
         let mapping_used = self.mapping_used;
-        if let Some((pid, process)) = self.processes.swap_remove_index(process)
-            && pid.equals_itself()
-        {
+        if let Some(process) = process.map(|process| self.sums.swap_remove(process)) {
             if let Some(fault) = process.fault {
                 return Err(NotChosen::Fault(fault));
             }

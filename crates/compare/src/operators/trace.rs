@@ -1,9 +1,10 @@
 //! Reading the predicted side from a simulator's trace.
 
-use super::chunk::{ARGS, Chunk, PlacedFault};
-use super::totals::{Chosen, NotChosen, Predicted, Totals};
+use super::chunk::{ARGS, Chunk};
+use super::totals::{Chosen, Predicted, Totals};
 use crate::error::{Error, Warning};
 use crate::event::EventFault;
+use crate::process::{NotChosen, PlacedFault};
 use indexmap::IndexMap;
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use perfdb_trace::chrome::{Item, Part, ReadOptions, Reader, read_ordered};
@@ -70,7 +71,7 @@ pub fn read_predicted(
 
 /// Where an event stands, for a message. Only the end of the trace tells which fault counts, so the line and the column are
 /// looked for in a second reading, which a pipe does not allow.
-fn place_of(trace: &Path, restarts: usize, event: u64, offset: u64) -> String {
+pub(crate) fn place_of(trace: &Path, restarts: usize, event: u64, offset: u64) -> String {
     let fallback = format!("(event {event}) at byte {offset}");
     if !std::fs::metadata(trace).is_ok_and(|metadata| metadata.is_file()) {
         return fallback;

@@ -21,7 +21,7 @@ pub enum Pid {
 
 impl Pid {
     /// Reads a `pid`.
-    pub(super) fn of(value: Value<'_>) -> Result<Pid, EventFault> {
+    pub(crate) fn of(value: Value<'_>) -> Result<Pid, EventFault> {
         Ok(match value {
             Value::Null => Pid::Null,
             Value::Bool(value) => Pid::Whole(u8::from(value).to_string().into()),
@@ -47,12 +47,12 @@ impl Pid {
     }
 
     /// Not a number is no number's equal.
-    pub(super) fn equals_itself(&self) -> bool {
+    pub(crate) fn equals_itself(&self) -> bool {
         !matches!(self, Pid::Real(bits) if f64::from_bits(*bits).is_nan())
     }
 
     /// Its text in messages.
-    pub(super) fn text_of(value: Value<'_>) -> String {
+    pub(crate) fn text_of(value: Value<'_>) -> String {
         plain_form(value, "pid").map_or_else(|_| "?".to_owned(), |text| text.into_owned())
     }
 }
