@@ -95,6 +95,8 @@ pub const TOOLS: &[Tool] = &[
     tools::generate_comm_microbench::TOOL,
     tools::run_comm_bench::TOOL,
     tools::validate_comm_alignment::TOOL,
+    tools::cut_forward_pass::TOOL,
+    tools::explain_prediction::TOOL,
     tools::compute_m6::TOOL,
     tools::generate_op_comparison::TOOL,
     tools::generate_per_shape_comparison::TOOL,

@@ -4,6 +4,8 @@ pub mod check_database;
 pub mod check_trace;
 pub mod compare_traces;
 pub mod compute_m6;
+pub mod cut_forward_pass;
+pub mod explain_prediction;
 pub mod fill_fia_runtime_metadata;
 pub mod generate_comm_microbench;
 pub mod generate_op_comparison;

@@ -2,9 +2,9 @@
 
 use crate::comparison::{Semantics, say_warnings};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, print_bytes, run};
+use crate::{Failure, Status, command_of, inform, print, print_bytes, run};
 use clap::Parser;
-use perfdb_compare::shapes::compare_files;
+use perfdb_compare::shapes::{ShapeComparison, compare_files};
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_report::shapes::write_csv;
 use std::ffi::OsString;
@@ -63,7 +63,8 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let semantics = arguments.semantics.into();
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), semantics)?;
     say_warnings(&outcome.warnings);
-    let rows = outcome.result;
+    let ShapeComparison { rows, joined_share } = outcome.result;
+    say_joined_share(joined_share, arguments.semantics);
     if arguments.output.is_empty() {
         let mut csv = Vec::new();
         write_csv(&rows, &mut csv)?;
@@ -77,4 +78,17 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     commit(vec![staged.into_inner().map_err(|error| unwritable(error.into_error()))?])?;
     print(&format!("Generated {} per-shape comparison rows → {}\n", rows.len(), output.display()))?;
     Ok(Status::Success)
+}
+
+/// Below this share of the measured time most rows stand on one side, and percentages say little.
+const FEW: f64 = 0.2;
+
+fn say_joined_share(share: Option<f64>, semantics: Semantics) {
+    let Some(share) = share else { return };
+    let percent = perfdb_pycompat::format::fixed(100.0 * share, 1);
+    let hint = match semantics {
+        Semantics::Upstream if share < FEW => " (--semantics corrected joins on the rows that answered)",
+        _ => "",
+    };
+    inform(&format!("shapes meet for {percent} % of the measured time{hint}"));
 }

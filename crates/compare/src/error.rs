@@ -68,6 +68,30 @@ pub enum Error {
         /// What is wrong, with the scenario and the key.
         reason: String,
     },
+    /// A profile can't be cut.
+    #[error("{}: {reason}", path.display())]
+    Profile {
+        /// The profile, or its folder.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file of families can't be used.
+    #[error("{}: {reason}", path.display())]
+    FamiliesFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The number of forward passes is no positive decimal.
+    #[error("{name}: the number of forward passes must be positive, not {number}")]
+    ForwardPasses {
+        /// The scenario.
+        name: String,
+        /// The number.
+        number: f64,
+    },
     /// A count can't be written as a whole number.
     #[error("{}: the count of {kernel_type} per forward pass is infinite", path.display())]
     InfiniteCount {
@@ -135,6 +159,13 @@ pub enum Warning {
         /// The CSV.
         path: PathBuf,
     },
+    /// Negative durations count as 0.
+    NegativeDurations {
+        /// The CSV.
+        path: PathBuf,
+        /// How many rows have one.
+        rows: u64,
+    },
     /// A byte-order mark hides the column `Type`, so the profile side is empty.
     HiddenType {
         /// The CSV.
@@ -171,6 +202,9 @@ impl fmt::Display for Warning {
             ),
             Warning::NoMeasuredTime { path } => {
                 write!(f, "{}: no kernel with a duration, so M6 is 0 (is this a forward pass?)", path.display())
+            }
+            Warning::NegativeDurations { path, rows } => {
+                write!(f, "{}: {rows} negative durations count as 0", path.display())
             }
             Warning::HiddenType { path } => write!(
                 f,

@@ -6,6 +6,8 @@
 //! - [`m6`]: one ratio, time taken from measurements over measured time;
 //! - [`operators`]: time and count per kernel type on both sides, for any number of [`scenario`]s;
 //! - [`shapes`]: the same per kernel type and shape;
+//! - [`ledger`]: where the difference comes from, adding up to 100 %;
+//! - [`cut`]: the forward passes in a whole profile;
 //! - [`event_table`]: the events of a trace as the rows of a table.
 //!
 //! ```
@@ -27,11 +29,15 @@
 //! on every run. Memory grows with the number of kernel types and shapes, not with the files.
 #![forbid(unsafe_code)]
 
+pub mod cut;
 mod error;
 mod event;
 pub mod event_table;
+pub mod ledger;
 pub mod m6;
 pub mod operators;
+mod picoseconds;
+mod process;
 pub mod profile;
 pub mod scenario;
 mod semantics;
@@ -43,17 +49,10 @@ pub use event::EventFault;
 pub use semantics::Semantics;
 
 /// Runs the reader of a trace and the reader of a CSV at the same time. The trace's reader is told how many threads it may use.
-fn side_by_side<A: Send, B: Send>(trace: impl FnOnce(usize) -> A + Send, profile: impl FnOnce() -> B + Send) -> (A, B) {
+fn side_by_side<A, B: Send>(trace: impl FnOnce(usize) -> A, profile: impl FnOnce() -> B + Send) -> (A, B) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores < 2 {
         return (trace(1), profile());
     }
-    std::thread::scope(|scope| {
-        let profile = scope.spawn(profile);
-        let trace = trace(cores);
-        match profile.join() {
-            Ok(profile) => (trace, profile),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    perfdb_parallel::join(|| trace(cores), profile)
 }

@@ -1,10 +1,14 @@
 //! Scenarios: what is compared with what, one after the other or several at once.
 
+use crate::error::Error;
+use std::path::PathBuf;
+
 mod file;
 mod m6_file;
 mod run;
 
 pub use file::read_scenarios;
+pub(crate) use run::in_order;
 pub use run::{Comparison, Options, ScenarioOutcome, ScenarioReport, compare_scenario, compare_scenarios};
 
 /// One forward pass: a simulator's trace and the profile it is compared with.
@@ -13,9 +17,9 @@ pub struct Scenario {
     /// Title of its table and its key in the JSON.
     pub name: String,
     /// Path of the simulator's trace.
-    pub tc_trace: String,
+    pub tc_trace: PathBuf,
     /// Path of the forward-pass CSV.
-    pub trace_csv: String,
+    pub trace_csv: PathBuf,
     /// How many forward passes the CSV holds.
     pub forward_passes: ForwardPasses,
 }
@@ -26,7 +30,20 @@ pub enum ForwardPasses {
     /// Here.
     Number(f64),
     /// In an M6 file, which counts 1 if it does not say.
-    M6File(String),
+    M6File(PathBuf),
+}
+
+impl ForwardPasses {
+    /// The number, from wherever it stands.
+    ///
+    /// # Errors
+    /// When the M6 file can't be read, is no JSON object, or its number is none.
+    pub fn read(&self) -> Result<f64, Error> {
+        match self {
+            ForwardPasses::Number(number) => Ok(*number),
+            ForwardPasses::M6File(path) => m6_file::read_forward_passes(path),
+        }
+    }
 }
 
 impl Scenario {
@@ -40,9 +57,9 @@ impl Scenario {
         ]
         .map(|(name, m6, csv, trace)| Scenario {
             name: name.to_owned(),
-            tc_trace: format!("results/{trace}.json"),
-            trace_csv: format!("{trace_dir}/{csv}.csv"),
-            forward_passes: ForwardPasses::M6File(format!("results/{m6}.json")),
+            tc_trace: format!("results/{trace}.json").into(),
+            trace_csv: format!("{trace_dir}/{csv}.csv").into(),
+            forward_passes: ForwardPasses::M6File(format!("results/{m6}.json").into()),
         })
         .into()
     }

@@ -12,6 +12,9 @@ pub enum Semantics {
     /// 2. operators are looked up under `operator_mappings`, where the mapping has them (per operator);
     /// 3. a CSV without a needed column is an error instead of zeros;
     /// 4. durations are used as written instead of as end minus start, which rounds them to steps of 0.25 µs when start
-    ///    times count from the epoch (M6).
+    ///    times count from the epoch (M6);
+    /// 5. shapes meet: by the row that answered, formats folded, attention by its own key, collectives by size or name, and
+    ///    only the profiling model's process counts (per shape);
+    /// 6. a kernel type that is predicted and was never measured has an infinite error and a status of its own (per operator).
     Corrected,
 }

@@ -1,9 +1,10 @@
 //! Per kernel type and shape: where the prediction is off.
 
 mod key;
+mod met;
 mod rows;
 mod trace;
 
 pub use key::{NoShapes, ShapeKeys, shape_key};
 pub use rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
-pub use trace::{compare_files, read_predicted};
+pub use trace::{ShapeComparison, compare_files, read_predicted};

@@ -29,7 +29,7 @@ fn scenarios() -> Vec<Scenario> {
     let mut scenarios = read_scenarios(&testdata().join("scenarios.yaml"), "").unwrap();
     for scenario in &mut scenarios {
         for path in [&mut scenario.tc_trace, &mut scenario.trace_csv] {
-            *path = testdata().join("..").join(&path).to_string_lossy().into_owned();
+            *path = testdata().join("..").join(&path);
         }
     }
     scenarios

@@ -13,10 +13,12 @@
 
 pub mod comparison_page;
 pub mod event_table;
+pub mod ledger;
 pub mod m6;
 mod markdown;
 pub mod microbench;
 pub mod operators;
+pub mod passes;
 pub mod shapes;
 
 pub mod tracediff;

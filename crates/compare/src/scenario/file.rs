@@ -13,7 +13,7 @@ use crate::error::Error;
 use perfdb_pycompat::yaml::{self, Key, Map, Node};
 use perfdb_trace::source::Source;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads a scenario file; `{trace_dir}` in a path becomes `trace_dir`.
 ///
@@ -70,8 +70,10 @@ fn scenario(mut map: Map, trace_dir: &str) -> Result<Scenario, (Option<String>, 
 }
 
 fn rest(mut map: Map, trace_dir: &str, name: &str) -> Result<Scenario, String> {
-    let mut path = |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| path.replace("{trace_dir}", trace_dir)));
-    let needed = |key: &str, value: Option<String>| value.ok_or_else(|| format!("the key {key:?} is missing"));
+    let mut path = |key: &str| {
+        Ok::<_, String>(text(&mut map, key)?.map(|path| PathBuf::from(path.replace("{trace_dir}", trace_dir))))
+    };
+    let needed = |key: &str, value: Option<PathBuf>| value.ok_or_else(|| format!("the key {key:?} is missing"));
     let tc_trace = needed("tc_trace", path("tc_trace")?)?;
     let trace_csv = needed("trace_csv", path("trace_csv")?)?;
     let m6 = path("m6")?;
@@ -109,7 +111,7 @@ mod tests {
         let list = "- {name: a, tc_trace: t.json, trace_csv: '{trace_dir}/p.csv', m6: '{trace_dir}/m.json'}\n\
                     - {name: b, tc_trace: t, trace_csv: c, n_forward_passes: 2.5}\n- {name: c, tc_trace: t, trace_csv: c}";
         let scenarios = parse(list, "dir").unwrap();
-        assert_eq!(scenarios[0].trace_csv, "dir/p.csv");
+        assert_eq!(scenarios[0].trace_csv, Path::new("dir/p.csv"));
         assert_eq!(scenarios[0].forward_passes, ForwardPasses::M6File("dir/m.json".into()));
         assert_eq!(scenarios[1].forward_passes, ForwardPasses::Number(2.5));
         assert_eq!(scenarios[2].forward_passes, ForwardPasses::Number(1.0));

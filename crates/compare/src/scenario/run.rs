@@ -1,16 +1,15 @@
 //! Comparing scenarios.
 
-use super::m6_file::read_forward_passes;
-use super::{ForwardPasses, Scenario};
+use super::Scenario;
 use crate::error::{Error, Warning};
 use crate::operators::{OpRow, op_rows, read_predicted};
 use crate::profile::{GroupingPolicy, Total, read_profile};
 use crate::{Semantics, side_by_side};
 use indexmap::IndexMap;
+use perfdb_parallel::{OrderedMap, states};
 use perfdb_store::op_mapping::{Lookup, OpMapping};
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::mpsc;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 
 /// How to compare scenarios.
 #[derive(Debug, Clone, Copy)]
@@ -59,37 +58,31 @@ pub struct Comparison {
 }
 
 /// Compares all scenarios, `jobs` at a time. `each` gets the reports in the order of the scenarios, as soon as they are there.
-pub fn compare_scenarios(scenarios: &[Scenario], options: Options<'_>, mut each: impl FnMut(ScenarioReport)) {
-    let jobs = options.jobs.clamp(1, scenarios.len().max(1));
-    if jobs == 1 {
-        return scenarios.iter().for_each(|scenario| each(report(scenario, options)));
+pub fn compare_scenarios(scenarios: &[Scenario], options: Options<'_>, each: impl FnMut(ScenarioReport)) {
+    in_order(scenarios, options.jobs, |scenario| report(scenario, options), each);
+}
+
+/// Does the work of each scenario on one of `jobs` threads and hands the results over in the order of the scenarios.
+pub(crate) fn in_order<R: Send>(
+    scenarios: &[Scenario],
+    jobs: usize,
+    work: impl Fn(&Scenario) -> R + Sync,
+    mut each: impl FnMut(R),
+) {
+    let mut states = states(jobs.clamp(1, scenarios.len().max(1)), || ());
+    let mut waiting = scenarios.iter();
+    let done: Result<(), Infallible> = OrderedMap::new(&mut states).tasks_ahead(scenarios.len()).run(
+        || Ok(waiting.next()),
+        |(), scenario| work(scenario),
+        |result| {
+            each(result);
+            Ok(ControlFlow::Continue(()))
+        },
+    );
+    match done {
+        Ok(()) => {}
+        Err(never) => match never {},
     }
-    let (sender, receiver) = mpsc::channel();
-    let queue = std::sync::atomic::AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            let (sender, queue) = (sender.clone(), &queue);
-            scope.spawn(move || {
-                while let Some((at, scenario)) = {
-                    let at = queue.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    scenarios.get(at).map(|scenario| (at, scenario))
-                } {
-                    // The receiver only goes away in a panic.
-                    let _ = sender.send((at, report(scenario, options)));
-                }
-            });
-        }
-        drop(sender);
-        let mut waiting = BTreeMap::new();
-        let mut next = 0;
-        for (at, report) in receiver {
-            waiting.insert(at, report);
-            while let Some(report) = waiting.remove(&next) {
-                each(report);
-                next += 1;
-            }
-        }
-    });
 }
 
 fn report(scenario: &Scenario, options: Options<'_>) -> ScenarioReport {
@@ -121,11 +114,8 @@ fn compare(
     warnings: &mut Vec<Warning>,
     mapping_used: &mut bool,
 ) -> Result<Vec<OpRow>, Error> {
-    let forward_passes = match &scenario.forward_passes {
-        ForwardPasses::Number(number) => *number,
-        ForwardPasses::M6File(path) => read_forward_passes(Path::new(path))?,
-    };
-    let (trace, profile) = (Path::new(&scenario.tc_trace), Path::new(&scenario.trace_csv));
+    let forward_passes = scenario.forward_passes.read()?;
+    let (trace, profile) = (scenario.tc_trace.as_path(), scenario.trace_csv.as_path());
     let lookup = match options.semantics {
         Semantics::Upstream => Lookup::TopLevel,
         Semantics::Corrected => Lookup::Nested,

@@ -1,6 +1,7 @@
 //! Reading the predicted side per kernel type and shape, and comparing two files.
 
 use super::key::shape_key;
+use super::met::compare_met;
 use super::rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
 use crate::error::{Error, Outcome};
 use crate::event::{EventFault, check_args, decode, duration_us, plain_form};
@@ -20,15 +21,37 @@ const SHAPES: usize = 1;
 const SUB_KERNELS: usize = 2;
 const SOURCE: usize = 3;
 
+/// A comparison per kernel type and shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShapeComparison {
+    /// The rows, see [`shape_rows`].
+    pub rows: Vec<ShapeRow>,
+    /// The part of the measured time whose kernel types and shapes were predicted as well, up to 1; `None` without measured
+    /// time.
+    pub joined_share: Option<f64>,
+}
+
 /// Compares a simulator's trace with a forward-pass CSV, read side by side.
 ///
 /// # Errors
 /// When one of the files can't be read or holds what can't be used; the trace's error goes first.
-pub fn compare_files(trace: &Path, profile: &Path, semantics: Semantics) -> Result<Outcome<Vec<ShapeRow>>, Error> {
+pub fn compare_files(trace: &Path, profile: &Path, semantics: Semantics) -> Result<Outcome<ShapeComparison>, Error> {
+    if semantics == Semantics::Corrected {
+        return compare_met(trace, profile);
+    }
     let policy = GroupingPolicy::shapes(semantics);
     let (predicted, profile) = side_by_side(|threads| read_predicted(trace, threads), || read_profile(profile, policy));
     let (predicted, profile) = (predicted?, profile?);
-    Ok(Outcome { result: shape_rows(predicted, profile.result.into_rows()), warnings: profile.warnings })
+    let rows = shape_rows(predicted, profile.result.into_rows());
+    let joined_share = joined_share(&rows);
+    Ok(Outcome { result: ShapeComparison { rows, joined_share }, warnings: profile.warnings })
+}
+
+fn joined_share(rows: &[ShapeRow]) -> Option<f64> {
+    let measured_us = |rows: &mut dyn Iterator<Item = &ShapeRow>| rows.map(|row| row.prof_dur_us.value()).sum::<f64>();
+    let total_us = measured_us(&mut rows.iter());
+    let joined_us = measured_us(&mut rows.iter().filter(|row| row.tc_count > 0));
+    (total_us > 0.0).then(|| joined_us / total_us)
 }
 
 /// Sums the X events of all processes that have a kernel type.

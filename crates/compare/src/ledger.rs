@@ -1,0 +1,403 @@
+//! Where a prediction is wrong, adding up to 100 %.
+//!
+//! *Predicted − measured* time of a forward pass is split, in integer picoseconds and exactly, into *leaves* with a cause
+//! each: more calls, more time per call, another kernel for the same work, shapes that do not meet, and so on. Totals hide
+//! errors that cancel; the sum of the leaves' absolute values, the *gross* error, does not.
+//!
+//! ```
+//! use perfdb_compare::ledger::{Options, explain_files};
+//! # let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/scenarios/qwen3_32b_decode");
+//!
+//! let explanation = explain_files(
+//!     &data.join("trace.json"),
+//!     &data.join("forward_pass.csv"),
+//!     &Options::default(),
+//! ).unwrap().result;
+//! let ledger = &explanation.ledger;
+//! let sum_ps: i128 = ledger.leaves.iter().map(|leaf| leaf.difference_ps).sum();
+//! assert_eq!(sum_ps, ledger.predicted_ps - ledger.measured_ps);
+//! ```
+//!
+//! The way from the two files: calls with signatures, [groups](Group) of equal kernel type and shape, *joins* that let groups
+//! of one type meet, *pools* of groups that stand for each other, and leaves for what is left. Every step only moves time
+//! from one leaf to another, so the sum stays exact.
+
+mod call;
+mod constant;
+mod explain;
+mod family;
+mod group;
+mod join;
+mod layers;
+mod leaf;
+mod measured;
+mod operands;
+mod place;
+mod pool;
+mod predicted;
+mod quotient;
+mod rest;
+mod timeline;
+
+pub use call::{Row, TimeSource};
+pub use constant::LayersNote;
+pub(crate) use explain::ledger_of_files;
+pub use explain::{Explanation, Options, Reconciliation, explain_files, explain_scenarios};
+pub use family::{Families, Family};
+pub use group::{Join, Sources};
+pub use layers::{KindLedger, LayerKind, Layers};
+pub use leaf::{
+    Calls, Cause, Detail, Leaf, MeasuredDetail, Part, PoolDetail, Position, PredictedDetail, Spread, TimeDetail,
+    WaitDetail,
+};
+pub use operands::AttentionKey;
+pub use quotient::Passes;
+pub use timeline::{Timeline, Timelines};
+
+/// A kernel type without its last `AiCore`, `Aicore` or `_` and digits.
+pub(crate) fn type_without_ending(kernel_type: &str) -> &str {
+    family::canonical_type(kernel_type)
+}
+
+/// What a measured attention kernel works on, by its cell of input shapes; `None` for other kernels.
+pub(crate) fn measured_attention(kernel_type: &str, input_shapes: &str) -> Option<AttentionKey> {
+    let is_attention = family::table_family(kernel_type) == Some("attention");
+    is_attention
+        .then(|| operands::Operands::parse_cell(input_shapes))
+        .flatten()
+        .as_ref()
+        .and_then(AttentionKey::measured)
+}
+
+use call::{Book, Call};
+use family::is_collective;
+use group::{Groups, Unjoined, widest_norm};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The difference of a forward pass and its parts. All times in picoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ledger {
+    /// Sum of the predicted calls.
+    pub predicted_ps: i128,
+    /// Sum of the measured groups, each of one pass.
+    pub measured_ps: i128,
+    /// Predicted less measured time: the sum of all leaves.
+    pub difference_ps: i128,
+    /// Sum of the leaves' absolute values.
+    pub gross_ps: i128,
+    /// Sum over kernel types of the absolute differences.
+    pub gross_by_type_ps: i128,
+    /// Predicted time by its source.
+    pub coverage_ps: BTreeMap<&'static str, i128>,
+    /// Measured time of groups whose shapes meet.
+    pub joined_ps: i128,
+    /// The same, collectives by their name alone.
+    pub joined_with_names_ps: i128,
+    /// Measured time that is predicted within a tenth.
+    pub within_10_percent_ps: i128,
+    /// How many passes the measured side holds.
+    pub passes: f64,
+    /// Sums of the leaves by cause.
+    pub by_cause_ps: BTreeMap<&'static str, i128>,
+    /// A constant difference of layers.
+    pub layers_note: Option<LayersNote>,
+    /// What attention works on.
+    pub workload: Option<Workload>,
+    /// Sums by family, largest first.
+    pub families: Vec<FamilySum>,
+    /// The parts, largest first.
+    pub leaves: Vec<Leaf>,
+    /// All groups, largest first.
+    pub groups: Vec<Group>,
+}
+
+/// The attention that takes most time on each side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Workload {
+    /// Of the predicted side.
+    pub predicted: AttentionKey,
+    /// Of the measured side.
+    pub measured: AttentionKey,
+    /// Whether query tokens agree, and sequences as far as they are known.
+    pub same: bool,
+}
+
+impl Serialize for AttentionKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        [self.query_tokens, self.kv_blocks, self.sequences].serialize(serializer)
+    }
+}
+
+/// Time of a family on both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FamilySum {
+    /// The family.
+    pub family: String,
+    /// On the predicted side.
+    pub predicted_ps: i128,
+    /// On the measured side.
+    pub measured_ps: i128,
+    /// Predicted less measured.
+    pub difference_ps: i128,
+}
+
+/// One kernel type and shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// The kernel type.
+    pub kernel_type: String,
+    /// The shape.
+    pub shape: String,
+    /// The family.
+    pub family: String,
+    /// Time on the predicted side.
+    pub predicted_ps: i128,
+    /// Time on the measured side.
+    pub measured_ps: i128,
+    /// Calls on the predicted side.
+    pub predicted_calls: f64,
+    /// Calls on the measured side, in one pass.
+    pub measured_calls: f64,
+    /// How the sides met.
+    pub join: Join,
+    /// A label of the pool that took its count part; for reading, not for programs.
+    pub pool: Option<String>,
+    /// The cells of its first measured row.
+    #[serde(skip)]
+    pub row: Option<Row>,
+    /// Where the predicted time comes from.
+    #[serde(skip)]
+    pub sources: Sources,
+}
+
+/// Splits a difference; the fields are what all steps work on.
+struct Splitter<'b> {
+    book: &'b Book,
+    passes: Passes,
+    groups: Groups,
+    leaves: Vec<Leaf>,
+    /// Labels of the pools.
+    pools: Vec<String>,
+    /// All signatures of the groups that are composite operators.
+    predicted_signatures: FxHashMap<usize, FxHashSet<u32>>,
+}
+
+/// Whether groups may meet by their place in the sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Places {
+    Used,
+    /// A part of a pass is too short for that.
+    Ignored,
+}
+
+/// Splits the difference between some predicted and some measured calls.
+fn split(
+    book: &Book,
+    predicted: &[Call],
+    measured: &[Call],
+    passes: Passes,
+    families: &Families,
+    places: Places,
+) -> Ledger {
+    let widest = widest_norm(book, predicted.iter().chain(measured));
+    let groups = joined_groups(book, predicted, measured, passes, families, widest);
+    let mut splitter = Splitter {
+        book,
+        passes,
+        predicted_signatures: composite_signatures(book, &groups, predicted),
+        groups,
+        leaves: Vec::new(),
+        pools: Vec::new(),
+    };
+    splitter.composites();
+    splitter.other_kernels();
+    splitter.operators_without_kernel();
+    splitter.shapes_apart();
+    if places == Places::Used {
+        splitter.same_place(predicted, measured);
+    }
+    splitter.rest(predicted, measured);
+    splitter.finish(predicted, measured)
+}
+
+fn joined_groups(
+    book: &Book,
+    predicted: &[Call],
+    measured: &[Call],
+    passes: Passes,
+    families: &Families,
+    widest: i64,
+) -> Groups {
+    let mut unjoined = Unjoined::new(book, predicted, measured);
+    unjoined.join(book, passes);
+    unjoined.finish(book, passes, families, widest)
+}
+
+fn composite_signatures(book: &Book, groups: &Groups, predicted: &[Call]) -> FxHashMap<usize, FxHashSet<u32>> {
+    let mut signatures: FxHashMap<usize, FxHashSet<u32>> = FxHashMap::default();
+    for call in predicted {
+        if book.signature(call).prediction().is_some_and(|prediction| prediction.composite.is_some()) {
+            signatures.entry(groups.position(book, call)).or_default().insert(call.signature);
+        }
+    }
+    signatures
+}
+
+impl Splitter<'_> {
+    /// Calls of one pass as a number.
+    fn calls(&self, calls: i128) -> f64 {
+        calls as f64 / self.passes.unit() as f64
+    }
+
+    fn finish(mut self, predicted: &[Call], measured: &[Call]) -> Ledger {
+        let layers_note = constant::find_layers(&mut self.leaves);
+        let mut leaves = std::mem::take(&mut self.leaves);
+        leaves.sort_by(|a, b| {
+            let by_size = b.difference_ps.abs().cmp(&a.difference_ps.abs());
+            let names = |leaf: &'_ Leaf| (leaf.cause.name(), leaf.kernel_type.clone(), leaf.shape.clone());
+            by_size.then_with(|| names(a).cmp(&names(b)))
+        });
+        let groups = &self.groups.list;
+        let (predicted_ps, measured_ps) = (
+            groups.iter().map(|group| group.predicted_ps).sum::<i128>(),
+            groups.iter().map(|group| group.measured_ps).sum::<i128>(),
+        );
+        let mut by_cause_ps = BTreeMap::new();
+        leaves.iter().for_each(|leaf| *by_cause_ps.entry(leaf.cause.name()).or_insert(0) += leaf.difference_ps);
+        let (joined_ps, joined_with_names_ps) = self.joined();
+        Ledger {
+            predicted_ps,
+            measured_ps,
+            difference_ps: predicted_ps - measured_ps,
+            gross_ps: leaves.iter().map(|leaf| leaf.difference_ps.abs()).sum(),
+            gross_by_type_ps: self.gross_by_type(),
+            coverage_ps: coverage(self.book, predicted),
+            joined_ps,
+            joined_with_names_ps,
+            within_10_percent_ps: self.within_a_tenth(),
+            passes: self.passes.value(),
+            by_cause_ps,
+            layers_note,
+            workload: workload(self.book, predicted, measured),
+            families: self.families(),
+            leaves,
+            groups: self.group_rows(predicted),
+        }
+    }
+
+    fn gross_by_type(&self) -> i128 {
+        let mut types: FxHashMap<&str, i128> = FxHashMap::default();
+        for group in &self.groups.list {
+            *types.entry(&group.kernel_type).or_default() += group.difference_ps();
+        }
+        types.into_values().map(i128::abs).sum()
+    }
+
+    /// Measured time whose shapes meet, and the same with collectives by their names.
+    fn joined(&self) -> (i128, i128) {
+        let predicted_collectives: FxHashSet<&str> = self
+            .groups
+            .list
+            .iter()
+            .filter(|group| group.is_predicted() && is_collective(&group.kernel_type))
+            .map(|group| group.kernel_type.as_ref())
+            .collect();
+        let (mut joined_ps, mut by_name_ps) = (0, 0);
+        for group in &self.groups.list {
+            let meets = group.join != Join::Type && (group.is_on_both_sides() || group.join == Join::Composite);
+            let named = !group.is_on_both_sides() && predicted_collectives.contains(group.kernel_type.as_ref());
+            joined_ps += if meets { group.measured_ps } else { 0 };
+            by_name_ps += if meets || named { group.measured_ps } else { 0 };
+        }
+        (joined_ps, by_name_ps)
+    }
+
+    /// Measured time of groups, and of pools of one-sided groups, that are off by a tenth at most.
+    fn within_a_tenth(&self) -> i128 {
+        let mut pools = vec![(0, 0); self.pools.len()];
+        let mut within_ps = 0;
+        let close = |predicted_ps: i128, measured_ps: i128| {
+            measured_ps > 0 && (predicted_ps - measured_ps).abs() * 10 <= measured_ps
+        };
+        for group in &self.groups.list {
+            match group.pool.filter(|_| !group.is_on_both_sides()) {
+                Some(pool) => {
+                    pools[pool].0 += group.predicted_ps;
+                    pools[pool].1 += group.measured_ps;
+                }
+                None if close(group.predicted_ps, group.measured_ps) => within_ps += group.measured_ps,
+                None => {}
+            }
+        }
+        within_ps + pools.iter().filter(|pool| close(pool.0, pool.1)).map(|pool| pool.1).sum::<i128>()
+    }
+
+    fn families(&self) -> Vec<FamilySum> {
+        let mut sums: IndexMap<&str, (i128, i128), FxBuildHasher> = IndexMap::default();
+        for group in &self.groups.list {
+            let sum = sums.entry(group.family.as_ref()).or_default();
+            sum.0 += group.predicted_ps;
+            sum.1 += group.measured_ps;
+        }
+        let sum = |(family, (predicted_ps, measured_ps)): (&str, (i128, i128))| FamilySum {
+            family: family.to_owned(),
+            predicted_ps,
+            measured_ps,
+            difference_ps: predicted_ps - measured_ps,
+        };
+        let mut families: Vec<FamilySum> = sums.into_iter().map(sum).collect();
+        families.sort_by(|a, b| {
+            let larger = |sum: &FamilySum| sum.predicted_ps.max(sum.measured_ps);
+            larger(b).cmp(&larger(a)).then_with(|| a.family.cmp(&b.family))
+        });
+        families
+    }
+
+    fn group_rows(&self, predicted: &[Call]) -> Vec<Group> {
+        let sources = self.groups.sources(self.book, predicted);
+        let row = |(group, sources): (&group::Group, Sources)| Group {
+            kernel_type: group.kernel_type.to_string(),
+            shape: group.shape.clone(),
+            family: group.family.to_string(),
+            predicted_ps: group.predicted_ps,
+            measured_ps: group.measured_ps,
+            predicted_calls: self.calls(group.n1),
+            measured_calls: self.calls(group.n2),
+            join: group.join,
+            pool: group.pool.map(|pool| self.pools[pool].clone()),
+            row: group.measured.first.and_then(|first| self.book.signatures[first as usize].row()).cloned(),
+            sources,
+        };
+        self.groups.list.iter().zip(sources).map(row).collect()
+    }
+}
+
+fn coverage(book: &Book, predicted: &[Call]) -> BTreeMap<&'static str, i128> {
+    let mut coverage_ps = BTreeMap::new();
+    for call in predicted {
+        if let Some(prediction) = book.signature(call).prediction() {
+            *coverage_ps.entry(prediction.source.name()).or_insert(0) += i128::from(call.duration_ps);
+        }
+    }
+    coverage_ps
+}
+
+fn workload(book: &Book, predicted: &[Call], measured: &[Call]) -> Option<Workload> {
+    let main = |calls: &[Call]| {
+        let mut times: FxHashMap<AttentionKey, i128> = FxHashMap::default();
+        for call in calls {
+            if let Some(key) = book.signature(call).attention {
+                // One more, so that calls without time count.
+                *times.entry(key).or_default() += i128::from(call.duration_ps) + 1;
+            }
+        }
+        times.into_iter().max_by_key(|&(key, time_ps)| (time_ps, key)).map(|(key, _)| key)
+    };
+    let (predicted, measured) = (main(predicted)?, main(measured)?);
+    let (one, other) = (predicted.sequences, measured.sequences);
+    let same = predicted.query_tokens == measured.query_tokens && (one == other || one == 0 || other == 0);
+    Some(Workload { predicted, measured, same })
+}

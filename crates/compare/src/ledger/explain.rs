@@ -1,0 +1,128 @@
+//! From two files to an explanation.
+
+use super::call::Book;
+use super::layers::{Layers, layers};
+use super::measured::read_measured;
+use super::predicted::read_predicted;
+use super::timeline::{Timelines, timeline};
+use super::{Families, Ledger, Passes, Places, split};
+use crate::error::{Error, Outcome};
+use crate::scenario::{Scenario, in_order};
+use crate::side_by_side;
+use perfdb_store::op_mapping::OpMapping;
+use serde::Serialize;
+use std::path::Path;
+
+/// How to explain a prediction.
+#[derive(Debug, Clone, Default)]
+pub struct Options<'m> {
+    /// What operators map to, if that is known.
+    pub mapping: Option<&'m OpMapping>,
+    /// How many passes the measured side holds.
+    pub passes: Passes,
+    /// Kernel types whose families the user gives.
+    pub families: Families,
+}
+
+/// The whole answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The difference and its parts.
+    #[serde(flatten)]
+    pub ledger: Ledger,
+    /// What M6 is: time from measurements over measured time.
+    pub m6: f64,
+    /// How predicted time and M6 hang together.
+    pub reconcile: Reconciliation,
+    /// Both sides on the clock.
+    pub timeline: Timelines,
+    /// Both sides cut into layers.
+    pub layers: Option<Layers>,
+}
+
+/// `predicted = m6_hit + composite_rounding + not_in_m6`, and what the measured side leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Reconciliation {
+    /// Time that M6 counts.
+    pub m6_hit_ps: i128,
+    /// Parts of composite operators less the durations of their events.
+    pub composite_rounding_ps: i128,
+    /// Predicted time that does not come from measurements.
+    pub not_in_m6_ps: i128,
+    /// Events that stand for no kernel.
+    pub free_events: u64,
+    /// Measured rows of collectives that are listed more than once.
+    pub doubled_rows: u64,
+    /// Measured AICPU rows.
+    pub aicpu_rows: u64,
+    /// Their time.
+    pub aicpu_ps: i128,
+}
+
+/// Explains the difference between a simulator's trace and a forward-pass CSV, which are read side by side.
+///
+/// # Errors
+/// When one of the files can't be read or holds what can't be used; the trace's error goes first.
+pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Result<Outcome<Explanation>, Error> {
+    let none = OpMapping::default();
+    let mapping = options.mapping.unwrap_or(&none);
+    let (predicted, measured) =
+        side_by_side(|threads| read_predicted(trace, mapping, threads), || read_measured(profile, &[]));
+    let (mut predicted, mut measured) = (predicted?, measured?);
+    let mut warnings = std::mem::take(&mut predicted.warnings);
+    warnings.append(&mut measured.warnings);
+    let mut families = options.families.clone();
+    families.learn(mapping);
+    let book = Book::new(predicted.calls, measured.calls);
+    let ledger = split(&book, &book.predicted, &book.measured, options.passes, &families, Places::Used);
+    let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
+    let m6 = match measured_ps {
+        0 => 0.0,
+        _ => predicted.m6_hit_ps as f64 * options.passes.value() / measured_ps as f64,
+    };
+    let reconcile = Reconciliation {
+        m6_hit_ps: predicted.m6_hit_ps,
+        composite_rounding_ps: predicted.composite_rounding_ps,
+        not_in_m6_ps: ledger.predicted_ps - predicted.m6_hit_ps - predicted.composite_rounding_ps,
+        free_events: predicted.free_events,
+        doubled_rows: measured.doubled_rows,
+        aicpu_rows: measured.aicpu_rows,
+        aicpu_ps: measured.aicpu_ps,
+    };
+    let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
+    let layers = layers(&book, options.passes, &families);
+    Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
+}
+
+/// The ledger of two files without mapping, for one pass.
+pub(crate) fn ledger_of_files(trace: &Path, profile: &Path) -> Result<Outcome<Ledger>, Error> {
+    let mapping = OpMapping::default();
+    let (predicted, measured) =
+        side_by_side(|threads| read_predicted(trace, &mapping, threads), || read_measured(profile, &["Input Shapes"]));
+    let (mut predicted, mut measured) = (predicted?, measured?);
+    let mut warnings = std::mem::take(&mut predicted.warnings);
+    warnings.append(&mut measured.warnings);
+    let book = Book::new(predicted.calls, measured.calls);
+    let families = Families::default();
+    let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Places::Used);
+    Ok(Outcome { result: ledger, warnings })
+}
+
+/// Explains all scenarios, `jobs` at a time. `each` gets names and results in the order of the scenarios.
+pub fn explain_scenarios(
+    scenarios: &[Scenario],
+    mapping: Option<&OpMapping>,
+    families: &Families,
+    jobs: usize,
+    mut each: impl FnMut(&str, Result<Outcome<Explanation>, Error>),
+) {
+    let explain = |scenario: &Scenario| {
+        let number = scenario.forward_passes.read()?;
+        let passes =
+            Passes::of_double(number).ok_or_else(|| Error::ForwardPasses { name: scenario.name.clone(), number })?;
+        let options = Options { mapping, passes, families: families.clone() };
+        explain_files(&scenario.tc_trace, &scenario.trace_csv, &options)
+    };
+    let mut names = scenarios.iter().map(|scenario| scenario.name.as_str());
+    in_order(scenarios, jobs, explain, |result| each(names.next().unwrap_or_default(), result));
+}

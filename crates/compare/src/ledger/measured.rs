@@ -1,0 +1,175 @@
+//! Reading the measured side: the kernels of a forward-pass CSV.
+
+use super::call::{Call, Calls, Row, Side, Signature};
+use super::family::{is_collective, table_family};
+use super::operands::{AttentionKey, Operands};
+use crate::error::{Error, Warning};
+use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
+use crate::profile::excerpt;
+use perfdb_pycompat::text::trim;
+use perfdb_trace::kernels::{Options, Reader, Record};
+use perfdb_trace::source::Source;
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+const TYPE: &str = "Type";
+const DURATION: &str = "Duration(us)";
+const START: &str = "Start Time(us)";
+
+/// The cells of a [`Row`], in the order of its fields.
+const ROW: [&str; 6] =
+    ["Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats"];
+
+/// How many of them tell rows apart; the rest is that of the first row.
+const KEY_CELLS: usize = 3;
+
+/// The measured side of a comparison.
+#[derive(Debug, Default)]
+pub(super) struct MeasuredSide {
+    pub(super) calls: Calls,
+    /// Rows of collectives beyond the first of each.
+    pub(super) doubled_rows: u64,
+    pub(super) aicpu_rows: u64,
+    pub(super) aicpu_ps: i128,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// Reads a forward-pass CSV, which also needs these columns.
+///
+/// # Errors
+/// When the file can't be read, lacks a needed column, or a duration or a start is no finite number.
+pub(super) fn read_measured(profile: &Path, also_needed: &[&'static str]) -> Result<MeasuredSide, Error> {
+    let mut source = Source::open(profile)?;
+    let mut reader = Reader::new(&mut source, Options::comparison())?;
+    let needed = [TYPE, DURATION, START].iter().chain(also_needed);
+    let missing: Vec<&'static str> = needed.copied().filter(|name| reader.column(name).is_none()).collect();
+    let (Some(kernel_type), Some(duration), Some(start), true) =
+        (reader.column(TYPE), reader.column(DURATION), reader.column(START), missing.is_empty())
+    else {
+        return Err(Error::MissingColumns { path: profile.to_owned(), columns: missing });
+    };
+    let row = ROW.map(|name| reader.column(name));
+    let mut rows = Rows { columns: Columns { kernel_type, duration, start, row }, ..Rows::default() };
+    while let Some(record) = reader.next_record()? {
+        rows.add(&record).map_err(|(column, reason)| Error::Cell {
+            path: profile.to_owned(),
+            line: record.line(),
+            column,
+            reason,
+        })?;
+    }
+    let mut side = rows.side;
+    let calls = &mut side.calls.calls;
+    if !calls.is_sorted_by_key(|call| call.start_ps) {
+        calls.sort_by_key(|call| call.start_ps);
+    }
+    if rows.negative_rows > 0 {
+        side.warnings.push(Warning::NegativeDurations { path: profile.to_owned(), rows: rows.negative_rows });
+    }
+    Ok(side)
+}
+
+#[derive(Debug, Default)]
+struct Columns {
+    kernel_type: usize,
+    duration: usize,
+    start: usize,
+    row: [Option<usize>; 6],
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    columns: Columns,
+    side: MeasuredSide,
+    signatures: FxHashMap<Box<[u8]>, u32>,
+    /// Position of the call of each collective, by whole microsecond and signature.
+    collectives: FxHashMap<(i128, u32), u32>,
+    key: Vec<u8>,
+    origin_ps: Option<i128>,
+    negative_rows: u64,
+}
+
+type Refusal = (&'static str, String);
+
+impl Rows {
+    fn add(&mut self, record: &Record<'_>) -> Result<(), Refusal> {
+        let Some(kernel_type) = record.get(self.columns.kernel_type) else { return Ok(()) };
+        let kernel_type = trim(&kernel_type);
+        if kernel_type.is_empty() {
+            return Ok(());
+        }
+        let cell = record.get(self.columns.duration).unwrap_or_default();
+        let not_finite = |cell: &str| format!("{} is not a finite number", excerpt(cell));
+        let mut duration_ps = parse_duration_us(&cell).ok_or_else(|| (DURATION, not_finite(&cell)))?;
+        if duration_ps < 0 {
+            self.negative_rows += 1;
+            duration_ps = 0;
+        }
+        if kernel_type.ends_with("AicpuKernel") {
+            self.side.aicpu_rows += 1;
+            self.side.aicpu_ps += i128::from(duration_ps);
+            return Ok(());
+        }
+        let cell = record.get(self.columns.start).unwrap_or_default();
+        let start_ps = parse_us(&cell).ok_or_else(|| (START, not_finite(&cell)))?;
+        let origin_ps = *self.origin_ps.get_or_insert(start_ps);
+        let relative_ps = i64::try_from(start_ps - origin_ps).ok().filter(|ps| ps.abs() < i64::MAX / 4);
+        let relative_ps =
+            relative_ps.ok_or_else(|| (START, format!("{} is too far from the first row", excerpt(&cell))))?;
+        let signature = self.signature(kernel_type, record);
+        let call = Call { signature, event: 0, start_ps: relative_ps, duration_ps };
+        if is_collective(kernel_type) {
+            let next = self.side.calls.calls.len() as u32;
+            let at = *self.collectives.entry((start_ps / i128::from(PS_PER_US), signature)).or_insert(next);
+            if at < next {
+                self.side.doubled_rows += 1;
+                let listed = &mut self.side.calls.calls[at as usize];
+                if duration_ps > listed.duration_ps {
+                    *listed = call;
+                }
+                return Ok(());
+            }
+        }
+        self.side.calls.calls.push(call);
+        Ok(())
+    }
+
+    /// The position of a row's signature. Collectives have one per type: their rows do not say how large they are.
+    fn signature(&mut self, kernel_type: &str, record: &Record<'_>) -> u32 {
+        self.key.clear();
+        self.key.extend_from_slice(kernel_type.as_bytes());
+        if !is_collective(kernel_type) {
+            for column in self.columns.row[..KEY_CELLS].iter().copied() {
+                self.key.push(0x1f);
+                self.key.extend_from_slice(column.and_then(|column| record.get(column)).unwrap_or_default().as_bytes());
+            }
+        }
+        if let Some(&at) = self.signatures.get(self.key.as_slice()) {
+            return at;
+        }
+        let at = self.side.calls.signatures.len() as u32;
+        let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
+        let [input_shapes, input_types, input_formats, output_shapes, output_types, output_formats] =
+            self.columns.row.map(|column| cell(column).as_ref().into());
+        let row = Row { input_shapes, input_types, input_formats, output_shapes, output_types, output_formats };
+        self.side.calls.signatures.push(signature(kernel_type, row));
+        self.signatures.insert(self.key.as_slice().into(), at);
+        at
+    }
+}
+
+fn signature(kernel_type: &str, row: Row) -> Signature {
+    let formats: Vec<&str> = match row.input_formats.as_ref() {
+        "" | "N/A" => Vec::new(),
+        formats => trim(formats).trim_matches('"').split(';').map(trim).collect(),
+    };
+    let operands = if is_collective(kernel_type) { None } else { Operands::parse_cell(&row.input_shapes) };
+    let is_attention = table_family(kernel_type) == Some("attention");
+    Signature {
+        kernel_type: kernel_type.into(),
+        attention: operands.as_ref().filter(|_| is_attention).and_then(AttentionKey::measured),
+        operands: operands.and_then(|operands| operands.canonical(&formats)),
+        bytes: None,
+        side: Side::Measured(Box::new(row)),
+    }
+}

@@ -1,0 +1,159 @@
+//! What a piece of a trace contributes, before it is known which process counts.
+
+use crate::event::{EventFault, check_args, decode, plain_form};
+use crate::picoseconds::{of_double_us, parse_duration_us, parse_us};
+use crate::process::{NamedProcess, PlacedFault, SeenPids};
+use crate::sub_kernels;
+use indexmap::IndexMap;
+use perfdb_trace::chrome::Event;
+use perfdb_trace::scan::Value;
+use rustc_hash::FxBuildHasher;
+
+/// The members of `args` that are looked at; those from `kernel_type` on go into the key of a template, in this order.
+pub(super) const ARGS: [&str; 11] = [
+    "name",
+    "sub_kernel_durations",
+    "zero_cost",
+    "kernel_type",
+    "source",
+    "shape_match_rule",
+    "simulation_shapes",
+    "kernel_shapes",
+    "sub_kernel_shapes",
+    "hit_kernels",
+    "missed_kernels",
+];
+const PROCESS_NAME: usize = 0;
+const SUB_KERNELS: usize = 1;
+const ZERO_COST: usize = 2;
+const FIRST_TEXT: usize = 3;
+
+/// The contributions of consecutive events.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    /// What events have in common, see [`super::template`].
+    pub(super) templates: IndexMap<Box<[u8]>, (), FxBuildHasher>,
+    pub(super) pids: SeenPids,
+    pub(super) records: Vec<Record>,
+    /// The durations of the parts of those events that list them.
+    pub(super) part_durations_ps: Vec<i64>,
+    /// Start of the first event.
+    pub(super) origin_ps: Option<i128>,
+    /// Number of events.
+    pub(super) events: u64,
+    key: Vec<u8>,
+}
+
+/// One contribution.
+#[derive(Debug)]
+pub(super) enum Record {
+    /// An X event. Its start counts from the chunk's origin.
+    Event { template: u32, pid: u32, event: u32, start_ps: i64, duration_ps: i64 },
+    /// An X event that fails the trace if its process counts; no pid: if none is named.
+    Fault { pid: Option<u32>, fault: Box<PlacedFault> },
+    /// A `process_name` event.
+    ProcessName(Box<NamedProcess>),
+}
+
+impl Chunk {
+    /// Takes in one event.
+    pub(super) fn add(&mut self, event: &Event<'_>) {
+        self.events = event.index() + 1;
+        if event.has_phase("X") {
+            let pid = match self.pids.of_operator(event) {
+                Ok(pid) => pid,
+                Err(fault) => return self.fault(None, PlacedFault::at(event, fault)),
+            };
+            let parts = self.part_durations_ps.len();
+            if let Err(fault) = self.operator(event, pid) {
+                self.part_durations_ps.truncate(parts);
+                self.fault(Some(pid), PlacedFault::at(event, fault));
+            }
+        } else if let Some(named) = self.pids.named(event, PROCESS_NAME) {
+            self.records.push(Record::ProcessName(Box::new(named)));
+        }
+    }
+
+    fn fault(&mut self, pid: Option<u32>, fault: PlacedFault) {
+        self.records.push(Record::Fault { pid, fault: Box::new(fault) });
+    }
+
+    fn operator(&mut self, event: &Event<'_>, pid: u32) -> Result<(), EventFault> {
+        check_args(event)?;
+        let name = match event.name() {
+            Some(Value::Text(name)) => decode(name, "name")?,
+            Some(_) => return Err(EventFault::NotText("name")),
+            None => return Err(EventFault::Missing("name")),
+        };
+        self.key.clear();
+        push_text(&mut self.key, &name);
+        self.key.push(u8::from(says_yes(event.arg(ZERO_COST))));
+        for at in FIRST_TEXT..ARGS.len() {
+            match event.arg(at) {
+                None | Some(Value::Null) => self.key.push(0),
+                Some(value) => push_text(&mut self.key, &plain_form(value, ARGS[at])?),
+            }
+        }
+        let duration_ps = duration_ps(event)?;
+        if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
+            && let Ok(text) = text.decode()
+            && let Some(parts) = sub_kernels::read(&text)?
+        {
+            for (kernel_type, time_us) in parts {
+                push_text(&mut self.key, &kernel_type);
+                let part_ps = of_double_us(time_us).ok_or(EventFault::TooLarge("sub_kernel_durations"))?;
+                self.part_durations_ps.push(part_ps.max(0));
+            }
+        }
+        let start_ps = start_ps(event)?;
+        let origin_ps = *self.origin_ps.get_or_insert(start_ps);
+        let start_ps = i64::try_from(start_ps - origin_ps).map_err(|_| EventFault::TooLarge("ts"))?;
+        let template = match self.templates.get_index_of(self.key.as_slice()) {
+            Some(at) => at,
+            None => self.templates.insert_full(self.key.as_slice().into(), ()).0,
+        };
+        let (template, event) = (template as u32, event.index() as u32);
+        self.records.push(Record::Event { template, pid, event, start_ps, duration_ps });
+        Ok(())
+    }
+}
+
+/// A text of a key: its length plus one (0: there is none), then its bytes.
+fn push_text(key: &mut Vec<u8>, text: &str) {
+    let mut length = text.len() as u64 + 1;
+    while length >= 0x80 {
+        key.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    key.push(length as u8);
+    key.extend_from_slice(text.as_bytes());
+}
+
+/// Whether a flag is set: a text is unless it is empty, `0`, `False` or `false`.
+fn says_yes(flag: Option<Value<'_>>) -> bool {
+    match flag {
+        Some(Value::Text(text)) => !["", "0", "False", "false"].iter().any(|no| text.is(no)),
+        Some(value) => value.is_truthy(),
+        None => false,
+    }
+}
+
+fn duration_ps(event: &Event<'_>) -> Result<i64, EventFault> {
+    let duration_ps = match event.duration() {
+        None => 0,
+        Some(Value::Bool(value)) => i64::from(value) * crate::picoseconds::PS_PER_US,
+        Some(Value::Number(number)) if number.to_f64().is_nan() => return Err(EventFault::NotNumber("dur")),
+        Some(Value::Number(number)) => parse_duration_us(number.text()).ok_or(EventFault::TooLarge("dur"))?,
+        Some(_) => return Err(EventFault::NotNumber("dur")),
+    };
+    Ok(duration_ps.max(0))
+}
+
+fn start_ps(event: &Event<'_>) -> Result<i128, EventFault> {
+    match event.timestamp() {
+        None => Ok(0),
+        Some(Value::Number(number)) if number.to_f64().is_nan() => Err(EventFault::NotNumber("ts")),
+        Some(Value::Number(number)) => parse_us(number.text()).ok_or(EventFault::TooLarge("ts")),
+        Some(_) => Err(EventFault::NotNumber("ts")),
+    }
+}

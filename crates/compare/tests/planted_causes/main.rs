@@ -1,0 +1,84 @@
+//! Pairs that match but for one planted cause: the ledger has to give the planted time to that cause, and to sum exactly.
+
+mod planted;
+
+use perfdb_compare::ledger::{Cause, Detail, Leaf, Options, Passes, explain_files};
+use perfdb_store::op_mapping::OpMapping;
+use planted::{CAUSES, Planted, plant};
+
+const PAIRS: u64 = 204;
+
+/// The planted cause, as the ledger should call it.
+fn belongs(planted: &Planted, leaf: &Leaf) -> bool {
+    let part = |name: &str| match &leaf.detail {
+        Detail::Pool(pool) => pool.parts.iter().any(|part| part.kernel_type == name),
+        _ => false,
+    };
+    let of_type = leaf.kernel_type == planted.kernel_type;
+    match planted.cause {
+        "dropped_layer" | "added_layer" => matches!(leaf.cause, Cause::Layers | Cause::Count),
+        "row_scaled" => leaf.cause == Cause::Time && of_type,
+        "mapped_without_row" => leaf.cause == Cause::Time && of_type || leaf.cause == Cause::Mapping,
+        "mapping_removed" => matches!(leaf.cause, Cause::Mapping | Cause::Analytic) && part(&planted.kernel_type),
+        "shape_changed" => leaf.cause == Cause::Shape && of_type,
+        "renamed" | "split" | "fused" => {
+            leaf.cause == Cause::OtherKernel && planted.other_types.iter().any(|name| part(name))
+        }
+        "collective_waits" | "collective_scaled" => {
+            matches!(leaf.cause, Cause::CollectiveWait | Cause::Time) && of_type
+        }
+        "not_modelled" => leaf.cause == Cause::NotModelled && of_type,
+        "predicted_only" => leaf.cause == Cause::PredictedOnly && of_type,
+        "calls" => matches!(leaf.cause, Cause::Count | Cause::Layers) && of_type,
+        _ => false,
+    }
+}
+
+#[test]
+fn the_planted_time_goes_to_the_planted_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, profile) = (folder.path().join("trace.json"), folder.path().join("pass.csv"));
+    let mut wrong = Vec::new();
+    for seed in 0..PAIRS {
+        let planted = plant(CAUSES[seed as usize % CAUSES.len()], seed);
+        std::fs::write(&trace, &planted.trace).unwrap();
+        std::fs::write(&profile, &planted.profile).unwrap();
+        let mapping = planted.mapping.as_deref().map(|text| OpMapping::parse(text).unwrap());
+        let passes = Passes::parse(&planted.passes.to_string()).unwrap();
+        let options = Options { mapping: mapping.as_ref(), passes, ..Options::default() };
+        let ledger = explain_files(&trace, &profile, &options).unwrap().result.ledger;
+        let name = format!("{} {seed}", planted.cause);
+
+        let sum = |leaves: &mut dyn Iterator<Item = &Leaf>| -> i128 { leaves.map(|leaf| leaf.difference_ps).sum() };
+        assert_eq!(sum(&mut ledger.leaves.iter()), ledger.difference_ps, "{name}");
+        assert_eq!(ledger.difference_ps, ledger.predicted_ps - ledger.measured_ps, "{name}");
+        assert_eq!(ledger.predicted_ps, planted.predicted_ps, "{name}: every predicted call counts once");
+        if planted.passes == 1 {
+            assert_eq!(ledger.measured_ps, planted.measured_ps, "{name}: every measured call counts once");
+            assert_eq!(ledger.difference_ps, planted.planted_ps, "{name}: the generator plants what it says");
+        }
+        let groups: (i128, i128) = ledger
+            .groups
+            .iter()
+            .fold((0, 0), |(one, other), group| (one + group.predicted_ps, other + group.measured_ps));
+        assert_eq!(groups, (ledger.predicted_ps, ledger.measured_ps), "{name}");
+
+        let found_ps = sum(&mut ledger.leaves.iter().filter(|leaf| belongs(&planted, leaf)));
+        let held = match planted.planted_ps {
+            0 if planted.passes == 1 => ledger.leaves.is_empty(),
+            // Each group's mean over the passes is rounded.
+            0 => ledger.gross_ps <= 2 * ledger.groups.len() as i128,
+            planted_ps => (found_ps - planted_ps).abs() * 100 <= planted_ps.abs(),
+        };
+        if !held {
+            let largest: Vec<_> = ledger
+                .leaves
+                .iter()
+                .take(4)
+                .map(|leaf| (leaf.cause, &leaf.kernel_type, &leaf.shape, leaf.difference_ps))
+                .collect();
+            wrong.push(format!("{name}: planted {}, found {found_ps}: {largest:?}", planted.planted_ps));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

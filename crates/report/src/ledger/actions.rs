@@ -1,0 +1,91 @@
+//! What to do about the errors, each with what it is worth.
+
+use super::bars::{kernels_against, more_measured, more_predicted, named};
+use super::{calls, us};
+use perfdb_compare::ledger::{Cause, Detail, Explanation, Group, Leaf, Position, Row, TimeSource};
+use std::collections::{BTreeMap, HashMap};
+
+/// Something that would make the prediction better.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Action {
+    /// The part of the error that it is about, in picoseconds.
+    pub worth_ps: i128,
+    /// What to do.
+    pub text: String,
+    /// The row that is worth measuring: kernel type and cells.
+    pub measure: Option<(String, Row)>,
+}
+
+/// What to do, by worth. Noise, layers and waits ask for nothing.
+pub fn actions(explanation: &Explanation) -> Vec<Action> {
+    let groups: HashMap<(&str, &str), &Group> = explanation
+        .ledger
+        .groups
+        .iter()
+        .map(|group| ((group.kernel_type.as_str(), group.shape.as_str()), group))
+        .collect();
+    let mut actions: Vec<Action> = Vec::new();
+    let mut ends_ps = 0;
+    let mut composites: BTreeMap<&str, (i128, Vec<&str>)> = BTreeMap::new();
+    for leaf in &explanation.ledger.leaves {
+        let worth_ps = leaf.difference_ps.abs();
+        match &leaf.detail {
+            Detail::Predicted(predicted) if predicted.place != Position::Body => ends_ps += worth_ps,
+            Detail::Measured(measured) if measured.composite.is_some() => {
+                let entry = composites.entry(measured.composite.as_deref().unwrap_or_default()).or_default();
+                entry.0 += worth_ps;
+                if !entry.1.contains(&leaf.kernel_type.as_str()) {
+                    entry.1.push(&leaf.kernel_type);
+                }
+            }
+            _ => {
+                let Some(text) = action(leaf) else { continue };
+                let group = groups.get(&(leaf.kernel_type.as_str(), leaf.shape.as_str()));
+                let row = group.and_then(|group| group.row.clone()).filter(|_| asks_for_a_row(leaf));
+                actions.push(Action { worth_ps, text, measure: row.map(|row| (leaf.kernel_type.clone(), row)) });
+            }
+        }
+    }
+    for (operator, (worth_ps, kernels)) in composites {
+        let text = format!("complete the parts of {operator}: {} run and are not in it", kernels.join("+"));
+        actions.push(Action { worth_ps, text, measure: None });
+    }
+    if ends_ps > 0 {
+        let text =
+            "cut the pass with its first and last kernels: predicted before the first or after the last measured one";
+        actions.push(Action { worth_ps: ends_ps, text: text.to_owned(), measure: None });
+    }
+    actions.sort_by(|a, b| b.worth_ps.cmp(&a.worth_ps).then_with(|| a.text.cmp(&b.text)));
+    actions
+}
+
+fn asks_for_a_row(leaf: &Leaf) -> bool {
+    matches!(leaf.cause, Cause::Time | Cause::Shape) && !leaf.kernel_type.starts_with("hcom_")
+}
+
+fn action(leaf: &Leaf) -> Option<String> {
+    let kernel = named(&leaf.kernel_type, &leaf.shape);
+    Some(match (&leaf.detail, leaf.cause) {
+        (Detail::Time(time), _) if time.noise => return None,
+        (Detail::Time(time), _) if time.source.iter().eq([TimeSource::Measured]) => format!(
+            "measure {kernel} again (the row says {}, the pass {} us)",
+            us(time.predicted_mean_ps),
+            us(time.measured_mean_ps)
+        ),
+        (Detail::Time(time), _) => format!("measure {kernel} (now {})", time.source.text()),
+        (Detail::Calls(count), Cause::Count) => format!(
+            "check {kernel}: {} calls predicted, {} measured",
+            calls(count.predicted_calls),
+            calls(count.measured_calls)
+        ),
+        (Detail::Calls(_) | Detail::Wait(_), _) => return None,
+        (Detail::Predicted(_), _) => format!("check {kernel}: predicted, never measured"),
+        (Detail::Measured(_), _) => format!("model {kernel}"),
+        (Detail::Pool(pool), Cause::OtherKernel) => {
+            format!("predict what runs: {} in place of {}", more_measured(pool), more_predicted(pool))
+        }
+        (Detail::Pool(pool), Cause::Mapping) => format!("map {} to {}", more_predicted(pool), leaf.kernel_type),
+        (Detail::Pool(_), Cause::Shape) => format!("measure {kernel}"),
+        (Detail::Pool(pool), _) => format!("complete {}: measure {}", leaf.kernel_type, kernels_against(pool)),
+    })
+}

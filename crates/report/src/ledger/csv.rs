@@ -1,0 +1,89 @@
+//! The leaves of explanations as a CSV.
+
+use super::{NamedExplanation, calls};
+use perfdb_compare::ledger::{Detail, Leaf};
+use perfdb_pycompat::csv_text::push_row;
+use std::io::{self, Write};
+
+const HEADER: [&str; 10] = [
+    "scenario",
+    "cause",
+    "family",
+    "kernel_type",
+    "shape",
+    "difference_us",
+    "percent_of_measured",
+    "predicted_calls",
+    "measured_calls",
+    "source",
+];
+
+/// Writes header and leaves, largest first within a scenario, lines ending in LF. `difference_us` is exact.
+///
+/// # Errors
+/// When `out` can't be written.
+pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io::Result<()> {
+    let mut line = String::new();
+    push_row(&mut line, HEADER, "\n");
+    out.write_all(line.as_bytes())?;
+    for NamedExplanation { name, explanation } in explanations {
+        let measured_ps = explanation.ledger.measured_ps;
+        for leaf in &explanation.ledger.leaves {
+            line.clear();
+            let (predicted, measured, source) = calls_of(leaf);
+            let share = match measured_ps {
+                0 => String::new(),
+                _ => format!("{:.3}", 100.0 * leaf.difference_ps as f64 / measured_ps as f64),
+            };
+            let cells = [
+                name.as_str(),
+                leaf.cause.name(),
+                &leaf.family,
+                &leaf.kernel_type,
+                &leaf.shape,
+                &exact_us(leaf.difference_ps),
+                &share,
+                &predicted,
+                &measured,
+                &source,
+            ];
+            push_row(&mut line, cells, "\n");
+            out.write_all(line.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// All six decimals of a microsecond figure.
+fn exact_us(ps: i128) -> String {
+    let sign = if ps < 0 { "-" } else { "" };
+    let ps = ps.unsigned_abs();
+    format!("{sign}{}.{:06}", ps / 1_000_000, ps % 1_000_000)
+}
+
+fn calls_of(leaf: &Leaf) -> (String, String, String) {
+    let none = String::new;
+    match &leaf.detail {
+        Detail::Calls(count) => (calls(count.predicted_calls), calls(count.measured_calls), none()),
+        Detail::Time(time) => (calls(time.calls.predicted_calls), calls(time.calls.measured_calls), time.source.text()),
+        Detail::Wait(wait) => (calls(wait.calls.predicted_calls), calls(wait.calls.measured_calls), none()),
+        Detail::Predicted(predicted) => (calls(predicted.predicted_calls), none(), predicted.source.text()),
+        Detail::Measured(measured) => (none(), calls(measured.measured_calls), none()),
+        Detail::Pool(pool) => {
+            let sum = |side: fn(&perfdb_compare::ledger::Part) -> f64| calls(pool.parts.iter().map(side).sum());
+            (sum(|part| part.predicted_calls), sum(|part| part.measured_calls), none())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_decimals() {
+        for (ps, text) in [(1, "0.000001"), (-1_500_000, "-1.500000"), (0, "0.000000"), (12_000_000, "12.000000")] {
+            assert_eq!(exact_us(ps), text);
+        }
+    }
+}

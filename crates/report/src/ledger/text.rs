@@ -1,0 +1,209 @@
+//! The explanation as people read it in a terminal.
+
+use super::actions::actions;
+use super::bars::{bars, layers, why};
+use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, us};
+use perfdb_compare::ledger::{Explanation, LayerKind};
+use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+
+/// How many bars of the waterfall are shown.
+const BARS: usize = 10;
+
+/// How many things to do are shown.
+const ACTIONS: usize = 8;
+
+/// How many kinds of layers are shown.
+const KINDS: usize = 5;
+
+/// The text of one explanation.
+pub fn text(named: &NamedExplanation) -> String {
+    let explanation = &named.explanation;
+    let mut out = String::new();
+    if !named.name.is_empty() {
+        out += &format!("{}\n{}\n", named.name, "=".repeat(named.name.chars().count()));
+    }
+    out += &opening(explanation);
+    out += &waterfall(explanation);
+    out += &to_do(explanation);
+    out += &beside(explanation);
+    out += &layer_table(explanation);
+    out
+}
+
+fn opening(explanation: &Explanation) -> String {
+    let ledger = &explanation.ledger;
+    let (predicted_ps, measured_ps) = (ledger.predicted_ps, ledger.measured_ps);
+    let mut out = String::new();
+    if let Some(workload) = ledger.workload.filter(|workload| !workload.same) {
+        let (predicted, measured) = (workload.predicted, workload.measured);
+        out += &format!(
+            "NOT THE SAME WORKLOAD: attention is predicted for {} query tokens in {} sequence(s), measured for {} in {}\n",
+            predicted.query_tokens, predicted.sequences, measured.query_tokens, measured.sequences
+        );
+    }
+    if measured_ps == 0 {
+        return out + &format!("predicted {} us, nothing measured\n", us(predicted_ps));
+    }
+    out += &format!(
+        "predicted {} us, measured {} us: {} us ({}); M6 {}\n",
+        us(predicted_ps),
+        us(measured_ps),
+        signed_us(ledger.difference_ps),
+        signed_percent(ledger.difference_ps, measured_ps),
+        fixed(explanation.m6, 3)
+    );
+    out += &format!(
+        "errors of {} us ({}) lie behind it, {} % of them cancel; {} of the measured time is predicted within 10 %; \
+         shapes meet for {} ({} with collectives by name alone)\n",
+        us(ledger.gross_ps),
+        percent(ledger.gross_ps, measured_ps),
+        fixed(100.0 * cancelled(explanation), 0),
+        percent(ledger.within_10_percent_ps, measured_ps),
+        percent(ledger.joined_ps, measured_ps),
+        percent(ledger.joined_with_names_ps, measured_ps)
+    );
+    let mut sources: Vec<(&str, i128)> = ledger.coverage_ps.iter().map(|(source, ps)| (*source, *ps)).collect();
+    sources.sort_by_key(|&(_, ps)| -ps);
+    let sources: Vec<String> =
+        sources.into_iter().map(|(source, ps)| format!("{source} {}", percent(ps, predicted_ps))).collect();
+    if !sources.is_empty() {
+        out += &format!("prediction from: {}\n", sources.join(", "));
+    }
+    out
+}
+
+fn waterfall(explanation: &Explanation) -> String {
+    let ledger = &explanation.ledger;
+    let (predicted_ps, measured_ps) = (ledger.predicted_ps, ledger.measured_ps);
+    let line = |us: &str, share: &str, why: &str, what: &str| {
+        format!("{}  {}  {} {what}", pad_left(us, 12), pad_left(share, 11), pad_right(why, 27)).trim_end().to_owned()
+            + "\n"
+    };
+    let mut out = "\n".to_owned() + &line("us", "of measured", "why", "what");
+    out += &line(&us(measured_ps), &percent(measured_ps, measured_ps), "measured", "");
+    let bars = bars(explanation);
+    for bar in bars.iter().take(BARS) {
+        let share = signed_percent(bar.difference_ps, measured_ps);
+        out += &line(&signed_us(bar.difference_ps), &share, why(bar.cause), &bar.what);
+    }
+    let rest = bars.get(BARS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let rest_ps = rest.iter().map(|bar| bar.difference_ps).sum();
+        let smaller = format!("{} smaller", rest.len());
+        out += &line(&signed_us(rest_ps), &signed_percent(rest_ps, measured_ps), &smaller, "");
+    }
+    out += &line(&us(predicted_ps), &percent(predicted_ps, measured_ps), "predicted", "");
+    if let Some(note) = &ledger.layers_note {
+        let corrected_ps = predicted_ps - note.difference_ps;
+        out += &format!(
+            "\nThe two sides differ by {}; with equal layers the prediction is {} us ({}).\n",
+            layers(note.layers.abs()),
+            us(corrected_ps),
+            signed_percent(corrected_ps - measured_ps, measured_ps)
+        );
+    }
+    out
+}
+
+fn to_do(explanation: &Explanation) -> String {
+    let actions = actions(explanation);
+    if actions.is_empty() {
+        return String::new();
+    }
+    let mut out = "\nWhat to do:\n".to_owned();
+    for action in actions.iter().take(ACTIONS) {
+        out += &format!("{} us  {}\n", pad_left(&us(action.worth_ps), 12), action.text);
+        if let Some((_, row)) = &action.measure {
+            out += &format!(
+                "{}  {} | {} | {}\n",
+                " ".repeat(15),
+                row.input_shapes.trim_matches('"'),
+                row.input_types,
+                row.input_formats
+            );
+        }
+    }
+    if actions.len() > ACTIONS {
+        out += &format!("{}  {} more in the JSON\n", " ".repeat(15), actions.len() - ACTIONS);
+    }
+    out
+}
+
+fn beside(explanation: &Explanation) -> String {
+    let Some(measured) = explanation.timeline.measured else { return String::new() };
+    let passes = explanation.ledger.passes;
+    let whole = if passes == 1.0 { String::new() } else { format!(" (all {} passes)", super::calls(passes)) };
+    let mut out = format!(
+        "\nBeside the sum: measured{whole} {} us on the clock = kernels {} + idle {} - overlap {}",
+        us(measured.elapsed_ps),
+        us(measured.kernels_ps),
+        us(measured.idle_ps),
+        us(measured.overlap_ps)
+    );
+    if let Some(predicted) = explanation.timeline.predicted {
+        out += &format!("; predicted {} us on the clock", us(predicted.elapsed_ps));
+    }
+    let reconcile = &explanation.reconcile;
+    out + &format!(
+        "\nM6 counts {} us of the prediction; {} us come from elsewhere, {} us are rounding of composites\n",
+        us(reconcile.m6_hit_ps),
+        us(reconcile.not_in_m6_ps),
+        us(reconcile.composite_rounding_ps)
+    )
+}
+
+fn layer_table(explanation: &Explanation) -> String {
+    let Some(layers) = &explanation.layers else { return String::new() };
+    let mut out = format!(
+        "\nLayers (cut at {}): predicted {}, measured {}\n",
+        layers.anchor, layers.predicted_layers, layers.measured_layers
+    );
+    out += &[
+        pad_left("predicted", 9),
+        pad_left("us each", 10),
+        pad_left("measured", 9),
+        pad_left("us each", 10),
+        pad_left("P10..P90", 22),
+    ]
+    .join(" ");
+    out += "  errors inside one layer\n";
+    for kind in layers.kinds.iter().take(KINDS) {
+        out += &layer_row(kind);
+    }
+    if layers.kinds.len() > KINDS {
+        out += &format!("{} more kinds in the JSON\n", layers.kinds.len() - KINDS);
+    }
+    out
+}
+
+fn layer_row(kind: &LayerKind) -> String {
+    let none = || "-".to_owned();
+    let (predicted, predicted_us) = kind.predicted.as_ref().map_or_else(
+        || (none(), none()),
+        |predicted| (predicted.predicted_layers.to_string(), us(predicted.predicted_median_ps)),
+    );
+    let (measured_us, spread) = kind.measured.as_ref().map_or_else(
+        || (none(), none()),
+        |measured| (us(measured.measured_median_ps), format!("{}..{}", us(measured.p10_ps), us(measured.p90_ps))),
+    );
+    let mut row = [
+        pad_left(&predicted, 9),
+        pad_left(&predicted_us, 10),
+        pad_left(&kind.measured_layers.to_string(), 9),
+        pad_left(&measured_us, 10),
+        pad_left(&spread, 22),
+    ]
+    .join(" ");
+    if let Some(ledger) = &kind.ledger {
+        let mut causes: Vec<(&str, i128)> = ledger.by_cause_ps.iter().map(|(cause, ps)| (*cause, *ps)).collect();
+        causes.sort_by_key(|&(_, ps)| -ps.abs());
+        let causes: Vec<String> = causes.into_iter().map(|(cause, ps)| format!("{cause} {}", signed_us(ps))).collect();
+        row += &format!("  {}", if causes.is_empty() { "none".to_owned() } else { causes.join(", ") });
+    }
+    if let Some(measured) = kind.measured.as_ref().filter(|measured| !measured.outliers.is_empty()) {
+        let shown: Vec<String> = measured.outliers.iter().take(6).map(usize::to_string).collect();
+        let more = if measured.outliers.len() > 6 { ", …" } else { "" };
+        row += &format!("; outliers: layers {}{more}", shown.join(", "));
+    }
+    row + "\n"
+}
