@@ -1,7 +1,7 @@
 //! What the tools of the communication bench share: options of a run, progress, and how an outcome is told.
 
 use crate::database::LockArguments;
-use crate::{Failure, inform, note, progress, say_error, warn};
+use crate::{Failure, print_error, print_line, print_note, progress, warn};
 use clap::{Args, ValueEnum};
 use perfdb_comm::bench::Outcome;
 use perfdb_comm::collective::Collective;
@@ -162,8 +162,8 @@ impl Display {
     /// Shows one event.
     pub fn show(&self, event: Event) {
         match event {
-            Event::Note(text) => inform(&text),
-            Event::Waiting(text) => note(&text),
+            Event::Note(text) => print_note(&text),
+            Event::Waiting(text) => print_line(&text),
             Event::Warning(text) => warn(&text),
             Event::Progress { phase, step, steps, point } => {
                 if let Ok(mut bar) = self.bar.lock() {
@@ -184,18 +184,18 @@ impl Display {
 /// Tells what a run left out and where its results are.
 pub fn tell_outcome(outcome: &Outcome) {
     if let Some(failure) = &outcome.failure {
-        say_error(failure);
+        print_error(failure);
     }
     for missing in &outcome.missing {
-        say_error(&format!("no row for {}: {}", missing.point, missing.reason));
+        print_error(&format!("no row for {}: {}", missing.point, missing.reason));
     }
     for table in &outcome.written {
-        inform(&table.to_string());
+        print_note(&table.to_string());
     }
     if outcome.bad_shutdown {
-        inform("the launcher died while shutting down; all data was safe by then");
+        print_note("the launcher died while shutting down; all data was safe by then");
     }
     if let Some(folder) = &outcome.kept_results {
-        inform(&format!("raw results are in {}", folder.display()));
+        print_note(&format!("raw results are in {}", folder.display()));
     }
 }

@@ -1,6 +1,6 @@
 //! The options that every tool of the database has: where it is, and how long to wait for its lock.
 
-use crate::{Failure, note, warn};
+use crate::{Failure, print_line, warn};
 use clap::Args;
 use perfdb_files::lock::{LockOptions, Notice};
 use perfdb_files::paths::normalised;
@@ -104,7 +104,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
 /// Waiting is no warning, and is said even with `--quiet`.
 fn tell(notice: &Notice) {
     match notice {
-        Notice::Waiting { .. } => note(&notice.to_string()),
+        Notice::Waiting { .. } => print_line(&notice.to_string()),
         Notice::NoLocks { .. } => warn(&notice.to_string()),
     }
 }

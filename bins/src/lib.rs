@@ -32,6 +32,7 @@ mod failure;
 pub mod json_file;
 pub mod microbench;
 mod output;
+pub mod path_argument;
 pub mod perfdb;
 pub mod program;
 pub mod progress;
@@ -45,5 +46,5 @@ pub mod tools;
 mod commit;
 
 pub use failure::{Failure, Status, error_line};
-pub use output::{inform, note, print, print_bytes, quiet, say_error, say_limit, warn, warn_as_original};
+pub use output::{print, print_bytes, print_error, print_limit, print_line, print_note, quiet, warn, warn_as_original};
 pub use tool::{command_of, run};

@@ -18,45 +18,58 @@ pub fn quiet() -> bool {
 
 /// A `warning: …` line on stderr, unless `--quiet` was given.
 pub fn warn(warning: &str) {
-    say_unless_quiet("warning: ", warning);
+    print_unless_quiet("warning: ", warning);
 }
 
 /// A warning in the words of a tool's original, which start with a capital letter.
 pub fn warn_as_original(warning: &str) {
-    say_unless_quiet("Warning: ", warning);
+    print_unless_quiet("Warning: ", warning);
 }
 
-/// A `note: …` line on stderr: what was chosen or done. Silenced by `--quiet`.
-pub fn inform(text: &str) {
-    say_unless_quiet("note: ", text);
+/// A `note: …` line on stderr, what was chosen or done, unless `--quiet` was given.
+pub fn print_note(text: &str) {
+    print_unless_quiet("note: ", text);
 }
 
-/// A `limit: …` line on stderr: what was asked for does not hold. Not silenced.
-pub fn say_limit(line: &str) {
-    say("limit: ", line);
+/// A `limit: …` line on stderr: what was asked for does not hold.
+pub fn print_limit(line: &str) {
+    print_stderr("limit: ", line);
 }
 
-/// An `error: …` line on stderr about a part of the work, where the tool goes on. Not silenced.
-pub fn say_error(line: &str) {
-    say("error: ", line);
+/// An `error: …` line on stderr about a part of the work, where the tool goes on.
+pub fn print_error(line: &str) {
+    print_stderr("error: ", line);
 }
 
-/// A line on stderr that is part of what a tool says. Not silenced.
-pub fn note(line: &str) {
-    say("", line);
+/// A line on stderr without a label.
+pub fn print_line(line: &str) {
+    print_stderr("", line);
 }
 
-fn say_unless_quiet(label: &str, line: &str) {
+fn print_unless_quiet(label: &str, line: &str) {
     if !quiet() {
-        say(label, line);
+        print_stderr(label, line);
     }
 }
 
-fn say(label: &str, line: &str) {
+fn print_stderr(label: &str, line: &str) {
     crate::progress::suspend(|| {
         // A stderr that cannot be written to is no reason to stop the work.
         let _ = writeln!(io::stderr().lock(), "{label}{}", one_line(line));
     });
+}
+
+/// Where log lines go: stderr, past a progress bar.
+pub(crate) struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        crate::progress::suspend(|| io::stderr().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.

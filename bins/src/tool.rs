@@ -2,7 +2,7 @@
 
 use crate::abbreviation::{Ambiguous, expand};
 use crate::failure::{Failure, Status};
-use crate::output::{print, say_error, set_quiet};
+use crate::output::{Log, print, print_error, set_quiet};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use perfdb_files::escape::one_line;
@@ -11,6 +11,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Instant;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 /// Runs a tool on a command line, the program's name first. `original_options` are the names, without dashes, of the options
 /// that the tool's original had: those, and `help`, may be abbreviated. Every tool gets `--verbose`, `--quiet` and `--version`.
@@ -33,7 +34,7 @@ pub fn run<A: Parser>(
     match result {
         Ok(status) => status.into(),
         Err(Failure::Lines(lines)) => {
-            say_errors(&lines);
+            lines.iter().for_each(|line| print_error(line));
             ExitCode::FAILURE
         }
         Err(Failure::Usage(reason)) => {
@@ -96,8 +97,9 @@ fn set_up_logging(verbosity: u8) {
         _ => LevelFilter::TRACE,
     };
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let logging = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(colours);
-    let logging = logging.with_max_level(level).without_time();
+    let logging = tracing_subscriber::fmt().with_writer(|| Log).with_ansi(colours);
+    // The end of a span tells how long it took.
+    let logging = logging.with_max_level(level).without_time().with_span_events(FmtSpan::CLOSE);
     let logging = logging.log_internal_errors(false);
     // A second run in one process keeps the first one's logging.
     let _ = logging.with_target(false).try_init();
@@ -118,8 +120,4 @@ fn refuse(command: &mut Command, mut error: clap::Error) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
-}
-
-fn say_errors(lines: &[String]) {
-    lines.iter().for_each(|line| say_error(line));
 }

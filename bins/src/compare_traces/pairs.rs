@@ -9,7 +9,7 @@ use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, anal
 
 use super::plan::{Common, Plan};
 use super::single::warnings;
-use crate::{Failure, Status, error_line, print, progress, say_error, warn};
+use crate::{Failure, Status, error_line, print, print_error, progress, warn};
 
 /// What became of a pair.
 struct Outcome {
@@ -23,11 +23,11 @@ struct Outcome {
 /// # Errors
 /// A list that contradicts itself (exit 1, nothing has run), or a pair that fails (exit 1, the others are done).
 pub fn compare_pairs(
-    list: &str,
+    list: &Path,
     settings: &PairSettings,
     common: &Common,
     jobs: Option<usize>,
-    output_dir: &str,
+    output_dir: &Path,
 ) -> Result<Status, Failure> {
     // Options that contradict each other whatever the list says are a matter of usage.
     common.plan(settings).map_err(Failure::usage)?;
@@ -62,7 +62,7 @@ pub fn compare_pairs(
                 Ok(totals) => done_line(&pairs[at], *totals, &outputs[at]),
                 Err(lines) => {
                     failed = true;
-                    lines.iter().for_each(|line| say_error(line));
+                    lines.iter().for_each(|line| print_error(line));
                     format!("failed\t{}\t-\t-\t-\t-\n", one_line(&pairs[at].name))
                 }
             };
@@ -77,10 +77,10 @@ pub fn compare_pairs(
     Ok(if failed { Status::Code(1) } else { Status::Success })
 }
 
-fn output_of(pair: &PairSpec, plan: &Plan, output_dir: &str) -> PathBuf {
+fn output_of(pair: &PairSpec, plan: &Plan, output_dir: &Path) -> PathBuf {
     match &pair.output {
         Some(output) => PathBuf::from(output),
-        None => Path::new(output_dir).join(format!("{}.{}", pair.name, plan.format.extension())),
+        None => output_dir.join(format!("{}.{}", pair.name, plan.format.extension())),
     }
 }
 
@@ -94,8 +94,7 @@ fn compare(pair: &PairSpec, plan: &Plan, output: &Path, loaded: Result<LoadedPai
         Ok(analysis) => analysis,
         Err(error) => return failed(vec![error_line(&error)]),
     };
-    let paths = [0, 1].map(|side: usize| pair.paths[side].to_string_lossy());
-    let warnings = warnings(&analysis.findings, [&paths[0], &paths[1]]);
+    let warnings = warnings(&analysis.findings, [&pair.paths[0], &pair.paths[1]]);
     match replace(output, plan.render(&analysis).as_bytes(), Parents::Create) {
         Ok(()) => Outcome { warnings, result: Ok(analysis.total_ms) },
         Err(error) => failed(vec![error_line(&error)]),

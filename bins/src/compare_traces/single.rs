@@ -13,10 +13,10 @@ use crate::{Failure, Status, error_line, print, progress, warn};
 /// # Errors
 /// Contradictory options (exit 2); traces that cannot be read or compared, an output that cannot be written (exit 1).
 pub fn compare_one(
-    traces: [&str; 2],
+    traces: [&Path; 2],
     settings: &PairSettings,
     common: &Common,
-    output: Option<&str>,
+    output: Option<&Path>,
 ) -> Result<Status, Failure> {
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
@@ -24,16 +24,16 @@ pub fn compare_one(
     let loaded = load(traces, &options)?;
     let result = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
     match output {
-        Some(output) => replace(Path::new(output), result.as_bytes(), Parents::MustExist)?,
+        Some(output) => replace(output, result.as_bytes(), Parents::MustExist)?,
         None => print(&result)?,
     }
     Ok(Status::Success)
 }
 
 /// Loads both traces at the same time.
-fn load(traces: [&str; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure> {
+fn load(traces: [&Path; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure> {
     let bar = progress::items("traces", Some(2));
-    let open = |path: &str| {
+    let open = |path: &Path| {
         let trace = Trace::open(path, options);
         bar.inc(1);
         trace
@@ -52,7 +52,7 @@ fn load(traces: [&str; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure>
 }
 
 /// Compares two loaded traces; findings go to stderr. `names` are the traces as the user wrote them.
-fn compare(plan: &Plan, traces: [&Trace; 2], names: [&str; 2]) -> Result<String, Failure> {
+fn compare(plan: &Plan, traces: [&Trace; 2], names: [&Path; 2]) -> Result<String, Failure> {
     let analysis =
         analyse(traces[0], traces[1], &plan.analysis).map_err(|error| phase_failure(&error, plan, traces))?;
     for line in warnings(&analysis.findings, names) {
@@ -73,20 +73,20 @@ fn phase_failure(error: &Error, plan: &Plan, traces: [&Trace; 2]) -> Failure {
 }
 
 /// `PATH: finding` lines of a pair; those of one file that is both traces come once.
-pub(super) fn warnings(findings: &[Vec<String>; 2], names: [&str; 2]) -> Vec<String> {
+pub(super) fn warnings(findings: &[Vec<String>; 2], names: [&Path; 2]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if is_same_file(names) {
-        lines.push(format!("{}: both traces are the same file", names[1]));
+        lines.push(format!("{}: both traces are the same file", names[1].display()));
     }
     for (name, findings) in names.into_iter().zip(findings) {
-        lines.extend(findings.iter().map(|finding| format!("{name}: {finding}")));
+        lines.extend(findings.iter().map(|finding| format!("{}: {finding}", name.display())));
     }
     let mut seen = std::collections::BTreeSet::new();
     lines.retain(|line| seen.insert(line.clone()));
     lines
 }
 
-fn is_same_file([first, second]: [&str; 2]) -> bool {
-    let place = |path: &str| std::fs::canonicalize(path).ok();
+fn is_same_file([first, second]: [&Path; 2]) -> bool {
+    let place = |path: &Path| std::fs::canonicalize(path).ok();
     first == second || (place(first).is_some() && place(first) == place(second))
 }

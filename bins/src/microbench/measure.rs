@@ -209,7 +209,7 @@ fn run_all_op_program() -> Vec<OsString> {
 /// A line of the run's own, on stdout; on stderr where stdout is needed for JSON.
 pub fn notice(arguments: &Arguments, line: &str) {
     if arguments.json_on_stdout() {
-        crate::note(line);
+        crate::print_line(line);
     } else {
         let _ = print(&format!("{line}\n"));
     }

@@ -104,14 +104,14 @@ impl Narrator {
     }
 
     fn complain(&self, line: &str) {
-        crate::note(line);
+        crate::print_line(line);
     }
 }
 
 /// Where the shipped or another worker's own lines go.
 pub fn worker_listener() -> Listener {
     Arc::new(|remark| match remark {
-        Remark::Noise(line) | Remark::Log(line) => crate::note(&format!("[worker] {line}")),
+        Remark::Noise(line) | Remark::Log(line) => crate::print_line(&format!("[worker] {line}")),
         Remark::Progress(_) => {}
     })
 }

@@ -58,7 +58,7 @@ pub fn warn_of_host(visibility: &Visibility) {
 pub fn stopped(error: Error) -> Failure {
     match error {
         Error::Interrupted(signal) => {
-            crate::say_error(&error.to_string());
+            crate::print_error(&error.to_string());
             Failure::Said(u8::try_from(128 + signal).unwrap_or(1))
         }
         error => error.into(),

@@ -1,13 +1,14 @@
 //! Two GPU traces of the same workload, operation by operation.
 
 use crate::compare_traces::{Common, Compat, compare_one, compare_pairs};
+use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, run};
 use clap::Parser;
 use perfdb_tracediff::{Format, PairSettings, PhaseFilter, Registry};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -40,20 +41,20 @@ Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
 struct Arguments {
     /// The two traces (PyTorch profiler, JSON, may be gzip)
-    #[arg(value_name = "TRACE")]
-    traces: Vec<String>,
+    #[arg(value_name = "TRACE", value_parser = path())]
+    traces: Vec<PathBuf>,
 
     /// Compare the pairs of this list (YAML) instead of two traces
-    #[arg(long, value_name = "LIST.yaml")]
-    pairs: Option<String>,
+    #[arg(long, value_name = "LIST.yaml", value_parser = path())]
+    pairs: Option<PathBuf>,
 
     /// With --pairs: pairs compared at the same time [default: half the cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
     /// With --pairs: folder of outputs that the list does not name
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    output_dir: String,
+    #[arg(long, value_name = "DIR", default_value = ".", value_parser = path())]
+    output_dir: PathBuf,
 
     /// Compare only kernels of that phase [default: all]
     #[arg(long, value_name = "all|prefill|decode|mixed", value_parser = phase)]
@@ -64,8 +65,8 @@ struct Arguments {
     format: Option<Format>,
 
     /// Write the result to FILE instead of stdout; its folder must exist
-    #[arg(long, value_name = "FILE")]
-    output: Option<String>,
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    output: Option<PathBuf>,
 
     /// Text: add the layer table; CSV: layers instead of operations
     #[arg(long)]
@@ -108,8 +109,8 @@ struct Arguments {
     clip_overlaps: bool,
 
     /// Kernel patterns (YAML) tried before the built-in table
-    #[arg(long, value_name = "FILE")]
-    registry: Option<String>,
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    registry: Option<PathBuf>,
 
     /// Rules of an old release: same numbers, quirks included
     #[arg(long, value_name = "0.1.33|0.1.35")]
@@ -145,7 +146,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
-    let traces: Vec<&str> = arguments.traces.iter().map(String::as_str).collect();
+    let traces: Vec<&Path> = arguments.traces.iter().map(PathBuf::as_path).collect();
     let usage = match (&arguments.pairs, traces.len()) {
         (Some(_), 0) if arguments.output.is_some() => {
             "--output takes one result; with --pairs, the list or --output-dir say where results go"
@@ -159,13 +160,13 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     }
     let (settings, common) = (settings(&arguments), common(&arguments));
     common.plan(&settings).map_err(Failure::usage)?;
-    let registry = arguments.registry.as_deref().map(|path| Registry::open(Path::new(path))).transpose()?;
+    let registry = arguments.registry.as_deref().map(Registry::open).transpose()?;
     let common = Common { registry, ..common };
     match (&arguments.pairs, traces.as_slice()) {
         (None, &[first, second]) => compare_one([first, second], &settings, &common, arguments.output.as_deref()),
         (list, _) => {
             let jobs = arguments.jobs.map(NonZeroUsize::get);
-            compare_pairs(list.as_deref().unwrap_or_default(), &settings, &common, jobs, &arguments.output_dir)
+            compare_pairs(list.as_deref().unwrap_or(Path::new("")), &settings, &common, jobs, &arguments.output_dir)
         }
     }
 }

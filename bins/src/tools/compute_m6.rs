@@ -1,14 +1,15 @@
 //! M6 of one simulated and one measured forward pass.
 
 use crate::comparison::{Range, Semantics, say_warnings};
+use crate::path_argument::path;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, run, say_limit};
+use crate::{Failure, Status, command_of, print, print_limit, run};
 use clap::Parser;
 use perfdb_compare::m6::{Options, SourceFilter, compare_files};
 use perfdb_files::replace::{Parents, replace};
 use perfdb_report::m6::{Report, tidy_path};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -41,20 +42,20 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but M6 is outside --fail-ou
 )]
 struct Arguments {
     /// TC chrome trace (JSON, may be gzip)
-    #[arg(long, value_name = "FILE")]
-    tc_trace: String,
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    tc_trace: PathBuf,
 
     /// CSV of one forward pass, cut out of kernel_details.csv (may be gzip)
-    #[arg(long, value_name = "FILE")]
-    prof_trace: String,
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    prof_trace: PathBuf,
 
     /// Comma-separated sources that count [default: MEASURED,INTERPOLATED]
     #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
     source_filter: String,
 
     /// Also write the figures as JSON; missing folders are created
-    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
-    json_output: String,
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true, value_parser = path())]
+    json_output: PathBuf,
 
     /// Whether known faults of the original tool are kept
     #[arg(long, value_enum, default_value_t = Semantics::Upstream)]
@@ -72,22 +73,26 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn compute(arguments: Arguments) -> Result<Status, Failure> {
     let source_filter = SourceFilter::parse(&arguments.source_filter);
     let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics.into() };
-    let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), &options)?;
+    let outcome = compare_files(&arguments.tc_trace, &arguments.prof_trace, &options)?;
     say_warnings(&outcome.warnings);
     let m6 = outcome.result;
-    let report =
-        Report { m6, tc_trace: &arguments.tc_trace, prof_trace: &arguments.prof_trace, source_filter: &source_filter };
+    let report = Report {
+        m6,
+        tc_trace: &arguments.tc_trace.to_string_lossy(),
+        prof_trace: &arguments.prof_trace.to_string_lossy(),
+        source_filter: &source_filter,
+    };
     print(&report.text())?;
-    if !arguments.json_output.is_empty() {
+    if !arguments.json_output.as_os_str().is_empty() {
         // A slash at the end does not make it a folder, as in the original.
         let path = tidy_path(&arguments.json_output);
-        replace(Path::new(&path), report.json().as_bytes(), Parents::Create)?;
-        print(&format!("\nJSON output written to: {path}\n"))?;
+        replace(&path, report.json().as_bytes(), Parents::Create)?;
+        print(&format!("\nJSON output written to: {}\n", path.display()))?;
     }
     match arguments.fail_outside {
         Some(Range { low, high }) if !m6.is_within(low.value, high.value) => {
             let m6 = perfdb_pycompat::format::fixed(m6.ratio, 3);
-            say_limit(&format!("M6 {m6} is outside {}..{}", low.text, high.text));
+            print_limit(&format!("M6 {m6} is outside {}..{}", low.text, high.text));
             Ok(Status::LimitPassed)
         }
         _ => Ok(Status::Success),

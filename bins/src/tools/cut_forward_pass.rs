@@ -95,7 +95,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
     commit(files)?;
     for (pass, path) in &written {
         let rows = cut.passes().get(*pass).map_or(0, |pass| pass.rows);
-        inform(&format!("pass {} of {}, {rows} rows, written to {}", pass + 1, cut.passes().len(), path.display()));
+        print_note(&format!("pass {} of {}, {rows} rows, written to {}", pass + 1, cut.passes().len(), path.display()));
     }
     if arguments.list || arguments.pass.is_none() {
         print(&list(&cut))?;

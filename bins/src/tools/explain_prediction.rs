@@ -169,7 +169,7 @@ fn write(arguments: &Arguments, explanations: &[NamedExplanation]) -> Result<(),
     }
     commit(files)?;
     if let Some(folder) = &arguments.measure_dir {
-        inform(&format!("{rows} rows to measure written to {}", folder.display()));
+        print_note(&format!("{rows} rows to measure written to {}", folder.display()));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::comparison::{GivenNumber, Semantics, say_warnings, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print, run, say_limit};
+use crate::{Failure, Status, command_of, error_line, print, print_limit, run};
 use clap::Parser;
 use perfdb_compare::Warning;
 use perfdb_compare::operators::{Gate, GateFinding, Offence, OpRow};
@@ -165,7 +165,7 @@ fn write(arguments: &Arguments, compared: &[(String, Vec<OpRow>)]) -> Result<(),
 /// Says what is beyond the limit; true if nothing is.
 fn check(compared: &[(String, Vec<OpRow>)], limit: &str, gate: Gate) -> bool {
     if compared.is_empty() {
-        say_limit("no scenario was compared");
+        print_limit("no scenario was compared");
     }
     let mut passed = !compared.is_empty();
     for (name, rows) in compared {
@@ -177,10 +177,10 @@ fn check(compared: &[(String, Vec<OpRow>)], limit: &str, gate: Gate) -> bool {
                     Offence::Error(error) => format!("is off by {}%", Value::Float(error).list_form()),
                     Offence::NeverMeasured => "is predicted and was never measured".to_owned(),
                 };
-                say_limit(&format!("{name}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it"));
+                print_limit(&format!("{name}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it"));
             }
             Some(GateFinding::NothingToLookAt) => {
-                say_limit(&format!(
+                print_limit(&format!(
                     "{name}: no kernel type has {}% of the measured time, nothing to look at",
                     gate.min_share_pct
                 ));

@@ -90,5 +90,5 @@ fn say_joined_share(share: Option<f64>, semantics: Semantics) {
         Semantics::Upstream if share < FEW => " (--semantics corrected joins on the rows that answered)",
         _ => "",
     };
-    inform(&format!("shapes meet for {percent} % of the measured time{hint}"));
+    print_note(&format!("shapes meet for {percent} % of the measured time{hint}"));
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::database::{DatabaseArguments, LockArguments};
-use crate::{Failure, Status, command_of, note, print, progress, run, warn};
+use crate::{Failure, Status, command_of, print, print_line, progress, run, warn};
 use clap::{Parser, ValueEnum};
 use num_bigint::BigInt;
 use perfdb_files::paths::normalised;
@@ -142,13 +142,13 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let prepared = prepared?;
     if untold {
         // Before the first file changes, so that a run that is killed then can be completed.
-        note(&format!("seed: {seed} (--seed {seed} draws the same shapes again)"));
+        print_line(&format!("seed: {seed} (--seed {seed} draws the same shapes again)"));
     }
     for warning in prepared.warnings() {
         warn(&warning);
     }
     for line in prepared.summary().memory_lines() {
-        note(&line);
+        print_line(&line);
     }
     let report = arguments.json.as_deref().map(|file| staged_report(file, &prepared.summary().json())).transpose()?;
     let summary = prepared.commit(report.into_iter().collect())?;

@@ -5,6 +5,9 @@ use perfdb_pycompat::float::round;
 use perfdb_pycompat::format::{fixed, fixed_grouped, pad_left};
 use perfdb_pycompat::json::{Style, write};
 use perfdb_pycompat::value::Value;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
 
 /// An M6 and what it was computed from.
 #[derive(Debug, Clone, Copy)]
@@ -71,19 +74,21 @@ impl Report<'_> {
 /// exactly two slashes at the start.
 ///
 /// ```
-/// assert_eq!(perfdb_report::m6::tidy_path("./out//deep/./m6.json"), "out/deep/m6.json");
+/// use std::path::Path;
+/// assert_eq!(perfdb_report::m6::tidy_path(Path::new("./out//deep/./m6.json")), Path::new("out/deep/m6.json"));
 /// ```
-pub fn tidy_path(path: &str) -> String {
-    let slashes = path.len() - path.trim_start_matches('/').len();
-    let root = match slashes {
-        0 => "",
-        2 => "//",
-        _ => "/",
+pub fn tidy_path(path: &Path) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    let slashes = bytes.iter().take_while(|byte| **byte == b'/').count();
+    let root: &[u8] = match slashes {
+        0 => b"",
+        2 => b"//",
+        _ => b"/",
     };
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
     match (root, parts.as_slice()) {
-        ("", []) => ".".to_owned(),
-        _ => format!("{root}{}", parts.join("/")),
+        (b"", []) => PathBuf::from("."),
+        _ => PathBuf::from(OsString::from_vec([root, &parts.join(&b"/"[..])].concat())),
     }
 }
 
@@ -105,7 +110,7 @@ mod tests {
             ("a.json", "a.json"),
             ("..", ".."),
         ] {
-            assert_eq!(tidy_path(path), tidy, "{path}");
+            assert_eq!(tidy_path(Path::new(path)).as_os_str(), tidy, "{path}");
         }
     }
 
