@@ -3,7 +3,9 @@
 
 use assert_cmd::Command;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -477,5 +479,27 @@ fn a_second_trace_events_replaces_the_first() -> TestResult {
     let once = folder.run("compute-m6", &M6)?;
     let twice = folder.run("compute-m6", &["--tc-trace", "twice.json", "--prof-trace", "p.csv"])?;
     assert_eq!(twice.stdout.replace("twice.json", "t.json"), once.stdout, "{twice:?}");
+    Ok(())
+}
+
+#[test]
+fn paths_may_be_of_any_bytes() -> TestResult {
+    let folder = Folder::new()?;
+    let name = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    for (from, to) in [("t.json", &b"t\xff.json"[..]), ("p.csv", b"p\xff.csv")] {
+        fs::rename(folder.0.path().join(from), folder.0.path().join(name(to)))?;
+    }
+    let mut compute_m6 = Command::cargo_bin("compute-m6")?;
+    compute_m6.current_dir(folder.0.path()).arg("--tc-trace").arg(name(b"t\xff.json"));
+    compute_m6.arg("--prof-trace").arg(name(b"p\xff.csv")).arg("--json-output").arg(name(b"new/m\xff.json"));
+    compute_m6.assert().success();
+    assert!(folder.0.path().join(name(b"new/m\xff.json")).is_file());
+
+    let kernel = r#"{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 10}]}"#;
+    fs::write(folder.0.path().join(name(b"k\xff.json")), kernel)?;
+    let mut compare_traces = Command::cargo_bin("compare-traces")?;
+    compare_traces.current_dir(folder.0.path()).args([name(b"k\xff.json"), name(b"k\xff.json")]);
+    compare_traces.arg("--output").arg(name(b"c\xff.txt")).assert().success();
+    assert!(folder.0.path().join(name(b"c\xff.txt")).is_file());
     Ok(())
 }
