@@ -495,6 +495,11 @@ fn paths_may_be_of_any_bytes() -> TestResult {
     compute_m6.assert().success();
     assert!(folder.0.path().join(name(b"new/m\xff.json")).is_file());
 
+    let mut generate_op_comparison = Command::cargo_bin("generate-op-comparison")?;
+    generate_op_comparison.current_dir(folder.0.path()).arg("--trace-dir").arg(name(b"d\xff"));
+    generate_op_comparison.arg("--output").arg(name(b"o\xff.json")).assert().success();
+    assert!(folder.0.path().join(name(b"o\xff.json")).is_file());
+
     let kernel = r#"{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 10}]}"#;
     fs::write(folder.0.path().join(name(b"k\xff.json")), kernel)?;
     let mut compare_traces = Command::cargo_bin("compare-traces")?;

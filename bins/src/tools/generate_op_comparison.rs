@@ -1,6 +1,7 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
 use crate::comparison::{GivenNumber, Semantics, say_warnings, usable_cores};
+use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, print_limit, run};
 use clap::Parser;
@@ -14,7 +15,7 @@ use perfdb_report::operators::{json, table};
 use perfdb_store::op_mapping::OpMapping;
 use std::error::Error;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -46,24 +47,24 @@ Exit status: 0 done (also when every scenario was skipped), 1 something failed, 
 )]
 struct Arguments {
     /// Folder of the forward-pass CSVs
-    #[arg(long, value_name = "DIR", default_value = "docs/perf_database/forward_pass_traces")]
-    trace_dir: String,
+    #[arg(long, value_name = "DIR", default_value = "docs/perf_database/forward_pass_traces", value_parser = path())]
+    trace_dir: PathBuf,
 
     /// Folder of the profiling database, with op_mapping.yaml
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
-    data_dir: String,
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = path())]
+    data_dir: PathBuf,
 
     /// JSON to write; missing folders are created
-    #[arg(long, value_name = "FILE", default_value = "results/op_comparison.json")]
-    output: String,
+    #[arg(long, value_name = "FILE", default_value = "results/op_comparison.json", value_parser = path())]
+    output: PathBuf,
 
     /// Also write the comparison as one HTML page with charts
-    #[arg(long, value_name = "FILE")]
-    html_output: Option<String>,
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    html_output: Option<PathBuf>,
 
     /// YAML list of scenarios instead of the default four: name, tc_trace, trace_csv and m6 or n_forward_passes each
-    #[arg(long, value_name = "FILE")]
-    scenarios: Option<String>,
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    scenarios: Option<PathBuf>,
 
     /// Scenarios to compare at a time [default: one per usable core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
@@ -91,13 +92,13 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
-    if arguments.output.is_empty() {
+    if arguments.output.as_os_str().is_empty() {
         return Err(Failure::lines(vec!["--output: a file name is needed".to_owned()]));
     }
-    let mapping_path = Path::new(&arguments.data_dir).join("op_mapping.yaml");
+    let mapping_path = arguments.data_dir.join("op_mapping.yaml");
     let mapping = OpMapping::load(&mapping_path)?.unwrap_or_default();
     let scenarios = match &arguments.scenarios {
-        Some(path) => read_scenarios(Path::new(path), &arguments.trace_dir)?,
+        Some(path) => read_scenarios(path, &arguments.trace_dir)?,
         None => Scenario::defaults(&arguments.trace_dir),
     };
     let options = Options {
@@ -137,7 +138,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     }
     if errors.is_empty() || arguments.keep_going {
         match write(&arguments, &compared) {
-            Ok(()) => print(&format!("\nSaved to {}\n", arguments.output))?,
+            Ok(()) => print(&format!("\nSaved to {}\n", arguments.output.display()))?,
             Err(error) => errors.push(error_line(&*error)),
         }
     }
@@ -155,9 +156,9 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
 /// Writes the JSON, and the page if it was asked for: both or none.
 fn write(arguments: &Arguments, compared: &[(String, Vec<OpRow>)]) -> Result<(), Box<dyn Error>> {
     let json = json(compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
-    let mut files = vec![Staged::with(Path::new(&arguments.output), json.as_bytes(), Parents::Create)?];
+    let mut files = vec![Staged::with(&arguments.output, json.as_bytes(), Parents::Create)?];
     if let Some(path) = &arguments.html_output {
-        files.push(Staged::with(Path::new(path), page(compared)?.as_bytes(), Parents::Create)?);
+        files.push(Staged::with(path, page(compared)?.as_bytes(), Parents::Create)?);
     }
     Ok(commit(files)?)
 }

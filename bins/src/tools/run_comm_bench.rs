@@ -2,7 +2,7 @@
 
 use crate::communication::{BenchModeName, Display, RunArguments, data_type, failure, tell_outcome, whole_number};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print, run, print_error, warn};
+use crate::{Failure, Status, command_of, error_line, print, print_error, run, warn};
 use clap::Parser;
 use perfdb_comm::Error;
 use perfdb_comm::bandwidth::{BandwidthRow, to_table};

@@ -1,7 +1,8 @@
 //! Scenarios: what is compared with what, one after the other or several at once.
 
 use crate::error::Error;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 mod file;
 mod m6_file;
@@ -48,7 +49,7 @@ impl ForwardPasses {
 
 impl Scenario {
     /// The four scenarios that are compared when no others are named: traces and M6 files below `results/`, CSVs in `trace_dir`.
-    pub fn defaults(trace_dir: &str) -> Vec<Scenario> {
+    pub fn defaults(trace_dir: &Path) -> Vec<Scenario> {
         [
             ("Qwen3 PF", "qwen3_prefill_m6", "qwen3-32b_pf_4112tok", "qwen3_pf_trace"),
             ("Qwen3 DC", "qwen3_decode_m6", "qwen3-32b_dc_16tok", "qwen3_dc_trace"),
@@ -58,9 +59,17 @@ impl Scenario {
         .map(|(name, m6, csv, trace)| Scenario {
             name: name.to_owned(),
             tc_trace: format!("results/{trace}.json").into(),
-            trace_csv: format!("{trace_dir}/{csv}.csv").into(),
+            trace_csv: in_folder(trace_dir, &format!("{csv}.csv")),
             forward_passes: ForwardPasses::M6File(format!("results/{m6}.json").into()),
         })
         .into()
     }
+}
+
+/// `folder/name`, the folder as it was written: an empty one gives `/name`.
+fn in_folder(folder: &Path, name: &str) -> PathBuf {
+    let mut path = OsString::from(folder);
+    path.push("/");
+    path.push(name);
+    path.into()
 }

@@ -26,7 +26,7 @@ fn mapping() -> OpMapping {
 
 /// The shipped scenarios, their paths made absolute.
 fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = read_scenarios(&testdata().join("scenarios.yaml"), "").unwrap();
+    let mut scenarios = read_scenarios(&testdata().join("scenarios.yaml"), Path::new("")).unwrap();
     for scenario in &mut scenarios {
         for path in [&mut scenario.tc_trace, &mut scenario.trace_csv] {
             *path = testdata().join("..").join(&path);
@@ -49,8 +49,7 @@ fn predictions_are_close() {
     assert_eq!(scenarios.len(), 4);
     for scenario in scenarios {
         let options = m6::Options { semantics: Semantics::Corrected, ..Default::default() };
-        let m6 =
-            m6::compare_files(Path::new(&scenario.tc_trace), Path::new(&scenario.trace_csv), &options).unwrap().result;
+        let m6 = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options).unwrap().result;
         assert!(m6.is_within(0.9, 1.0), "{}: {m6:?}", scenario.name);
     }
 }

@@ -13,6 +13,7 @@ use crate::error::Error;
 use perfdb_pycompat::yaml::{self, Key, Map, Node};
 use perfdb_trace::source::Source;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Reads a scenario file; `{trace_dir}` in a path becomes `trace_dir`.
@@ -20,12 +21,12 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When the file can't be read, is not a list of scenarios, or a scenario has unknown, missing or wrong keys or a name that
 /// another one has.
-pub fn read_scenarios(path: &Path, trace_dir: &str) -> Result<Vec<Scenario>, Error> {
+pub fn read_scenarios(path: &Path, trace_dir: &Path) -> Result<Vec<Scenario>, Error> {
     let text = Source::open(path)?.read_text()?;
     parse(&text, trace_dir).map_err(|reason| Error::ScenarioFile { path: path.to_owned(), reason })
 }
 
-fn parse(text: &str, trace_dir: &str) -> Result<Vec<Scenario>, String> {
+fn parse(text: &str, trace_dir: &Path) -> Result<Vec<Scenario>, String> {
     let list = match yaml::parse(text).map_err(|error| error.to_string())? {
         Node::List(list) => list,
         Node::Map(mut map) => {
@@ -59,7 +60,7 @@ fn parse(text: &str, trace_dir: &str) -> Result<Vec<Scenario>, String> {
 }
 
 /// One scenario, or its name (where it is known) and what is wrong with it.
-fn scenario(mut map: Map, trace_dir: &str) -> Result<Scenario, (Option<String>, String)> {
+fn scenario(mut map: Map, trace_dir: &Path) -> Result<Scenario, (Option<String>, String)> {
     let name = match text(&mut map, "name") {
         Ok(Some(name)) if !name.is_empty() => name,
         Ok(Some(_)) => return Err((None, "name is empty".to_owned())),
@@ -69,10 +70,8 @@ fn scenario(mut map: Map, trace_dir: &str) -> Result<Scenario, (Option<String>, 
     rest(map, trace_dir, &name).map_err(|reason| (Some(name), reason))
 }
 
-fn rest(mut map: Map, trace_dir: &str, name: &str) -> Result<Scenario, String> {
-    let mut path = |key: &str| {
-        Ok::<_, String>(text(&mut map, key)?.map(|path| PathBuf::from(path.replace("{trace_dir}", trace_dir))))
-    };
+fn rest(mut map: Map, trace_dir: &Path, name: &str) -> Result<Scenario, String> {
+    let mut path = |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| with_folder(&path, trace_dir)));
     let needed = |key: &str, value: Option<PathBuf>| value.ok_or_else(|| format!("the key {key:?} is missing"));
     let tc_trace = needed("tc_trace", path("tc_trace")?)?;
     let trace_csv = needed("trace_csv", path("trace_csv")?)?;
@@ -94,6 +93,12 @@ fn rest(mut map: Map, trace_dir: &str, name: &str) -> Result<Scenario, String> {
     }
 }
 
+/// The path with the folder of the CSVs in place of `{trace_dir}`.
+fn with_folder(path: &str, trace_dir: &Path) -> PathBuf {
+    let parts: Vec<&OsStr> = path.split("{trace_dir}").map(OsStr::new).collect();
+    parts.join(trace_dir.as_os_str()).into()
+}
+
 fn text(map: &mut Map, key: &str) -> Result<Option<String>, String> {
     match map.remove(key) {
         None => Ok(None),
@@ -110,7 +115,7 @@ mod tests {
     fn both_forms_and_the_placeholder() {
         let list = "- {name: a, tc_trace: t.json, trace_csv: '{trace_dir}/p.csv', m6: '{trace_dir}/m.json'}\n\
                     - {name: b, tc_trace: t, trace_csv: c, n_forward_passes: 2.5}\n- {name: c, tc_trace: t, trace_csv: c}";
-        let scenarios = parse(list, "dir").unwrap();
+        let scenarios = parse(list, Path::new("dir")).unwrap();
         assert_eq!(scenarios[0].trace_csv, Path::new("dir/p.csv"));
         assert_eq!(scenarios[0].forward_passes, ForwardPasses::M6File("dir/m.json".into()));
         assert_eq!(scenarios[1].forward_passes, ForwardPasses::Number(2.5));
@@ -118,9 +123,9 @@ mod tests {
         let indented = list.replace("\n                    ", "\n");
         let map =
             format!("scenarios:\n{}", indented.lines().map(|line| format!("  {}\n", line.trim())).collect::<String>());
-        assert_eq!(parse(&map, "dir").unwrap(), scenarios);
-        assert_eq!(parse("[]", "").unwrap(), []);
-        assert_eq!(parse("scenarios: []", "").unwrap(), []);
+        assert_eq!(parse(&map, Path::new("dir")).unwrap(), scenarios);
+        assert_eq!(parse("[]", Path::new("")).unwrap(), []);
+        assert_eq!(parse("scenarios: []", Path::new("")).unwrap(), []);
     }
 
     #[test]
@@ -146,7 +151,7 @@ mod tests {
             ),
             ("a: [", "line"),
         ] {
-            let reason = parse(text, "").unwrap_err();
+            let reason = parse(text, Path::new("")).unwrap_err();
             assert!(reason.contains(part), "{text}: {reason}");
         }
     }

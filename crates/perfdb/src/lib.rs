@@ -1,0 +1,62 @@
+//! Operator performance databases for LLM inference: read them, ask them, compare predictions with measurements.
+//!
+//! A database is a folder with one CSV per kernel type, for one accelerator and one set of software versions: shapes, dtypes,
+//! formats and measured durations. A simulator predicts a forward pass from it. The tools of perfdb make, measure and check such
+//! databases; everything that they do is library code.
+//!
+//! ```
+//! use perfdb::compare::{Semantics, m6};
+//! # let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/scenarios");
+//!
+//! // How much of a measured forward pass did the simulator predict?
+//! let m6 = m6::compare_files(
+//!     &data.join("qwen3_32b_decode/trace.json"),
+//!     &data.join("qwen3_32b_decode/forward_pass.csv"),
+//!     &m6::Options { semantics: Semantics::Corrected, ..Default::default() },
+//! )?.result;
+//! assert!(m6.is_within(0.8, 1.1));
+//! # Ok::<(), perfdb::compare::Error>(())
+//! ```
+//!
+//! # Which crate is for what
+//!
+//! For programs of your own. This crate has them under short names; what their interfaces promise is in
+//! `docs/adr/0005-what-library-users-can-rely-on.md`.
+//!
+//! | crate | for |
+//! |---|---|
+//! | [`trace`] (`perfdb-trace`) | reading chrome traces and kernel CSVs of any size, as a stream |
+//! | [`store`] (`perfdb-store`) | databases: folders, tables that keep every byte, signatures, operator mapping, lint |
+//! | [`query`] (`perfdb-query`) | asking a database what an operator costs; simulators need this one alone |
+//! | [`compare`] (`perfdb-compare`) | a simulated forward pass against a measured one: M6, per kernel type, per shape |
+//! | [`tracediff`] (`perfdb-tracediff`) | two GPU traces of the same workload, operation by operation |
+//!
+//! Parts of the tools. Their interfaces may change with any minor release.
+//!
+//! | crate | for |
+//! |---|---|
+//! | `perfdb-tools` | the command lines; one module for each tool |
+//! | `perfdb-report` | results as tables, JSON, CSV, Markdown and HTML |
+//! | `perfdb-grid` | theory shapes: which rows a database should have |
+//! | `perfdb-microbench` | measuring a whole database: msprof, resuming, all operators |
+//! | `perfdb-replay` | one row of a database as a case, and who runs it: NPU and PyTorch workers, native |
+//! | `perfdb-kernels` | the native operators: tensors, element types, reference kernels |
+//! | `perfdb-comm` | measuring collectives |
+//! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
+//! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
+//! | `perfdb-parallel` | work on several threads with results in order |
+//! | `perfdb-pycompat` | text as CPython writes and reads it |
+//!
+//! Dependencies point one way, from the tools down to `perfdb-pycompat`; `CONTRIBUTING.md` has the picture.
+#![forbid(unsafe_code)]
+
+#[doc(no_inline)]
+pub use perfdb_compare as compare;
+#[doc(no_inline)]
+pub use perfdb_query as query;
+#[doc(no_inline)]
+pub use perfdb_store as store;
+#[doc(no_inline)]
+pub use perfdb_trace as trace;
+#[doc(no_inline)]
+pub use perfdb_tracediff as tracediff;
