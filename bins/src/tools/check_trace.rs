@@ -1,7 +1,7 @@
 //! What is wrong with a trace or kernel table, and a repaired copy of it.
 
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, note, print, run};
+use crate::{Failure, Status, command_of, print, print_line, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
@@ -75,7 +75,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(out) = &arguments.repair {
         for line in write_repaired(&arguments.file, &report, out)? {
-            if arguments.json { note(&line) } else { print(&(line + "\n"))? }
+            if arguments.json { print_line(&line) } else { print(&(line + "\n"))? }
         }
     }
     let broken = report.certificate.broken();

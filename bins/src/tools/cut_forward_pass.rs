@@ -1,7 +1,7 @@
 //! The forward passes in a whole profile.
 
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, inform, print, run};
+use crate::{Failure, Status, command_of, print, print_note, run};
 use clap::Parser;
 use perfdb_compare::cut::{Choice, Cut, profile_in};
 use perfdb_files::replace::{Parents, Staged, commit};

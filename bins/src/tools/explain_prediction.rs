@@ -2,7 +2,7 @@
 
 use crate::comparison::{say_warnings, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, inform, print, run};
+use crate::{Failure, Status, command_of, error_line, print, print_note, run};
 use clap::Parser;
 use perfdb_compare::ledger::{Families, Passes, explain_scenarios};
 use perfdb_compare::scenario::{ForwardPasses, Scenario, read_scenarios};
@@ -67,7 +67,7 @@ struct Arguments {
 
     /// What {trace_dir} stands for in the paths of the scenarios
     #[arg(long, value_name = "DIR", requires = "scenarios", default_value = "docs/perf_database/forward_pass_traces")]
-    trace_dir: String,
+    trace_dir: PathBuf,
 
     /// YAML map of kernel types to families, for types that this program does not know
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 
 use crate::comparison::{Semantics, say_warnings};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, inform, print, print_bytes, run};
+use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
 use clap::Parser;
 use perfdb_compare::shapes::{ShapeComparison, compare_files};
 use perfdb_files::replace::{Parents, Staged, commit};

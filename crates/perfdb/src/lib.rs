@@ -43,6 +43,7 @@
 //! | `perfdb-kernels` | the native operators: tensors, element types, reference kernels |
 //! | `perfdb-comm` | measuring collectives |
 //! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
+//! | `perfdb-sequence` | what repeats in a sequence of kernels: layers, passes |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
 //! | `perfdb-parallel` | work on several threads with results in order |
 //! | `perfdb-pycompat` | text as CPython writes and reads it |
