@@ -224,7 +224,7 @@ fn read(source: &mut Source, kind: Kind, options: &Options) -> Result<Collected,
 }
 
 fn read_gpu(source: &mut Source, options: &Options) -> Result<Collector, perfdb_trace::Error> {
-    let read_options = ReadOptions::profiler().args(Collector::ARGS).all_members();
+    let read_options = ReadOptions::profiler().args(Collector::ARGS).all_members().with_forms();
     let mut collector = Collector::default();
     let mut members = Members::default();
     read_ordered(
@@ -257,7 +257,7 @@ fn read_gpu(source: &mut Source, options: &Options) -> Result<Collector, perfdb_
 }
 
 fn read_tc(source: &mut Source, options: &Options) -> Result<TcCollector, perfdb_trace::Error> {
-    let read_options = ReadOptions::profiler().args(TcCollector::ARGS).all_members();
+    let read_options = ReadOptions::profiler().args(TcCollector::ARGS).all_members().with_forms();
     let mut collector = TcCollector::default();
     let mut rest = Collector::default();
     let mut members = Members::default();

@@ -40,6 +40,15 @@ pub struct Finding {
     pub evidence: Evidence,
     /// Whether it was asked to count for nothing.
     pub ignored: bool,
+    /// Whether a repair mends it.
+    pub mendable: bool,
+}
+
+impl Finding {
+    /// What a repair does about it.
+    pub fn repair(&self) -> Option<&'static str> {
+        self.code.repair().filter(|_| self.mendable)
+    }
 }
 
 /// Named figures, in order.
@@ -91,15 +100,33 @@ pub(crate) struct Findings(pub(crate) Vec<Finding>);
 
 impl Findings {
     pub(crate) fn add(&mut self, code: Code, severity: Severity, share: impl Into<Option<f64>>, evidence: Evidence) {
-        let share = share.into().map(rounded_share);
+        let (share, mendable) = (share.into(), code.repair().is_some());
+        self.push(Finding { code, severity, share, evidence, ignored: false, mendable });
+    }
+
+    /// Adds a finding that a repair leaves as it is, although it mends others of this code.
+    pub(crate) fn add_unmended(
+        &mut self,
+        code: Code,
+        severity: Severity,
+        share: impl Into<Option<f64>>,
+        evidence: Evidence,
+    ) {
+        let share = share.into();
+        self.push(Finding { code, severity, share, evidence, ignored: false, mendable: false });
+    }
+
+    fn push(&mut self, finding: Finding) {
+        let share = finding.share.map(rounded_share);
         // Two rules can come to the same: elements that are no events, and events that cannot be used.
-        if let Some(same) = self.0.iter_mut().find(|finding| finding.code == code) {
-            same.severity = same.severity.min(severity);
+        if let Some(same) = self.0.iter_mut().find(|same| same.code == finding.code) {
+            same.severity = same.severity.min(finding.severity);
             same.share = if same.share > share { same.share } else { share };
-            same.evidence.0.extend(evidence.0);
+            same.evidence.0.extend(finding.evidence.0);
+            same.mendable |= finding.mendable;
             return;
         }
-        self.0.push(Finding { code, severity, share, evidence, ignored: false });
+        self.0.push(Finding { share, ..finding });
     }
 
     pub(crate) fn error(&mut self, code: Code, share: impl Into<Option<f64>>, evidence: Evidence) {

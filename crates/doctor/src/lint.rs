@@ -1,18 +1,29 @@
 //! A quick look at the text of events for what a reader of values does not see.
 //!
 //! A key that stands twice in an object, a word such as `NaN`, bytes that are no UTF-8: a reader takes the last value, a
-//! number, a replacement character. Here the text is passed over once more, only to say whether there is any of that; who
-//! needs to know what and where reads the file with [`Mender`](crate::json::Mender).
+//! number, a replacement character. Here it is only said whether there is any of that: the reader gives the form of each
+//! event, and only forms that are new, and events with more in them than plain values, are passed over once more. Who needs
+//! to know what and where reads the file with [`Mender`](crate::json::Mender).
 
+use perfdb_trace::chrome::Event;
 use rustc_hash::FxHashSet;
 
+/// Forms that are looked up first.
+const RECENT: usize = 64;
+
 /// Whether something was seen, and the forms of objects that are known to be good.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lint {
     suspicious: bool,
-    /// Hashes of the keys of whole events, in order and with their nesting.
+    /// Numbers of the keys of whole events, in order and with their nesting.
     good: FxHashSet<u64>,
-    last_good: u64,
+    recent: [u64; RECENT],
+}
+
+impl Default for Lint {
+    fn default() -> Lint {
+        Lint { suspicious: false, good: FxHashSet::default(), recent: [0; RECENT] }
+    }
 }
 
 /// Mixes one key into the hash of an event's keys.
@@ -37,6 +48,27 @@ fn mix(hash: u64, key: &[u8]) -> u64 {
 }
 
 impl Lint {
+    /// Looks at an event.
+    #[inline]
+    pub(crate) fn look_at_event(&mut self, event: &Event<'_>) {
+        let form = event.form();
+        if form.is_odd() || !event.text().is_ascii() {
+            self.look_at(event.text());
+            return;
+        }
+        // Told from the hashes of `look_at` by the lowest bit.
+        let keys = form.keys() | 1;
+        let place = (keys >> 58) as usize % RECENT;
+        if self.recent[place] != keys && !self.good.contains(&keys) {
+            if has_repeated_key(event.text()) {
+                self.suspicious = true;
+                return;
+            }
+            self.good.insert(keys);
+        }
+        self.recent[place] = keys;
+    }
+
     /// Looks at a valid JSON object.
     #[inline]
     pub(crate) fn look_at(&mut self, object: &[u8]) {
@@ -51,14 +83,14 @@ impl Lint {
             self.suspicious = true;
             return;
         };
-        if keys != self.last_good && !self.good.contains(&keys) {
+        let keys = keys & !1;
+        if !self.good.contains(&keys) {
             if has_repeated_key(object) {
                 self.suspicious = true;
                 return;
             }
             self.good.insert(keys);
         }
-        self.last_good = keys;
     }
 
     /// Looks at any valid JSON value.

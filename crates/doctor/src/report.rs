@@ -182,7 +182,7 @@ fn finding_json(finding: &Finding) -> Value {
     map.insert("share".to_owned(), finding.share.into());
     map.insert("evidence".to_owned(), Value::Object(finding.evidence.as_map().clone()));
     map.insert("effect".to_owned(), finding.code.effect().into());
-    map.insert("repair".to_owned(), finding.code.repair().into());
+    map.insert("repair".to_owned(), finding.repair().into());
     map.insert("ignored".to_owned(), finding.ignored.into());
     Value::Object(map)
 }

@@ -9,6 +9,7 @@
 
 mod chunk;
 mod event;
+mod form;
 mod machine;
 mod options;
 mod ordered;
@@ -17,6 +18,7 @@ mod seen;
 mod take;
 
 pub use event::{Args, Event};
+pub use form::Form;
 pub use options::{ReadOptions, TopLevel};
 pub use ordered::{Part, ReadError, read_ordered};
 pub use reader::{Item, Reader};

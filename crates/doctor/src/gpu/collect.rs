@@ -23,7 +23,7 @@ const ELEMENTS: usize = 5;
 /// Takes the events of a GPU trace while someone reads it for other purposes too, and reports on them.
 ///
 /// One collector per chunk of events, put together in file order. The reader hands over the `args` of [`Collector::ARGS`]
-/// first, then whatever else it wants.
+/// first, then whatever else it wants, and asks the reader for forms.
 ///
 /// ```
 /// use perfdb_doctor::{Code, Collector, Selection};
@@ -32,7 +32,7 @@ const ELEMENTS: usize = 5;
 ///
 /// let trace = r#"{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 0.5, "dur": -1}]}"#;
 /// let mut source = Source::from_bytes("t.json", trace)?;
-/// let options = ReadOptions::profiler().args(Collector::ARGS).members(Collector::MEMBERS);
+/// let options = ReadOptions::profiler().args(Collector::ARGS).members(Collector::MEMBERS).with_forms();
 /// let mut collector = Collector::default();
 /// read_ordered(
 ///     &mut source,
@@ -86,7 +86,7 @@ impl Collector {
 
     /// Takes the next event.
     pub fn take(&mut self, event: &Event<'_>) {
-        self.lint.look_at(event.text());
+        self.lint.look_at_event(event);
         self.columns.take(event);
     }
 

@@ -59,7 +59,7 @@ impl TcCollector {
 
     /// Takes the next event.
     pub(crate) fn take(&mut self, event: &Event<'_>) {
-        self.lint.look_at(event.text());
+        self.lint.look_at_event(event);
         self.events += 1;
         if !event.has_phase("X") {
             return;

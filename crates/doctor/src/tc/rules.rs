@@ -31,7 +31,8 @@ fn events(trace: &TcPrepared, found: &mut Findings) {
         found.warning(Code::TextTimes, None, Evidence::new().with("events", events.text_times));
     }
     if events.bad_events > 0 {
-        found.error(Code::BadEvents, None, Evidence::new().with("events", events.bad_events));
+        let evidence = Evidence::new().with("events", events.bad_events);
+        found.add_unmended(Code::BadEvents, Severity::Error, None, evidence);
     }
     if events.negative > 0 {
         let of = events.operations.len() as f64 + events.negative as f64;
@@ -206,7 +207,8 @@ fn copies(trace: &TcPrepared, found: &mut Findings) {
         largest = largest.max(share(time, process.time));
     }
     if events > 0 {
-        found.error(Code::DuplicateEvents, largest, Evidence::new().with("events", events));
+        let evidence = Evidence::new().with("events", events);
+        found.add_unmended(Code::DuplicateEvents, Severity::Error, largest, evidence);
     }
 }
 

@@ -165,11 +165,11 @@ fn mended(name: &str, bytes: &[u8], report: &Report) {
     std::fs::write(file.path(), bytes).expect("written");
     let mut copy = Vec::new();
     if repair(file.path(), report, &mut copy, Packing::Plain).is_err() {
-        assert!(report.findings.iter().any(|finding| finding.code.repair().is_none()), "{name}");
+        assert!(report.findings.iter().any(|finding| finding.repair().is_none()), "{name}");
         return;
     }
     let after = report_of(&copy);
-    let left: Vec<_> = after.findings.iter().filter(|finding| finding.code.repair().is_some()).collect();
+    let left: Vec<_> = after.findings.iter().filter(|finding| finding.repair().is_some()).collect();
     assert!(left.is_empty(), "{name}: {left:?}");
     std::fs::write(file.path(), &copy).expect("written");
     let mut again = Vec::new();

@@ -1,5 +1,6 @@
 //! One event, borrowed from the bytes it was read from.
 
+use super::form::Form;
 use super::seen::Seen;
 use crate::scan::{Kind, Span, TextRule, Value};
 
@@ -15,6 +16,7 @@ pub(super) struct Record {
     /// Where the keys of the members of `args` start; only while an event is taken.
     pub(super) keys: Vec<usize>,
     pub(super) seen: Seen,
+    pub(super) form: Form,
 }
 
 pub(super) const FIELDS: usize = 8;
@@ -37,6 +39,7 @@ impl Record {
             wanted: vec![Span::ABSENT; wanted_args],
             keys: Vec::new(),
             seen: Seen::new(),
+            form: Form::UNKNOWN,
         }
     }
 
@@ -178,6 +181,12 @@ impl<'r> Event<'r> {
     #[inline]
     pub fn text(&self) -> &'r [u8] {
         self.window.get(self.record.start..self.record.end).unwrap_or_default()
+    }
+
+    /// The form of the event. Where the reader was not [asked](super::ReadOptions::with_forms) for forms, every one is odd.
+    #[inline]
+    pub fn form(&self) -> Form {
+        self.record.form
     }
 
     #[inline]

@@ -149,7 +149,12 @@ impl<'o> Machine<'o> {
         let step = if scanner.peek() == Some(b'{') {
             record.clear(start);
             let fast = Fast::new(scanner.bytes, self.options.text_rule);
-            match take_event(fast, start, &self.wanted, record) {
+            let taken = if self.options.forms {
+                take_event::<true>(fast, start, &self.wanted, record)
+            } else {
+                take_event::<false>(fast, start, &self.wanted, record)
+            };
+            match taken {
                 Some(end) => {
                     record.end = end;
                     scanner.at = end;

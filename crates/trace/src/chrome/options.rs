@@ -30,6 +30,7 @@ pub struct ReadOptions {
     pub(super) text_rule: TextRule,
     pub(super) args: Vec<String>,
     pub(super) members: Members,
+    pub(super) forms: bool,
 }
 
 impl ReadOptions {
@@ -41,6 +42,7 @@ impl ReadOptions {
             text_rule: TextRule::Strict,
             args: Vec::new(),
             members: Members::Named(Vec::new()),
+            forms: false,
         }
     }
 
@@ -53,6 +55,12 @@ impl ReadOptions {
     /// The members of `args` to hand over, as [`Event::arg`](super::Event::arg) in this order.
     pub fn args<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> ReadOptions {
         self.args = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Tells the [form](super::Form) of each event.
+    pub fn with_forms(mut self) -> ReadOptions {
+        self.forms = true;
         self
     }
 

@@ -1,6 +1,7 @@
 //! Taking one event: notes where its fields and the wanted members of its `args` stand, and passes over the rest.
 
 use super::event::{CATEGORY, DURATION, ID, NAME, PHASE, PROCESS, Record, THREAD, TIMESTAMP};
+use super::form::Form;
 use super::seen::{Known, tag_of};
 use crate::scan::{Behind, Fast, Key, Kind, Span, TextRule};
 
@@ -43,23 +44,42 @@ fn filter_bit(name: &[u8]) -> u64 {
     1 << ((name.len() ^ usize::from(first)) & 63)
 }
 
-/// Takes the event whose `{` stands at `start`; the position behind it, or `None` where it is cut or no JSON.
+/// Takes the event whose `{` stands at `start`; the position behind it, or `None` where it is cut or no JSON. Its form is
+/// only known with `FORMS`.
 #[inline]
-pub(super) fn take_event(fast: Fast<'_>, start: usize, wanted: &WantedArgs<'_>, record: &mut Record) -> Option<usize> {
+pub(super) fn take_event<const FORMS: bool>(
+    fast: Fast<'_>,
+    start: usize,
+    wanted: &WantedArgs<'_>,
+    record: &mut Record,
+) -> Option<usize> {
+    record.form = if FORMS { Form::NEW } else { Form::UNKNOWN };
     let mut rest = fast.space(fast.from(start + 1));
     if let [b'}', rest @ ..] = rest {
         return Some(fast.position(rest));
     }
     loop {
         let key = fast.key(rest)?;
+        if FORMS {
+            record.form.key(rest, key.raw, key.kind);
+        }
         rest = match field(key) {
             Field::Known(field) => {
                 let (value, rest) = fast.value(key.rest)?;
+                if FORMS {
+                    record.form.value(fast.all(), value);
+                }
                 record.fields[field] = value;
                 rest
             }
-            Field::Args => take_args(fast, key.rest, wanted, record)?,
-            Field::Other => fast.value(key.rest)?.1,
+            Field::Args => take_args::<FORMS>(fast, key.rest, wanted, record)?,
+            Field::Other => {
+                let (value, rest) = fast.value(key.rest)?;
+                if FORMS {
+                    record.form.value(fast.all(), value);
+                }
+                rest
+            }
         };
         match fast.behind(rest, b'}')? {
             Behind::More(next) => rest = next,
@@ -69,22 +89,41 @@ pub(super) fn take_event(fast: Fast<'_>, start: usize, wanted: &WantedArgs<'_>, 
 }
 
 #[inline]
-fn take_args<'a>(fast: Fast<'a>, rest: &'a [u8], wanted: &WantedArgs<'_>, record: &mut Record) -> Option<&'a [u8]> {
+fn take_args<'a, const FORMS: bool>(
+    fast: Fast<'a>,
+    rest: &'a [u8],
+    wanted: &WantedArgs<'_>,
+    record: &mut Record,
+) -> Option<&'a [u8]> {
     record.clear_args();
     let args = fast.space(rest);
     let [b'{', inside @ ..] = args else {
         let (value, rest) = fast.value(args)?;
+        if FORMS {
+            record.form.value(fast.all(), value);
+        }
         record.args = value;
         return Some(rest);
     };
     let start = fast.position(args);
+    if FORMS {
+        // What was seen before says nothing of its form.
+        record.form.bracket();
+        let rest = match fast.space(inside) {
+            [b'}', rest @ ..] => rest,
+            first => take_members::<true>(fast, first, wanted, record)?.rest,
+        };
+        record.form.bracket();
+        record.args = Span { start, end: fast.position(rest), kind: Kind::Object };
+        return Some(rest);
+    }
     let rest = match known_args(fast, args, start, record) {
         (Known::All(length), _) => args.get(length..)?,
-        (Known::Before(key), _) => take_members(fast, args.get(key..)?, wanted, record)?.rest,
+        (Known::Before(key), _) => take_members::<false>(fast, args.get(key..)?, wanted, record)?.rest,
         (Known::Nothing, tag) => match fast.space(inside) {
             [b'}', rest @ ..] => rest,
             first => {
-                let members = take_members(fast, first, wanted, record)?;
+                let members = take_members::<false>(fast, first, wanted, record)?;
                 if let (Some(tag), false) = (tag, members.repeated) {
                     let text = args.get(..args.len() - members.rest.len())?;
                     record.seen.keep(tag, text, &record.keys, start, &record.wanted);
@@ -115,14 +154,14 @@ struct Members<'a> {
 
 /// Takes the members of `args` from a key on.
 #[inline]
-fn take_members<'a>(
+fn take_members<'a, const FORMS: bool>(
     fast: Fast<'a>,
     mut rest: &'a [u8],
     wanted: &WantedArgs<'_>,
     record: &mut Record,
 ) -> Option<Members<'a>> {
     let mut repeated = false;
-    let keep = record.seen.is_worth_it();
+    let keep = !FORMS && record.seen.is_worth_it();
     record.keys.clear();
     loop {
         if keep {
@@ -130,6 +169,10 @@ fn take_members<'a>(
         }
         let key = fast.key(rest)?;
         let (value, behind) = fast.value(key.rest)?;
+        if FORMS {
+            record.form.key(rest, key.raw, key.kind);
+            record.form.value(fast.all(), value);
+        }
         if let Some(position) = wanted.position(key)
             && let Some(slot) = record.wanted.get_mut(position)
         {

@@ -45,6 +45,12 @@ impl<'a> Fast<'a> {
         Fast { bytes, rule }
     }
 
+    /// All of the text.
+    #[inline(always)]
+    pub(crate) fn all(self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The text from `at` on.
     #[inline(always)]
     pub(crate) fn from(self, at: usize) -> &'a [u8] {

@@ -1,7 +1,7 @@
 //! Events that cannot be used, and what is odd about all of them.
 
 use crate::code::Code;
-use crate::finding::{Evidence, Findings};
+use crate::finding::{Evidence, Findings, Severity};
 use crate::gpu::Prepared;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
@@ -39,7 +39,7 @@ fn bad_events(trace: &Prepared, found: &mut Findings) {
     if skipped > 0 {
         let of = trace.kernels.len() as u64 + skipped;
         let evidence = Evidence::new().with("kernels", skipped);
-        found.warning(Code::BadEvents, skipped as f64 / of as f64, evidence);
+        found.add_unmended(Code::BadEvents, Severity::Warning, skipped as f64 / of as f64, evidence);
     }
 }
 

@@ -1,0 +1,136 @@
+//! The form of an event: which keys it has, and whether there is more in it than plain values.
+
+use crate::scan::{Kind, Span};
+
+/// The keys of an event as one number, and whether a closer look at its text is due.
+///
+/// Two events with the same keys in the same order, in `args` too, have the same form; others have different ones but for
+/// a chance of one in 2⁶⁴. Who wants to know something that depends on the keys alone, say whether one stands there twice,
+/// needs to look at each form once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    pub(super) hash: u64,
+    pub(super) odd: bool,
+}
+
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Form {
+    pub(super) const NEW: Form = Form { hash: FACTOR, odd: false };
+
+    /// The form where nobody asked for it.
+    pub(super) const UNKNOWN: Form = Form { hash: 0, odd: true };
+
+    /// The keys as one number.
+    pub fn keys(self) -> u64 {
+        self.hash
+    }
+
+    /// Whether keys or values are there that the number says nothing of: objects besides `args`, lists that may hold objects
+    /// or words such as `NaN`, such words themselves, and keys with escapes.
+    pub fn is_odd(self) -> bool {
+        self.odd
+    }
+
+    #[inline(always)]
+    fn add(&mut self, word: u64) {
+        self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+    }
+
+    /// Takes a key; `from` is the text from its quote on.
+    #[inline(always)]
+    pub(super) fn key(&mut self, from: &[u8], raw: &[u8], kind: Kind) {
+        self.odd |= kind != Kind::PlainText;
+        let length = raw.len();
+        match from {
+            [b'"', first @ ..] if length <= 8 && first.len() >= 8 => {
+                let word = first.first_chunk::<8>().map_or(0, |chunk| u64::from_le_bytes(*chunk));
+                // Shifting by 64 is none, so that the length is in it too.
+                let kept =
+                    word & (u64::MAX >> ((64 - 8 * length as u32) & 63)) & if length == 0 { 0 } else { u64::MAX };
+                self.add(kept ^ (length as u64) << 56);
+            }
+            _ => self.long_key(raw),
+        }
+    }
+
+    fn long_key(&mut self, raw: &[u8]) {
+        let (chunks, rest) = raw.as_chunks::<8>();
+        for chunk in chunks {
+            self.add(u64::from_le_bytes(*chunk));
+        }
+        let mut last = [0; 8];
+        for (to, from) in last.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        self.add(u64::from_le_bytes(last) ^ (raw.len() as u64) << 56);
+    }
+
+    /// Takes the value of a key.
+    #[inline(always)]
+    pub(super) fn value(&mut self, bytes: &[u8], span: Span) {
+        match span.kind {
+            Kind::Real => {
+                let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+                self.odd |= !digit(span.start) && !digit(span.start + 1);
+            }
+            Kind::Object => self.odd = true,
+            Kind::List => {
+                let list = bytes.get(span.start..span.end).unwrap_or_default();
+                self.odd |= memchr::memchr3(b'{', b'N', b'I', list).is_some();
+            }
+            _ => {}
+        }
+    }
+
+    /// Where `args` begin and end.
+    #[inline(always)]
+    pub(super) fn bracket(&mut self) {
+        self.add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chrome::{Item, ReadOptions, Reader};
+    use crate::source::Source;
+
+    /// Keys and oddness of each event of a list.
+    fn forms(events: &str) -> Vec<(u64, bool)> {
+        let mut source = Source::from_bytes("t.json", events).expect("in memory");
+        let options = ReadOptions::profiler().with_forms();
+        let mut reader = Reader::new(&mut source, &options);
+        let mut forms = Vec::new();
+        while let Some(item) = reader.next_item().expect("JSON") {
+            if let Item::Event(event) = item {
+                forms.push((event.form().keys(), event.form().is_odd()));
+            }
+        }
+        forms
+    }
+
+    #[test]
+    fn equal_keys_have_equal_forms_and_others_do_not() {
+        let keys: Vec<u64> = forms(
+            r#"[{"a":1,"long key of several words":"x","args":{"b":2}}, {"a":7,"long key of several words":[1],"args":{"b":"y"}},
+                {"a":1,"long key of several word":1,"args":{"b":2}}, {"a":1,"args":{"b":2}}, {"a":1,"b":2,"args":{}},
+                {"a":1,"a":2}, {"aa":1}, {"a":1}, {"":1}, {}, {"args":{"a":1}}, {"12345678":1}, {"123456789":1}]"#,
+        )
+        .into_iter()
+        .map(|(keys, _)| keys)
+        .collect();
+        assert_eq!(keys[0], keys[1]);
+        let mut others = keys[1..].to_vec();
+        others.sort_unstable();
+        others.dedup();
+        assert_eq!(others.len(), keys.len() - 1);
+    }
+
+    #[test]
+    fn what_the_keys_do_not_tell_is_odd() {
+        let odd = r#"[{"a":NaN},{"a":-Infinity},{"a":{}},{"a":[{}]},{"a":[1,NaN]},{"\u0061":1},{"args":{"b":{"c":1}}},{"args":[{}]}]"#;
+        assert!(forms(odd).iter().all(|(_, odd)| *odd));
+        let plain = r#"[{"a":-1.5},{"a":1e3},{"a":"NaN {"},{"a":[1,[2]]},{"args":{"b":[]}},{"args":null},{"a":-0.5}]"#;
+        assert!(forms(plain).iter().all(|(_, odd)| !odd));
+    }
+}
