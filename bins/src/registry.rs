@@ -88,6 +88,7 @@ pub const TOOLS: &[Tool] = &[
     tools::fill_fia_runtime_metadata::TOOL,
     tools::generate_shape_grid::TOOL,
     tools::check_database::TOOL,
+    tools::query_database::TOOL,
     tools::start_microbench::TOOL,
     tools::run_all_op::TOOL,
     tools::op_replay::TOOL,

@@ -14,6 +14,7 @@ pub mod generate_shape_grid;
 pub mod op_replay;
 pub mod parse_kernel_details;
 pub mod probe_dfc_constraints;
+pub mod query_database;
 pub mod run_all_op;
 pub mod run_comm_bench;
 pub mod start_microbench;

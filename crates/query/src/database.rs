@@ -123,6 +123,10 @@ impl Reader {
         context.explain_tables();
         (answer, explanation.into_inner())
     }
+
+    pub(crate) fn context<'d>(&'d self, query: &'d Query) -> Context<'d> {
+        Context::new(&self.state, self.semantics.rules(), query, None)
+    }
 }
 
 impl From<StoreError> for Miss {

@@ -1,6 +1,8 @@
 //! Why a database cannot be used.
 
+use crate::trace::MalformedCall;
 use perfdb_store::op_mapping;
+use std::path::PathBuf;
 
 /// Why a database cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -12,4 +14,19 @@ pub enum Error {
     /// The operator mapping.
     #[error(transparent)]
     Mapping(#[from] op_mapping::Error),
+    /// A trace.
+    #[error(transparent)]
+    Trace(#[from] perfdb_trace::Error),
+    /// A call in a trace that is not as the simulator writes it.
+    #[error("{}: event {event} ({operator}): {fault}", path.display())]
+    Call {
+        /// The trace.
+        path: PathBuf,
+        /// The event, counted from 0.
+        event: u64,
+        /// The operator.
+        operator: String,
+        /// What is wrong.
+        fault: MalformedCall,
+    },
 }

@@ -37,14 +37,16 @@ mod semantics;
 mod shapes;
 mod state;
 mod table;
+mod trace;
 
 pub use answer::{Answer, Interpolation, Miss, Part, Place, Reason, RowRef, Source};
 pub use database::{Database, Reader};
 pub use dtype::{DType, UnknownDType};
 pub use error::Error;
-pub use explain::Explanation;
+pub use explain::{Explanation, Nearest};
 pub use json::{MalformedQuery, answer_to_json};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use semantics::{Layer, Semantics, UnknownSemantics};
 pub use table::pool::{Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
+pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace};

@@ -7,6 +7,9 @@ use crate::query::Tensor;
 use perfdb_store::op_mapping::Entry;
 use smallvec::smallvec;
 
+/// The kernel that normalises keys and writes them into the cache.
+const CACHE: &str = "KvRmsNormRopeCache";
+
 /// The kernels of a call; `None` if it cannot be taken apart.
 pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry, is_quantised: bool) -> Option<Vec<PartQuery<'q>>> {
     let query = context.query;
@@ -100,6 +103,11 @@ impl<'q> Projections<'q> {
             let part = PartQuery::quantise(self.dtype, &[&[tokens, columns], &[columns], &[columns]], 3);
             Some(part).filter(|_| self.is_quantised)
         };
+        if !context.rules.is_newest {
+            // The reader of 2025 counts the products and the cache only.
+            let cache = PartQuery::compute(CACHE, self.dtype, &[&[tokens, 1, 1, kv]], 1);
+            return Some(vec![product(width, &[rank + kv, width]), product(rank, &self.b.shape), cache]);
+        }
         let mut parts = Vec::new();
         parts.extend(quantise(width));
         parts.push(product(width, &[rank + kv, width]));
@@ -111,16 +119,15 @@ impl<'q> Projections<'q> {
     }
 
     fn cache(&self, options: Options<'q>, tokens: i64, kv: i64, rank: i64) -> Option<PartQuery<'q>> {
-        const NAME: &str = "KvRmsNormRopeCache";
         let cache = options.map("kv_cache_query");
         match cache.and_then(|cache| cache.get("mode")) {
-            None => Some(PartQuery::compute(NAME, self.dtype, &[&[tokens, 1, 1, kv]], 1)),
+            None => Some(PartQuery::compute(CACHE, self.dtype, &[&[tokens, 1, 1, kv]], 1)),
             Some(mode) if mode.as_text() == Some("pool_dim0_agnostic") => {
                 let rope = kv - rank;
                 let block =
                     cache.and_then(|cache| cache.integer("block_size")).filter(|block| *block > 0 && rope > 0)?;
                 let part = CachePart { tokens, kv, rank, rope, block, dtype: self.dtype };
-                Some(PartQuery { kernel_types: smallvec![NAME.into()], kind: Kind::Cache(part) })
+                Some(PartQuery { kernel_types: smallvec![CACHE.into()], kind: Kind::Cache(part) })
             }
             Some(_) => None,
         }

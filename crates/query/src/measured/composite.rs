@@ -11,9 +11,6 @@ use perfdb_store::op_mapping::Entry;
 
 /// A composite operator.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
-    if !context.rules.is_newest {
-        return fixed(context, entry);
-    }
     match decompose::decomposed(context, entry) {
         Decomposed::NotKnown => fixed(context, entry),
         Decomposed::Nothing => {

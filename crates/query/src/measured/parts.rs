@@ -32,7 +32,7 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
                 rows.extend(found.rows);
                 more.parts.push(found.part);
             }
-            Err(reason) if matches!(query.kind, Kind::Attention(_)) => {
+            Err(reason) if matches!(query.kind, Kind::Attention(_)) && context.rules.is_newest => {
                 let reason = match reason.code() {
                     "" => "semantic_key_mismatch".to_owned(),
                     _ => reason.to_string(),

@@ -1,0 +1,239 @@
+//! Questions to a database, from the command line, a manifest or a simulator's trace.
+
+mod comparison;
+mod printing;
+mod questions;
+
+use crate::database::DatabaseArguments;
+use crate::json_file::JsonFile;
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, print, run};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser};
+use comparison::compare;
+use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, Semantics};
+use printing::{Form, Sink};
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "query-database",
+    job: Job::CheckDatabase,
+    summary: "ask what an operator costs, and why",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Ask a database what an operator or a kernel costs.
+///
+/// A question is an operator with its arguments, a kernel with the shapes of its inputs, a manifest of JSON lines
+/// (--manifest, or stdin when no question is given), or every call of a simulator's trace (--from-trace). The answer is the
+/// duration in microseconds, where it comes from, how far it can be trusted, the rule and the rows.
+#[derive(Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(flatten)]
+    question: QuestionArguments,
+
+    #[command(flatten)]
+    surroundings: SurroundingArguments,
+
+    /// Whose answers: the product's own, or those of the simulator's reader of 2026 or of 2025
+    #[arg(long, value_name = "NAME", default_value = Semantics::default().name(), value_parser = PossibleValuesParser::new(Semantics::ALL.map(Semantics::name)))]
+    semantics: String,
+
+    /// Rows only, or also between rows [default: interpolating; measured for a trace under upstream-2025]
+    #[arg(long, value_name = "LAYER", value_parser = ["measured", "interpolating"])]
+    layer: Option<String>,
+
+    /// Say what was tried, table by table, and why it did not answer
+    #[arg(long)]
+    explain: bool,
+
+    /// Name the N rows that come nearest
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    nearest: usize,
+
+    /// Exit with status 3 when a question has no answer, or --compare finds a difference
+    #[arg(long)]
+    require: bool,
+
+    /// Write answers as JSON lines to FILE (-: stdout, and nothing else there)
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write answers as CSV to FILE (-: stdout, and nothing else there)
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
+
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+/// What is asked.
+#[derive(Args)]
+#[command(next_help_heading = "Question")]
+struct QuestionArguments {
+    /// The operator, as in op_mapping.yaml
+    #[arg(value_name = "OPERATOR")]
+    operator: Option<String>,
+
+    /// Its arguments: DIMENSIONS:TYPE for a tensor, with @VALUES for known contents, none, or JSON
+    #[arg(value_name = "ARGUMENT", allow_hyphen_values = true)]
+    arguments: Vec<String>,
+
+    /// A result of the operator, DIMENSIONS:TYPE; once for each
+    #[arg(long, value_name = "TENSOR")]
+    output: Vec<String>,
+
+    /// Ask a kernel by its inputs, whatever the mapping says
+    #[arg(long, value_name = "TYPE", conflicts_with = "operator")]
+    kernel: Option<String>,
+
+    /// Shapes of the kernel's inputs, as in a table
+    #[arg(long, value_name = "SHAPES", requires = "kernel")]
+    input_shapes: Option<String>,
+
+    /// Data types of the kernel's inputs, as in a table; one stands for all
+    #[arg(long, value_name = "TYPES", requires = "kernel", default_value = "DT_BF16")]
+    types: String,
+
+    /// Questions as JSON lines, {"id": ..., "query": {...}} (-: stdin)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["operator", "kernel", "from_trace"])]
+    manifest: Option<OsString>,
+
+    /// Ask every call of a simulator's trace
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["operator", "kernel"])]
+    from_trace: Option<OsString>,
+
+    /// Set the answers beside those in the trace and list what differs
+    #[arg(long, requires = "from_trace")]
+    compare: bool,
+}
+
+/// What surrounds a call.
+#[derive(Args)]
+#[command(next_help_heading = "Surroundings")]
+struct SurroundingArguments {
+    /// Expert-parallel size
+    #[arg(long, value_name = "N")]
+    ep_size: Option<i64>,
+
+    /// Tensor-parallel size
+    #[arg(long, value_name = "N")]
+    tp_size: Option<i64>,
+
+    /// Sequence parallelism is on
+    #[arg(long)]
+    sequence_parallel: bool,
+
+    /// Device grid from the outermost dimension to the innermost, with --tiers
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "tiers")]
+    grid: Vec<i64>,
+
+    /// Tiers that have tables
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "grid")]
+    tiers: Vec<i64>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  query-database --database-path db aten.mm.default 16,5120:bf16 5120,768:bf16
+  query-database --database-path db --explain --nearest 3 \\
+      --kernel MatMulV2 --input-shapes '16,5120;5120,768' --types DT_BF16
+  query-database --database-path db --manifest questions.jsonl --json -
+  query-database --database-path db --from-trace trace.json --compare \\
+      --semantics upstream --require";
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+/// A question and what it is called.
+pub(crate) struct Question {
+    /// As in the manifest; `None` where there is only one.
+    id: Option<serde_json::Value>,
+    /// For people.
+    name: String,
+    query: Query,
+}
+
+/// A question with its answer.
+struct Answered<'q> {
+    question: &'q Question,
+    answer: Result<Answer, Miss>,
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let directory = arguments.database.directory(None)?;
+    let semantics: Semantics = arguments.semantics.parse()?;
+    let is_trace = arguments.question.from_trace.is_some();
+    let layer = match arguments.layer.as_deref() {
+        Some("measured") => Layer::Measured,
+        Some(_) => Layer::Interpolating,
+        // The simulator of 2025 did not interpolate.
+        None if is_trace && semantics == Semantics::Upstream2025 => Layer::Measured,
+        None => Layer::Interpolating,
+    };
+    let mut sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref())?;
+    let database = Database::open(&directory)?;
+    let reader = database.reader(semantics, layer);
+    if let Some(trace) = arguments.question.from_trace.as_deref().filter(|_| arguments.question.compare) {
+        return compare(&reader, trace.as_ref(), &arguments, sink);
+    }
+    let questions = questions::read(&arguments)?;
+    let answered: Vec<Answered<'_>> =
+        questions.iter().map(|question| Answered { question, answer: reader.lookup(&question.query) }).collect();
+    for one in &answered {
+        sink.add(&one.question.id, &one.question.name, &one.answer)?;
+    }
+    if sink.shows_table() {
+        print(&printing::table(&answered))?;
+        for one in &answered {
+            print(&more(&reader, one, &arguments))?;
+        }
+    }
+    sink.finish()?;
+    let has_misses = answered.iter().any(|one| one.answer.is_err());
+    Ok(if has_misses && arguments.require { Status::LimitPassed } else { Status::Success })
+}
+
+/// What was tried for a question, and the nearest rows.
+fn more(reader: &Reader, one: &Answered<'_>, arguments: &Arguments) -> String {
+    let mut text = String::new();
+    if arguments.explain {
+        let (answer, explanation) = reader.explain(&one.question.query);
+        text.push_str(&format!("\n{}\n", one.question.name));
+        explanation.lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+        if let Ok(answer) = &answer {
+            text.push_str(&printing::details(answer));
+        }
+    }
+    // A question without an answer always names some.
+    let count = if one.answer.is_err() && arguments.nearest == 0 { 1 } else { arguments.nearest };
+    let nearest = reader.nearest(&one.question.query, count);
+    if !nearest.is_empty() {
+        text.push_str(&format!("\nnearest rows to {}\n", one.question.name));
+    }
+    for near in nearest {
+        let why = if near.difference.is_empty() { "fits".to_owned() } else { near.difference };
+        text.push_str(&format!("  {}  {}  {} us  {why}\n", near.row, near.inputs, near.duration_us));
+    }
+    text
+}
+
+fn open_output(path: Option<&OsStr>) -> Result<(bool, Option<JsonFile>), Failure> {
+    match path {
+        Some(path) if path == "-" => Ok((true, None)),
+        path => Ok((false, JsonFile::open(path)?)),
+    }
+}
+
+impl Form {
+    /// Opens where answers of this form go.
+    fn open(path: Option<&OsStr>) -> Result<Form, Failure> {
+        let (is_stdout, file) = open_output(path)?;
+        Ok(Form { is_stdout, file, text: String::new() })
+    }
+}

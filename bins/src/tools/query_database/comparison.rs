@@ -1,0 +1,81 @@
+//! The answers of a database beside those that stand in a simulator's trace.
+
+use super::printing::{Sink, aligned};
+use super::{Arguments, questions};
+use crate::{Failure, Status, print};
+use perfdb_query::{Answer, Miss, Reader, TracedCall, read_trace};
+use serde_json::Value;
+use std::path::Path;
+
+/// Traces have whole microseconds.
+const ROUNDING_US: f64 = 0.5;
+/// Durations are differences of rounded time stamps in some traces, and cut in others.
+const TOLERANCE_US: f64 = ROUNDING_US + 1e-6;
+
+/// Asks every call and lists where the trace says something else.
+pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut sink: Sink) -> Result<Status, Failure> {
+    let calls = read_trace(trace, &questions::surroundings(&arguments.surroundings))?;
+    let mut lines =
+        vec![["event", "operator", "calls", "differs in", "here", "in the trace"].map(str::to_owned).to_vec()];
+    let (mut asked, mut different, mut unanswered) = (0, 0, 0);
+    for call in &calls {
+        let query = match questions::grid(&arguments.surroundings) {
+            Some(grid) => call.query.clone().grid(grid),
+            None => call.query.clone(),
+        };
+        let answer = reader.lookup(&query);
+        asked += call.count;
+        unanswered += if answer.is_err() { call.count } else { 0 };
+        sink.add(&Some(Value::from(call.event)), &call.operator, &answer)?;
+        if let Some((what, here, there)) = difference(call, &answer) {
+            different += call.count;
+            let count = call.count.to_string();
+            lines.push(vec![call.event.to_string(), call.operator.clone(), count, what.to_owned(), here, there]);
+        }
+    }
+    if sink.shows_table() {
+        if lines.len() > 1 {
+            print(&aligned(&lines))?;
+        }
+        print(&format!(
+            "{asked} calls ({} distinct), {different} differ from the trace, {unanswered} without an answer\n",
+            calls.len()
+        ))?;
+    }
+    sink.finish()?;
+    Ok(if different > 0 && arguments.require { Status::LimitPassed } else { Status::Success })
+}
+
+/// In what an answer differs: the name of it, what is here and what is in the trace.
+fn difference(call: &TracedCall, answer: &Result<Answer, Miss>) -> Option<(&'static str, String, String)> {
+    let (answer, expected) = match (answer, &call.answered) {
+        (Err(_), None) => return None,
+        (Ok(answer), None) => {
+            let here = format!("{:.3} us {}", answer.duration_us, answer.source.name());
+            return Some(("having an answer", here, "none".to_owned()));
+        }
+        (Err(miss), Some(expected)) => {
+            let there = format!("{} us {}", call.duration_us, expected.source);
+            return Some(("having an answer", miss.to_string(), there));
+        }
+        (Ok(answer), Some(expected)) => (answer, expected),
+    };
+    let (shortest, longest) = call.range_us;
+    if answer.duration_us < shortest - TOLERANCE_US || answer.duration_us > longest + TOLERANCE_US {
+        return Some(("duration", format!("{:.3} us", answer.duration_us), format!("{} us", call.duration_us)));
+    }
+    if answer.source.name() != expected.source {
+        return Some(("source", answer.source.name().to_owned(), expected.source.clone()));
+    }
+    let confidence = expected.confidence.filter(|confidence| (confidence - answer.confidence).abs() > 1e-9);
+    if let Some(confidence) = confidence {
+        return Some(("confidence", answer.confidence.to_string(), confidence.to_string()));
+    }
+    let kernel_type = answer.kernel_type().unwrap_or_default();
+    if let Some(expected) = expected.kernel_type.as_ref().filter(|expected| **expected != kernel_type) {
+        return Some(("kernel", kernel_type.into_owned(), expected.clone()));
+    }
+    let rule = answer.rule.unwrap_or_default();
+    let expected = expected.rule.as_deref().filter(|expected| *expected != rule)?;
+    Some(("rule", rule.to_owned(), expected.to_owned()))
+}

@@ -1,0 +1,196 @@
+//! Answers as a table, as JSON lines and as CSV.
+
+use super::Answered;
+use crate::json_file::JsonFile;
+use crate::{Failure, print};
+use perfdb_query::{Answer, Miss, answer_to_json};
+use perfdb_store::table::LineEnd;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+
+const HEADER: [&str; 8] = ["question", "us", "source", "confidence", "kernel", "rule", "rows", "reason"];
+
+/// Where answers of one form go.
+pub(super) struct Form {
+    pub(super) is_stdout: bool,
+    pub(super) file: Option<JsonFile>,
+    pub(super) text: String,
+}
+
+impl Form {
+    fn is_wanted(&self) -> bool {
+        self.is_stdout || self.file.is_some()
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        if self.is_stdout {
+            print(&self.text)?;
+        }
+        match self.file {
+            Some(file) => file.write_text(&self.text),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where answers go.
+pub(super) struct Sink {
+    json: Form,
+    csv: Form,
+}
+
+impl Sink {
+    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>) -> Result<Sink, Failure> {
+        let is_dash = |path: Option<&OsStr>| path.is_some_and(|path| path == "-");
+        if is_dash(json) && is_dash(csv) {
+            return Err(Failure::usage("--json and --csv cannot both go to stdout"));
+        }
+        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)? };
+        if sink.csv.is_wanted() {
+            sink.csv.text.push_str(&(HEADER.join(",") + "\n"));
+        }
+        Ok(sink)
+    }
+
+    /// Whether people get a table on stdout.
+    pub(super) fn shows_table(&self) -> bool {
+        !self.json.is_stdout && !self.csv.is_stdout
+    }
+
+    pub(super) fn add(&mut self, id: &Option<Value>, name: &str, answer: &Result<Answer, Miss>) -> Result<(), Failure> {
+        if self.json.is_wanted() {
+            let line = json!({"id": id.as_ref().unwrap_or(&Value::Null), "answer": answer_to_json(answer)});
+            self.json.text.push_str(&(perfdb_pycompat::json::to_string(&line)? + "\n"));
+        }
+        if self.csv.is_wanted() {
+            let cells = cells(name, answer);
+            let mut line = Vec::new();
+            perfdb_store::table::push_csv_row(&mut line, cells.iter().map(String::as_str), LineEnd::Lf);
+            self.csv.text.push_str(&String::from_utf8_lossy(&line));
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.json.finish()?;
+        self.csv.finish()
+    }
+}
+
+fn cells(name: &str, answer: &Result<Answer, Miss>) -> [String; 8] {
+    match answer {
+        Ok(answer) => [
+            name.to_owned(),
+            format!("{}", answer.duration_us),
+            answer.source.name().to_owned(),
+            format!("{}", answer.confidence),
+            answer.kernel_type().map(|kernel| kernel.into_owned()).unwrap_or_default(),
+            answer.rule.unwrap_or_default().to_owned(),
+            rows(answer),
+            String::new(),
+        ],
+        Err(miss) => {
+            let mut cells: [String; 8] = Default::default();
+            cells[0] = name.to_owned();
+            cells[7] = miss.to_string();
+            cells
+        }
+    }
+}
+
+fn rows(answer: &Answer) -> String {
+    answer.rows.iter().map(|row| row.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// Answers as columns for people.
+pub(super) fn table(answered: &[Answered<'_>]) -> String {
+    let head = ["question", "us", "source", "confidence", "kernel", "rule", "rows"].map(str::to_owned);
+    let mut lines: Vec<Vec<String>> = vec![head.to_vec()];
+    for one in answered {
+        lines.push(match &one.answer {
+            Ok(answer) => vec![
+                one.question.name.clone(),
+                format!("{:.3}", answer.duration_us),
+                answer.source.name().to_owned(),
+                format!("{:.2}", answer.confidence),
+                answer.kernel_type().map_or("-".to_owned(), |kernel| kernel.into_owned()),
+                answer.rule.unwrap_or("-").to_owned(),
+                shortened(&rows(answer)),
+            ],
+            Err(miss) => {
+                let none = || "-".to_owned();
+                vec![
+                    one.question.name.clone(),
+                    none(),
+                    "no answer".to_owned(),
+                    none(),
+                    none(),
+                    miss.to_string(),
+                    none(),
+                ]
+            }
+        });
+    }
+    aligned(&lines)
+}
+
+fn shortened(rows: &str) -> String {
+    let all: Vec<&str> = rows.split(' ').filter(|row| !row.is_empty()).collect();
+    match all.len() {
+        0 => "-".to_owned(),
+        1..=4 => all.join(" "),
+        count => format!("{} and {} more", all[..3].join(" "), count - 3),
+    }
+}
+
+/// Columns of equal width; numbers stand on the right.
+pub(super) fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut shown = String::new();
+        for (at, cell) in line.iter().enumerate() {
+            let width = widths[at];
+            let is_number = cell.parse::<f64>().is_ok();
+            let padded = if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") };
+            shown.push_str(&padded);
+            shown.push_str("  ");
+        }
+        text.push_str(shown.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The parts of an answer and the places between which it lies.
+pub(super) fn details(answer: &Answer) -> String {
+    let mut text = String::new();
+    for part in answer.parts() {
+        let _ = writeln!(
+            text,
+            "  part {} {:.3} us {} {}",
+            part.kernel_type,
+            part.duration_us,
+            part.source.name(),
+            part.rule
+        );
+    }
+    for missed in answer.missed_kernels() {
+        let _ = writeln!(text, "  part {missed}: nothing known");
+    }
+    if let Some(between) = answer.interpolation() {
+        let at = |coordinates: &[f64]| {
+            let named = between.axes.iter().zip(coordinates).map(|(axis, x)| format!("{axis} {x}"));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        let _ = writeln!(text, "  at {} ({}, {} rows)", at(&between.target), between.method, between.candidate_count);
+        for place in &between.points {
+            let percent = place.weight * 100.0;
+            let _ = writeln!(text, "    {}: {:.3} us, {percent:.1} %", at(&place.coordinates), place.duration_us);
+        }
+    }
+    text
+}

@@ -1,0 +1,311 @@
+//! What the product answers where the simulator's readers are wrong, and what every rule set must hold.
+
+use perfdb_query::{Argument, DType, Database, Grid, Layer, Query, Reader, Semantics, Source, Tensor};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
+
+const COLUMNS: &str =
+    "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Average Duration(us)";
+
+/// A database of some files; the mapping is one of them.
+fn database(files: &[(&str, &str)]) -> AnyResult<(tempfile::TempDir, Database)> {
+    let folder = tempfile::tempdir()?;
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text)?;
+    }
+    let database = Database::open(folder.path())?;
+    Ok((folder, database))
+}
+
+fn mapping(entry: &str) -> String {
+    format!("operator_mappings:\n  op: {{{entry}}}\n")
+}
+
+fn bf16(shape: &[i64]) -> Tensor {
+    Tensor::new(shape, DType::Bf16)
+}
+
+fn product(m: i64, k: i64, n: i64) -> Query {
+    Query::operator("op").input(bf16(&[m, k])).input(bf16(&[k, n])).output(bf16(&[m, n]))
+}
+
+fn products(rows: &[(i64, i64, i64, f64)]) -> String {
+    let mut table = format!("{COLUMNS}\n");
+    for (m, k, n, us) in rows {
+        let _ = writeln!(table, "\"{m},{k};{n},{k}\",DT_BF16;DT_BF16,ND;ND,\"{m},{n}\",DT_BF16,ND,{us}");
+    }
+    table
+}
+
+fn reader(database: &Database, semantics: Semantics) -> Reader {
+    database.reader(semantics, Layer::Interpolating)
+}
+
+fn us(reader: &Reader, query: &Query) -> Option<f64> {
+    reader.lookup(query).ok().map(|answer| answer.duration_us)
+}
+
+#[test]
+fn an_exact_row_wins_over_a_padded_one_that_stands_earlier() -> AnyResult<()> {
+    let table = products(&[(1, 512, 256, 8.0), (16, 512, 256, 54.0)]);
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    assert_eq!(us(&reader(&database, Semantics::Corrected), &product(16, 512, 256)), Some(54.0));
+    assert_eq!(us(&reader(&database, Semantics::Upstream), &product(16, 512, 256)), Some(8.0));
+    Ok(())
+}
+
+#[test]
+fn of_padded_rows_the_one_with_the_fewest_padded_elements_answers() -> AnyResult<()> {
+    let table = products(&[(1, 512, 256, 8.0), (15, 512, 256, 50.0)]);
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    let answer = reader(&database, Semantics::Corrected).lookup(&product(16, 512, 256))?;
+    assert_eq!((answer.duration_us, answer.rows[0].line), (50.0, 3));
+    Ok(())
+}
+
+#[test]
+fn inner_sizes_are_not_padded() -> AnyResult<()> {
+    let table = products(&[(16, 250, 256, 8.0)]);
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    assert_eq!(us(&reader(&database, Semantics::Corrected), &product(16, 256, 256)), None);
+    assert_eq!(
+        us(
+            &reader(&database, Semantics::Upstream2025),
+            &Query::operator("op").input(bf16(&[16, 256])).input(bf16(&[256, 256]))
+        ),
+        Some(8.0)
+    );
+    Ok(())
+}
+
+#[test]
+fn a_row_with_one_token_is_the_lower_end_of_a_bracket() -> AnyResult<()> {
+    let table = format!(
+        "{COLUMNS}\n\"1,512;512\",DT_BF16;DT_BF16,ND;ND,\"1,512\",DT_BF16,ND,2\n\"9,512;512\",DT_BF16;DT_BF16,ND;ND,\"9,512\",DT_BF16,ND,10\n"
+    );
+    let (_folder, database) =
+        database(&[("RmsNorm.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: RmsNorm"))])?;
+    let query = Query::operator("op").input(bf16(&[3, 512])).input(bf16(&[512])).output(bf16(&[3, 512]));
+    let corrected = reader(&database, Semantics::Corrected).lookup(&query)?;
+    assert_eq!(corrected.source, Source::Interpolated);
+    assert!((corrected.duration_us - 20f64.sqrt()).abs() < 1e-9, "{}", corrected.duration_us);
+    assert_eq!(us(&reader(&database, Semantics::Upstream2025), &query), Some(4.0));
+    Ok(())
+}
+
+#[test]
+fn without_a_tier_the_first_row_of_a_size_counts_on_both_sides() -> AnyResult<()> {
+    let table = "message_bytes,num_devices,dtype,topology_tier,Duration(us)\n\
+                 1000,2,DT_BF16,1,10\n1000,2,DT_BF16,2,90\n3000,2,DT_BF16,1,30\n3000,2,DT_BF16,2,200\n";
+    let entry = mapping("kernel_type: hcom_allReduce_, category: communication");
+    let (_folder, database) = database(&[("hcom_allReduce_.csv", table), ("op_mapping.yaml", &entry)])?;
+    let ranks = || Argument::List(vec![Argument::Integer(0), Argument::Integer(1)]);
+    let query = Query::operator("op").input(Tensor::new([2000], DType::Int8)).argument(ranks());
+    for semantics in Semantics::ALL {
+        let answer = reader(&database, semantics).lookup(&query)?;
+        assert!((10.0..=30.0).contains(&answer.duration_us), "{semantics:?}: {}", answer.duration_us);
+        assert_eq!(answer.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
+    }
+    let inner = query.clone().grid(Grid { shape: vec![2, 2, 2], tiers: vec![1, 2] });
+    let answer = reader(&database, Semantics::Corrected).lookup(&inner)?;
+    assert_eq!(answer.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 5]);
+    Ok(())
+}
+
+#[test]
+fn a_composite_whose_collective_misses_says_so_and_one_between_rows_is_interpolated() -> AnyResult<()> {
+    let table = products(&[(16, 512, 256, 8.0), (32, 512, 256, 16.0)]);
+    let collective = "message_bytes,num_devices,Duration(us)\n1024,2,10\n1048576,2,20\n";
+    let entry = mapping("composite: true, sub_kernels: [MatMulV2, hcom_allReduce_], tc_input_count: 2");
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("hcom_allReduce_.csv", collective), ("op_mapping.yaml", &entry)])?;
+    let ranks = |count: i64| Argument::List((0..count).map(Argument::Integer).collect());
+    for semantics in Semantics::ALL {
+        let measured = database.reader(semantics, Layer::Measured);
+        let miss = measured.lookup(&product(16, 512, 256).argument(ranks(3))).err().ok_or("an answer")?;
+        assert_eq!(miss.reason.code(), "comm_sub_kernel_miss", "{semantics:?}");
+    }
+    for semantics in [Semantics::Corrected, Semantics::Upstream2025] {
+        let answer = reader(&database, semantics).lookup(&product(24, 512, 256).argument(ranks(2)))?;
+        assert_eq!((answer.source, answer.confidence), (Source::Interpolated, 0.5), "{semantics:?}");
+    }
+    Ok(())
+}
+
+/// A table of attention rows and the mapping to it.
+fn attention(rows: &[(&str, i64, i64, &str, f64)]) -> AnyResult<(tempfile::TempDir, Database)> {
+    let mut table =
+        format!("{COLUMNS},Runtime avg_seq_len,Runtime sparse_mode,Runtime num_key_value_heads,Runtime input_layout\n");
+    for (shape, length, mode, layout, us) in rows {
+        let _ =
+            writeln!(table, "\"{shape};9,2,128\",DT_BF16;DT_BF16,ND;ND,1,DT_BF16,ND,{us},{length},{mode},2,{layout}");
+    }
+    let entry = mapping("kernel_type: FusedInferAttentionScore, query_mode: attention_special");
+    database(&[("FusedInferAttentionScore.csv", &table), ("op_mapping.yaml", &entry)])
+}
+
+fn attention_call(query: &[i64], key: &[i64], length: i64) -> Query {
+    let nothing = [Argument::None, Argument::None, Argument::None];
+    let call = Query::operator("op").input(bf16(query)).input(bf16(key)).input(bf16(key)).arguments(nothing);
+    call.input(Tensor::of_values([length], DType::Int64))
+}
+
+#[test]
+fn an_empty_layout_never_matches_and_a_blank_one_always_does() -> AnyResult<()> {
+    let (_folder, database) = attention(&[("16,4,128", 100, 3, "", 1.0), ("16,4,128", 110, 3, " ", 2.0)])?;
+    let query = attention_call(&[16, 4, 128], &[9, 2, 128], 100);
+    for semantics in Semantics::ALL {
+        let answer = database.reader(semantics, Layer::Measured).lookup(&query)?;
+        assert_eq!(answer.duration_us, 2.0, "{semantics:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_without_causal_mode_answer_decode_calls_of_four_dimensions() -> AnyResult<()> {
+    let (_folder, database) = attention(&[("16,4,1,128", 100, 0, "BNSD_NBSD", 7.0)])?;
+    let query = attention_call(&[16, 4, 1, 128], &[9, 2, 64, 128], 100);
+    let measured =
+        |semantics| database.reader(semantics, Layer::Measured).lookup(&query).ok().map(|answer| answer.duration_us);
+    assert_eq!(measured(Semantics::Corrected), Some(7.0));
+    assert_eq!(measured(Semantics::Upstream), None);
+    Ok(())
+}
+
+#[test]
+fn exact_tokens_come_before_a_nearer_length() -> AnyResult<()> {
+    let (_folder, database) = attention(&[("15,4,128", 100, 3, "TND", 1.0), ("16,4,128", 110, 3, "TND", 2.0)])?;
+    let query = attention_call(&[16, 4, 128], &[9, 2, 128], 100);
+    assert_eq!(us(&reader(&database, Semantics::Corrected), &query), Some(2.0));
+    assert_eq!(us(&reader(&database, Semantics::Upstream), &query), Some(1.0));
+    Ok(())
+}
+
+#[test]
+fn a_row_of_another_type_is_no_measurement_of_an_elementwise_call() -> AnyResult<()> {
+    let table = format!("{COLUMNS}\n\"8,512;8,512\",FLOAT;FLOAT,ND;ND,\"8,512\",FLOAT,ND,4\n");
+    let (_folder, database) =
+        database(&[("Add.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: Add, query_mode: elementwise"))])?;
+    let query = Query::operator("op").input(bf16(&[8, 512])).input(bf16(&[8, 512])).output(bf16(&[8, 512]));
+    let corrected = reader(&database, Semantics::Corrected).lookup(&query)?;
+    assert_eq!((corrected.duration_us, corrected.source, corrected.confidence), (2.0, Source::Interpolated, 0.5));
+    let upstream = reader(&database, Semantics::Upstream).lookup(&query)?;
+    assert_eq!((upstream.duration_us, upstream.source, upstream.confidence), (2.0, Source::Measured, 0.9));
+    Ok(())
+}
+
+#[test]
+fn the_narrowest_bracket_answers() -> AnyResult<()> {
+    let table = products(&[(1, 512, 64, 1.0), (4096, 512, 64, 4096.0), (100, 500, 64, 10.0), (100, 520, 64, 11.0)]);
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    let answer = reader(&database, Semantics::Corrected).lookup(&product(100, 512, 64))?;
+    assert_eq!(answer.interpolation().map(|between| between.axes.to_vec()), Some(vec!["K"]));
+    assert!((10.0..11.0).contains(&answer.duration_us));
+    Ok(())
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_passed_over_and_the_others_answer() -> AnyResult<()> {
+    let mut table = products(&[(16, 512, 256, 8.0)]);
+    table.push_str("N/A,DT_BF16;DT_BF16,ND;ND,\"1,1\",DT_BF16,ND,5\n\"x,1;1,1\",DT_BF16;DT_BF16,ND;ND,,DT_BF16,ND,5\n");
+    table.push_str(
+        "\"1,1;1,1\",DT_BF16;DT_BF16,ND;ND,,DT_BF16,ND,nan\n\"2,2;2,2\",DT_BF16;DT_BF16,ND;ND,,DT_BF16,ND,-1\n",
+    );
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    for semantics in Semantics::ALL {
+        let reader = reader(&database, semantics);
+        assert_eq!(us(&reader, &product(16, 512, 256)), Some(8.0));
+        assert_eq!(us(&reader, &product(1, 1, 1)), None, "no made-up number");
+        let nearest = reader.nearest(&product(17, 512, 256), 1);
+        assert_eq!((nearest[0].row.line, nearest[0].difference.as_str()), (2, "input 1 is 16,512, not 17,512"));
+    }
+    Ok(())
+}
+
+#[test]
+fn replaced_files_are_seen_when_the_database_is_opened_again() -> AnyResult<()> {
+    let (folder, database) = database(&[
+        ("MatMulV2.csv", &products(&[(16, 512, 256, 8.0)])),
+        ("op_mapping.yaml", &mapping("kernel_type: MatMulV2")),
+    ])?;
+    assert_eq!(database.lookup(&product(16, 512, 256))?.duration_us, 8.0);
+    let before = reader(&database, Semantics::Corrected);
+    assert!(!database.reopen()?);
+    let new = folder.path().join("new");
+    std::fs::write(&new, products(&[(16, 512, 256, 9.25)]))?;
+    std::fs::rename(new, folder.path().join("MatMulV2.csv"))?;
+    assert!(database.reopen()?);
+    assert_eq!(database.lookup(&product(16, 512, 256))?.duration_us, 9.25);
+    assert_eq!(us(&before, &product(16, 512, 256)), Some(8.0), "a reader keeps what it began with");
+    fn is_shared<T: Send + Sync>(_: &T) {}
+    is_shared(&database);
+    is_shared(&before);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Sizes that kernels round up to one another, in any order, weights stored either way.
+    #[test]
+    fn every_row_answers_for_itself(
+        sizes in prop::collection::btree_set((
+            prop::sample::select(vec![1i64, 7, 15, 16, 17, 32, 60, 64, 100, 128]),
+            prop::sample::select(vec![250i64, 256, 512]),
+            prop::sample::select(vec![60i64, 64, 768]),
+        ), 1..40),
+        order in any::<u64>(),
+    ) {
+        let mut sizes: Vec<(i64, i64, i64)> = sizes.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        sizes.sort_by_key(|(m, k, n)| (m * 31 + k * 17 + n).wrapping_mul(order as i64 | 1));
+        let rows: Vec<(i64, i64, i64, f64)> =
+            sizes.iter().enumerate().map(|(at, (m, k, n))| (*m, *k, *n, 1.0 + at as f64)).collect();
+        let (_folder, database) = database(&[
+            ("MatMulV2.csv", &products(&rows)),
+            ("op_mapping.yaml", &mapping("kernel_type: MatMulV2")),
+        ]).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let reader = reader(&database, Semantics::Corrected);
+        for (m, k, n, us) in rows {
+            let answer = reader.lookup(&product(m, k, n)).map_err(|miss| TestCaseError::fail(miss.to_string()))?;
+            prop_assert_eq!((answer.duration_us, answer.source), (us, Source::Measured));
+            let batched = Query::operator("op").input(bf16(&[1, m, k])).input(bf16(&[k, n]));
+            prop_assert_eq!(reader.lookup(&batched).ok().map(|answer| answer.duration_us), Some(us));
+        }
+    }
+
+    /// Between rows the answer lies between their durations, and their order does not matter.
+    #[test]
+    fn answers_between_rows_lie_between_them(
+        sizes in prop::collection::btree_set((1i64..200, prop::sample::select(vec![128i64, 256, 384])), 3..30),
+        m in 1i64..200,
+        k in prop::sample::select(vec![128i64, 200, 256, 384]),
+    ) {
+        let rows: Vec<(i64, i64, i64, f64)> =
+            sizes.into_iter().map(|(m, k)| (m, k, 64, 2.0 + (m * k) as f64 / 100.0)).collect();
+        let mut turned = rows.clone();
+        turned.reverse();
+        let entry = mapping("kernel_type: MatMulV2");
+        let answer = |rows: &[(i64, i64, i64, f64)]| -> AnyResult<Option<f64>> {
+            let (_folder, database) = database(&[("MatMulV2.csv", &products(rows)), ("op_mapping.yaml", &entry)])?;
+            Ok(us(&reader(&database, Semantics::Corrected), &product(m, k, 64)))
+        };
+        let forward = answer(&rows).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let backward = answer(&turned).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        if let Some(us) = forward {
+            let (low, high) = rows.iter().fold((f64::MAX, 0.0f64), |(low, high), row| (low.min(row.3), high.max(row.3)));
+            prop_assert!(us >= low * (1.0 - 1e-12) && us <= high * (1.0 + 1e-12), "{us} in {low}..{high}");
+        }
+        match (forward, backward) {
+            (Some(a), Some(b)) => prop_assert!((a - b).abs() <= 1e-9 * a, "{a} {b}"),
+            (a, b) => prop_assert_eq!(a, b),
+        }
+    }
+}
