@@ -38,6 +38,16 @@ impl JsonFile {
         }
     }
 
+    /// The file, for messages and checks.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Stages the summary, to be committed with the other files of a run.
+    pub fn stage(self, summary: &impl Serialize) -> Result<Staged, Failure> {
+        self.stage_text(&(perfdb_pycompat::json::to_string(summary)? + "\n"))
+    }
+
     /// Writes the summary.
     pub fn write(self, summary: &impl Serialize) -> Result<(), Failure> {
         self.write_text(&(perfdb_pycompat::json::to_string(summary)? + "\n"))
@@ -45,11 +55,17 @@ impl JsonFile {
 
     /// Writes a document that has a form of its own.
     pub fn write_text(self, text: &str) -> Result<(), Failure> {
+        Ok(commit(vec![self.stage_text(text)?])?)
+    }
+
+    /// Stages a document that has a form of its own.
+    pub fn stage_text(self, text: &str) -> Result<Staged, Failure> {
         let mut staged = match self.staged {
             Some(staged) => staged,
             None => Staged::create(&self.path, Parents::MustExist)?,
         };
         staged.write_all(text.as_bytes()).map_err(|error| perfdb_files::Error::io(&self.path, error))?;
-        Ok(commit(vec![staged])?)
+        staged.sync()?;
+        Ok(staged)
     }
 }

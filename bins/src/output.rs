@@ -1,8 +1,8 @@
 //! What goes to the terminal: results on stdout, `warning:` lines on stderr.
 
 use crate::failure::Failure;
-use perfdb_files::escape::one_line;
-use std::io::{self, Write};
+use perfdb_files::escape::{for_terminal, one_line};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -72,8 +72,12 @@ impl Write for Log {
     }
 }
 
-/// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.
+/// Writes text to stdout; on a terminal without what would command it. A reader that went away is no failure: files that were asked for
+/// are still to be written.
 pub fn print(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return print_bytes(for_terminal(text).as_bytes());
+    }
     print_bytes(text.as_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perfdb_files::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_tracediff::{Error, LoadOptions, PairSettings, Trace, analyse};
 
 use super::plan::{Common, Plan};
@@ -18,6 +18,9 @@ pub fn compare_one(
     common: &Common,
     output: Option<&Path>,
 ) -> Result<Status, Failure> {
+    if let Some(output) = output {
+        refuse_inputs(Path::new(output), traces.map(Path::new))?;
+    }
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);

@@ -48,6 +48,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<OsString>,
 
+    /// Write reports also where `reports/` is a link that leads out of the database
+    #[arg(long)]
+    pub follow_links: bool,
+
     /// Take durations that were measured elsewhere than where this database is at home
     #[arg(long)]
     pub allow_foreign_times: bool,

@@ -4,9 +4,12 @@ use super::arguments::Arguments;
 use crate::json_file::JsonFile;
 use crate::{Failure, print, warn};
 use perfdb_files::paths::within;
+use perfdb_files::replace::refuse_inputs;
 use perfdb_files::time::RunTime;
+use perfdb_microbench::directory::RunDirectory;
 use perfdb_report::microbench::{ExecutionStatus, Report, RunFacts};
-use perfdb_store::update::{Pending, Samples, UpdateOptions, prepare};
+use perfdb_store::directory::REPORTS;
+use perfdb_store::update::{Pending, Samples, UpdateOptions, prepare, target_tables};
 use std::path::{Path, PathBuf};
 
 /// Makes the content of an origin file for the time of the run.
@@ -26,6 +29,8 @@ pub struct WriteBack<'a> {
     pub status: Option<&'a ExecutionStatus>,
     /// For runs that measured themselves: the content of the origin file, made for the time of the run.
     pub origin: Option<&'a MakeOrigin<'a>>,
+    /// For runs that measured themselves: their folder.
+    pub directory: Option<&'a RunDirectory>,
 }
 
 /// Updates the tables and writes the report, all or nothing, and prints it.
@@ -33,12 +38,17 @@ pub fn write_back(job: &WriteBack<'_>) -> Result<(), Failure> {
     let arguments = job.arguments;
     let json_on_stdout = arguments.json.as_deref().is_some_and(|file| file == "-");
     let json = JsonFile::open_for(arguments.json.as_deref().filter(|_| !json_on_stdout), job.database)?;
+    if let (Some(json), true) = (&json, job.database.is_dir()) {
+        let tables = target_tables(job.database, job.operators)?;
+        refuse_inputs(json.path(), tables.iter().map(PathBuf::as_path))?;
+    }
     let mode = arguments.update_mode.into();
     let mut options = UpdateOptions::new(job.database, mode, arguments.lock.options("start-microbench"));
     options.operators = job.operators;
     options.prune = arguments.prune_empty_duration_rows;
     options.dry_run = arguments.dry_run;
     options.record_changes = arguments.dry_run;
+    options.follow_links = arguments.follow_links;
     tell_about_samples(job.samples);
     let mut pending = prepare(job.samples, &options)?;
     for warning in pending.warnings() {
@@ -66,22 +76,27 @@ pub fn write_back(job: &WriteBack<'_>) -> Result<(), Failure> {
         let time = run_time()?;
         let names = ReportNames::free(job.database, &time);
         add_reports(&mut pending, job, &report, &markdown, &names, &time)?;
+        if let Some(directory) = job.directory {
+            // In the same step as the tables: a run that is killed afterwards is not measured again.
+            pending.add_file(&directory.written_back_file(), b"")?;
+        }
         let (report_path, csv_path) = (names.report.display(), names.hotspots.display());
         text.push_str(&format!("\n[REPORT] {report_path}\n[REPORT] {csv_path}\n"));
         facts.report = Some(report_path.to_string());
         facts.gap_csv = Some(csv_path.to_string());
     }
-    pending.commit()?;
+    if let Some(json) = json {
+        pending.add(json.stage(&report.summary(facts.clone()))?);
+    }
+    // A stdout that takes nothing fails before any table changes.
     if json_on_stdout {
         updates.iter().flat_map(|update| &update.notices).for_each(|notice| warn(notice));
-        let summary = perfdb_pycompat::json::to_string(&report.summary(facts))? + "\n";
-        return print(&summary);
+        print(&(perfdb_pycompat::json::to_string(&report.summary(facts))? + "\n"))?;
+    } else {
+        print(&text)?;
     }
-    print(&text)?;
-    match json {
-        Some(json) => json.write(&report.summary(facts)),
-        None => Ok(()),
-    }
+    pending.commit()?;
+    Ok(())
 }
 
 fn tell_about_samples(samples: &Samples) {
@@ -127,7 +142,7 @@ struct ReportNames {
 impl ReportNames {
     /// Names that no earlier run has taken: all of them with the same number.
     fn free(database: &Path, time: &RunTime) -> ReportNames {
-        let folder = within(database, "reports");
+        let folder = within(database, REPORTS);
         let mut number = 1;
         loop {
             let suffix = if number == 1 { String::new() } else { format!("_{number}") };

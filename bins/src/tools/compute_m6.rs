@@ -6,7 +6,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_limit, run};
 use clap::Parser;
 use perfdb_compare::m6::{Options, SourceFilter, compare_files};
-use perfdb_files::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_report::m6::{Report, tidy_path};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -71,6 +71,8 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn compute(arguments: Arguments) -> Result<Status, Failure> {
+    let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
+    refuse_inputs(Path::new(&tidy_path(&arguments.json_output)), inputs)?;
     let source_filter = SourceFilter::parse(&arguments.source_filter);
     let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics.into() };
     let outcome = compare_files(&arguments.tc_trace, &arguments.prof_trace, &options)?;

@@ -5,7 +5,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
 use perfdb_files::paths::normalised;
-use perfdb_store::runtime_metadata::{Options, fill};
+use perfdb_store::runtime_metadata::{Options, prepare};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -63,7 +63,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let output = output_path.map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
     let lock = arguments.lock.options(TOOL.name);
     let tag = arguments.metadata_tag.as_str();
-    let summary = fill(&Options { table: &table, records: &records, output: &output, tag, lock })?;
+    let prepared = prepare(&Options { table: &table, records: &records, output: &output, tag, lock })?;
+    let summary = prepared.summary();
     let expanded = match summary.output_rows - summary.rows {
         0 => "0".to_owned(),
         more => format!("+{more}"),
@@ -76,5 +77,6 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         records.display(),
         output.display()
     ))?;
+    prepared.commit()?;
     Ok(Status::Success)
 }

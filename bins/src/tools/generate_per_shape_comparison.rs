@@ -5,7 +5,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
 use clap::Parser;
 use perfdb_compare::shapes::{ShapeComparison, compare_files};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::shapes::write_csv;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
@@ -60,6 +60,8 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
+    let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
+    refuse_inputs(Path::new(&arguments.output), inputs)?;
     let semantics = arguments.semantics.into();
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), semantics)?;
     say_warnings(&outcome.warnings);

@@ -151,8 +151,9 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
         print_line(&line);
     }
     let report = arguments.json.as_deref().map(|file| staged_report(file, &prepared.summary().json())).transpose()?;
-    let summary = prepared.commit(report.into_iter().collect())?;
-    print(&summary.text())?;
+    // A stdout that takes nothing fails before any table changes.
+    print(&prepared.summary().text())?;
+    prepared.commit(report.into_iter().collect())?;
     Ok(Status::Success)
 }
 

@@ -6,9 +6,11 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, progress, run, warn};
 use clap::Parser;
 use perfdb_files::paths::normalised;
+use perfdb_files::replace::refuse_inputs;
 use perfdb_store::kernel_details::{self, Options, Summary, Warning};
+use perfdb_store::update::target_tables;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -68,19 +70,23 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let profile = &normalised(arguments.profiling_path.as_ref());
     let database = arguments.database.directory(None)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
+    if let Some(json) = &json {
+        let tables = target_tables(&database, None)?;
+        refuse_inputs(json.path(), tables.iter().map(PathBuf::as_path).chain([profile.as_path()]))?;
+    }
     let bar = progress::bytes("reading", file_size(profile));
     let progress = |bytes| bar.set_position(bytes);
     let mut options = Options::new(profile, &database, arguments.lock.options(TOOL.name));
     options.skip_bad_rows = arguments.skip_bad_rows;
     options.dry_run = arguments.dry_run;
     options.progress = &progress;
-    let result = kernel_details::parse(&options);
+    let prepared = kernel_details::prepare(&options);
     bar.finish_and_clear();
-    let summary = result?;
-    print(&report(&summary, arguments.profiling_path.as_ref()))?;
-    if let Some(json) = json {
-        json.write(&summary)?;
-    }
+    let prepared = prepared?;
+    let json = json.map(|json| json.stage(prepared.summary())).transpose()?;
+    // A stdout that takes nothing fails before any table changes.
+    print(&report(prepared.summary(), arguments.profiling_path.as_ref()))?;
+    prepared.commit(json.into_iter().collect())?;
     Ok(Status::Success)
 }
 

@@ -8,6 +8,7 @@ use crate::replay::visibility;
 use crate::{Failure, Status, command_of, run};
 use perfdb_files::paths::normalised;
 use perfdb_files::time::RunTime;
+use perfdb_microbench::directory::RunDirectory;
 use perfdb_microbench::eligibility::{
     all_but_dispatch, check_custom_operators, check_home, rows_without_duration, too_few_accelerators,
 };
@@ -44,7 +45,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     match &arguments.prof_path {
         Some(profile) => {
             let samples = run.samples(&find_summaries(&normalised(profile.as_ref()))?, false)?;
-            run.write_back(&samples, None, None)?;
+            run.write_back(&samples, None, None, None)?;
         }
         None => run.measure()?,
     }
@@ -61,6 +62,14 @@ impl Run<'_> {
     /// Measures what is to be measured, and writes it back.
     fn measure(&self) -> Result<(), Failure> {
         let (backend, _) = self.arguments.replay.backend(Backend::Npu)?;
+        if let Some(directory) = RunDirectory::newest(self.database)?.filter(|_| self.arguments.resume)
+            && directory.is_written_back()
+        {
+            directory.remove()?;
+            let path = directory.path().display();
+            self.say(&format!("[CLEAN] removed {path}, its measurements are in the tables already"));
+            return Ok(());
+        }
         let tables = target_tables(self.database, self.selected)?;
         let missing_only = self.arguments.update_mode == UpdateMode::MissingOnly;
         if missing_only && self.is_done(&tables)? {
@@ -71,7 +80,7 @@ impl Run<'_> {
             let accelerators = visible(Backend::Npu, &visibility(Backend::Npu)).len();
             if missing_only && self.leaves_out_dispatch(accelerators)? {
                 if self.selected.is_some() {
-                    return self.write_back(&Samples::default(), None, None);
+                    return self.write_back(&Samples::default(), None, None, None);
                 }
                 self.say("[SKIP] Continuing full run without DispatchFFNCombine.");
                 named = Some(all_but_dispatch());
@@ -145,7 +154,7 @@ impl Run<'_> {
         let origin = |time: &RunTime| -> Result<String, Failure> {
             Ok(Origin::new(self.database, time, &measured.asked, facts.as_ref(), &samples).text()?)
         };
-        self.write_back(&samples, measured.status.as_ref(), Some(&origin))
+        self.write_back(&samples, measured.status.as_ref(), Some(&origin), Some(&measured.directory))
     }
 
     fn aggregate_options(&self, keep_durations: bool) -> AggregateOptions {
@@ -167,9 +176,10 @@ impl Run<'_> {
         samples: &Samples,
         status: Option<&perfdb_report::microbench::ExecutionStatus>,
         origin: Option<&MakeOrigin<'_>>,
+        directory: Option<&RunDirectory>,
     ) -> Result<(), Failure> {
         let Run { arguments, database, selected } = *self;
-        write_back(&WriteBack { arguments, database, operators: selected, samples, status, origin })
+        write_back(&WriteBack { arguments, database, operators: selected, samples, status, origin, directory })
     }
 
     fn say(&self, line: &str) {

@@ -5,7 +5,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_bytes, run};
 use clap::Parser;
 use perfdb_compare::event_table::{TableError, TablePart, read_events};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::event_table::{header, push_event};
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, Write};
@@ -55,6 +55,7 @@ fn convert(arguments: Arguments) -> Result<Status, Failure> {
         return convert_to_stdout(trace);
     }
     let output = Path::new(&arguments.output);
+    refuse_inputs(output, [trace])?;
     let create = || Staged::create(output, Parents::MustExist).map_err(io::Error::other);
     // Nobody needs the reason wrapped: the folder is missing, or no file can be made in it.
     let mut staged = Some(Staged::create(output, Parents::MustExist)?);

@@ -143,7 +143,10 @@ pub fn write(
     if let Some((path, bytes)) = report {
         staged.push(Staged::with(path, bytes, Parents::Create)?);
     }
-    commit(staged)?;
+    match &locks {
+        Some(locks) => locks.commit(staged)?,
+        None => commit(staged)?,
+    }
     made.keep();
     drop(locks);
     Ok(written)

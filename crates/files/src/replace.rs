@@ -65,6 +65,11 @@ pub fn commit(set: Vec<Staged>) -> Result<(), Error> {
     commit_in(set, &[])
 }
 
+/// Whether a path leads to a file, or to none yet, that is replaced as a whole: pipes, devices and what the shell has opened are written to.
+pub fn is_replaced(path: &Path) -> bool {
+    !names_descriptor(path) && fs::metadata(path).map_or(true, |metadata| metadata.is_file())
+}
+
 /// Refuses an output that is one of the inputs, by whatever name.
 pub fn refuse_inputs<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Error> {
     let Some(output_file) = regular_file(output) else { return Ok(()) };

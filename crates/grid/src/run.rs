@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigInt;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
-use perfdb_files::replace::{self, Staged};
+use perfdb_files::replace::Staged;
 use perfdb_pycompat::random::Random;
 use perfdb_store::directory::is_in_side_folder;
 use rayon::prelude::*;
@@ -58,7 +58,7 @@ pub struct Prepared {
     summary: Summary,
     warnings: Vec<String>,
     staged: Vec<Staged>,
-    _locks: DirectoryLocks,
+    locks: DirectoryLocks,
 }
 
 impl Prepared {
@@ -80,7 +80,7 @@ impl Prepared {
     /// A file that cannot be replaced; the error names those that are new already.
     pub fn commit(mut self, further: Vec<Staged>) -> Result<Summary, Error> {
         self.staged.extend(further);
-        replace::commit(self.staged)?;
+        self.locks.commit(self.staged)?;
         Ok(self.summary)
     }
 }
@@ -139,7 +139,7 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
     let (outcomes, staged): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let summary = run.summary(&mapping, outcomes);
     let warnings = rules.warnings().to_vec();
-    Ok(Prepared { summary, warnings, staged: staged.into_iter().flatten().collect(), _locks: locks })
+    Ok(Prepared { summary, warnings, staged: staged.into_iter().flatten().collect(), locks })
 }
 
 /// Collects results in order; of several errors the first one, whatever the order in which they came.

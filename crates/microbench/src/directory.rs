@@ -74,6 +74,16 @@ impl RunDirectory {
         journal(&self.path)
     }
 
+    /// The file that says that the measurements are in the tables. It is made in the same step as they are changed.
+    pub fn written_back_file(&self) -> PathBuf {
+        self.path.join("written_back")
+    }
+
+    /// Whether an earlier run has written everything back, and was ended before it removed the folder.
+    pub fn is_written_back(&self) -> bool {
+        self.written_back_file().exists()
+    }
+
     /// Removes the folder and what is in it.
     pub fn remove(&self) -> Result<(), Error> {
         fs::remove_dir_all(&self.path).map_err(|source| Error::io(&self.path, source))?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged};
 use perfdb_store::table::Table;
 
 use crate::error::Error;
@@ -48,7 +48,7 @@ pub fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Res
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let _locks = DirectoryLocks::acquire([folder], lock)?;
+    let locks = DirectoryLocks::acquire([folder], lock)?;
     if std::fs::read(path).map_err(|source| Error::io(path, source))? != table.source() {
         return Ok(Removal::TableChanged);
     }
@@ -66,11 +66,10 @@ pub fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Res
     }
     end_line(&mut dropped, line_end);
     let stays = table.source_without(|row| rows.contains(&row.index()));
-    // Both are on the disk before either is renamed, and the kept rows come first: a row is never in neither.
     let dropped = Staged::with(&kept_in, &dropped, Parents::MustExist)?;
     let stays = Staged::with(path, &stays, Parents::MustExist)?;
-    commit(vec![dropped])?;
-    commit(vec![stays])?;
+    // Both or none, whatever happens: a row is never in neither, and never kept twice.
+    locks.commit(vec![dropped, stays])?;
     Ok(Removal::Done { rows: rows.len(), kept_in })
 }
 

@@ -109,9 +109,24 @@ pub fn is_table_name(name: &str) -> bool {
     name.ends_with(".csv") && !name.ends_with(".dropped.csv") && !replace::is_leftover_name(name)
 }
 
+/// The folder of a database that keeps the reports of its updates.
+pub const REPORTS: &str = "reports";
+
+/// Refuses a kernel type whose table no tool would read.
+pub(crate) fn check_table_name(source: &Path, kernel_type: &str, stem: &str) -> Result<(), Error> {
+    let name = format!("{stem}.csv");
+    if is_table_name(&name) {
+        return Ok(());
+    }
+    let kernel_type = perfdb_files::escape::excerpt(kernel_type);
+    let reason =
+        format!("kernel type {kernel_type} would be kept in {name}, which no tool takes for a table; rename it");
+    Err(Error::input(source, None, reason))
+}
+
 /// Whether a folder of a database holds no tables, whatever is in it.
 pub fn is_side_folder(name: &str) -> bool {
-    name == "reports" || name.starts_with("msprof_run_") || name.starts_with("PROF_")
+    name == REPORTS || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }
 
 /// Whether a path below a database lies in a folder that holds no tables.

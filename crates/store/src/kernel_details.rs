@@ -23,4 +23,4 @@ mod rows;
 mod run;
 mod tables;
 
-pub use run::{FileSummary, Options, Summary, Warning, parse};
+pub use run::{FileSummary, Options, Prepared, Summary, Warning, parse, prepare};

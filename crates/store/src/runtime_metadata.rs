@@ -19,4 +19,4 @@ mod fill;
 mod record;
 mod row;
 
-pub use fill::{Options, Summary, fill};
+pub use fill::{Options, Prepared, Summary, fill, prepare};

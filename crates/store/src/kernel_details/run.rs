@@ -11,7 +11,7 @@ use crate::table::{ReadOptions, Table};
 use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::within;
-use perfdb_files::replace::{self, Parents, Staged};
+use perfdb_files::replace::{Parents, Staged};
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use rayon::prelude::*;
@@ -149,6 +149,50 @@ pub enum Warning {
 
 /// Reads a profile and writes one table per kernel type. All or nothing: on an error every table is as it was.
 pub fn parse(options: &Options<'_>) -> Result<Summary, Error> {
+    let prepared = prepare(options)?;
+    let summary = prepared.summary().clone();
+    prepared.commit(Vec::new())?;
+    Ok(summary)
+}
+
+/// New tables that lie beside the old ones and wait for [`commit`](Prepared::commit). The directory stays locked. Dropped, everything is as it
+/// was.
+#[derive(Debug)]
+#[must_use = "nothing has changed before `commit`"]
+pub struct Prepared {
+    summary: Summary,
+    // Dropped in this order: a folder can only go when its lock file is gone.
+    staged: Staging,
+}
+
+#[derive(Debug, Default)]
+struct Staging {
+    kept: Vec<Staged>,
+    tables: Vec<Staged>,
+    locks: DirectoryLocks,
+    made: MadeFolders,
+}
+
+impl Prepared {
+    /// What the run does.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Replaces all tables, together with the `further` files.
+    pub fn commit(self, further: Vec<Staged>) -> Result<(), Error> {
+        let Staging { kept, mut tables, locks, made } = self.staged;
+        // Before the first table is replaced, what it held is safe.
+        locks.commit(kept)?;
+        tables.extend(further);
+        locks.commit(tables)?;
+        made.keep();
+        Ok(())
+    }
+}
+
+/// Reads a profile and stages one table per kernel type.
+pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     let files = inputs::find(options.profile)?;
     let required = required_columns();
     let wanted = Wanted { required: &required, optional: &[] };
@@ -162,7 +206,7 @@ pub fn parse(options: &Options<'_>) -> Result<Summary, Error> {
     if skipped_rows > 0 {
         warnings.push(Warning::SkippedRows { count: skipped_rows });
     }
-    let tables = make(groups.groups);
+    let tables = make(options.profile, groups.groups)?;
     for table in &tables {
         let path = table_path(options, table);
         if table.mixed_groups > 0 {
@@ -172,23 +216,28 @@ pub fn parse(options: &Options<'_>) -> Result<Summary, Error> {
             warnings.push(Warning::SharedFile { path, kernel_types: table.kernel_types.clone() });
         }
     }
-    let old = if options.dry_run { judge_old(options, &tables)? } else { write(options, &tables, &mut warnings)? };
-    let summary = |(table, old): (&NewTable, &Old)| FileSummary {
+    let (old, staged) = if options.dry_run {
+        (judge_old(options, &tables)?, Staging::default())
+    } else {
+        stage(options, &tables, &mut warnings)?
+    };
+    let file = |(table, old): (&NewTable, &Old)| FileSummary {
         path: table_path(options, table),
         kernel_type: table.kernel_types.first().cloned().unwrap_or_default(),
         rows: table.rows,
         samples: table.samples,
         replaces_rows: old.rows,
     };
-    Ok(Summary {
+    let summary = Summary {
         input: options.profile.to_owned(),
         output: options.database.to_owned(),
         dry_run: options.dry_run,
-        files: tables.iter().zip(&old).map(summary).collect(),
+        files: tables.iter().zip(&old).map(file).collect(),
         skipped_rows,
         mixed_groups: tables.iter().map(|table| table.mixed_groups).sum(),
         warnings,
-    })
+    };
+    Ok(Prepared { summary, staged })
 }
 
 fn table_path(options: &Options<'_>, table: &NewTable) -> PathBuf {
@@ -272,33 +321,30 @@ fn has_measurements(table: &Table) -> bool {
     table.rows().any(|row| measured.iter().any(|&column| !trim(row.cell(column)).is_empty()))
 }
 
-fn write(options: &Options<'_>, tables: &[NewTable], warnings: &mut Vec<Warning>) -> Result<Vec<Old>, Error> {
-    let made = MadeFolders::make(options.database).map_err(|source| Error::io(options.database, source))?;
-    let old = write_locked(options, tables, warnings)?;
-    made.keep();
-    Ok(old)
-}
-
-fn write_locked(options: &Options<'_>, tables: &[NewTable], warnings: &mut Vec<Warning>) -> Result<Vec<Old>, Error> {
-    let _locks = DirectoryLocks::acquire([options.database], &options.lock)?;
+fn stage(
+    options: &Options<'_>,
+    tables: &[NewTable],
+    warnings: &mut Vec<Warning>,
+) -> Result<(Vec<Old>, Staging), Error> {
+    let mut staging = Staging {
+        made: MadeFolders::make(options.database).map_err(|source| Error::io(options.database, source))?,
+        ..Staging::default()
+    };
+    staging.locks = DirectoryLocks::acquire([options.database], &options.lock)?;
     let old = judge_old(options, tables)?;
-    let mut kept = Vec::new();
     for (table, old) in tables.iter().zip(&old) {
         if let Some(bytes) = &old.to_keep {
             let path = table_path(options, table);
             let (place, is_there) = place_to_keep(&path, bytes)?;
             if !is_there {
-                kept.push(Staged::with(&place, bytes, Parents::MustExist)?);
+                staging.kept.push(Staged::with(&place, bytes, Parents::MustExist)?);
             }
             warnings.push(Warning::Kept { path, kept: place });
         }
     }
     let stage = |table: &NewTable| Staged::with(&table_path(options, table), &table.content, Parents::MustExist);
-    let staged: Vec<Staged> = tables.par_iter().map(stage).collect::<Result<_, _>>()?;
-    // Before the first table is replaced, what it held is safe.
-    replace::commit(kept)?;
-    replace::commit(staged)?;
-    Ok(old)
+    staging.tables = tables.par_iter().map(stage).collect::<Result<_, _>>()?;
+    Ok((old, staging))
 }
 
 /// Where an old table is kept: the first free name, or one that holds these bytes already.

@@ -3,10 +3,13 @@
 use super::attention::is_attention;
 use super::groups::Group;
 use crate::columns::{RUNTIME, parsed_schema};
+use crate::directory::check_table_name;
+use crate::error::Error;
 use crate::kernel::file_stem;
 use crate::table::{LineEnd, Written, push_csv_row};
 use indexmap::IndexMap;
 use perfdb_pycompat::format::fixed;
+use std::path::Path;
 
 /// One table to write.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub(super) struct NewTable {
 }
 
 /// Makes one table per file name, in order of first appearance. Groups without a kernel type are dropped.
-pub(super) fn make(groups: Vec<Group>) -> Vec<NewTable> {
+pub(super) fn make(profile: &Path, groups: Vec<Group>) -> Result<Vec<NewTable>, Error> {
     let mut by_type: IndexMap<String, Vec<Group>> = IndexMap::new();
     for group in groups.into_iter().filter(|group| !group.samples.is_empty()) {
         by_type.entry(group.kernel_type.clone()).or_default().push(group);
@@ -30,12 +33,13 @@ pub(super) fn make(groups: Vec<Group>) -> Vec<NewTable> {
     let mut by_stem: IndexMap<String, (Vec<String>, Vec<Group>)> = IndexMap::new();
     for (kernel_type, mut groups) in by_type {
         if let Some(stem) = file_stem(&kernel_type) {
+            check_table_name(profile, &kernel_type, &stem)?;
             let (kernel_types, all) = by_stem.entry(stem).or_default();
             kernel_types.push(kernel_type);
             all.append(&mut groups);
         }
     }
-    by_stem.into_iter().map(|(stem, (kernel_types, groups))| table(stem, kernel_types, groups)).collect()
+    Ok(by_stem.into_iter().map(|(stem, (kernel_types, groups))| table(stem, kernel_types, groups)).collect())
 }
 
 fn table(stem: String, kernel_types: Vec<String>, groups: Vec<Group>) -> NewTable {

@@ -8,7 +8,7 @@ use crate::table::{LineEnd, ReadOptions, Table, Written};
 use indexmap::IndexMap;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::parent_of;
-use perfdb_files::replace::{self, Parents};
+use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::source::Source;
 use std::collections::HashMap;
@@ -49,10 +49,45 @@ type Payloads = IndexMap<[String; 2], Payload>;
 
 /// Fills the table from the records. On an error every file is as it was.
 pub fn fill(options: &Options<'_>) -> Result<Summary, Error> {
+    let prepared = prepare(options)?;
+    let summary = *prepared.summary();
+    prepared.commit()?;
+    Ok(summary)
+}
+
+/// A filled table that waits for its [`commit`](Prepared::commit). The directory of the output stays locked.
+#[derive(Debug)]
+#[must_use = "nothing has changed before `commit`"]
+pub struct Prepared {
+    summary: Summary,
+    staged: Staged,
+    locks: DirectoryLocks,
+}
+
+impl Prepared {
+    /// What the run does.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Replaces the output.
+    pub fn commit(self) -> Result<(), Error> {
+        Ok(self.locks.commit(vec![self.staged])?)
+    }
+}
+
+/// Fills the table from the records, and stages it.
+pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
+    replace::refuse_inputs(options.output, [options.records])?;
     // A table that cannot be used is told before a long file of records is read.
     let mut table = read_table(options.table)?;
     let records = records(options.records)?;
-    let _locks = DirectoryLocks::acquire([parent_of(options.output)], &options.lock)?;
+    // A pipe or a device needs no lock of its folder, and most of their folders take none.
+    let locks = if replace::is_replaced(options.output) {
+        DirectoryLocks::acquire([parent_of(options.output)], &options.lock)?
+    } else {
+        DirectoryLocks::default()
+    };
     // Another run may have changed it while this one waited. A pipe gives its content once.
     if options.table.is_file() {
         table = read_table(options.table)?;
@@ -74,8 +109,8 @@ pub fn fill(options: &Options<'_>) -> Result<Summary, Error> {
         output_row += copies(row);
     }
     let content = table.to_csv(Written { mark: true, line_end: LineEnd::CrLf });
-    replace::replace(options.output, &content, Parents::MustExist)?;
-    Ok(Summary { rows, matched, output_rows: table.row_count() })
+    let staged = Staged::with(options.output, &content, Parents::MustExist)?;
+    Ok(Prepared { summary: Summary { rows, matched, output_rows: table.row_count() }, staged, locks })
 }
 
 fn read_table(path: &Path) -> Result<Table, Error> {

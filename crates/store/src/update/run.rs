@@ -2,7 +2,7 @@
 
 use super::merge::{Job, Mode, TableUpdate};
 use super::samples::Samples;
-use crate::directory::{tables_in, tables_named};
+use crate::directory::{REPORTS, check_table_name, tables_in, tables_named};
 use crate::error::Error;
 use crate::kernel::{REPLAYABLE, file_stem, operator_name};
 use indexmap::IndexMap;
@@ -12,6 +12,7 @@ use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::{parent_of, within};
 use perfdb_files::replace::{self, Parents, Staged};
 use rayon::prelude::*;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What to update.
@@ -29,6 +30,8 @@ pub struct UpdateOptions<'a> {
     pub dry_run: bool,
     /// Say what changes, row by row.
     pub record_changes: bool,
+    /// Write reports also where a linked folder leads out of the database.
+    pub follow_links: bool,
     /// How to take the locks.
     pub lock: LockOptions<'a>,
 }
@@ -36,7 +39,8 @@ pub struct UpdateOptions<'a> {
 impl<'a> UpdateOptions<'a> {
     /// All replayable operators, without pruning.
     pub fn new(database: &'a Path, mode: Mode, lock: LockOptions<'a>) -> Self {
-        UpdateOptions { database, operators: None, mode, prune: false, dry_run: false, record_changes: false, lock }
+        let (prune, dry_run, record_changes, follow_links) = (false, false, false, false);
+        UpdateOptions { database, operators: None, mode, prune, dry_run, record_changes, follow_links, lock }
     }
 }
 
@@ -72,8 +76,10 @@ pub struct Pending {
     staged: Vec<Staged>,
     warnings: Vec<String>,
     dry_run: bool,
+    database: PathBuf,
+    follow_links: bool,
     // Dropped in this order: a folder can only go when its lock file is gone.
-    _locks: DirectoryLocks,
+    locks: DirectoryLocks,
     made_folders: MadeFolders,
 }
 
@@ -97,7 +103,12 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
             drop(locks);
         }
     }
-    let jobs = jobs(options, targets, samples);
+    let reports = within(options.database, REPORTS);
+    if !options.dry_run && fs::symlink_metadata(&reports).is_ok_and(|metadata| metadata.is_dir()) {
+        // They are written under the lock of the database alone.
+        replace::remove_leftovers(&reports).map_err(|source| Error::io(&reports, source))?;
+    }
+    let jobs = jobs(options, targets, samples)?;
     let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = jobs
         .par_iter()
         .map(|(path, operators)| {
@@ -117,7 +128,9 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
         staged: Vec::new(),
         warnings: warnings(options, &jobs, samples),
         dry_run: options.dry_run,
-        _locks: locks,
+        database: options.database.to_owned(),
+        follow_links: options.follow_links,
+        locks,
         made_folders,
     };
     for result in results {
@@ -129,11 +142,16 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
 }
 
 /// The tables with the operators whose samples go into them, by operator, then path.
-fn jobs(options: &UpdateOptions<'_>, targets: Vec<PathBuf>, samples: &Samples) -> Vec<(PathBuf, Vec<String>)> {
+fn jobs(
+    options: &UpdateOptions<'_>,
+    targets: Vec<PathBuf>,
+    samples: &Samples,
+) -> Result<Vec<(PathBuf, Vec<String>)>, Error> {
     let mut jobs: Vec<(PathBuf, Vec<String>)> = if targets.is_empty() {
         let mut by_stem: IndexMap<String, Vec<String>> = IndexMap::new();
         for operator in samples.operators() {
             if let Some(stem) = file_stem(operator) {
+                check_table_name(options.database, operator, &stem)?;
                 by_stem.entry(stem).or_default().push(operator.to_owned());
             }
         }
@@ -145,7 +163,7 @@ fn jobs(options: &UpdateOptions<'_>, targets: Vec<PathBuf>, samples: &Samples) -
         targets.into_iter().map(|table| (table.clone(), vec![stem_of(&table)])).collect()
     };
     jobs.sort_by(|a, b| stem_of(&a.0).cmp(&stem_of(&b.0)).then_with(|| a.0.cmp(&b.0)));
-    jobs
+    Ok(jobs)
 }
 
 fn warnings(options: &UpdateOptions<'_>, jobs: &[(PathBuf, Vec<String>)], samples: &Samples) -> Vec<String> {
@@ -176,14 +194,33 @@ impl Pending {
     /// nothing.
     pub fn add_file(&mut self, path: &Path, content: &[u8]) -> Result<(), Error> {
         if !self.dry_run {
+            self.check_place(path)?;
             self.staged.push(Staged::with(path, content, Parents::Create)?);
         }
         Ok(())
     }
 
-    /// Replaces all files that change.
+    /// Adds a file that is staged already, such as a summary elsewhere; it is replaced together with the tables, after a dry run too.
+    pub fn add(&mut self, staged: Staged) {
+        self.staged.push(staged);
+    }
+
+    /// Refuses a folder that is a link out of the database.
+    fn check_place(&self, path: &Path) -> Result<(), Error> {
+        let folder = parent_of(path);
+        let (Ok(database), Ok(place)) = (fs::canonicalize(&self.database), fs::canonicalize(&folder)) else {
+            return Ok(());
+        };
+        if self.follow_links || place.starts_with(database) {
+            return Ok(());
+        }
+        let reason = format!("leads out of the database, to {}; links are not followed", shown(&place));
+        Err(Error::input(folder, None, reason))
+    }
+
+    /// Replaces all files that change, or none of them.
     pub fn commit(mut self) -> Result<Vec<TableUpdate>, Error> {
-        replace::commit(std::mem::take(&mut self.staged))?;
+        self.locks.commit(std::mem::take(&mut self.staged))?;
         std::mem::take(&mut self.made_folders).keep();
         Ok(std::mem::take(&mut self.updates))
     }
