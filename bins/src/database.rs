@@ -92,8 +92,13 @@ pub struct LockArguments {
 impl LockArguments {
     /// For the library: waiting is said on stderr once, a file system that cannot lock is warned about.
     pub fn options<'a>(&self, tool: &'a str) -> LockOptions<'a> {
-        LockOptions { tool, timeout: self.lock_timeout, notice: &tell }
+        lock_options(tool, self.lock_timeout)
     }
+}
+
+/// How a tool takes locks.
+pub fn lock_options(tool: &str, timeout: Duration) -> LockOptions<'_> {
+    LockOptions { tool, timeout, notice: &tell }
 }
 
 /// A number of seconds from 0 up, for options.

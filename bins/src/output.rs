@@ -72,18 +72,18 @@ impl Write for Log {
     }
 }
 
-/// Writes text to stdout; on a terminal without what would command it. A reader that went away is no failure: files that were asked for
-/// are still to be written.
+/// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.
 pub fn print(text: &str) -> Result<(), Failure> {
-    if io::stdout().is_terminal() {
-        return print_bytes(for_terminal(text).as_bytes());
-    }
     print_bytes(text.as_bytes())
 }
 
 /// [`print()`] for bytes.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
+    // Names in traces and tables must not command a terminal.
+    let shown = if stdout.is_terminal() { Some(String::from_utf8_lossy(bytes)) } else { None };
+    let shown = shown.as_ref().map(|text| for_terminal(text));
+    let bytes = shown.as_ref().map_or(bytes, |text| text.as_bytes());
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::lines(vec![format!("stdout: {error}")]))

@@ -195,3 +195,151 @@ fn the_attention_table_may_come_through_a_pipe() -> TestResult {
     assert!(folder.path().join("filled.csv").is_file());
     Ok(())
 }
+
+/// Makes a pipe that nobody writes to yet, so that whoever reads it waits.
+fn pipe(folder: &Path, name: &str) -> std::io::Result<PathBuf> {
+    let path = folder.join(name);
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU)?;
+    Ok(path)
+}
+
+fn names(folder: &Path) -> std::io::Result<Vec<String>> {
+    let mut names: Vec<String> = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<std::io::Result<_>>()?;
+    names.sort();
+    Ok(names)
+}
+
+#[test]
+fn a_signal_leaves_no_temporary_behind_outside_databases_either() -> TestResult {
+    use nix::sys::signal::{Signal, kill};
+    use std::os::unix::process::ExitStatusExt;
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let folder = TempDir::new()?;
+        let trace = pipe(folder.path(), "trace.json")?;
+        let mut child = Command::new(env!("CARGO_BIN_EXE_trace-to-csv"))
+            .args(["--trace", "trace.json", "--output", "out.csv"])
+            .current_dir(folder.path())
+            .spawn()?;
+        // Opens when the tool does, which has made its temporary before.
+        let writer = fs::OpenOptions::new().write(true).open(&trace)?;
+        assert_eq!(names(folder.path())?.len(), 2, "the pipe and the temporary");
+        kill(nix::unistd::Pid::from_raw(i32::try_from(child.id())?), signal)?;
+        let status = child.wait()?;
+        drop(writer);
+        assert_eq!(status.signal(), Some(signal as i32), "{status}");
+        assert_eq!(names(folder.path())?, ["trace.json"], "{signal}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_output_that_is_an_input_is_refused() -> TestResult {
+    let folder = TempDir::new()?;
+    let trace = "{\"traceEvents\": []}";
+    fs::write(folder.path().join("t.json"), trace)?;
+    std::os::unix::fs::symlink("t.json", folder.path().join("link"))?;
+    for output in ["t.json", "./t.json", "link"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_trace-to-csv"))
+            .args(["--trace", "t.json", "--output", output])
+            .current_dir(folder.path())
+            .output()?;
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8(output.stderr)?.contains("is an input of this run"));
+        assert_eq!(fs::read_to_string(folder.path().join("t.json"))?, trace);
+    }
+    Ok(())
+}
+
+fn small_profile(folder: &Path, operator: &str) -> TestResult {
+    let output = folder.join("PROF_1/mindstudio_profiler_output");
+    fs::create_dir_all(&output)?;
+    let shapes = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types";
+    let row = format!("{operator},AI_CORE,5,4,DT_BF16,ND,4,DT_BF16");
+    fs::write(output.join("op_summary_1.csv"), format!("OP Type,Task Type,Task Duration(us),{shapes}\n{row}\n"))?;
+    Ok(())
+}
+
+fn microbench(folder: &Path, arguments: &[&str]) -> std::io::Result<std::process::Output> {
+    let mut command = Command::new(MICROBENCH);
+    command.args(["--prof-path", "PROF_1", "--database-path", "db"]).args(arguments);
+    command.current_dir(folder).env("SOURCE_DATE_EPOCH", "1767225600").output()
+}
+
+#[test]
+fn a_summary_or_a_stdout_that_takes_nothing_leaves_the_tables_as_they_were() -> TestResult {
+    let folder = TempDir::new()?;
+    small_profile(folder.path(), "Add")?;
+    let output = microbench(folder.path(), &["--json", "/dev/full"])?;
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!folder.path().join("db").exists());
+    let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
+    let status = Command::new(MICROBENCH)
+        .args(["--prof-path", "PROF_1", "--database-path", "db"])
+        .current_dir(folder.path())
+        .stdout(full)
+        .stderr(Stdio::null())
+        .status()?;
+    assert_eq!((status.code(), folder.path().join("db").exists()), (Some(1), false));
+    Ok(())
+}
+
+#[test]
+fn reports_that_lead_out_of_the_database_are_refused_unless_links_are_followed() -> TestResult {
+    let folder = TempDir::new()?;
+    small_profile(folder.path(), "Add")?;
+    for place in ["db", "elsewhere"] {
+        fs::create_dir(folder.path().join(place))?;
+    }
+    std::os::unix::fs::symlink("../elsewhere", folder.path().join("db/reports"))?;
+    let refused = microbench(folder.path(), &[])?;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8(refused.stderr)?.contains("leads out of the database"));
+    assert_eq!(
+        (names(&folder.path().join("db"))?, names(&folder.path().join("elsewhere"))?.len()),
+        (vec!["reports".to_owned()], 0)
+    );
+    assert!(microbench(folder.path(), &["--follow-links"])?.status.success());
+    assert_eq!(names(&folder.path().join("elsewhere"))?.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn a_kernel_type_whose_table_no_tool_reads_is_refused() -> TestResult {
+    let folder = TempDir::new()?;
+    small_profile(folder.path(), "x.dropped")?;
+    let output = microbench(folder.path(), &[])?;
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr)?;
+    assert!(error.contains("kernel type x.dropped would be kept in x.dropped.csv"), "{error}");
+    assert!(!folder.path().join("db").exists());
+    Ok(())
+}
+
+#[test]
+fn the_attention_table_may_go_to_stdout() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::write(folder.path().join("table.csv"), "Input Shapes\n\"1,2\"\n")?;
+    fs::write(folder.path().join("records.jsonl"), "{}\n")?;
+    let arguments = ["--csv-path", "table.csv", "--jsonl-path", "records.jsonl", "--output-path", "/dev/stdout"];
+    let output = Command::new(FILL).args(arguments).current_dir(folder.path()).output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout)?;
+    assert!(text.contains("Backfilled 0/1") && text.contains("Runtime avg_seq_len"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn leftovers_of_killed_runs_go_with_the_next_one_in_reports_too() -> TestResult {
+    let folder = TempDir::new()?;
+    small_profile(folder.path(), "Add")?;
+    fs::create_dir_all(folder.path().join("db/reports"))?;
+    for name in ["db/.Add.csv.tmp-999999999", "db/reports/.x.md.tmp-999999999"] {
+        fs::write(folder.path().join(name), "half")?;
+    }
+    assert!(microbench(folder.path(), &[])?.status.success());
+    let left = [names(&folder.path().join("db"))?, names(&folder.path().join("db/reports"))?].concat();
+    assert!(left.iter().all(|name| !name.starts_with('.')), "{left:?}");
+    Ok(())
+}

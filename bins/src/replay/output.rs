@@ -26,6 +26,14 @@ impl ReportFiles {
         Ok(ReportFiles { results: open(&arguments.results)?, dumps: open(&arguments.dump_outputs)? })
     }
 
+    /// Refuses files that the run reads.
+    pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a PathBuf> + Clone) -> Result<(), Failure> {
+        for file in self.results.iter().chain(&self.dumps) {
+            perfdb_files::replace::refuse_inputs(file.path(), inputs.clone().map(PathBuf::as_path))?;
+        }
+        Ok(())
+    }
+
     /// Writes what a run has given.
     pub fn write(self, report: &RunReport) -> Result<(), Failure> {
         self.write_parts(&report.results, &report.dumps)

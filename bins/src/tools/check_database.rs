@@ -6,11 +6,13 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use perfdb_files::replace::refuse_inputs;
+use perfdb_store::directory::tables_in;
 use perfdb_store::lint::{Checked, Finding, Kind, check};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -55,6 +57,10 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let database = arguments.database.directory(None)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
+    if let (Some(json), true) = (&json, database.is_dir()) {
+        let tables = tables_in(&database)?;
+        refuse_inputs(json.path(), tables.iter().map(PathBuf::as_path))?;
+    }
     let checked = check(&database)?;
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let shown: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();

@@ -11,7 +11,7 @@ use crate::{Failure, Status, command_of, print, print_line, progress, run, warn}
 use clap::{Parser, ValueEnum};
 use num_bigint::BigInt;
 use perfdb_files::paths::normalised;
-use perfdb_files::replace::{Parents, Staged};
+use perfdb_files::replace::{Parents, Staged, refuse_inputs};
 use perfdb_grid::{Mode, Options, Semantics, integer, prepare};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::directory::{DEVICES, data_root};
@@ -149,6 +149,10 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     }
     for line in prepared.summary().memory_lines() {
         print_line(&line);
+    }
+    if let Some(report) = &arguments.json {
+        let tables = prepared.summary().files.iter().map(|file| file.path.as_path());
+        refuse_inputs(report, tables.chain(options.config.as_deref()))?;
     }
     let report = arguments.json.as_deref().map(|file| staged_report(file, &prepared.summary().json())).transpose()?;
     // A stdout that takes nothing fails before any table changes.

@@ -1,17 +1,20 @@
 //! op-replay: measures the rows of one operator's tables again.
 
 use crate::registry::{Job, Tool};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::database::{DATABASE_OPTIONS, DatabaseArguments};
+use crate::database::{DATABASE_OPTIONS, DatabaseArguments, lock_options};
 use crate::replay::{
     DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count,
     run_id, stopped, visibility, warn_of_host, worker_listener,
 };
 use crate::{Failure, Status, command_of, print, print_bytes, run};
 use clap::{Parser, ValueEnum};
+use perfdb_files::lock::finish_pending;
+use perfdb_files::paths::parent_of;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::case_file::read_cases;
 use perfdb_replay::error::Error;
@@ -152,7 +155,11 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     if arguments.plan {
         return print_plan(arguments.plan_format, operator, &settings, &files, cases);
     }
+    let folders: BTreeSet<PathBuf> =
+        files.iter().map(|file| parent_of(file)).filter(|folder| folder.is_dir()).collect();
+    finish_pending(folders, &lock_options(settings.tool, settings.lock_timeout))?;
     let reports = ReportFiles::open(&arguments.files, &settings.output)?;
+    reports.refuse_inputs(files.iter().chain(&arguments.cases))?;
     let interrupt = perfdb_files::interrupt::cooperate().clone();
     let narrator = Narrator::to_stdout();
     let notify = |event: Event<'_>| narrator.tell(event);

@@ -6,6 +6,7 @@ use crate::microbench::{
 use crate::registry::{Job, Tool};
 use crate::replay::visibility;
 use crate::{Failure, Status, command_of, run};
+use perfdb_files::lock::finish_pending;
 use perfdb_files::paths::normalised;
 use perfdb_files::time::RunTime;
 use perfdb_microbench::directory::RunDirectory;
@@ -62,6 +63,8 @@ impl Run<'_> {
     /// Measures what is to be measured, and writes it back.
     fn measure(&self) -> Result<(), Failure> {
         let (backend, _) = self.arguments.replay.backend(Backend::Npu)?;
+        let folder = Some(self.database).filter(|database| database.is_dir());
+        finish_pending(folder, &self.arguments.lock.options(TOOL.name))?;
         if let Some(directory) = RunDirectory::newest(self.database)?.filter(|_| self.arguments.resume)
             && directory.is_written_back()
         {

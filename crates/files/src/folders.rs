@@ -1,6 +1,6 @@
 //! Folders that are made for a run: those of its outputs, which vanish again when there are none, and private ones for its own files.
 
-use crate::leftovers::{Registered, register};
+use crate::leftovers::{Kind, Registered, register};
 use crate::paths::parent_of;
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[must_use = "the folders are removed again when this is dropped"]
 pub struct MadeFolders {
     /// Innermost first.
-    made: Vec<PathBuf>,
+    made: Vec<(PathBuf, Registered)>,
 }
 
 impl MadeFolders {
@@ -34,8 +34,9 @@ impl MadeFolders {
             return Ok(());
         }
         self.make_all(&parent_of(folder))?;
+        let registered = register(folder, Kind::MadeFolder);
         match fs::create_dir(folder) {
-            Ok(()) => self.made.insert(0, folder.to_owned()),
+            Ok(()) => self.made.insert(0, (folder.to_owned(), registered)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
             Err(error) => return Err(error),
         }
@@ -45,7 +46,7 @@ impl MadeFolders {
 
 impl Drop for MadeFolders {
     fn drop(&mut self) {
-        for folder in &self.made {
+        for (folder, _) in &self.made {
             let _ = fs::remove_dir(folder);
         }
     }
@@ -58,7 +59,7 @@ pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
     let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;
     // The umask may take away more than it should.
     fs::set_permissions(folder.path(), only_ours)?;
-    Ok(PrivateFolder { _registered: register(folder.path()), folder })
+    Ok(PrivateFolder { _registered: register(folder.path(), Kind::PrivateFolder), folder })
 }
 
 /// A folder that goes, with all that is in it, when this is dropped or a signal ends the process.

@@ -1,19 +1,32 @@
-//! What this process must not leave behind when it is ended: its temporaries, its lock files, its private folders.
+//! What this process must not leave behind when it is ended: its temporaries, its lock files, its folders.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static REGISTERED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// How something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A file.
+    File,
+    /// A folder with all that is in it.
+    PrivateFolder,
+    /// A folder that goes only if nothing is in it.
+    MadeFolder,
+}
+
+type Registry = BTreeMap<PathBuf, Kind>;
+
+static REGISTERED: Mutex<Registry> = Mutex::new(Registry::new());
 
 /// A path that is removed when the process is ended by a signal, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Registered(PathBuf);
 
 /// Registers a file or folder. To be called before it is made: what is made first could be left.
-pub(crate) fn register(path: &Path) -> Registered {
-    registered().insert(path.to_owned());
+pub(crate) fn register(path: &Path, kind: Kind) -> Registered {
+    registered().insert(path.to_owned(), kind);
     Registered(path.to_owned())
 }
 
@@ -26,7 +39,7 @@ impl Drop for Registered {
 /// While this is held no signal ends the process.
 #[derive(Debug)]
 pub(crate) struct HeldOff {
-    guard: MutexGuard<'static, BTreeSet<PathBuf>>,
+    guard: MutexGuard<'static, Registry>,
 }
 
 /// Keeps signals from ending the process between renames that belong together. Whoever holds it must neither register nor drop a
@@ -38,14 +51,17 @@ pub(crate) fn hold_off() -> HeldOff {
 /// Removes everything that is registered. The process must end while the result is held: nothing new can be registered meanwhile.
 pub(crate) fn remove_all() -> HeldOff {
     let held = hold_off();
-    for path in held.guard.iter() {
-        if fs::remove_file(path).is_err() && path.is_dir() {
-            let _ = fs::remove_dir_all(path);
-        }
+    // What is in a folder comes behind it.
+    for (path, kind) in held.guard.iter().rev() {
+        let _ = match kind {
+            Kind::File => fs::remove_file(path),
+            Kind::PrivateFolder => fs::remove_dir_all(path),
+            Kind::MadeFolder => fs::remove_dir(path),
+        };
     }
     held
 }
 
-fn registered() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn registered() -> MutexGuard<'static, Registry> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@
 //! opened for writing, and never removed: it is an error.
 
 use crate::error::Error;
-use crate::leftovers::{Registered, register};
+use crate::leftovers::{Kind, Registered, register};
 use crate::replace::journal::{self, JOURNAL_FILE};
 use crate::replace::{self, Staged};
 use crate::time::utc_text;
@@ -123,6 +123,17 @@ impl DirectoryLocks {
     }
 }
 
+/// Finishes the sets of files that killed runs have begun to replace in these directories, under their locks; takes none where nothing is
+/// pending. For tools that read tables and may find nothing to write.
+pub fn finish_pending<P: AsRef<Path>>(
+    directories: impl IntoIterator<Item = P>,
+    options: &LockOptions<'_>,
+) -> Result<(), Error> {
+    let is_pending = |directory: &P| fs::symlink_metadata(directory.as_ref().join(JOURNAL_FILE)).is_ok();
+    let pending: Vec<P> = directories.into_iter().filter(is_pending).collect();
+    DirectoryLocks::acquire(pending, options).map(drop)
+}
+
 impl Drop for HeldLock {
     fn drop(&mut self) {
         if is_same_file(&self.path, &self.file).unwrap_or(false) {
@@ -151,7 +162,7 @@ impl Waiter<'_> {
                     if !is_same_file(&path, &file).map_err(failed)? {
                         continue;
                     }
-                    let mut held = HeldLock { path: path.clone(), file, _registered: register(&path) };
+                    let mut held = HeldLock { path: path.clone(), file, _registered: register(&path, Kind::File) };
                     held.sign(self.options.tool).map_err(failed)?;
                     tracing::info!(
                         "locked {} after {:.3} s",

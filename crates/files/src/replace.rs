@@ -34,7 +34,7 @@ use self::temporary::{OpenSlot, create_temporary, remove_own_leftovers, temporar
 use crate::error::Error;
 use crate::escape::shown;
 use crate::folders::MadeFolders;
-use crate::leftovers::{Registered, register};
+use crate::leftovers::{Kind, Registered, register};
 use crate::paths::parent_of;
 use crate::system;
 use std::fs::{self, File};
@@ -150,7 +150,7 @@ impl Staged {
         let mut beside = Beside {
             file: None,
             is_synced: false,
-            _registered: register(&temporary),
+            _registered: register(&temporary, Kind::File),
             temporary: Some(temporary.clone()),
             target,
             _claim,

@@ -47,6 +47,8 @@ pub struct Table {
     mark: bool,
     header_line_end: LineEnd,
     columns: Vec<String>,
+    /// All columns of the file, where only some are kept.
+    header: Option<Vec<String>>,
     /// Row after row, `columns.len()` each.
     cells: Vec<Span>,
     rows: Vec<Origin>,
@@ -77,6 +79,7 @@ impl Table {
             mark: false,
             header_line_end: LineEnd::CrLf,
             columns: columns.into_iter().map(Into::into).collect(),
+            header: None,
             cells: Vec::new(),
             rows: Vec::new(),
         }
@@ -90,6 +93,11 @@ impl Table {
     /// The names of the columns, in order.
     pub fn columns(&self) -> &[String] {
         &self.columns
+    }
+
+    /// The names of all columns of the file, also where only some are kept.
+    pub(crate) fn header(&self) -> &[String] {
+        self.header.as_deref().unwrap_or(&self.columns)
     }
 
     /// The position of a column; of equal names the last one.

@@ -6,7 +6,7 @@ use super::temporary::{backup_name, create_temporary, temporary_name};
 use super::{Beside, Spool, Staged};
 use crate::error::Error;
 use crate::escape::shown;
-use crate::leftovers::{self, Registered, register};
+use crate::leftovers::{self, Kind, Registered, register};
 use crate::paths::parent_of;
 use crate::system;
 use std::fs;
@@ -39,6 +39,11 @@ pub(crate) fn commit_in(mut set: Vec<Staged>, directories: &[PathBuf]) -> Result
     journals.remove();
     backups.remove();
     drop(held_off);
+    if renamed.is_ok() {
+        for staged in &mut set {
+            std::mem::take(&mut staged.made_folders).keep();
+        }
+    }
     renamed
 }
 
@@ -80,9 +85,6 @@ fn rename_all(set: &mut [Staged], backups: &Backups, journals: &Journals) -> Res
         beside.temporary = None;
         tracing::info!("wrote {}", shown(&staged.path));
     }
-    for staged in set {
-        std::mem::take(&mut staged.made_folders).keep();
-    }
     Ok(())
 }
 
@@ -97,7 +99,6 @@ fn put_back(renamed: &mut [Staged], backups: &Backups) -> Vec<PathBuf> {
             Old::NotKept => Err(io::ErrorKind::Unsupported.into()),
         };
         if restored.is_err() {
-            std::mem::take(&mut staged.made_folders).keep();
             stay_new.push(staged.path.clone());
         }
     }
@@ -123,13 +124,10 @@ enum Old<'b> {
 impl Backups {
     fn make(set: &[Staged]) -> Result<Backups, Error> {
         let mut backups = Backups::default();
-        let made = besides(set).try_for_each(|(staged, beside)| {
+        besides(set).try_for_each(|(staged, beside)| {
             backups.keep(&beside.target).map_err(|source| Error::io(&staged.path, source))
-        });
-        if made.is_err() {
-            backups.remove();
-        }
-        made.map(|()| backups)
+        })?;
+        Ok(backups)
     }
 
     fn keep(&mut self, target: &Path) -> io::Result<()> {
@@ -137,7 +135,7 @@ impl Backups {
             return Ok(());
         }
         let backup = backup_name(target)?;
-        let registered = register(&backup);
+        let registered = register(&backup, Kind::File);
         let _ = fs::remove_file(&backup);
         match system::link(target, &backup) {
             Ok(()) => self.kept.push((target.to_owned(), backup, registered)),
@@ -160,6 +158,12 @@ impl Backups {
         for (_, backup, _) in &self.kept {
             let _ = fs::remove_file(backup);
         }
+    }
+}
+
+impl Drop for Backups {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 
@@ -200,16 +204,13 @@ impl Journals {
             let failed = |source| Error::io(&path, source);
             let process = std::process::id();
             let temporary = temporary_name(&path, process).map_err(failed)?;
-            let journal = Journal { _registered: register(&temporary), temporary, path: path.clone() };
+            let journal = Journal { _registered: register(&temporary, Kind::File), temporary, path: path.clone() };
             let result = create_temporary(&journal.temporary).and_then(|mut file| {
                 io::Write::write_all(&mut Counted(&mut file), &journal::text(process, &below))?;
                 system::sync(&file)
             });
             staged.journals.push(journal);
-            if let Err(source) = result {
-                staged.remove();
-                return Err(failed(source));
-            }
+            result.map_err(failed)?;
         }
         Ok(staged)
     }
@@ -219,10 +220,7 @@ impl Journals {
         for journal in &self.journals {
             let result = system::rename(&journal.temporary, &journal.path)
                 .and_then(|()| system::sync_folder(&parent_of(&journal.path)).or_else(ignore_unsupported));
-            if let Err(source) = result {
-                self.remove();
-                return Err(Error::io(&journal.path, source));
-            }
+            result.map_err(|source| Error::io(&journal.path, source))?;
         }
         Ok(())
     }
@@ -232,6 +230,12 @@ impl Journals {
             let _ = fs::remove_file(&journal.temporary);
             let _ = fs::remove_file(&journal.path);
         }
+    }
+}
+
+impl Drop for Journals {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 

@@ -199,8 +199,11 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     if files.iter().all(|file| file.is_file()) {
         files.iter().try_for_each(|file| check_header(file, wanted))?;
     }
+    let started = std::time::Instant::now();
     let mut groups = read(&files, wanted, options)?;
     groups.end_file();
+    let (count, cases) = (files.len(), groups.groups.len());
+    tracing::info!("read {count} profiles, {cases} cases, in {:.3} s", started.elapsed().as_secs_f64());
     let mut warnings = std::mem::take(&mut groups.warnings);
     let skipped_rows = groups.skipped;
     if skipped_rows > 0 {

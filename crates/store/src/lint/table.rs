@@ -2,14 +2,14 @@
 
 use super::finding::{Finding, Kind};
 use crate::columns::{
-    COMMUNICATION, COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS,
-    OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
+    COMMUNICATION, COMMUNICATION_DURATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION,
+    METRICS, OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
 use crate::signature::{Rules, Signature, SignatureColumns, Variant};
 use crate::slots::{dimensions, normal_shape, split};
-use crate::table::{ReadOptions, Row, Table};
+use crate::table::{Row, Table};
 use perfdb_files::escape::excerpt;
 use perfdb_pycompat::number::parse_float;
 use perfdb_pycompat::text::trim;
@@ -25,11 +25,24 @@ pub(super) struct Seen {
     pub(super) inputs: Option<FxHashSet<String>>,
 }
 
+/// The columns whose cells are looked at; of the others the names are enough.
+const LOOKED_AT: [&str; 9] = [
+    INPUT_SHAPES,
+    INPUT_TYPES,
+    INPUT_FORMATS,
+    OUTPUT_SHAPES,
+    OUTPUT_TYPES,
+    EP_SIZE,
+    MEASURED_DURATION,
+    PROFILED_DURATION,
+    COMMUNICATION_DURATION,
+];
+
 const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
 
 /// Looks at a table; only a file that the system refuses to read is an error.
 pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
-    let table = match Table::read(path, &ReadOptions::database()) {
+    let table = match Table::read_columns(path, &LOOKED_AT) {
         Ok(table) => table,
         Err(Error::Csv { line, fault, .. }) => {
             let kind = if fault == CsvFault::LfsPointer { Kind::LfsPointer } else { Kind::Unreadable };
@@ -72,7 +85,7 @@ impl Look<'_> {
     }
 
     fn communication_schema(&mut self) {
-        if self.table.columns() != COMMUNICATION {
+        if self.table.header() != COMMUNICATION {
             let expected = COMMUNICATION.join(",");
             let what = format!(
                 "not the columns of a communication table ({expected}), so it answers nothing; measure it with generate-comm-microbench"
@@ -99,7 +112,7 @@ impl Look<'_> {
                 format!("no duration column, one of {names}; replay it with start-microbench"),
             );
         }
-        let columns = self.table.columns();
+        let columns = self.table.header();
         let old: Vec<&str> = columns.iter().map(String::as_str).filter(|name| is_old(name)).collect();
         if !old.is_empty() {
             let names = old.iter().map(|name| excerpt(name)).collect::<Vec<_>>().join(", ");

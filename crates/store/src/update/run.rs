@@ -109,6 +109,7 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
         replace::remove_leftovers(&reports).map_err(|source| Error::io(&reports, source))?;
     }
     let jobs = jobs(options, targets, samples)?;
+    let started = std::time::Instant::now();
     let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = jobs
         .par_iter()
         .map(|(path, operators)| {
@@ -138,6 +139,8 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
         pending.updates.push(update);
         pending.staged.extend(staged);
     }
+    let (tables, changed) = (pending.updates.len(), pending.staged.len());
+    tracing::info!("updated {tables} tables, {changed} of them changed, in {:.3} s", started.elapsed().as_secs_f64());
     Ok(pending)
 }
 
