@@ -30,7 +30,6 @@ pub mod comparison;
 pub mod database;
 mod failure;
 pub mod json_file;
-pub mod microbench;
 mod output;
 pub mod path_argument;
 pub mod perfdb;

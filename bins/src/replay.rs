@@ -2,13 +2,16 @@
 
 mod arguments;
 mod children;
-mod narrator;
+mod errors;
 mod output;
+mod printer;
 mod ranges;
 
 pub use arguments::{
     DispatchArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility,
 };
+pub(crate) use arguments::{path_variable, variable};
 pub use children::{DispatchPrefixedArguments, child_arguments};
-pub use narrator::{Narrator, worker_listener};
-pub use output::{ReportFiles, stopped, warn_of_host};
+pub use errors::{stopped, stopped_run_of_all};
+pub use output::{ReportFiles, warn_of_host};
+pub use printer::{RunPrinter, worker_listener};

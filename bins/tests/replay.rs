@@ -204,6 +204,10 @@ fn resume_after(signal: nix::sys::signal::Signal) -> TestResult {
     assert_eq!(fs::read_to_string(database.join("Add.csv"))?, table, "the database is as it was");
     let finished = finished_medians(&run_folder(&database).ok_or("a preserved run")?.join("replay_journal.jsonl"));
     assert!((3..ROWS).contains(&finished.len()), "{} cases", finished.len());
+    if signal != nix::sys::signal::Signal::SIGKILL {
+        let left = format!("[LEFT] 1 of 1 operators are not measured: Add ({} of {ROWS} rows are)", finished.len());
+        assert!(text(&output.stderr).contains(&left), "{}", text(&output.stderr));
+    }
 
     succeeded(&measure().arg("--resume").output()?)?;
     let origin = read_json(&database.join("reports/profile_update_report_20260101_000000.json"))?;
@@ -227,6 +231,26 @@ fn an_interrupted_measurement_goes_on_where_it_was() -> TestResult {
 #[test]
 fn a_killed_measurement_goes_on_where_it_was() -> TestResult {
     resume_after(nix::sys::signal::Signal::SIGKILL)
+}
+
+#[test]
+fn a_run_that_was_killed_before_it_cleaned_up_is_not_measured_again() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    copy_folder(&testdata("demo-database/HOST_CPU/demo"), &folder.path().join("db"))?;
+    let before = fs::read(folder.path().join("db/SwiGlu.csv"))?;
+    let run = folder.path().join("db/msprof_run_abcdefgh");
+    fs::create_dir_all(run.join("PROF_1"))?;
+    fs::write(run.join("written_back"), "")?;
+    let resumed = program("start-microbench")
+        .args(["--database-path", "db", "--device", "HOST_CPU", "--backend", "native", "--resume"])
+        .current_dir(folder.path())
+        .output()?;
+    succeeded(&resumed)?;
+    assert_eq!(text(&resumed.stdout), "[CLEAN] removed db/msprof_run_abcdefgh\n");
+    assert!(text(&resumed.stderr).contains("in the tables already"), "{}", text(&resumed.stderr));
+    assert!(!run.exists());
+    assert_eq!(fs::read(folder.path().join("db/SwiGlu.csv"))?, before);
+    Ok(())
 }
 
 /// An interpreter whose torchrun starts two processes that come together on gloo.

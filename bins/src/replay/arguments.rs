@@ -7,12 +7,14 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, ValueEnum};
 use perfdb_replay::accelerators::{Visibility, choose, visible};
 use perfdb_replay::backend::Backend;
+use perfdb_replay::error::Error;
 use perfdb_replay::operator::PlanOptions;
-use perfdb_replay::plan::UpdateMode;
 use perfdb_replay::removal::InvalidRows;
 use perfdb_replay::settings::{Launch, Limits, Repeats, RunSettings, WorkerChoice};
 
-use super::ranges::{port, time, whole};
+use perfdb_store::update::Mode;
+
+use super::ranges::{integer, port, time};
 use crate::Failure;
 use crate::database::{LockArguments, default_python};
 
@@ -116,7 +118,7 @@ impl OutputArguments {
         settings.lock_timeout = self.lock.lock_timeout;
         settings.dump_outputs = self.dump_outputs.is_some();
         settings.worker.msprof = self.msprof;
-        settings.journal = self.journal.clone().or_else(|| variable("PERFDB_REPLAY_JOURNAL").map(PathBuf::from));
+        settings.journal = self.journal.clone().or_else(|| path_variable("PERFDB_REPLAY_JOURNAL"));
     }
 }
 
@@ -188,19 +190,19 @@ impl DispatchArguments {
 
     /// Puts them into the settings of a run. `prefix` stands before their names on this tool's command line.
     pub fn apply(&self, settings: &mut RunSettings, prefix: &str) -> Result<(), Failure> {
-        let whole = |name: &str, value, least| whole(&format!("{prefix}{name}"), value, least);
+        let integer = |name: &str, value, least| super::ranges::integer(&format!("{prefix}{name}"), value, least);
         let defaults = PlanOptions::default();
         settings.dispatch = PlanOptions {
-            ep_size: whole("ep-size", self.ep_size, 1)?.unwrap_or(defaults.ep_size),
+            ep_size: integer("ep-size", self.ep_size, 1)?.unwrap_or(defaults.ep_size),
             balanced: !self.no_balanced,
-            max_output_size: whole("max-output-size", self.max_output_size, 1)?
+            max_output_size: integer("max-output-size", self.max_output_size, 1)?
                 .map_or(defaults.max_output_size, u64::from),
         };
         let launch = Launch::default();
         settings.launch = Launch {
-            per_node: whole("nproc-per-node", self.nproc_per_node, 1)?,
-            nodes: whole("nnodes", self.nnodes, 1)?.unwrap_or(launch.nodes),
-            node_rank: whole("node-rank", self.node_rank, 0)?.unwrap_or(launch.node_rank),
+            per_node: integer("nproc-per-node", self.nproc_per_node, 1)?,
+            nodes: integer("nnodes", self.nnodes, 1)?.unwrap_or(launch.nodes),
+            node_rank: integer("node-rank", self.node_rank, 0)?.unwrap_or(launch.node_rank),
             master_addr: self.master_addr.clone().unwrap_or(launch.master_addr),
             master_port: port(&format!("{prefix}master-port"), self.master_port)?,
             rank_of_launcher: rank_of_launcher(),
@@ -237,7 +239,7 @@ impl ReplayArguments {
         let limits = Limits::default();
         let mut settings = RunSettings::new(output, run_id);
         settings.backend = backend;
-        settings.warmup = whole("warmup", self.warmup, 0)?.unwrap_or(0);
+        settings.warmup = integer("warmup", self.warmup, 0)?.unwrap_or(0);
         settings.fresh_inputs = match (self.fresh_inputs, self.reuse_inputs) {
             (true, _) => Some(true),
             (_, true) => Some(false),
@@ -249,18 +251,18 @@ impl ReplayArguments {
             Some(InvalidRowsMode::Keep) => InvalidRows::Keep,
             Some(InvalidRowsMode::Auto) | None => InvalidRows::Auto,
         };
-        settings.threads = whole("threads", self.threads, 1)?.map(|threads| threads as usize);
+        settings.threads = integer("threads", self.threads, 1)?.map(|threads| threads as usize);
         settings.devices = self.devices(backend)?;
         settings.worker = WorkerChoice {
             command: self.worker.clone().filter(|command| !command.is_empty()).or_else(|| variable("PERFDB_WORKER")),
-            python: self.interpreter().to_string_lossy().into_owned(),
+            python: self.interpreter(),
             msprof: false,
         };
         settings.limits = Limits {
             case_timeout: time("case-timeout", self.case_timeout)?.unwrap_or(limits.case_timeout),
             worker_start_timeout: time("worker-start-timeout", self.worker_start_timeout)?
                 .unwrap_or(limits.worker_start_timeout),
-            max_restarts: whole("max-restarts", self.max_restarts, 0)?.unwrap_or(limits.max_restarts),
+            max_restarts: integer("max-restarts", self.max_restarts, 0)?.unwrap_or(limits.max_restarts),
         };
         settings.launch.rank_of_launcher = rank_of_launcher();
         Ok(settings)
@@ -272,7 +274,7 @@ impl ReplayArguments {
     }
 
     fn devices(&self, backend: Backend) -> Result<Vec<String>, Failure> {
-        let indices: Vec<usize> = match whole("num-devices", self.num_devices, 1)? {
+        let indices: Vec<usize> = match integer("num-devices", self.num_devices, 1)? {
             // One device without a name is the default one.
             Some(1) => return Ok(Vec::new()),
             Some(number) => (0..number as usize).collect(),
@@ -287,7 +289,8 @@ impl ReplayArguments {
         if indices.is_empty() || (backend.is_host() && indices.len() == 1) {
             return Ok(Vec::new());
         }
-        Ok(choose(&visible(backend, &visibility(backend)), &indices, backend)?)
+        choose(&visible(backend, &visibility(backend)), &indices, backend)
+            .map_err(|error| super::stopped(Error::from(error)))
     }
 }
 
@@ -304,10 +307,15 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
 }
 
+/// The path in an environment variable; an empty one counts as unset.
+pub(crate) fn path_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// Timed runs per row, from `--repeat-count` and the environment.
 pub fn repeat_count(flag: Option<i64>) -> Result<Repeats, Failure> {
     const VARIABLE: &str = "MSMODELING_OP_REPLAY_REPEAT_COUNT";
-    if let Some(count) = whole("repeat-count", flag, 1)? {
+    if let Some(count) = integer("repeat-count", flag, 1)? {
         return Ok(Repeats { flag: Some(count), variable: None });
     }
     let Some(text) = variable(VARIABLE).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else {
@@ -339,11 +347,11 @@ pub enum UpdateModeArgument {
     MissingOnly,
 }
 
-impl From<UpdateModeArgument> for UpdateMode {
-    fn from(mode: UpdateModeArgument) -> UpdateMode {
+impl From<UpdateModeArgument> for Mode {
+    fn from(mode: UpdateModeArgument) -> Mode {
         match mode {
-            UpdateModeArgument::All => UpdateMode::All,
-            UpdateModeArgument::MissingOnly => UpdateMode::MissingOnly,
+            UpdateModeArgument::All => Mode::All,
+            UpdateModeArgument::MissingOnly => Mode::MissingOnly,
         }
     }
 }

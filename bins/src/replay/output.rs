@@ -1,10 +1,9 @@
-//! Files that a run writes on request, and how an interrupted one ends.
+//! Files that a run writes on request.
 
 use std::path::{Path, PathBuf};
 
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
-use perfdb_replay::error::Error;
 use perfdb_replay::session::RunReport;
 use serde::Serialize;
 
@@ -59,16 +58,5 @@ pub fn warn_of_host(visibility: &Visibility) {
         crate::warn(&format!(
             "the host's CPU is measured although {accelerators} accelerator(s) are visible; --backend npu measures them"
         ));
-    }
-}
-
-/// How a run ends that an error has stopped: a signal has its own exit status.
-pub fn stopped(error: Error) -> Failure {
-    match error {
-        Error::Interrupted(signal) => {
-            crate::print_error(&error.to_string());
-            Failure::Said(u8::try_from(128 + signal).unwrap_or(1))
-        }
-        error => error.into(),
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::Failure;
 
-/// A whole number of at least `least`; `name` is the option without dashes.
-pub(super) fn whole(name: &str, value: Option<i64>, least: u32) -> Result<Option<u32>, Failure> {
+/// An integer of at least `least`; `name` is the option without dashes.
+pub(super) fn integer(name: &str, value: Option<i64>, least: u32) -> Result<Option<u32>, Failure> {
     let Some(value) = value else { return Ok(None) };
     match u32::try_from(value) {
         Ok(number) if number >= least => Ok(Some(number)),
@@ -39,10 +39,10 @@ mod tests {
 
     #[test]
     fn numbers_outside_their_range_are_refused() {
-        assert_eq!(whole("threads", Some(1), 1).ok(), Some(Some(1)));
-        assert_eq!(whole("threads", None, 1).ok(), Some(None));
+        assert_eq!(integer("threads", Some(1), 1).ok(), Some(Some(1)));
+        assert_eq!(integer("threads", None, 1).ok(), Some(None));
         for value in [0, -1, i64::MAX] {
-            assert!(whole("threads", Some(value), 1).is_err(), "{value}");
+            assert!(integer("threads", Some(value), 1).is_err(), "{value}");
         }
         assert_eq!(time("case-timeout", Some(0.5)).ok(), Some(Some(Duration::from_millis(500))));
         for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {

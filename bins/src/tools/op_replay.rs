@@ -1,28 +1,24 @@
 //! op-replay: measures the rows of one operator's tables again.
 
+mod arguments;
+
 use crate::registry::{Job, Tool};
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::database::{DATABASE_OPTIONS, DatabaseArguments, lock_options};
-use crate::replay::{
-    DispatchArguments, Narrator, OutputArguments, ReplayArguments, ReportFiles, UpdateModeArgument, repeat_count,
-    run_id, stopped, visibility, warn_of_host, worker_listener,
-};
+use crate::database::DATABASE_OPTIONS;
+use crate::replay::{ReportFiles, RunPrinter, stopped, worker_listener};
 use crate::{Failure, Status, command_of, print, print_bytes, run};
-use clap::{Parser, ValueEnum};
-use perfdb_files::lock::finish_pending;
-use perfdb_files::paths::parent_of;
-use perfdb_replay::backend::Backend;
+use arguments::{Arguments, PlanFormatArgument};
 use perfdb_replay::case_file::read_cases;
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find, suggestion};
-use perfdb_replay::plan::{PlannedRow, RowFate, plan_rows};
-use perfdb_replay::session::{Event, OperatorOutcome, Session};
+use perfdb_replay::plan::{PlannedRow, RowPlan, plan_rows};
+use perfdb_replay::plan_writer::{PlanFormat, PlanWriter};
+use perfdb_replay::session::{Event, Rows, replay_operator};
 use perfdb_replay::settings::RunSettings;
 use perfdb_replay::table;
 use perfdb_store::kernel::operator_name;
@@ -35,71 +31,6 @@ pub const TOOL: Tool = Tool {
     main,
     command: command_of::<Arguments>,
 };
-
-/// Measure the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
-/// and the times go into an op_summary file and, on request, a results file.
-#[derive(Debug, Parser)]
-#[command(name = TOOL.name, after_help = EXAMPLES)]
-struct Arguments {
-    /// Operator: one of --list; a final _run.py, _run or .csv is cut off
-    #[arg(value_name = "OP")]
-    op: Option<String>,
-
-    /// Print the names of the operators
-    #[arg(long)]
-    list: bool,
-
-    #[command(flatten)]
-    database: DatabaseArguments,
-
-    /// Timed runs per row [default: $MSMODELING_OP_REPLAY_REPEAT_COUNT, else 30; DispatchFFNCombine: 20]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    repeat_count: Option<i64>,
-
-    /// Which rows: all, or those without a valid duration
-    #[arg(long, value_name = "MODE", default_value = "all")]
-    update_mode: UpdateModeArgument,
-
-    /// Replay exactly this table (repeatable); the database options are not looked at
-    #[arg(long, value_name = "FILE")]
-    csv: Vec<PathBuf>,
-
-    /// Run the cases of this file (JSON array or JSON lines) instead of database rows
-    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
-    cases: Option<PathBuf>,
-
-    /// Print the cases and stop: nothing is started or changed
-    #[arg(long)]
-    plan: bool,
-
-    /// Form of the plan
-    #[arg(long, value_name = "FORM", default_value = "jsonl")]
-    plan_format: PlanFormat,
-
-    #[command(flatten)]
-    replay: ReplayArguments,
-
-    #[command(flatten)]
-    files: OutputArguments,
-
-    #[command(flatten)]
-    dispatch: DispatchArguments,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  op-replay MatMulV2 --database-path db --plan            # what the rows become
-  op-replay MatMulV2 --database-path db --results r.json  # measure on this CPU
-  op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
-  op-replay Sort --csv Sort.csv --backend npu --msprof --output prof";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PlanFormat {
-    /// One object per line
-    Jsonl,
-    /// One array
-    Json,
-}
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     let mut original = DATABASE_OPTIONS.to_vec();
@@ -138,8 +69,8 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     } else {
         arguments.database.directory(Some(arguments.replay.interpreter()))?
     };
-    let settings = settings(&arguments, operator, &database)?;
-    settings.check()?;
+    let settings = arguments.settings(operator, &database)?;
+    settings.check().map_err(Error::from).map_err(stopped)?;
     let files = match (&arguments.cases, arguments.csv.as_slice()) {
         (Some(_), _) => Vec::new(),
         (None, []) => perfdb_replay::table::find(&database, operator.name)?,
@@ -153,108 +84,47 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         None => Vec::new(),
     };
     if arguments.plan {
-        return print_plan(arguments.plan_format, operator, &settings, &files, cases);
+        return print_plan(arguments.plan_format, operator, &settings, &files, &cases);
     }
-    let folders: BTreeSet<PathBuf> =
-        files.iter().map(|file| parent_of(file)).filter(|folder| folder.is_dir()).collect();
-    finish_pending(folders, &lock_options(settings.tool, settings.lock_timeout))?;
+    settings.check_ranks(operator).map_err(Error::from).map_err(stopped)?;
     let reports = ReportFiles::open(&arguments.files, &settings.output)?;
     reports.refuse_inputs(files.iter().chain(&arguments.cases))?;
     let interrupt = perfdb_files::interrupt::cooperate().clone();
-    let narrator = Narrator::to_stdout();
-    let notify = |event: Event<'_>| narrator.tell(event);
+    let printer = RunPrinter::to_stdout();
+    let notify = |event: Event<'_>| printer.print(event);
     let starters = starters(&settings, &interrupt, &worker_listener());
-    let mut session = Session::new(&settings, starters, &interrupt, &notify)?;
-    let outcome = match files.as_slice() {
-        [] => session.replay_cases(operator, cases),
-        files => session.replay_tables(operator, files),
-    };
-    if let Ok(OperatorOutcome::RunEnds(error)) = outcome {
-        session.abandon();
-        return Err(stopped(error.into()));
-    }
-    let report = session.finish()?;
+    let rows = if files.is_empty() { Rows::Cases(cases) } else { Rows::Tables(files) };
+    let run = replay_operator(operator, rows, &settings, starters, &interrupt, &notify).map_err(stopped)?;
     if settings.writes_files() {
-        reports.write(&report)?;
+        reports.write(&run.report)?;
     }
-    narrator.tell_end(report.counts, report.op_summary.as_deref());
-    match outcome.map_err(stopped)? {
-        OperatorOutcome::Failed(reason) => Err(stopped(Error::OperatorFailed { op: operator.name.to_owned(), reason })),
-        _ => Ok(Status::Success),
-    }
-}
-
-fn settings(arguments: &Arguments, operator: &Operator, database: &Path) -> Result<RunSettings, Failure> {
-    let (backend, is_default) = arguments.replay.backend(Backend::Native)?;
-    if is_default && !arguments.plan {
-        warn_of_host(&visibility(Backend::Npu));
-    }
-    let output = arguments.files.output.clone().unwrap_or_else(|| database.to_owned());
-    let mut settings = arguments.replay.settings(backend, output, run_id(arguments.files.run_id.as_deref()))?;
-    settings.tool = "op-replay";
-    settings.update_mode = arguments.update_mode.into();
-    arguments.files.apply(&mut settings);
-    arguments.dispatch.apply(&mut settings, "")?;
-    // An operator with a default of its own does not look at the variable.
-    if arguments.repeat_count.is_some() || operator.own_repeat_count.is_none() {
-        settings.repeats = repeat_count(arguments.repeat_count)?;
-    }
-    Ok(settings)
+    printer.print_end(run.report.counts, run.report.op_summary.as_deref());
+    run.failure.map_or(Ok(Status::Success), |error| Err(stopped(error)))
 }
 
 fn print_plan(
-    format: PlanFormat,
+    format: PlanFormatArgument,
     operator: &'static Operator,
     settings: &RunSettings,
     files: &[PathBuf],
-    rows: Vec<PlannedRow>,
+    rows: &[PlannedRow],
 ) -> Result<Status, Failure> {
     let plan = settings.plan_settings(operator);
-    let narrator = Narrator::to_stderr();
+    let printer = RunPrinter::to_stderr();
     // Nothing is printed before all tables have been read.
     let tables = files.iter().map(|file| table::read(file, operator)).collect::<Result<Vec<_>, _>>()?;
-    let mut printer = PlanPrinter { format, has_rows: false, text: Vec::new() };
-    rows.iter().try_for_each(|row| printer.print(row))?;
+    let format = match format {
+        PlanFormatArgument::Jsonl => PlanFormat::Lines,
+        PlanFormatArgument::Json => PlanFormat::Array,
+    };
+    let mut writer = PlanWriter::new(format, print_bytes);
+    rows.iter().try_for_each(|row| writer.write(row))?;
     for row in tables.iter().flat_map(|table| plan_rows(table, operator, &plan)) {
-        if let RowFate::Invalid(refusal) = &row.fate {
-            narrator.tell(Event::Invalid(&row, refusal));
+        if let RowPlan::Invalid(refusal) = &row.plan {
+            printer.print(Event::Invalid(&row, refusal));
         }
-        printer.print(&row)?;
+        writer.write(&row)?;
     }
-    printer.finish()?;
+    writer.finish()?;
     Ok(Status::Success)
-}
-
-/// Prints a plan row by row, some hundred kilobytes at a time.
-struct PlanPrinter {
-    format: PlanFormat,
-    has_rows: bool,
-    text: Vec<u8>,
-}
-
-const PRINTED_AT_ONCE_BYTES: usize = 1 << 18;
-
-impl PlanPrinter {
-    fn print(&mut self, row: &PlannedRow) -> Result<(), Failure> {
-        if self.format == PlanFormat::Json {
-            self.text.extend_from_slice(if self.has_rows { b",\n" } else { b"[\n" });
-        }
-        self.has_rows = true;
-        row.write_json(&mut self.text);
-        if self.format == PlanFormat::Jsonl {
-            self.text.push(b'\n');
-        }
-        if self.text.len() >= PRINTED_AT_ONCE_BYTES {
-            print_bytes(&self.text)?;
-            self.text.clear();
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<(), Failure> {
-        if self.format == PlanFormat::Json {
-            self.text.extend_from_slice(if self.has_rows { b"\n]\n" } else { b"[\n\n]\n" });
-        }
-        print_bytes(&self.text)
-    }
 }

@@ -1,25 +1,24 @@
 //! Measures the cases of a database and writes the durations back.
 
-use crate::microbench::{
-    Arguments, MakeOrigin, Measured, Measuring, UpdateMode, WriteBack, notice, original_options, preserved, write_back,
-};
+mod arguments;
+mod write_back;
+
+use crate::program::words_for;
 use crate::registry::{Job, Tool};
-use crate::replay::visibility;
-use crate::{Failure, Status, command_of, run};
+use crate::replay::{RunPrinter, stopped_run_of_all, variable, visibility, worker_listener};
+use crate::tools::run_all_op;
+use crate::{Failure, Status, command_of, print, print_line, print_note, run, warn};
+use arguments::{Arguments, original_options};
 use perfdb_files::lock::finish_pending;
 use perfdb_files::paths::normalised;
-use perfdb_files::time::RunTime;
 use perfdb_microbench::directory::RunDirectory;
-use perfdb_microbench::eligibility::{
-    all_but_dispatch, check_custom_operators, check_home, rows_without_duration, too_few_accelerators,
-};
-use perfdb_microbench::origin::{Origin, facts_of};
+use perfdb_microbench::measure::MeasureOptions;
+use perfdb_microbench::reporter::Reporter;
+use perfdb_microbench::selection::{Selection, SelectionOptions, select};
 use perfdb_replay::accelerators::visible;
 use perfdb_replay::backend::Backend;
-use perfdb_store::duration::is_complete;
-use perfdb_store::kernel::DISPATCH_FFN_COMBINE;
-use perfdb_store::table::{ReadOptions, Table};
-use perfdb_store::update::{AggregateOptions, Samples, aggregate, find_summaries, target_tables};
+use perfdb_replay::session::Event;
+use perfdb_store::update::{AggregateOptions, Samples, aggregate, find_summaries};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,19 +39,19 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     arguments.check()?;
     let operators = arguments.selected_operators()?;
-    let selected = operators.as_deref();
     let database = arguments.database.directory(Some(arguments.replay.interpreter()))?;
-    let run = Run { arguments: &arguments, database: &database, selected };
+    let run = Run { arguments: &arguments, database: &database, selected: operators.as_deref() };
     match &arguments.prof_path {
         Some(profile) => {
-            let samples = run.samples(&find_summaries(&normalised(profile.as_ref()))?, false)?;
-            run.write_back(&samples, None, None, None)?;
+            let summaries = find_summaries(&normalised(profile.as_ref()))?;
+            run.write_back(&run.samples(&summaries, false)?, None)?;
         }
         None => run.measure()?,
     }
     Ok(Status::Success)
 }
 
+/// What every step needs.
 struct Run<'a> {
     arguments: &'a Arguments,
     database: &'a Path,
@@ -62,102 +61,68 @@ struct Run<'a> {
 impl Run<'_> {
     /// Measures what is to be measured, and writes it back.
     fn measure(&self) -> Result<(), Failure> {
-        let (backend, _) = self.arguments.replay.backend(Backend::Npu)?;
-        let folder = Some(self.database).filter(|database| database.is_dir());
-        finish_pending(folder, &self.arguments.lock.options(TOOL.name))?;
-        if let Some(directory) = RunDirectory::newest(self.database)?.filter(|_| self.arguments.resume)
-            && directory.is_written_back()
+        let Run { arguments, database, selected } = *self;
+        let folder = Some(database).filter(|database| database.is_dir());
+        finish_pending(folder, &arguments.lock.options(TOOL.name))?;
+        if arguments.resume
+            && let Some(directory) = RunDirectory::newest_written_back(database)?
         {
-            directory.remove()?;
-            let path = directory.path().display();
-            self.say(&format!("[CLEAN] removed {path}, its measurements are in the tables already"));
-            return Ok(());
+            print_note(&format!("{}: its measurements are in the tables already", directory.path().display()));
+            return self.clean_up(&directory);
         }
-        let tables = target_tables(self.database, self.selected)?;
-        let missing_only = self.arguments.update_mode == UpdateMode::MissingOnly;
-        if missing_only && self.is_done(&tables)? {
-            return Ok(());
-        }
-        let mut named = self.selected.map(<[String]>::to_vec);
-        if backend == Backend::Npu {
-            let accelerators = visible(Backend::Npu, &visibility(Backend::Npu)).len();
-            if missing_only && self.leaves_out_dispatch(accelerators)? {
-                if self.selected.is_some() {
-                    return self.write_back(&Samples::default(), None, None, None);
-                }
-                self.say("[SKIP] Continuing full run without DispatchFFNCombine.");
-                named = Some(all_but_dispatch());
-            }
-            let has = |name: &str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
-            check_custom_operators(named.as_deref(), has)?;
-            if accelerators == 0 {
-                let reason = "NPU not found; --backend native measures on the host, for a directory below HOST_CPU";
-                return Err(Failure::lines(vec![reason.to_owned()]));
-            }
-        }
-        if !self.arguments.allow_foreign_times {
-            check_home(backend, self.arguments.database.home(self.database))?;
-        }
-        let interrupt = perfdb_files::interrupt::cooperate().clone();
-        let aggregate = self.aggregate_options(true);
-        let measuring = Measuring {
-            arguments: self.arguments,
-            database: self.database,
+        let (backend, _) = arguments.replay.backend(Backend::Npu)?;
+        let selection = SelectionOptions {
+            database,
+            selected,
+            mode: arguments.update_mode.into(),
             backend,
-            selected: self.selected,
-            operators: named.as_deref(),
-            aggregate: &aggregate,
+            accelerators: visible(backend, &visibility(backend)).len(),
+            ep_size: arguments.dispatch_ffn_combine_ep_size,
+            per_node: arguments.dispatch_ffn_combine_nproc_per_node,
+            home: (!arguments.allow_foreign_times).then(|| arguments.database.home(database)),
+            has_variable: &|name| std::env::var(name).is_ok_and(|value| !value.trim().is_empty()),
+        };
+        let line = |line: &str| self.line(line);
+        let operators = match select(&selection, &line).map_err(stopped_run_of_all)? {
+            Selection::Complete => return Ok(()),
+            Selection::TooFewAccelerators => return self.write_back(&Samples::default(), None),
+            Selection::Operators(operators) => operators,
+        };
+        let settings = arguments.settings(backend)?;
+        let interrupt = perfdb_files::interrupt::cooperate().clone();
+        let printer = RunPrinter::to_stderr();
+        let reporter = Reporter {
+            line: &line,
+            warning: &warn,
+            event: &|event: Event<'_>| printer.print(event),
+            replayed: &|report| printer.print_end(report.counts, report.op_summary.as_deref()),
+            remaining: &|remaining| print_line(&format!("[LEFT] {remaining}; --resume goes on with this run")),
+            listener: worker_listener(),
+        };
+        let search_path = std::env::var_os("PATH");
+        let options = MeasureOptions {
+            database,
+            selected,
+            operators: operators.as_deref(),
+            settings: &settings,
+            replay: &arguments.replay_command(run_all_op_program()),
+            resume: arguments.resume,
+            aggregate: &self.aggregate_options(true),
+            search_path: search_path.as_deref(),
+            quiet_stdout: arguments.json_on_stdout(),
             interrupt: &interrupt,
         };
-        let measured = measuring.run()?;
-        self.write_measured(&measured).inspect_err(|_| preserved(self.arguments, &measured.directory))?;
-        measured.directory.remove()?;
-        self.say(&format!("[CLEAN] removed {}", measured.directory.path().display()));
+        let measured = options.measure(&reporter).map_err(stopped_run_of_all)?;
+        let samples = self.samples(&measured.summaries, true);
+        let written = samples.and_then(|samples| self.write_back(&samples, Some(&measured)));
+        written.inspect_err(|_| self.line(&measured.directory.preserved()))?;
+        self.clean_up(&measured.directory)
+    }
+
+    fn clean_up(&self, directory: &RunDirectory) -> Result<(), Failure> {
+        directory.remove()?;
+        self.line(&format!("[CLEAN] removed {}", directory.path().display()));
         Ok(())
-    }
-
-    /// Whether no row lacks a duration.
-    fn is_done(&self, tables: &[PathBuf]) -> Result<bool, Failure> {
-        for path in tables {
-            if !is_complete(&Table::read(path, &ReadOptions::database())?) {
-                return Ok(false);
-            }
-        }
-        for path in tables {
-            self.say(&format!("[SKIP] {} already has usable durations.", path.display()));
-        }
-        if !tables.is_empty() {
-            self.say("[SUMMARY] All target CSV files already have usable replay durations.");
-        }
-        Ok(!tables.is_empty())
-    }
-
-    /// Whether DispatchFFNCombine needs more accelerators than are visible; says so.
-    fn leaves_out_dispatch(&self, accelerators: usize) -> Result<bool, Failure> {
-        let (ep_size, per_node) =
-            (self.arguments.dispatch_ffn_combine_ep_size, self.arguments.dispatch_ffn_combine_nproc_per_node);
-        let Some(few) = too_few_accelerators(ep_size, per_node, accelerators, self.selected) else {
-            return Ok(false);
-        };
-        let tables = target_tables(self.database, Some(&[DISPATCH_FFN_COMBINE.to_owned()]))?;
-        let rows = rows_without_duration(&tables)?;
-        self.say(&format!(
-            "[SKIP] DispatchFFNCombine requires ep-size {} local rank(s), but only {} visible NPU device(s) are available.",
-            few.needed, few.visible
-        ));
-        self.say(&format!(
-            "[SUMMARY] DispatchFFNCombine: skipped {rows} row(s) because ep-size exceeds visible NPU count in missing-only mode."
-        ));
-        Ok(true)
-    }
-
-    fn write_measured(&self, measured: &Measured) -> Result<(), Failure> {
-        let samples = self.samples(&measured.summaries, true)?;
-        let facts = facts_of(&measured.directory.journal());
-        let origin = |time: &RunTime| -> Result<String, Failure> {
-            Ok(Origin::new(self.database, time, &measured.asked, facts.as_ref(), &samples).text()?)
-        };
-        self.write_back(&samples, measured.status.as_ref(), Some(&origin), Some(&measured.directory))
     }
 
     fn aggregate_options(&self, keep_durations: bool) -> AggregateOptions {
@@ -174,18 +139,19 @@ impl Run<'_> {
         Ok(samples)
     }
 
-    fn write_back(
-        &self,
-        samples: &Samples,
-        status: Option<&perfdb_report::microbench::ExecutionStatus>,
-        origin: Option<&MakeOrigin<'_>>,
-        directory: Option<&RunDirectory>,
-    ) -> Result<(), Failure> {
-        let Run { arguments, database, selected } = *self;
-        write_back(&WriteBack { arguments, database, operators: selected, samples, status, origin, directory })
+    /// A line of the run's own, on stdout; on stderr where stdout is needed for JSON.
+    fn line(&self, line: &str) {
+        if self.arguments.json_on_stdout() {
+            print_line(line);
+        } else {
+            let _ = print(&format!("{line}\n"));
+        }
     }
+}
 
-    fn say(&self, line: &str) {
-        notice(self.arguments, line);
-    }
+/// The program that msprof starts: `$PERFDB_RUN_ALL_OP` split at whitespace, else run-all-op.
+fn run_all_op_program() -> Vec<OsString> {
+    let words = variable("PERFDB_RUN_ALL_OP").unwrap_or_default();
+    let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+    if words.is_empty() { words_for(run_all_op::TOOL.name) } else { words }
 }

@@ -59,11 +59,6 @@ impl DType {
         }
     }
 
-    /// The type of that name in cases and messages.
-    pub fn from_name(name: &str) -> Option<DType> {
-        DType::ALL.into_iter().find(|dtype| dtype.name() == name)
-    }
-
     /// The name in the database without its optional `DT_`: `BF16`.
     pub const fn database_name(self) -> &'static str {
         match self {
@@ -107,6 +102,28 @@ impl DType {
     }
 }
 
+/// A name that no element type has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown element type {0:?}; the types are {types}", types = DType::ALL.map(DType::name).join(", "))]
+pub struct UnknownDType(pub String);
+
+/// The type of a name as torch spells it.
+///
+/// ```
+/// use perfdb_kernels::dtype::DType;
+///
+/// assert_eq!("bfloat16".parse(), Ok(DType::BFloat16));
+/// assert!("bf16".parse::<DType>().is_err());
+/// ```
+impl std::str::FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(name: &str) -> Result<DType, UnknownDType> {
+        let found = DType::ALL.into_iter().find(|dtype| dtype.name() == name);
+        found.ok_or_else(|| UnknownDType(name.to_owned()))
+    }
+}
+
 impl std::fmt::Display for DType {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.name())
@@ -127,10 +144,18 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_name_is_an_error_that_lists_the_known_ones() {
+        let error = "float8_e4m3fn".parse::<DType>().expect_err("tensors of it cannot be built");
+        assert!(
+            error.to_string().starts_with("unknown element type \"float8_e4m3fn\"; the types are float32, float16,")
+        );
+    }
+
+    #[test]
     fn names_go_round() {
         for dtype in DType::ALL {
-            assert_eq!(DType::from_name(dtype.name()), Some(dtype));
-            assert_eq!(serde_json::to_value(dtype).expect("a text"), dtype.name());
+            assert_eq!(dtype.name().parse(), Ok(dtype));
+            assert_eq!(serde_json::to_value(dtype).expect("a string"), dtype.name());
         }
     }
 }

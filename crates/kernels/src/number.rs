@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number or truth value in a case. Integral numbers are written as integers; `"nan"`, `"inf"`, `"-inf"` are texts.
+/// A number or truth value in a case. Integral numbers are written as integers; `"nan"`, `"inf"`, `"-inf"` are strings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A truth value.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::error::Error;
 use perfdb_files::paths::within;
-use perfdb_replay::error::Error;
 
 /// How names of such folders begin.
 pub const PREFIX: &str = "msprof_run_";
@@ -59,9 +59,19 @@ impl RunDirectory {
         Ok(newest.map(|(_, path)| RunDirectory { path, made_database: false }))
     }
 
+    /// The newest folder of a database, if its run was written back and ended before it removed the folder.
+    pub fn newest_written_back(database: &Path) -> Result<Option<RunDirectory>, Error> {
+        Ok(RunDirectory::newest(database)?.filter(RunDirectory::is_written_back))
+    }
+
     /// The folder, below the database as that was given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The line that says where the data of a failed run is.
+    pub fn preserved(&self) -> String {
+        format!("[PRESERVE] profiling data kept for debugging: {}", self.path.display())
     }
 
     /// The status file of the run.
@@ -86,7 +96,19 @@ impl RunDirectory {
 
     /// Removes the folder and what is in it.
     pub fn remove(&self) -> Result<(), Error> {
-        fs::remove_dir_all(&self.path).map_err(|source| Error::io(&self.path, source))?;
+        let failed = |source| Error::io(&self.path, source);
+        // The mark goes last: what is left by a kill is still known to have been written back.
+        let mark = self.written_back_file();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = entry.path();
+            if entry.file_type().map_err(failed)?.is_dir() {
+                fs::remove_dir_all(&path).map_err(failed)?;
+            } else if path != mark {
+                fs::remove_file(&path).map_err(failed)?;
+            }
+        }
+        fs::remove_dir_all(&self.path).map_err(failed)?;
         if self.made_database {
             // Only where nothing was written into it.
             let _ = self.path.parent().map(fs::remove_dir);
@@ -122,6 +144,10 @@ mod tests {
         fs::File::open(second.path())?.set_modified(now)?;
         let newest = RunDirectory::newest(&database)?.ok_or("a folder")?;
         assert_eq!(newest.path(), second.path());
+        fs::write(second.written_back_file(), "")?;
+        fs::create_dir(second.path().join("PROF_1"))?;
+        assert!(second.is_written_back() && !first.is_written_back());
+        assert_eq!(RunDirectory::newest_written_back(&database)?, Some(second.clone()));
         second.remove()?;
         first.remove()?;
         assert!(!database.exists());

@@ -5,14 +5,20 @@
 //!
 //! let operators = choose(&["MatMulV2", "Add"])?;
 //! assert_eq!(operators.iter().map(|operator| operator.name).collect::<Vec<_>>(), ["Add", "MatMulV2"]);
-//! # Ok::<(), perfdb_replay::error::Error>(())
+//! # Ok::<(), perfdb_microbench::error::Error>(())
 //! ```
 
-mod child;
 pub mod directory;
 pub mod eligibility;
+pub mod error;
+pub mod measure;
 pub mod msprof;
 pub mod origin;
+mod process_group;
+pub mod remaining;
+pub mod reporter;
 pub mod resume;
 pub mod run_all;
+pub mod selection;
 pub mod status;
+pub mod write_back;

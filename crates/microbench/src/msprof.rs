@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use perfdb_store::update::{find_profiles, summaries_of};
 
-use crate::child::{exit_number, run_to_end};
 use crate::directory;
+use crate::error::Error;
+use crate::process_group::{exit_number, run_to_end};
 use crate::status::RunStatus;
 use perfdb_files::interrupt::Interrupt;
-use perfdb_replay::error::Error;
 
-/// What the replay program is told, besides where its output goes and which operators it runs.
+/// The options of the replay program, besides where its output goes and which operators it runs.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayCommand {
     /// The program, with words of its own.
@@ -88,8 +88,8 @@ pub struct Profiling<'a> {
     /// The children's stdout goes to stderr.
     pub quiet_stdout: bool,
     /// Where `[WARN]` lines go.
-    pub tell: &'a dyn Fn(&str),
-    /// The wish to stop.
+    pub line: &'a dyn Fn(&str),
+    /// The request to stop.
     pub interrupt: &'a Interrupt,
 }
 
@@ -113,7 +113,7 @@ pub fn require_msprof(search_path: Option<&OsStr>) -> Result<(), Error> {
     if found {
         return Ok(());
     }
-    Err(Error::Run("msprof not found on PATH; source the set_env.sh of the Ascend toolkit".to_owned()))
+    Err(Error::NoMsprof)
 }
 
 impl Profiling<'_> {
@@ -125,7 +125,7 @@ impl Profiling<'_> {
         let kept = output.display();
         if code == 0 || !summaries.is_empty() {
             if code != 0 {
-                (self.tell)(&format!(
+                (self.line)(&format!(
                     "[WARN] msprof exited with {code}, but {} op_summary file(s) were generated under {kept}. \
                      Continuing with generated profiling data.",
                     summaries.len()
@@ -135,19 +135,16 @@ impl Profiling<'_> {
             return Ok(Profiled { summaries, status: read_status(output) });
         }
         match self.selected {
-            None => Err(Error::Run(format!(
-                "combined msprof run failed without op_summary data, rerun with --ops to profile operators one by one; \
-                 profile kept at {kept}: {shown}"
-            ))),
+            None => Err(Error::Combined { kept: output.to_owned(), command: shown }),
             Some(selected) if selected.len() == 1 || self.replay.fail_fast => {
-                Err(Error::Run(format!("msprof exited with {code}; profiling data kept at {kept}: {shown}")))
+                Err(Error::Profiling(format!("msprof exited with {code}; profiling data kept at {kept}: {shown}")))
             }
             Some(selected) => self.run_one_by_one(output, selected),
         }
     }
 
     fn run_one_by_one(&self, output: &Path, selected: &[String]) -> Result<Profiled, Error> {
-        (self.tell)(
+        (self.line)(
             "[WARN] Combined msprof run produced no op_summary data. \
              Retrying each selected operator in a separate msprof run.",
         );
@@ -160,13 +157,13 @@ impl Profiling<'_> {
             let profiles = find_profiles(&of_operator)?;
             let summaries = summaries_of(&profiles)?;
             if code != 0 && summaries.is_empty() {
-                return Err(Error::Run(format!(
+                return Err(Error::Profiling(format!(
                     "msprof exited with {code} while profiling {operator}; profiling data kept at {}: {shown}",
                     of_operator.display()
                 )));
             }
             if code != 0 {
-                (self.tell)(&format!(
+                (self.line)(&format!(
                     "[WARN] msprof exited with {code} while profiling {operator}, but {} op_summary file(s) were generated.",
                     summaries.len()
                 ));
@@ -202,9 +199,9 @@ impl Profiling<'_> {
         let shown = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = shown.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ");
         let status = run_to_end(&mut command, self.interrupt)
-            .map_err(|source| Error::Run(format!("msprof cannot be started: {source}")))?;
+            .map_err(|source| Error::Profiling(format!("msprof cannot be started: {source}")))?;
         match self.interrupt.signal() {
-            Some(signal) => Err(Error::Interrupted(signal)),
+            Some(signal) => Err(Error::interrupted(signal)),
             None => Ok((exit_number(status), shown)),
         }
     }
@@ -213,10 +210,10 @@ impl Profiling<'_> {
 /// A run without profile directories, or without summaries in them, has measured nothing.
 pub fn require_data(output: &Path, profiles: &[PathBuf], summaries: &[PathBuf]) -> Result<(), Error> {
     if profiles.is_empty() {
-        return Err(Error::Run(format!("No PROF_* directories under {}", output.display())));
+        return Err(Error::Profiling(format!("No PROF_* directories under {}", output.display())));
     }
     if summaries.is_empty() {
-        return Err(Error::Run(format!("No op_summary_*.csv found under {}", output.display())));
+        return Err(Error::Profiling(format!("No op_summary_*.csv found under {}", output.display())));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use perfdb_replay::journal::{self, Line, RunFacts};
 use perfdb_replay::results::Times;
+use perfdb_replay::settings::RunSettings;
 
 /// The document's kind and version.
 const SCHEMA: &str = "perfdb.microbench-run/1";
@@ -33,7 +34,7 @@ pub struct Origin {
 /// `[operator, shape, task_type, samples, min_us, median_us, mean_us, std_us]`.
 type CaseOrigin = (String, String, String, u64, f64, f64, f64, f64);
 
-/// What a run was told to do, for what its journal does not say.
+/// What was asked of a run, for what its journal does not say.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Backend.
@@ -48,6 +49,20 @@ pub struct Asked {
     pub fresh_inputs: bool,
     /// An interrupted run was continued.
     pub resumed: bool,
+}
+
+impl Asked {
+    /// What these settings ask for.
+    pub fn new(settings: &RunSettings, resumed: bool) -> Asked {
+        Asked {
+            backend: settings.backend.name().to_owned(),
+            repeats: settings.repeats.flag,
+            warmup: settings.warmup,
+            seed: settings.seed,
+            fresh_inputs: settings.has_fresh_inputs(),
+            resumed,
+        }
+    }
 }
 
 impl Origin {
@@ -83,7 +98,7 @@ impl Origin {
     }
 }
 
-/// The facts that the first line of a journal tells, where there is one.
+/// The facts in the first line of a journal, where there is one.
 pub fn facts_of(journal: &Path) -> Option<RunFacts> {
     journal::read(journal).ok()?.into_iter().find_map(|line| match line {
         Line::Run(facts) => Some(facts),

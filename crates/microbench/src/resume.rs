@@ -9,7 +9,7 @@ use perfdb_store::update::{AggregateOptions, aggregate, find_profiles, summaries
 use rustc_hash::FxHashSet;
 
 use crate::directory;
-use perfdb_replay::error::Error;
+use crate::error::Error;
 use perfdb_replay::journal::{hash_of, strike};
 
 /// Strikes cases from the run's journals that have no measurement in the profiles that are there: an interrupted msprof may
@@ -38,7 +38,7 @@ pub fn strike_unmeasured(output: &Path, options: &AggregateOptions) -> Result<()
 }
 
 /// The journal of a run, and those of the operators that it has profiled one by one.
-fn journals(output: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn journals(output: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::io(output, source);
     let mut folders = vec![output.to_owned()];
     for entry in std::fs::read_dir(output).map_err(failed)? {

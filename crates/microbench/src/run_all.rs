@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::child::{exit_number, run_to_end};
+use crate::error::Error;
+use crate::process_group::{exit_number, run_to_end};
 use crate::status::{FailedOperator, RunStatus, script_name};
 use perfdb_files::interrupt::Interrupt;
-use perfdb_replay::error::Error;
+use perfdb_replay::error::Error as ReplayError;
 use perfdb_replay::executor::StartError;
 use perfdb_replay::folder::require_writable;
 use perfdb_replay::operator::Operator;
@@ -49,13 +50,56 @@ pub fn choose<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static Operator>, Erro
         let unknown: Vec<&str> = normalized.iter().copied().filter(|name| find(name).is_none()).collect();
         if !unknown.is_empty() {
             let unknown: Vec<String> = unknown.iter().map(|name| format!("{name}{}", suggestion(name))).collect();
-            return Err(Error::Run(format!("unknown operator(s): {}", unknown.join(", "))));
+            return Err(Error::UnknownOperators(unknown.join(", ")));
         }
         normalized.into_iter().filter_map(find).collect()
     };
     chosen.sort_by_key(|operator| script_name(operator.name));
     chosen.dedup_by_key(|operator| operator.name);
     Ok(chosen)
+}
+
+/// What came of one operator.
+enum Step {
+    /// It ran.
+    Success,
+    /// It has no table.
+    NoTable,
+    /// It failed; the run goes on or stops, as the options say.
+    Failed(String),
+    /// It failed, and the run with it.
+    Fatal(Error),
+    /// The run was interrupted, and the operator not finished.
+    Interrupted(i32),
+}
+
+/// Runs the operators one after the other. Returns what came of them, and what stopped the run early.
+fn run_each(options: &RunAllOptions, mut run: impl FnMut(&'static Operator) -> Step) -> (RunStatus, Option<Error>) {
+    let mut status = RunStatus::default();
+    for operator in &options.operators {
+        let (reason, stopped_by) = match run(operator) {
+            Step::Success => {
+                status.success.push(script_name(operator.name));
+                continue;
+            }
+            Step::NoTable => {
+                status.skipped.push(script_name(operator.name));
+                continue;
+            }
+            Step::Interrupted(signal) => return (status, Some(Error::interrupted(signal))),
+            Step::Failed(reason) if options.continue_on_error => (reason, None),
+            Step::Failed(reason) => {
+                let error = ReplayError::OperatorFailed { op: operator.name.to_owned(), reason: reason.clone() };
+                (reason, Some(error.into()))
+            }
+            Step::Fatal(error) => (error.to_string(), Some(error)),
+        };
+        status.failed.push(FailedOperator { op: script_name(operator.name), reason });
+        if stopped_by.is_some() {
+            return (status, stopped_by);
+        }
+    }
+    (status, None)
 }
 
 /// Runs the operators in this process. The status file is written whatever happens on the way.
@@ -71,63 +115,34 @@ pub fn run(
         require_place(&options.status_file)?;
     }
     let mut session = Session::new(settings, starters, interrupt, notify)?;
-    let mut status = RunStatus::default();
-    let mut stopped_by = None;
-    let mut is_ended = false;
-    for operator in &options.operators {
-        let outcome = match perfdb_replay::table::find(&options.database, operator.name) {
-            Ok(files) if files.is_empty() => {
-                status.skipped.push(script_name(operator.name));
-                continue;
-            }
-            Ok(files) => session.replay_tables(operator, &files),
-            Err(error) => Err(error),
+    let mut has_executor = true;
+    let (status, stopped_by) = run_each(options, |operator| {
+        let files = match perfdb_replay::table::find(&options.database, operator.name) {
+            Ok(files) if files.is_empty() => return Step::NoTable,
+            Ok(files) => files,
+            Err(error) => return Step::Fatal(error.into()),
         };
-        let reason = match outcome {
-            Ok(OperatorOutcome::Success) => {
-                status.success.push(script_name(operator.name));
-                continue;
-            }
-            Ok(OperatorOutcome::Failed(reason)) => {
-                if !options.continue_on_error {
-                    stopped_by = Some(Error::OperatorFailed { op: operator.name.to_owned(), reason: reason.clone() });
-                }
-                reason
-            }
-            Ok(OperatorOutcome::RunEnds(StartError::Interrupted(signal))) => {
-                stopped_by = Some(Error::Interrupted(signal));
-                break;
+        match session.replay_tables(operator, &files) {
+            Ok(OperatorOutcome::Success) => Step::Success,
+            Ok(OperatorOutcome::Failed(reason)) => Step::Failed(reason),
+            Ok(OperatorOutcome::RunEnds(StartError::Interrupted(signal))) | Err(ReplayError::Interrupted(signal)) => {
+                Step::Interrupted(signal)
             }
             Ok(OperatorOutcome::RunEnds(error)) => {
-                let error = Error::from(error);
-                let reason = error.to_string();
-                stopped_by = Some(error);
-                is_ended = true;
-                reason
+                has_executor = false;
+                Step::Fatal(ReplayError::from(error).into())
             }
-            Err(error @ Error::Interrupted(_)) => {
-                stopped_by = Some(error);
-                break;
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                stopped_by = Some(error);
-                reason
-            }
-        };
-        status.failed.push(FailedOperator { op: script_name(operator.name), reason });
-        if stopped_by.is_some() {
-            break;
+            Err(error) => Step::Fatal(error.into()),
         }
-    }
+    });
     if settings.writes_files() {
         status.write(&options.status_file)?;
     }
-    let report = if is_ended {
+    let report = if has_executor {
+        Some(session.finish()?)
+    } else {
         session.abandon();
         None
-    } else {
-        Some(session.finish()?)
     };
     Ok(RunAllOutcome { status, report, stopped_by })
 }
@@ -140,52 +155,43 @@ pub fn run_in_children(
 ) -> Result<RunAllOutcome, Error> {
     require_folder(&options.database)?;
     require_place(&options.status_file)?;
-    let mut status = RunStatus::default();
-    let mut stopped_by = None;
-    // The exit status of an operator's child; none where it has no table.
-    let run_child = |operator: &Operator| -> Result<Option<i32>, Error> {
-        if perfdb_replay::table::find(&options.database, operator.name)?.is_empty() {
-            return Ok(None);
+    let (status, stopped_by) = run_each(options, |operator| {
+        if let Some(signal) = interrupt.signal() {
+            return Step::Interrupted(signal);
+        }
+        match perfdb_replay::table::find(&options.database, operator.name) {
+            Ok(files) if files.is_empty() => return Step::NoTable,
+            Ok(_) => {}
+            Err(error) => return Step::Fatal(error.into()),
         }
         let mut child = command(operator);
-        let ended = run_to_end(&mut child, interrupt).map_err(|source| Error::io(child.get_program(), source))?;
-        Ok(Some(exit_number(ended)))
-    };
-    for operator in &options.operators {
-        let ended = run_child(operator);
-        if let Some(signal) = interrupt.signal() {
-            stopped_by = Some(Error::Interrupted(signal));
-            break;
+        let ended = run_to_end(&mut child, interrupt).map_err(|source| Error::io(child.get_program(), source));
+        match (interrupt.signal(), ended.map(exit_number)) {
+            (Some(signal), _) => Step::Interrupted(signal),
+            (None, Ok(0)) => Step::Success,
+            (None, Ok(code)) => Step::Failed(format!("subprocess exit code {code}")),
+            (None, Err(error)) => Step::Fatal(error),
         }
-        let reason = match ended {
-            Ok(None) => {
-                status.skipped.push(script_name(operator.name));
-                continue;
-            }
-            Ok(Some(0)) => {
-                status.success.push(script_name(operator.name));
-                continue;
-            }
-            Ok(Some(code)) => {
-                let reason = format!("subprocess exit code {code}");
-                if !options.continue_on_error {
-                    stopped_by = Some(Error::OperatorFailed { op: operator.name.to_owned(), reason: reason.clone() });
-                }
-                reason
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                stopped_by = Some(error);
-                reason
-            }
-        };
-        status.failed.push(FailedOperator { op: script_name(operator.name), reason });
-        if stopped_by.is_some() {
-            break;
-        }
-    }
+    });
     status.write(&options.status_file)?;
     Ok(RunAllOutcome { status, report: None, stopped_by })
+}
+
+/// Joins the JSON arrays that the children of a run have written, in running order; `path` gives the file of an operator.
+/// Files that are not there are passed over: not every child comes to writing.
+pub fn join_documents(
+    operators: &[&'static Operator],
+    path: impl Fn(&Operator) -> PathBuf,
+) -> Result<Vec<serde_json::Value>, Error> {
+    let mut joined = Vec::new();
+    for operator in operators {
+        let path = path(operator);
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let part: Vec<serde_json::Value> =
+            serde_json::from_str(&text).map_err(|error| Error::io(&path, error.into()))?;
+        joined.extend(part);
+    }
+    Ok(joined)
 }
 
 /// Whether the status file can be written, before anything runs.
@@ -193,11 +199,11 @@ fn require_place(status_file: &Path) -> Result<(), Error> {
     if status_file.is_dir() {
         return Err(Error::io(status_file, std::io::ErrorKind::IsADirectory.into()));
     }
-    require_writable(status_file.parent().unwrap_or(Path::new("")))
+    Ok(require_writable(status_file.parent().unwrap_or(Path::new("")))?)
 }
 
 fn require_folder(database: &Path) -> Result<(), Error> {
-    if database.is_dir() { Ok(()) } else { Err(Error::NoDatabase(database.to_owned())) }
+    if database.is_dir() { Ok(()) } else { Err(ReplayError::NoDatabase(database.to_owned()).into()) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use perfdb_files::replace::{Parents, replace};
 use perfdb_pycompat::json::{Escape, Style, to_string_with};
 use serde::{Deserialize, Serialize};
 
-use perfdb_replay::error::Error;
+use crate::error::Error;
 
 /// Which operators ran, failed or had no table, in running order, by the names of the old scripts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::backend::Backend;
-use crate::error::Error;
+use crate::settings::SettingsError;
 
 /// What the environment says about accelerators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ fn visible_below(folder: &Path, backend: Backend, visibility: &Visibility) -> Ve
         .as_ref()
         .filter(|text| !text.trim().is_empty())
         .map(|text| text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect());
-    let told = visibility.number.as_deref().and_then(|text| text.trim().parse::<usize>().ok());
-    if let Some(number) = told.filter(|_| backend == Backend::Npu) {
+    let stated = visibility.number.as_deref().and_then(|text| text.trim().parse::<usize>().ok());
+    if let Some(number) = stated.filter(|_| backend == Backend::Npu) {
         let names = limit.filter(|names| names.len() >= number);
         return match names {
             Some(names) => names.into_iter().take(number).collect(),
@@ -56,16 +56,14 @@ fn visible_below(folder: &Path, backend: Backend, visibility: &Visibility) -> Ve
 }
 
 /// The accelerators that a run was asked to use, by index among the visible ones.
-pub fn choose(visible: &[String], indices: &[usize], backend: Backend) -> Result<Vec<String>, Error> {
+pub fn choose(visible: &[String], indices: &[usize], backend: Backend) -> Result<Vec<String>, SettingsError> {
     if backend.is_host() && indices.len() > 1 {
-        return Err(Error::Run(format!("backend {backend} runs on the host: it has no devices to share rows among")));
+        return Err(SettingsError::HostHasNoDevices(backend));
     }
     indices
         .iter()
         .map(|&index| {
-            visible.get(index).cloned().ok_or_else(|| {
-                Error::Run(format!("device {index} was asked for, {} visible for backend {backend}", visible.len()))
-            })
+            visible.get(index).cloned().ok_or(SettingsError::NoDevice { index, visible: visible.len(), backend })
         })
         .collect()
 }

@@ -40,7 +40,7 @@ impl Backend {
     }
 
     /// True where the executor measures itself, so that a run makes an op_summary of its own.
-    pub const fn has_own_clock(self) -> bool {
+    pub(crate) const fn has_own_clock(self) -> bool {
         !matches!(self, Backend::Npu)
     }
 

@@ -79,7 +79,7 @@ impl<'c> Bindings<'c> {
     }
 
     /// The named argument, that of the attempt first; `None` where it is absent or null.
-    pub fn kwarg(&self, name: &str) -> Option<&'c Argument> {
+    pub(crate) fn kwarg(&self, name: &str) -> Option<&'c Argument> {
         let of_attempt = self.attempt.and_then(|attempt| attempt.kwargs.get(name));
         of_attempt.or_else(|| self.call.kwargs.get(name)).filter(|argument| **argument != Argument::None)
     }
@@ -90,7 +90,7 @@ impl<'c> Bindings<'c> {
     }
 
     /// The tensor at that positional argument, `None` where it is absent or null.
-    pub fn optional_tensor(&self, index: usize) -> Result<Option<&Tensor>, CaseError> {
+    pub(crate) fn optional_tensor(&self, index: usize) -> Result<Option<&Tensor>, CaseError> {
         match self.call.args.get(index) {
             None | Some(Argument::None) => Ok(None),
             Some(argument) => self.resolve(argument, &format!("argument {index}")).map(Some),
@@ -103,7 +103,7 @@ impl<'c> Bindings<'c> {
     }
 
     /// The tensor under that name, `None` where it is absent or null. A list of one tensor is that tensor.
-    pub fn optional_named(&self, name: &str) -> Result<Option<&Tensor>, CaseError> {
+    pub(crate) fn optional_named(&self, name: &str) -> Result<Option<&Tensor>, CaseError> {
         match self.kwarg(name) {
             None => Ok(None),
             Some(Argument::List(items)) => match items.as_slice() {
@@ -115,7 +115,7 @@ impl<'c> Bindings<'c> {
     }
 
     /// The tensors of the list under that name.
-    pub fn named_list(&self, name: &str) -> Result<Vec<&Tensor>, CaseError> {
+    pub(crate) fn named_list(&self, name: &str) -> Result<Vec<&Tensor>, CaseError> {
         match self.kwarg(name) {
             None => Ok(Vec::new()),
             Some(Argument::List(items)) => items.iter().map(|item| self.resolve(item, name)).collect(),
@@ -130,13 +130,13 @@ impl<'c> Bindings<'c> {
     }
 
     /// Takes the tensor under that name out, to be changed in place.
-    pub fn take_named(&mut self, name: &str) -> Result<Taken, CaseError> {
+    pub(crate) fn take_named(&mut self, name: &str) -> Result<Taken, CaseError> {
         let argument = self.kwarg(name).ok_or_else(|| CaseError::rejected(format!("{name} is missing")))?;
         self.take_argument(argument, name)
     }
 
     /// Puts a changed tensor back, for the next run of the same case.
-    pub fn give_back(&mut self, taken: Taken) {
+    pub(crate) fn give_back(&mut self, taken: Taken) {
         if let Some(place) = self.tensors.get_mut(taken.slot) {
             *place = Some(taken.tensor);
         }
@@ -163,12 +163,12 @@ impl<'c> Bindings<'c> {
         self.integer(name).map(|value| value.unwrap_or(0) != 0)
     }
 
-    /// The text under that name, `None` where it is absent or null.
-    pub fn text(&self, name: &str) -> Result<Option<&'c str>, CaseError> {
+    /// The string under that name, `None` where it is absent or null.
+    pub fn string(&self, name: &str) -> Result<Option<&'c str>, CaseError> {
         match self.kwarg(name) {
             None => Ok(None),
             Some(Argument::Text(text)) => Ok(Some(text)),
-            Some(_) => Err(expected(name, "a text")),
+            Some(_) => Err(expected(name, "a string")),
         }
     }
 
@@ -187,9 +187,9 @@ impl<'c> Bindings<'c> {
     pub fn dtype(&self, name: &str) -> Result<Option<DType>, CaseError> {
         match self.kwarg(name) {
             None => Ok(None),
-            Some(Argument::DType(text)) => match DType::from_name(text) {
-                Some(dtype) => Ok(Some(dtype)),
-                None => Err(CaseError::unsupported(format!("{name}: type {text}"))),
+            Some(Argument::DType(text)) => match text.parse() {
+                Ok(dtype) => Ok(Some(dtype)),
+                Err(_) => Err(CaseError::unsupported(format!("{name}: type {text}"))),
             },
             Some(_) => Err(expected(name, "a type")),
         }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use crate::argument::Argument;
 use crate::init::Init;
 
-/// A short text that an operator fixes or a case file brings.
+/// A short string that an operator fixes or a case file brings.
 pub type Name = Cow<'static, str>;
 
 /// One row, ready to run.
@@ -80,7 +80,7 @@ pub struct Call {
 /// One alternative of a call: named arguments that complete `kwargs`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Attempt {
-    /// Name that results tell.
+    /// Name that results give.
     pub name: Name,
     /// Arguments of this alternative.
     #[serde(flatten)]
@@ -142,7 +142,7 @@ pub enum Format {
 
 impl Format {
     /// The format that a database word means; every word but `FRACTAL_NZ` is plain memory.
-    pub fn from_database(word: &str) -> Format {
+    pub(crate) fn from_database(word: &str) -> Format {
         if word == "FRACTAL_NZ" { Format::FractalNz } else { Format::Nd }
     }
 }
@@ -202,7 +202,7 @@ impl TensorSpec {
     }
 
     /// The same in host memory.
-    pub fn on_host(self) -> TensorSpec {
+    pub(crate) fn on_host(self) -> TensorSpec {
         TensorSpec { device: Some(Device::Host), ..self }
     }
 
@@ -237,25 +237,25 @@ impl Call {
     }
 
     /// Adds a named argument.
-    pub fn kwarg(mut self, name: impl Into<Name>, argument: impl Into<Argument>) -> Call {
+    pub(crate) fn kwarg(mut self, name: impl Into<Name>, argument: impl Into<Argument>) -> Call {
         self.kwargs.insert(name.into(), argument.into());
         self
     }
 
     /// Adds a tensor and passes it under its own name.
-    pub fn kwarg_tensor(mut self, spec: TensorSpec) -> Call {
+    pub(crate) fn kwarg_tensor(mut self, spec: TensorSpec) -> Call {
         self.kwargs.insert(spec.name.clone(), Argument::Tensor(spec.name.clone()));
         self.tensor(spec)
     }
 
     /// Adds a tensor and passes it under its own name, as a list of one.
-    pub fn kwarg_tensor_list(mut self, spec: TensorSpec) -> Call {
+    pub(crate) fn kwarg_tensor_list(mut self, spec: TensorSpec) -> Call {
         self.kwargs.insert(spec.name.clone(), Argument::List(vec![Argument::Tensor(spec.name.clone())]));
         self.tensor(spec)
     }
 
     /// Adds a tensor under its own name, or `null` where there is none.
-    pub fn kwarg_tensor_or_none(self, name: impl Into<Name>, spec: Option<TensorSpec>) -> Call {
+    pub(crate) fn kwarg_tensor_or_none(self, name: impl Into<Name>, spec: Option<TensorSpec>) -> Call {
         match spec {
             Some(spec) => self.kwarg_tensor(spec),
             None => self.kwarg(name, Argument::None),
@@ -265,7 +265,7 @@ impl Call {
 
 impl Case {
     /// Bytes of all inputs as allocated; `u64::MAX` where the sum is larger.
-    pub fn input_bytes(&self) -> u64 {
+    pub(crate) fn input_bytes(&self) -> u64 {
         self.call.inputs.iter().map(TensorSpec::bytes).fold(0, u64::saturating_add)
     }
 }

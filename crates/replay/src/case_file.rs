@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::case::Case;
 use crate::error::Error;
 use crate::operator::Operator;
-use crate::plan::{PlannedRow, RowFate};
+use crate::plan::{PlannedRow, RowPlan};
 
 /// Reads the cases of a file, which must be of that operator. Rows that a plan says are invalid or skipped are left out.
 /// `repeat` replaces the number of timed runs, where it is given.
@@ -46,7 +46,7 @@ pub fn read_cases(path: &Path, operator: &'static Operator, repeat: Option<u32>)
             return Err(fault(Some(index), format!("two tensors are named {:?}", pair[0])));
         }
         let (csv, row) = (case.csv.clone(), case.row);
-        rows.push(PlannedRow { op: operator.name, csv, row, fate: RowFate::Case(Arc::new(case)) });
+        rows.push(PlannedRow { op: operator.name, csv, row, plan: RowPlan::Case(Arc::new(case)) });
     }
     Ok(rows)
 }

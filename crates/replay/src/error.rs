@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::settings::SettingsError;
+
 /// Every error of this crate that concerns a file, an operator or a whole run. The text fits on one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -36,6 +38,9 @@ pub enum Error {
     /// The run cannot start or go on: no executor, wrong protocol, settings that contradict each other.
     #[error("{0}")]
     Run(String),
+    /// Options that cannot be, or do not go together.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// A file of replay cases that cannot be used.
     #[error("{}{}: {reason}", .path.display(), place.map(|index| format!(": case {index}")).unwrap_or_default())]
     Cases {

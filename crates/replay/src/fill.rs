@@ -58,7 +58,7 @@ pub fn key(seed: u64, op: &str, row: u64, tensor: &str) -> u64 {
 }
 
 /// Word `index` of the key's random sequence: SplitMix64 of `key + (index + 1)·0x9E3779B97F4A7C15`.
-pub fn random_word(key: u64, index: u64) -> u64 {
+pub(crate) fn random_word(key: u64, index: u64) -> u64 {
     let mut word = key.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

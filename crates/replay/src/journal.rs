@@ -112,7 +112,7 @@ pub enum Line {
     Case(EndedCase),
 }
 
-/// A case that ended, as a journal tells it.
+/// A case that ended, as a journal has it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct EndedCase {
     /// What must agree for it to count as done.

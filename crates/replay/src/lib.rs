@@ -1,13 +1,13 @@
 //! Op replay: database row to explicit case to executor to op_summary.
 //!
 //! ```
-//! use perfdb_replay::{operator::{Fate, PlanOptions}, operators, row::Row};
+//! use perfdb_replay::{operator::{Planned, PlanOptions}, operators, row::Row};
 //!
 //! let header = ["Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types"];
 //! let header = header.map(String::from);
 //! let cells = ["2,3;4,3", "DT_BF16;DT_BF16", "ND;ND", "2,4", "DT_BF16"];
 //! let operator = operators::find("MatMulV2").ok_or("unknown operator")?;
-//! let Fate::Replay(call) = (operator.plan)(&Row::new(&header, &cells), &PlanOptions::default())? else {
+//! let Planned::Replay(call) = (operator.plan)(&Row::new(&header, &cells), &PlanOptions::default())? else {
 //!     return Err("skipped".into());
 //! };
 //! assert_eq!(call.api, "torch.mm");
@@ -28,11 +28,12 @@ pub mod folder;
 pub mod init;
 mod inputs;
 pub mod journal;
-pub mod memory;
-pub mod op_summary;
+mod memory;
+mod op_summary;
 pub mod operator;
 pub mod operators;
 pub mod plan;
+pub mod plan_writer;
 pub mod probe;
 pub mod refusal;
 pub mod removal;

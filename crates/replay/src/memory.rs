@@ -9,7 +9,7 @@ use crate::refusal::CaseError;
 
 /// Bytes that a case takes on a host: inputs as allocated and what they are shuffled from, recorded outputs, one float32
 /// copy of the largest input.
-pub fn needed_bytes(case: &Case) -> u64 {
+pub(crate) fn needed_bytes(case: &Case) -> u64 {
     let outputs = case.outputs.iter().filter_map(|output| {
         let size = output.dtype.map_or(4, perfdb_kernels::dtype::DType::size_bytes) as u64;
         output.shape.as_ref().map(|shape| (elements(shape) as u64).saturating_mul(size))
@@ -23,7 +23,7 @@ pub fn needed_bytes(case: &Case) -> u64 {
 }
 
 /// Refuses a case that would take too large a part of the available memory, with both sizes.
-pub fn check(case: &Case, available: Option<u64>) -> Result<(), CaseError> {
+pub(crate) fn check(case: &Case, available: Option<u64>) -> Result<(), CaseError> {
     Ok(check_room(needed_bytes(case), available)?)
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use perfdb_files::replace::{Parents, replace};
 use perfdb_pycompat::csv_text::{push_cell, push_row};
+use perfdb_pycompat::format::fixed;
 use perfdb_store::columns::METRICS;
 
 use crate::case::Case;
@@ -30,7 +31,7 @@ const FRONT: [&str; 14] = [
 ];
 
 /// Columns that describe the row's tensors, in this order.
-pub const METADATA: [&str; 6] = [
+pub(crate) const METADATA: [&str; 6] = [
     column::INPUT_SHAPES,
     column::INPUT_DATA_TYPES,
     column::INPUT_FORMATS,
@@ -44,39 +45,39 @@ const CONTEXT_ID: &str = "Context ID";
 
 /// The samples of one row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Operator.
-    pub op: String,
+    pub(crate) op: String,
     /// Number of the record, the header being 1.
-    pub row: u64,
+    pub(crate) row: u64,
     /// Number of the device.
-    pub device_id: u32,
+    pub(crate) device_id: u32,
     /// Where the times come from.
-    pub task_type: &'static str,
+    pub(crate) task_type: &'static str,
     /// The row's text.
-    pub text: RowText,
+    pub(crate) text: RowCells,
     /// One per timed run.
-    pub samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 /// A row's cells that go out again, so that its signature can be found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RowText {
+pub(crate) struct RowCells {
     /// `OP State`.
-    pub state: String,
+    pub(crate) state: String,
     /// The cells of [`METADATA`].
-    pub metadata: [String; 6],
+    pub(crate) metadata: [String; 6],
 }
 
-impl RowText {
+impl RowCells {
     /// The cells of a row of a table.
-    pub fn of_row(row: perfdb_store::table::Row<'_>) -> RowText {
+    pub(crate) fn of_row(row: perfdb_store::table::Row<'_>) -> RowCells {
         let cell = |name: &str| row.get(name).unwrap_or_default().to_owned();
-        RowText { state: cell("OP State"), metadata: METADATA.map(cell) }
+        RowCells { state: cell("OP State"), metadata: METADATA.map(cell) }
     }
 
     /// Cells made up from a case that no table holds.
-    pub fn of_case(case: &Case) -> RowText {
+    pub(crate) fn of_case(case: &Case) -> RowCells {
         let shape_text = |shape: &[usize]| shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         let join = |parts: Vec<String>| parts.join(";");
         let inputs = &case.call.inputs;
@@ -95,12 +96,12 @@ impl RowText {
             ),
             join(case.outputs.iter().map(|_| "ND".to_owned()).collect()),
         ];
-        RowText { state: String::new(), metadata }
+        RowCells { state: String::new(), metadata }
     }
 }
 
 /// The table of these entries, in order. `None` without a sample.
-pub fn table(entries: &[Entry]) -> Option<String> {
+pub(crate) fn table(entries: &[Entry]) -> Option<String> {
     if entries.iter().all(|entry| entry.samples.is_empty()) {
         return None;
     }
@@ -112,7 +113,7 @@ pub fn table(entries: &[Entry]) -> Option<String> {
         for sample in &entry.samples {
             let wait = match end_before {
                 None => "0".to_owned(),
-                Some(end) => format!("{:.6}", (sample.start_us - end).max(0.0)),
+                Some(end) => fixed((sample.start_us - end).max(0.0), 6),
             };
             push_line(&mut out, entry, sample, task_id, &wait);
             end_before = Some(sample.start_us + sample.duration_us);
@@ -133,8 +134,8 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
         &entry.op,
         state,
         entry.task_type,
-        &format!("{:.3}\t", sample.start_us),
-        &format!("{:.3}", sample.duration_us),
+        &format!("{}\t", fixed(sample.start_us, 3)),
+        &fixed(sample.duration_us, 3),
         wait,
         "0",
         "0",
@@ -156,7 +157,7 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
 }
 
 /// Writes the table below `output`, into a profile directory that does not exist yet. Returns the file.
-pub fn write(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
+pub(crate) fn write(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
     let Some(content) = table(entries) else { return Ok(None) };
     let folder = (1..1_000_000_u32)
         .map(|number| output.join(format!("PROF_{number:06}_{run_id}_PERFDB")))
@@ -177,7 +178,7 @@ mod tests {
             row: 2,
             device_id: 0,
             task_type: "HOST_CPU",
-            text: RowText {
+            text: RowCells {
                 state: "dynamic".to_owned(),
                 metadata: ["\"4,64;4,64\"", "DT_BF16;DT_BF16", "ND;ND", "", "a,b", ""].map(str::to_owned),
             },

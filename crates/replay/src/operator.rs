@@ -29,23 +29,48 @@ pub struct Operator {
 }
 
 /// Row rules: what a row becomes, or why it cannot become a case.
-pub type PlanRow = fn(&Row<'_>, &PlanOptions) -> Result<Fate, Refusal>;
+pub type PlanRow = fn(&Row<'_>, &PlanOptions) -> Result<Planned, Refusal>;
 
 /// Reference implementation. Everything it does is timed.
 pub type RunCall = fn(&mut Bindings<'_>) -> Result<Vec<Output>, CaseError>;
 
+/// Why a row is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkipReason {
+    /// It has a valid duration, and only others are wanted.
+    HasDuration,
+    /// It belongs to another expert-parallel size.
+    EpSize,
+    /// It cannot be replayed faithfully.
+    NotReplayable,
+    /// It needs several ranks, which this backend has not.
+    NeedsDistributed,
+}
+
+impl SkipReason {
+    /// The word in plans, results and messages: `has-duration`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SkipReason::HasDuration => "has-duration",
+            SkipReason::EpSize => "ep-size",
+            SkipReason::NotReplayable => "not-replayable",
+            SkipReason::NeedsDistributed => "needs-distributed",
+        }
+    }
+}
+
 /// What becomes of a valid row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
+pub enum Planned {
     /// It is replayed by this call.
     Replay(Box<Call>),
     /// It is passed over, for that reason.
-    Skip(&'static str),
+    Skip(SkipReason),
 }
 
-impl From<Call> for Fate {
-    fn from(call: Call) -> Fate {
-        Fate::Replay(Box::new(call))
+impl From<Call> for Planned {
+    fn from(call: Call) -> Planned {
+        Planned::Replay(Box::new(call))
     }
 }
 
@@ -67,7 +92,7 @@ impl Default for PlanOptions {
 }
 
 /// Shapes, types and formats of the inputs.
-pub const INPUTS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS];
+pub(crate) const INPUTS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column::INPUT_FORMATS];
 
 impl Operator {
     /// An operator with the general defaults: outputs unlike the recorded ones are a warning.

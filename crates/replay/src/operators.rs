@@ -81,8 +81,8 @@ pub static OPERATORS: &[Operator] = &[
     split_qkv_rmsnorm_rope_kernel::OPERATOR,
 ];
 
-/// The operator that may run on several ranks, with flags of its own.
-pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
+/// The operator that may run on several ranks, with options of its own.
+pub use perfdb_store::kernel::DISPATCH_FFN_COMBINE;
 
 /// The operator of that name. Case matters.
 pub fn find(name: &str) -> Option<&'static Operator> {
@@ -107,7 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_sorted() {
-        assert!(OPERATORS.is_sorted_by(|a, b| a.name < b.name));
+    fn the_database_layer_knows_the_same_operators() {
+        let names: Vec<&str> = OPERATORS.iter().map(|operator| operator.name).collect();
+        assert_eq!(names, perfdb_store::kernel::REPLAYABLE);
+        assert!(find(DISPATCH_FFN_COMBINE).is_some());
     }
 }

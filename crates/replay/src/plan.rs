@@ -5,27 +5,18 @@ use std::sync::Arc;
 
 use crate::case::{Case, Raw, WriteJson, write_parts};
 use crate::error::Error;
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned, SkipReason};
 use crate::refusal::Refusal;
 use crate::row::Row;
 use perfdb_store::duration::DurationColumns;
 use perfdb_store::table::Table;
-
-/// Which rows are replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UpdateMode {
-    /// Every row.
-    #[default]
-    All,
-    /// Rows without a valid duration.
-    MissingOnly,
-}
+use perfdb_store::update::Mode;
 
 /// How the rows of one operator are planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanSettings {
-    /// Which rows.
-    pub update_mode: UpdateMode,
+    /// Which rows are replayed: every one, or those without a valid duration.
+    pub update_mode: Mode,
     /// What row rules need besides the row.
     pub options: PlanOptions,
     /// Timed runs per row.
@@ -57,25 +48,29 @@ pub struct PlannedRow {
     /// Number of the record, the header being 1.
     pub row: u64,
     /// What becomes of it.
-    pub fate: RowFate,
+    pub plan: RowPlan,
 }
 
 /// What becomes of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum RowFate {
+pub enum RowPlan {
     /// It is replayed.
     Case(Arc<Case>),
     /// It cannot become a case.
     Invalid(Refusal),
     /// It is passed over, for that reason.
-    Skip(&'static str),
+    Skip(SkipReason),
 }
 
 /// Column of DispatchFFNCombine whose value decides before a row's validity is looked at.
 const EP_SIZE: &str = "EP Size";
 
 /// Plans all rows of a table file.
-pub fn plan_file(path: &Path, operator: &'static Operator, settings: &PlanSettings) -> Result<PlannedTable, Error> {
+pub(crate) fn plan_file(
+    path: &Path,
+    operator: &'static Operator,
+    settings: &PlanSettings,
+) -> Result<PlannedTable, Error> {
     let table = crate::table::read(path, operator)?;
     let rows = plan_rows(&table, operator, settings).collect();
     Ok(PlannedTable { path: path.to_owned(), table, rows })
@@ -94,14 +89,14 @@ pub fn plan_rows(
         cells.clear();
         cells.extend(record.cells());
         let row = record.index() as u64 + 2;
-        let has_duration = settings.update_mode == UpdateMode::MissingOnly && durations.any_valid(record);
-        let fate = if has_duration {
-            RowFate::Skip("has-duration")
+        let has_duration = settings.update_mode == Mode::MissingOnly && durations.any_valid(record);
+        let plan = if has_duration {
+            RowPlan::Skip(SkipReason::HasDuration)
         } else {
             match plan_row(operator, Row::new(table.columns(), &cells), &settings.options) {
-                Err(refusal) => RowFate::Invalid(refusal),
-                Ok((Fate::Skip(reason), _)) => RowFate::Skip(reason),
-                Ok((Fate::Replay(call), outputs)) => RowFate::Case(Arc::new(Case {
+                Err(refusal) => RowPlan::Invalid(refusal),
+                Ok((Planned::Skip(reason), _)) => RowPlan::Skip(reason),
+                Ok((Planned::Replay(call), outputs)) => RowPlan::Case(Arc::new(Case {
                     op: operator.name.into(),
                     csv: csv.clone(),
                     row,
@@ -114,49 +109,46 @@ pub fn plan_rows(
                 })),
             }
         };
-        PlannedRow { op: operator.name, csv: csv.clone(), row, fate }
+        PlannedRow { op: operator.name, csv: csv.clone(), row, plan }
     })
 }
 
-type PlannedFate = (Fate, Vec<crate::case::RecordedOutput>);
+type PlannedRowParts = (Planned, Vec<crate::case::RecordedOutput>);
 
 /// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused, unless the operator does
 /// not look at outputs at all.
-fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<PlannedFate, Refusal> {
+fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<PlannedRowParts, Refusal> {
     let row = if operator.has_empty_words { row.with_empty_words() } else { row };
     let outputs =
         row.recorded_outputs().or_else(|refusal| if operator.reads_outputs { Err(refusal) } else { Ok(Vec::new()) });
     match ((operator.plan)(&row, options), outputs) {
-        (Ok(fate @ Fate::Skip(EP_SIZE_SKIP)), _) => Ok((fate, Vec::new())),
-        (Ok(fate), outputs) => Ok((fate, outputs?)),
+        (Ok(planned @ Planned::Skip(SkipReason::EpSize)), _) => Ok((planned, Vec::new())),
+        (Ok(planned), outputs) => Ok((planned, outputs?)),
         (Err(refusal), Err(of_outputs)) if of_outputs.kind < refusal.kind => Err(of_outputs),
         (Err(refusal), _) => Err(refusal),
     }
 }
 
-/// Reason of rows that belong to another expert-parallel size.
-pub const EP_SIZE_SKIP: &str = "ep-size";
-
 /// True if the row's `EP Size` is an integer other than `ep_size`.
-pub fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {
+pub(crate) fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {
     row.cell(EP_SIZE).trim().parse::<i64>().is_ok_and(|recorded| recorded != i64::from(ep_size))
 }
 
 impl PlannedRow {
     /// The case, where the row is replayed.
     pub fn case(&self) -> Option<&Arc<Case>> {
-        match &self.fate {
-            RowFate::Case(case) => Some(case),
+        match &self.plan {
+            RowPlan::Case(case) => Some(case),
             _ => None,
         }
     }
 
-    /// Appends the row as `--plan` prints it: one JSON object without blanks, of a case or of a row that is none.
-    pub fn write_json(&self, out: &mut Vec<u8>) {
-        let (status, word) = match &self.fate {
-            RowFate::Case(case) => return case.write_json(out),
-            RowFate::Invalid(refusal) => (Raw(",\"status\":\"invalid\",\"error\":"), refusal.kind.name()),
-            RowFate::Skip(reason) => (Raw(",\"status\":\"skip\",\"reason\":"), *reason),
+    /// Appends the row as `--plan` prints it: one JSON object without whitespace, of a case or of a row that is none.
+    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+        let (status, word) = match &self.plan {
+            RowPlan::Case(case) => return case.write_json(out),
+            RowPlan::Invalid(refusal) => (Raw(",\"status\":\"invalid\",\"error\":"), refusal.kind.name()),
+            RowPlan::Skip(reason) => (Raw(",\"status\":\"skip\",\"reason\":"), reason.name()),
         };
         write_parts!(out, Raw("{\"v\":1,\"op\":"), *self.op, Raw(",\"csv\":"), *self.csv, Raw(",\"row\":"), self.row);
         write_parts!(out, status, word, Raw("}"));

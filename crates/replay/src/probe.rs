@@ -108,7 +108,7 @@ pub struct Advice {
 }
 
 /// All tries, in order.
-pub fn probes() -> Vec<Probe> {
+pub(crate) fn probes() -> Vec<Probe> {
     let probe = |category, name: &str, value: usize, [m, k, inter, experts]: [usize; 4]| Probe {
         category,
         case: format!("{name}={value}"),
@@ -180,12 +180,12 @@ fn with_list(mut call: Call, name: &'static str, specs: Vec<TensorSpec>) -> Call
     specs.into_iter().fold(call, Call::tensor)
 }
 
-/// Tries all shapes, each in an executor of its own, with a pause between. `tell` hears of each result.
+/// Tries all shapes, each in an executor of its own, with a pause between. `report` gets each result.
 pub fn run(
     start: &StartExecutor<'_>,
     pause: Duration,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(&ProbeResult),
+    report: &mut dyn FnMut(&ProbeResult),
 ) -> Result<ProbeReport, Error> {
     let mut results = Vec::new();
     for (index, probe) in probes().into_iter().enumerate() {
@@ -210,7 +210,7 @@ pub fn run(
             Err(error) => (false, failure_text(&error)),
         };
         let result = ProbeResult { probe, ok, detail };
-        tell(&result);
+        report(&result);
         results.push(result);
     }
     Ok(conclude(results))
@@ -254,7 +254,7 @@ fn failure_text(error: &CaseError) -> String {
 }
 
 /// The rules that the results show.
-pub fn conclude(results: Vec<ProbeResult>) -> ProbeReport {
+pub(crate) fn conclude(results: Vec<ProbeResult>) -> ProbeReport {
     let tried = |category, size: fn(&Probe) -> usize| -> Vec<(usize, bool)> {
         let of_category = results.iter().filter(move |result| result.probe.category == category);
         of_category.map(|result| (size(&result.probe), result.ok)).collect()

@@ -143,7 +143,7 @@ impl ErrorKind {
     }
 
     /// True where the row itself is at fault and may leave its table.
-    pub const fn is_the_rows_fault(self) -> bool {
+    pub(crate) const fn is_the_rows_fault(self) -> bool {
         matches!(self, ErrorKind::Rejected | ErrorKind::OutputMismatch)
     }
 }
@@ -165,7 +165,7 @@ impl CaseError {
     }
 
     /// The call is refused: wrong arguments for the operator.
-    pub fn rejected(detail: impl Into<String>) -> CaseError {
+    pub(crate) fn rejected(detail: impl Into<String>) -> CaseError {
         CaseError::new(ErrorKind::Rejected, detail)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::lock::{DirectoryLocks, LockOptions, finish_pending};
 use perfdb_files::replace::{Parents, Staged};
 use perfdb_store::table::Table;
 
@@ -35,20 +35,29 @@ pub enum Removal {
 }
 
 /// The file beside a table that keeps the rows that left it.
-pub fn dropped_path(table: &Path) -> PathBuf {
+pub(crate) fn dropped_path(table: &Path) -> PathBuf {
     let mut name = table.as_os_str().to_owned();
     name.push(".dropped.csv");
     name.into()
 }
 
-/// Takes the rows at these positions (from 0) out of the table's file, under the lock of its folder.
-pub fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Result<Removal, Error> {
-    let path = table.path();
-    let folder = match path.parent() {
+/// Finishes removals of earlier runs that were killed on the way, in the folder of a table.
+pub(crate) fn finish_earlier(table: &Path, lock: &LockOptions<'_>) -> Result<(), Error> {
+    Ok(finish_pending([folder_of(table)], lock)?)
+}
+
+fn folder_of(table: &Path) -> &Path {
+    match table.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
-    };
-    let locks = DirectoryLocks::acquire([folder], lock)?;
+    }
+}
+
+/// Takes the rows at these positions (from 0) out of the table's file, under the lock of its folder.
+pub(crate) fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Result<Removal, Error> {
+    let path = table.path();
+    // A removal that was killed is finished here: the table is another one then, and its rows are not kept twice.
+    let locks = DirectoryLocks::acquire([folder_of(path)], lock)?;
     if std::fs::read(path).map_err(|source| Error::io(path, source))? != table.source() {
         return Ok(Removal::TableChanged);
     }
@@ -68,7 +77,6 @@ pub fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Res
     let stays = table.source_without(|row| rows.contains(&row.index()));
     let dropped = Staged::with(&kept_in, &dropped, Parents::MustExist)?;
     let stays = Staged::with(path, &stays, Parents::MustExist)?;
-    // Both or none, whatever happens: a row is never in neither, and never kept twice.
     locks.commit(vec![dropped, stays])?;
     Ok(Removal::Done { rows: rows.len(), kept_in })
 }
@@ -104,6 +112,40 @@ mod tests {
         let table = Table::read(&path, &ReadOptions::database())?;
         remove_rows(&table, &[0], &LOCK)?;
         assert_eq!(std::fs::read_to_string(dropped_path(&path))?, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n4,5\r\n2,3\n");
+        Ok(())
+    }
+
+    /// What a run leaves that is killed after so many renames of a removal.
+    fn killed_after(renames: usize, folder: &Path) -> std::io::Result<()> {
+        let (stays, dropped) = ("a\n2\n", "a\n1\n");
+        let place = |name: &str, content: &str, is_renamed: bool| {
+            let name = if is_renamed { name.to_owned() } else { format!(".{name}.tmp-1") };
+            std::fs::write(folder.join(name), content)
+        };
+        std::fs::write(folder.join("Add.csv"), "a\n1\n2\n")?;
+        place("Add.csv", stays, renames > 0)?;
+        place("Add.csv.dropped.csv", dropped, renames > 1)?;
+        let journal = "perfdb: files of a set that is being replaced\n1\nAdd.csv\0Add.csv.dropped.csv\0";
+        std::fs::write(folder.join(".perfdb.journal"), journal)
+    }
+
+    #[test]
+    fn a_removal_that_was_killed_is_finished_and_keeps_no_row_twice() -> TestResult {
+        for renames in 0..=2 {
+            let folder = tempfile::tempdir()?;
+            let path = folder.path().join("Add.csv");
+            killed_after(renames, folder.path())?;
+            // A run that has planned before it can take the lock, and one that looks first.
+            let table = Table::read(&path, &ReadOptions::database())?;
+            if renames == 0 {
+                assert_eq!(remove_rows(&table, &[0], &LOCK)?, Removal::TableChanged);
+            } else {
+                finish_earlier(&path, &LOCK)?;
+            }
+            assert_eq!(std::fs::read_to_string(&path)?, "a\n2\n", "{renames}");
+            assert_eq!(std::fs::read_to_string(dropped_path(&path))?, "a\n1\n", "{renames}");
+            assert_eq!(std::fs::read_dir(folder.path())?.count(), 2, "nothing else is left after {renames}");
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, Check, Name, RecordedOutput};
 use crate::executor::{Measured, OutputInfo, Sample};
+use crate::operator::SkipReason;
 use crate::refusal::{CaseError, ErrorKind};
 
 /// What became of one row.
@@ -28,7 +29,7 @@ pub enum RowOutcome {
     /// It cannot become a case; the kind.
     Invalid(&'static str),
     /// It was passed over; the reason.
-    Skip(&'static str),
+    Skip(SkipReason),
     /// It was sent and failed.
     Failed(CaseError),
 }
@@ -80,7 +81,7 @@ impl Times {
     }
 
     /// Statistics of these samples; `None` without any.
-    pub fn of_samples(samples: &[Sample]) -> Option<Times> {
+    pub(crate) fn of_samples(samples: &[Sample]) -> Option<Times> {
         Times::of(samples.iter().map(|sample| sample.duration_us))
     }
 }
@@ -164,7 +165,7 @@ impl Serialize for RowResult {
             }
             RowOutcome::Skip(reason) => {
                 map.serialize_entry("status", "skip")?;
-                map.serialize_entry("reason", reason)?;
+                map.serialize_entry("reason", reason.name())?;
             }
             RowOutcome::Failed(error) => {
                 map.serialize_entry("status", "failed")?;

@@ -16,17 +16,17 @@ use crate::refusal::{Refusal, bad_shape};
 /// Column names that row rules read.
 pub mod column {
     /// Shapes of the inputs, one slot per tensor.
-    pub const INPUT_SHAPES: &str = "Input Shapes";
+    pub(crate) const INPUT_SHAPES: &str = "Input Shapes";
     /// Their types.
-    pub const INPUT_DATA_TYPES: &str = "Input Data Types";
+    pub(crate) const INPUT_DATA_TYPES: &str = "Input Data Types";
     /// Their formats.
-    pub const INPUT_FORMATS: &str = "Input Formats";
+    pub(crate) const INPUT_FORMATS: &str = "Input Formats";
     /// Shapes of the recorded outputs.
-    pub const OUTPUT_SHAPES: &str = "Output Shapes";
+    pub(crate) const OUTPUT_SHAPES: &str = "Output Shapes";
     /// Their types.
-    pub const OUTPUT_DATA_TYPES: &str = "Output Data Types";
+    pub(crate) const OUTPUT_DATA_TYPES: &str = "Output Data Types";
     /// Their formats.
-    pub const OUTPUT_FORMATS: &str = "Output Formats";
+    pub(crate) const OUTPUT_FORMATS: &str = "Output Formats";
 }
 
 /// A record with its header. Cells are the text of the CSV, unquoted, otherwise as recorded.
@@ -49,7 +49,7 @@ impl<'a> Row<'a> {
     }
 
     /// The same row, in which words like `UNDEFINED` and `N/A` are empty slots.
-    pub fn with_empty_words(&self) -> Row<'a> {
+    pub(crate) fn with_empty_words(&self) -> Row<'a> {
         if self.has_empty_words {
             return self.clone();
         }
@@ -62,8 +62,8 @@ impl<'a> Row<'a> {
         at.and_then(|at| self.cells.get(at)).copied().unwrap_or_default()
     }
 
-    /// Parts of a metadata cell: blanks, then all double quotes at both ends are cut, then it is split at `;`.
-    pub fn slots_of(&self, column: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// Parts of a metadata cell: whitespace, then all double quotes at both ends are cut, then it is split at `;`.
+    pub(crate) fn slots_of(&self, column: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let has_empty_words = self.has_empty_words;
         let is_empty = |slot: &str| EMPTY_WORDS.iter().any(|word| slot.eq_ignore_ascii_case(word));
         split_slots(self.cell(column)).map(move |slot| if has_empty_words && is_empty(slot) { "" } else { slot })
@@ -75,7 +75,7 @@ impl<'a> Row<'a> {
     }
 
     /// [`inputs`](Row::inputs) with the shapes of another column.
-    pub fn inputs_shaped_by(&self, shapes: &str) -> Result<Slots<'a>, Refusal> {
+    pub(crate) fn inputs_shaped_by(&self, shapes: &str) -> Result<Slots<'a>, Refusal> {
         let slots = self.read_slots("input", [shapes, column::INPUT_DATA_TYPES, column::INPUT_FORMATS])?;
         match slots.iter().find(|slot| slot.shape.as_ref().is_some_and(|shape| shape.contains(&0))) {
             Some(slot) => Err(bad_shape(format!("input {} has a dimension of size 0", slot.position))),
@@ -107,7 +107,7 @@ impl<'a> Row<'a> {
 }
 
 /// Splits a metadata cell into its parts.
-pub fn split_slots(cell: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn split_slots(cell: &str) -> impl Iterator<Item = &str> {
     let mut cell = trimmed(cell);
     while let Some(rest) = cell.strip_prefix('"') {
         cell = rest;
@@ -118,7 +118,7 @@ pub fn split_slots(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(';').map(trimmed)
 }
 
-/// The text without blanks at both ends; most texts have none, which their first and last bytes tell.
+/// The text without whitespace at both ends; most cells have none, which their first and last bytes tell.
 fn trimmed(text: &str) -> &str {
     match text.as_bytes() {
         [] => text,
@@ -145,7 +145,7 @@ fn plain_shape(text: &str) -> Option<Shape> {
 }
 
 /// A shape slot: integers separated by `,`, empty parts ignored; an empty slot is absent.
-pub fn parse_shape(text: &str) -> Result<Option<Shape>, &'static str> {
+pub(crate) fn parse_shape(text: &str) -> Result<Option<Shape>, &'static str> {
     if text.is_empty() {
         return Ok(None);
     }

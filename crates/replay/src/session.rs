@@ -14,6 +14,7 @@ use crate::executor::{OutputInfo, StartError};
 use crate::folder::require_writable;
 use crate::journal::Journal;
 use crate::op_summary::Entry;
+use crate::operator::{Operator, SkipReason};
 use crate::plan::PlannedRow;
 use crate::refusal::{CaseError, Refusal};
 use crate::results::{RowResult, RowRun};
@@ -38,13 +39,13 @@ pub struct Session<'a> {
     counts: Counts,
 }
 
-/// Something to tell the user while a run goes on.
+/// Something that a user may want to see while a run goes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'e> {
     /// A row cannot become a case.
     Invalid(&'e PlannedRow, &'e Refusal),
     /// A row was passed over.
-    Skipped(&'e PlannedRow, &'static str),
+    Skipped(&'e PlannedRow, SkipReason),
     /// A row ran.
     Ran(&'e PlannedRow, &'e RowRun),
     /// A row's outputs are unlike the recorded ones.
@@ -101,6 +102,51 @@ pub struct DumpedCase {
     pub row: u64,
     /// Shapes, types and values.
     pub outputs: Vec<OutputInfo>,
+}
+
+/// What is replayed of an operator.
+#[derive(Debug)]
+pub enum Rows {
+    /// The rows of these tables.
+    Tables(Vec<PathBuf>),
+    /// Cases that no table holds.
+    Cases(Vec<PlannedRow>),
+}
+
+/// What a run over one operator has given.
+#[derive(Debug)]
+pub struct OperatorRun {
+    /// The results, of an operator that failed as well.
+    pub report: RunReport,
+    /// Why the operator failed, if it did, or what interrupted it.
+    pub failure: Option<Error>,
+}
+
+/// Replays one operator: a run of its own. An error means that there is nothing to report.
+pub fn replay_operator(
+    operator: &'static Operator,
+    rows: Rows,
+    settings: &RunSettings,
+    starters: Starters<'_>,
+    interrupt: &Interrupt,
+    notify: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<OperatorRun, Error> {
+    let mut session = Session::new(settings, starters, interrupt, notify)?;
+    let outcome = match rows {
+        Rows::Tables(files) => session.replay_tables(operator, &files),
+        Rows::Cases(cases) => session.replay_cases(operator, cases),
+    };
+    if let Ok(OperatorOutcome::RunEnds(error)) = outcome {
+        session.abandon();
+        return Err(error.into());
+    }
+    let report = session.finish()?;
+    let failure = match outcome {
+        Err(error) => Some(error),
+        Ok(OperatorOutcome::Failed(reason)) => Some(Error::OperatorFailed { op: operator.name.to_owned(), reason }),
+        Ok(_) => None,
+    };
+    Ok(OperatorRun { report, failure })
 }
 
 /// What a run has given.

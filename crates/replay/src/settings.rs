@@ -1,13 +1,15 @@
 //! How a run is made: the options that op-replay, run-all-op and start-microbench share.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::backend::Backend;
-use crate::error::Error;
 use crate::operator::{Operator, PlanOptions};
-use crate::plan::{PlanSettings, UpdateMode};
+use crate::operators::DISPATCH_FFN_COMBINE;
+use crate::plan::PlanSettings;
 use crate::removal::InvalidRows;
+use perfdb_store::update::Mode;
 
 /// Options of a run. `RunSettings::new` has the defaults of the command line.
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ pub struct RunSettings {
     /// Who runs the cases.
     pub backend: Backend,
     /// Which rows.
-    pub update_mode: UpdateMode,
+    pub update_mode: Mode,
     /// Timed runs per row.
     pub repeats: Repeats,
     /// Untimed runs before them.
@@ -52,6 +54,57 @@ pub struct RunSettings {
     pub tool: &'static str,
 }
 
+/// Options of a run that cannot be, or do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// No timed run at all.
+    #[error("the number of timed runs must be at least 1")]
+    NoTimedRuns,
+    /// Several devices for a backend that has none.
+    #[error("backend {0} runs on the host: it has no devices to share rows among")]
+    HostHasNoDevices(Backend),
+    /// A device that is not there.
+    #[error("device {index} was asked for, {visible} visible for backend {backend}")]
+    NoDevice {
+        /// The device, counted from 0.
+        index: usize,
+        /// How many there are.
+        visible: usize,
+        /// Who runs the cases.
+        backend: Backend,
+    },
+    /// A name of the run that is none of a file.
+    #[error("the run's name {0:?} cannot be part of a file name")]
+    RunId(String),
+    /// msprof for a backend that measures itself.
+    #[error("msprof measures backend npu, not {0}")]
+    MsprofWithoutNpu(Backend),
+    /// Processes that are not as many as the ranks.
+    #[error(
+        "{per_node} processes per node on {nodes} node(s) make {} ranks, EP size is {ep_size}",
+        u64::from(*per_node) * u64::from(*nodes)
+    )]
+    RankCount {
+        /// Processes on each node.
+        per_node: u32,
+        /// Number of nodes.
+        nodes: u32,
+        /// Ranks that share the experts.
+        ep_size: u32,
+    },
+    /// Several nodes that have no port to meet at.
+    #[error("{0} nodes need the same port of node 0 on all of them")]
+    NoPort(u32),
+    /// A node that is not there.
+    #[error("node rank {rank} of {nodes} node(s)")]
+    NodeRank {
+        /// The node, counted from 0.
+        rank: u32,
+        /// Number of nodes.
+        nodes: u32,
+    },
+}
+
 /// Timed runs per row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repeats {
@@ -62,7 +115,7 @@ pub struct Repeats {
 }
 
 /// Timed runs per row where nothing else is said.
-pub const DEFAULT_REPEATS: u32 = 30;
+pub(crate) const DEFAULT_REPEATS: u32 = 30;
 
 /// The worker of the backends other than `native`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +123,7 @@ pub struct WorkerChoice {
     /// Another command than the shipped worker.
     pub command: Option<String>,
     /// Interpreter of the shipped worker, and of torchrun.
-    pub python: String,
+    pub python: OsString,
     /// Start msprof around the worker.
     pub msprof: bool,
 }
@@ -131,7 +184,7 @@ impl RunSettings {
     pub fn new(output: impl Into<PathBuf>, run_id: impl Into<String>) -> RunSettings {
         RunSettings {
             backend: Backend::Native,
-            update_mode: UpdateMode::All,
+            update_mode: Mode::All,
             repeats: Repeats::default(),
             warmup: 0,
             fresh_inputs: None,
@@ -139,7 +192,7 @@ impl RunSettings {
             invalid_rows: InvalidRows::Auto,
             threads: None,
             devices: Vec::new(),
-            worker: WorkerChoice { command: None, python: "python3".to_owned(), msprof: false },
+            worker: WorkerChoice { command: None, python: "python3".into(), msprof: false },
             limits: Limits::default(),
             output: output.into(),
             run_id: run_id.into(),
@@ -153,12 +206,12 @@ impl RunSettings {
     }
 
     /// Timed runs per row of an operator.
-    pub fn repeat_of(&self, operator: &Operator) -> u32 {
+    pub(crate) fn repeat_of(&self, operator: &Operator) -> u32 {
         self.repeats.flag.or(operator.own_repeat_count).or(self.repeats.variable).unwrap_or(DEFAULT_REPEATS)
     }
 
     /// Timed runs per row of operators without a default of their own.
-    pub fn general_repeat(&self) -> u32 {
+    pub(crate) fn general_repeat(&self) -> u32 {
         self.repeats.flag.or(self.repeats.variable).unwrap_or(DEFAULT_REPEATS)
     }
 
@@ -193,40 +246,46 @@ impl RunSettings {
     }
 
     /// Checks what contradicts itself, before anything is started.
-    pub fn check(&self) -> Result<(), Error> {
-        let refuse = |reason: String| Err(Error::Run(reason));
+    pub fn check(&self) -> Result<(), SettingsError> {
         if self.repeats.flag == Some(0) {
-            return refuse("--repeat-count must be at least 1".to_owned());
+            return Err(SettingsError::NoTimedRuns);
         }
         if self.devices.len() > 1 && self.backend.is_host() {
-            return refuse(format!("backend {} runs on the host: it has no devices to share rows among", self.backend));
+            return Err(SettingsError::HostHasNoDevices(self.backend));
         }
         if self.run_id.contains(['/', '\\', '\0']) {
-            return refuse(format!("--run-id {:?} cannot be part of a file name", self.run_id));
+            return Err(SettingsError::RunId(self.run_id.clone()));
         }
         if self.worker.msprof && self.backend != Backend::Npu {
-            return refuse(format!("--msprof is for backend npu, not {}", self.backend));
+            return Err(SettingsError::MsprofWithoutNpu(self.backend));
         }
         Ok(())
     }
 
-    /// Checks the ranks of DispatchFFNCombine against its EP size.
-    pub fn check_launch(&self) -> Result<(), Error> {
-        let Launch { nodes, master_port, .. } = self.launch;
+    /// True where the cases of an operator run on ranks that this process starts.
+    pub(crate) fn starts_ranks(&self, operator: &Operator) -> bool {
+        self.backend == Backend::Npu
+            && operator.name == DISPATCH_FFN_COMBINE
+            && self.dispatch.ep_size > 1
+            && self.launch.rank_of_launcher.is_none()
+    }
+
+    /// Checks the ranks that this process starts for an operator, if any, against its EP size.
+    pub fn check_ranks(&self, operator: &Operator) -> Result<(), SettingsError> {
+        if !self.starts_ranks(operator) {
+            return Ok(());
+        }
+        let Launch { nodes, node_rank, master_port, .. } = self.launch;
         let ep_size = self.dispatch.ep_size;
         let per_node = self.launch.per_node.unwrap_or(ep_size);
-        let ranks = u64::from(per_node) * u64::from(nodes);
-        if ranks != u64::from(ep_size) {
-            return Err(Error::Run(format!(
-                "{per_node} processes per node on {nodes} node(s) make {ranks} ranks, EP size is {ep_size}; \
-                 give --nproc-per-node and --nnodes whose product is the EP size"
-            )));
+        if u64::from(per_node) * u64::from(nodes) != u64::from(ep_size) {
+            return Err(SettingsError::RankCount { per_node, nodes, ep_size });
         }
         if nodes > 1 && master_port.is_none() {
-            return Err(Error::Run(format!("{nodes} nodes need the same --master-port on all of them")));
+            return Err(SettingsError::NoPort(nodes));
         }
-        if self.launch.node_rank >= nodes {
-            return Err(Error::Run(format!("node rank {} of {nodes} node(s)", self.launch.node_rank)));
+        if node_rank >= nodes {
+            return Err(SettingsError::NodeRank { rank: node_rank, nodes });
         }
         Ok(())
     }

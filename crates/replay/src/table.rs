@@ -16,6 +16,7 @@ pub fn read(path: &Path, operator: &Operator) -> Result<Table, Error> {
     let copy_for_places = || std::fs::read(path).unwrap_or_default();
     let table = Table::parse(path, bytes, &ReadOptions::database())
         .map_err(|error| fault(refusal_text(path, &error, copy_for_places)))?;
+    tracing::info!("read {}: {} row(s), {} bytes", path.display(), table.rows().len(), table.source().len());
     for column in operator.reads {
         if table.column(column).is_none() {
             return Err(fault(format!("{} lacks the column \"{column}\"", path.display())));
@@ -57,7 +58,7 @@ fn record_number(bytes: &[u8], is_it: impl Fn(&Record) -> bool) -> Option<u64> {
     None
 }
 
-/// All files named exactly `<Op>.csv` below a database folder, ordered by path components compared as texts.
+/// All files named exactly `<Op>.csv` below a database folder, ordered by path components compared as strings.
 pub fn find(database: &Path, op: &str) -> Result<Vec<PathBuf>, Error> {
     if !database.is_dir() {
         return Err(Error::NoDatabase(database.to_owned()));

@@ -1,8 +1,8 @@
 //! Row rules beyond the golden rows: which rows are replayed, which are refused, and by which kind.
 
-use perfdb_replay::operator::{Fate, PlanOptions};
+use perfdb_replay::operator::{PlanOptions, Planned};
 use perfdb_replay::operators;
-use perfdb_replay::plan::{RowFate, plan_rows};
+use perfdb_replay::plan::{RowPlan, plan_rows};
 use perfdb_replay::row::Row;
 use perfdb_replay::settings::RunSettings;
 use perfdb_store::table::{ReadOptions, Table};
@@ -12,7 +12,7 @@ const COLUMNS: [&str; 6] =
     ["Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats"];
 
 /// Plans a row of these cells, further cells given as `column=value`.
-fn plan(op: &str, cells: [&str; 5], more: &[(&str, &str)]) -> Result<Fate, String> {
+fn plan(op: &str, cells: [&str; 5], more: &[(&str, &str)]) -> Result<Planned, String> {
     let header: Vec<String> =
         COLUMNS.iter().chain(more.iter().map(|(column, _)| column)).map(|name| (*name).to_owned()).collect();
     let formats = cells[4].split(';').map(|_| "ND").collect::<Vec<_>>().join(";");
@@ -27,15 +27,15 @@ fn plan(op: &str, cells: [&str; 5], more: &[(&str, &str)]) -> Result<Fate, Strin
 /// The fate as one word: `ok`, a reason to skip, or the kind of refusal.
 fn word(op: &str, cells: [&str; 5]) -> String {
     match plan(op, cells, &[]) {
-        Ok(Fate::Replay(_)) => "ok".to_owned(),
-        Ok(Fate::Skip(reason)) => reason.to_owned(),
+        Ok(Planned::Replay(_)) => "ok".to_owned(),
+        Ok(Planned::Skip(reason)) => reason.name().to_owned(),
         Err(kind) => kind,
     }
 }
 
 fn call(op: &str, cells: [&str; 5], more: &[(&str, &str)]) -> Value {
     match plan(op, cells, more) {
-        Ok(Fate::Replay(call)) => json!({
+        Ok(Planned::Replay(call)) => json!({
             "api": call.api,
             "inputs": call.inputs.iter().map(|input| json!([input.name, input.shape, input.dtype, input.init])).collect::<Vec<_>>(),
             "args": call.args,
@@ -348,7 +348,8 @@ fn rows_meet_their_fates() {
 fn orientations_of_products() {
     let views = |a: &str, b: &str, output: &str| -> Vec<String> {
         let shapes = format!("{a};{b}");
-        let Ok(Fate::Replay(call)) = plan("MatMulV2", [&shapes, "FLOAT;FLOAT", "ND;ND", output, "FLOAT"], &[]) else {
+        let Ok(Planned::Replay(call)) = plan("MatMulV2", [&shapes, "FLOAT;FLOAT", "ND;ND", output, "FLOAT"], &[])
+        else {
             panic!("{shapes} {output}");
         };
         call.inputs.iter().map(|input| if input.view.is_some() { "t" } else { "" }.to_owned()).collect()
@@ -390,14 +391,14 @@ fn add_does_not_read_its_output() {
             Table::parse(std::path::Path::new("t.csv"), text.into_bytes(), &ReadOptions::database()).expect("a table");
         let operator = operators::find(op).expect("a known operator");
         let settings = RunSettings::new("", "").plan_settings(operator);
-        plan_rows(&table, operator, &settings).next().expect("a row").fate
+        plan_rows(&table, operator, &settings).next().expect("a row").plan
     };
     let add = |output: &str| match fate("Add", "\"4\",FLOAT,ND", output) {
-        RowFate::Case(case) => case.outputs.len(),
+        RowPlan::Case(case) => case.outputs.len(),
         other => panic!("{output}: {other:?}"),
     };
     assert_eq!((add("4"), add("N/A"), add("-1"), add("")), (1, 0, 0, 0));
-    assert!(matches!(fate("Slice", "\"4\",FLOAT,ND", "N/A"), RowFate::Invalid(_)));
+    assert!(matches!(fate("Slice", "\"4\",FLOAT,ND", "N/A"), RowPlan::Invalid(_)));
 }
 
 #[test]
@@ -423,8 +424,8 @@ fn attention_plan(slots: &[(usize, &str, &str)], more: &[(&str, &str)]) -> Resul
     let [shapes, dtypes, formats] = attention(slots);
     let cells = [shapes.as_str(), &dtypes, &formats, "4,2,8;", "DT_BF16;FLOAT"];
     match plan("FusedInferAttentionScore", cells, more)? {
-        Fate::Replay(_) => Ok(call("FusedInferAttentionScore", cells, more)["kwargs"].take()),
-        Fate::Skip(reason) => Err(reason.to_owned()),
+        Planned::Replay(_) => Ok(call("FusedInferAttentionScore", cells, more)["kwargs"].take()),
+        Planned::Skip(reason) => Err(reason.name().to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use perfdb_kernels::with_data;
 use perfdb_replay::bindings::{Bindings, Output};
 use perfdb_replay::case::Case;
 use perfdb_replay::fill::build_inputs;
-use perfdb_replay::operator::{Fate, PlanOptions};
+use perfdb_replay::operator::{PlanOptions, Planned};
 use perfdb_replay::operators;
 use perfdb_replay::row::Row;
 use serde_json::{Value, json};
@@ -40,8 +40,8 @@ fn planned(op: &str, header: &[String], cells: &[&str], options: &PlanOptions) -
     let operator = operators::find(op).expect("a known operator");
     match (operator.plan)(&Row::new(header, cells), options) {
         Err(refusal) => json!({"status": "invalid", "error": refusal.kind.name()}),
-        Ok(Fate::Skip(reason)) => json!({"status": "skip", "reason": reason}),
-        Ok(Fate::Replay(call)) => {
+        Ok(Planned::Skip(reason)) => json!({"status": "skip", "reason": reason.name()}),
+        Ok(Planned::Replay(call)) => {
             let case = Case {
                 op: "".into(),
                 csv: "".into(),

@@ -1,31 +1,11 @@
 //! The report of an update: Markdown, the CSV of hotspots, the summary for programs, the row-level differences.
 
 use crate::markdown::table;
+use perfdb_microbench::status::RunStatus;
 use perfdb_pycompat::format::fixed;
 use perfdb_store::table::{LineEnd, push_csv_row};
 use perfdb_store::update::{ChangeKind, TableChanges, TableUpdate};
-use serde::{Deserialize, Serialize};
-
-/// What a replay said about its operators.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ExecutionStatus {
-    /// Operators that ended well.
-    pub success: Vec<String>,
-    /// Operators that failed.
-    pub failed: Vec<FailedOperator>,
-    /// Operators without a table.
-    pub skipped: Vec<String>,
-}
-
-/// An operator that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedOperator {
-    /// Its name.
-    pub op: String,
-    /// Why.
-    pub reason: String,
-}
+use serde::Serialize;
 
 /// A measured duration far from the profiled one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,13 +35,13 @@ const EXAMPLES_SHOWN: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Report<'a> {
     updates: &'a [TableUpdate],
-    status: Option<&'a ExecutionStatus>,
+    status: Option<&'a RunStatus>,
     hotspots: Vec<Hotspot>,
 }
 
 impl<'a> Report<'a> {
     /// The report of an update of some tables, in the order in which they were processed.
-    pub fn new(updates: &'a [TableUpdate], status: Option<&'a ExecutionStatus>) -> Self {
+    pub fn new(updates: &'a [TableUpdate], status: Option<&'a RunStatus>) -> Self {
         Report { updates, status, hotspots: hotspots(updates) }
     }
 
@@ -250,7 +230,7 @@ pub struct Summary<'a> {
     totals: Totals,
     files: Vec<FileSummary<'a>>,
     hotspots: Vec<Hotspot>,
-    status: Option<&'a ExecutionStatus>,
+    status: Option<&'a RunStatus>,
     report: Option<String>,
     gap_csv: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -402,9 +382,12 @@ mod tests {
         updated.updated = 1;
         updated.missing = ["a", "b", "c", "d"].map(|shape| format!("{shape} -> 次")).into();
         updated.duplicates = vec![("x -> y".into(), 3)];
-        let status = ExecutionStatus {
+        let status = RunStatus {
             success: vec!["Add_run.py".into()],
-            failed: vec![FailedOperator { op: "Sort_run.py".into(), reason: "broke".into() }],
+            failed: vec![perfdb_microbench::status::FailedOperator {
+                op: "Sort_run.py".into(),
+                reason: "broke".into(),
+            }],
             skipped: vec![],
         };
         insta::assert_snapshot!(Report::new(&[updated, update("Sort", &[])], Some(&status)).markdown());

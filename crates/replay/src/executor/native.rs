@@ -9,7 +9,7 @@ use perfdb_kernels::tensor::Tensor;
 
 use crate::bindings::{Bindings, Output};
 use crate::case::Case;
-use crate::executor::worker::{Listener, Remark};
+use crate::executor::worker::{Listener, WorkerOutput};
 use crate::executor::{Executor, Greeting, Measured, OutputInfo, Sample, StartError, Timing};
 use crate::fill::build_inputs;
 use crate::operator::Operator;
@@ -53,7 +53,7 @@ enum Place {
     Thread { jobs: Sender<Job>, answers: Receiver<Result<Measured, CaseError>> },
     /// On the calling thread, because the system gave no other.
     Caller,
-    /// Nowhere any more.
+    /// The executor has ended.
     Ended,
 }
 
@@ -64,7 +64,7 @@ struct Job {
 }
 
 impl NativeExecutor {
-    /// Starts the executor. Where the system gives no threads, cases run on the calling thread, and the listener is told.
+    /// Starts the executor. Where the system gives no threads, cases run on the calling thread, and the listener hears of it.
     pub fn start(
         settings: NativeSettings,
         interrupt: Interrupt,
@@ -84,7 +84,7 @@ impl NativeExecutor {
     ) -> NativeExecutor {
         let place = place.unwrap_or_else(|error| {
             let line = format!("no threads ({error}): every case runs on one thread");
-            listener(Remark::Log(line));
+            listener(WorkerOutput::Log(line));
             Place::Caller
         });
         let versions = [("perfdb".to_owned(), Some(env!("CARGO_PKG_VERSION").to_owned()))];
@@ -306,8 +306,8 @@ mod tests {
     #[test]
     fn without_threads_cases_run_on_the_calling_thread() {
         let lines = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let told = lines.clone();
-        let listener: Listener = Arc::new(move |remark| told.lock().expect("no panic").push(remark));
+        let heard = lines.clone();
+        let listener: Listener = Arc::new(move |output| heard.lock().expect("no panic").push(output));
         let refused = rayon::ThreadPoolBuilder::new().spawn_handler(|_| Err(std::io::ErrorKind::WouldBlock.into()));
         let place = refused.build().map(|_| Place::Ended);
         let settings = NativeSettings { threads: None, seed: 0, case_timeout: Duration::from_secs(60) };

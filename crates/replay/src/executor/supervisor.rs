@@ -1,6 +1,7 @@
 //! Keeps one executor going: starts it when the first case comes, replaces it when it has died, within limits.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::case::Case;
 use crate::executor::{Executor, Greeting, Measured, StartError, StartExecutor};
@@ -17,7 +18,7 @@ pub struct Supervisor {
 
 /// Why a case gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum CaseFailure {
     /// The case failed.
     Case(CaseError),
     /// The executor cannot run this operator at all.
@@ -41,37 +42,41 @@ impl Supervisor {
         case: &Arc<Case>,
         dump: bool,
         greeted: &dyn Fn(&Greeting),
-    ) -> Result<(Measured, u32), Trouble> {
+    ) -> Result<(Measured, u32), CaseFailure> {
         let executor = self.alive_executor(start, greeted)?;
         let greeting = executor.greeting();
         let device_index = greeting.device_index;
         if greeting.ops.as_ref().is_some_and(|ops| !ops.iter().any(|op| *op == case.op)) {
-            return Err(Trouble::UnsupportedOperator);
+            return Err(CaseFailure::UnsupportedOperator);
         }
-        executor.run(id(), case, dump).map(|measured| (measured, device_index)).map_err(Trouble::Case)
+        executor.run(id(), case, dump).map(|measured| (measured, device_index)).map_err(CaseFailure::Case)
     }
 
     fn alive_executor(
         &mut self,
         start: &StartExecutor<'_>,
         greeted: &dyn Fn(&Greeting),
-    ) -> Result<&mut Box<dyn Executor>, Trouble> {
+    ) -> Result<&mut Box<dyn Executor>, CaseFailure> {
         if self.executor.as_ref().is_some_and(|executor| !executor.is_alive()) {
             self.executor = None;
         }
-        let environment = |detail: String| Trouble::Case(CaseError::new(ErrorKind::Environment, detail));
+        let environment = |detail: String| CaseFailure::Case(CaseError::new(ErrorKind::Environment, detail));
         if self.executor.is_none() {
             if self.has_started {
                 if self.restarts >= self.max_restarts {
                     return Err(environment(format!("the worker was restarted {} times", self.max_restarts)));
                 }
                 self.restarts += 1;
+                tracing::info!("restart {} of {} of the executor", self.restarts, self.max_restarts);
             }
+            let since = Instant::now();
             let started = start(self.device.as_deref()).map_err(|error| match error {
                 StartError::Environment(detail) if self.has_started => environment(detail),
-                error => Trouble::Start(error),
+                error => CaseFailure::Start(error),
             })?;
             self.has_started = true;
+            let (greeting, seconds) = (started.greeting(), since.elapsed().as_secs_f64());
+            tracing::info!("executor on {:?} is ready after {seconds:.3} s", greeting.device);
             greeted(started.greeting());
             self.executor = Some(started);
         }

@@ -18,7 +18,7 @@ use message::{FromWorker, Received, ToWorker};
 use process::{Incoming, WorkerProcess};
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 1;
 
 /// Lines that a worker may print before it greets: a program that is no worker may print without end.
 const LINES_BEFORE_GREETING: usize = 10_000;
@@ -43,7 +43,7 @@ pub struct WorkerSettings {
 
 /// Something a worker says beside its answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remark {
+pub enum WorkerOutput {
     /// A line that is no message.
     Noise(String),
     /// A log message.
@@ -53,7 +53,7 @@ pub enum Remark {
 }
 
 /// Where remarks go.
-pub type Listener = Arc<dyn Fn(Remark) + Sync + Send>;
+pub type Listener = Arc<dyn Fn(WorkerOutput) + Sync + Send>;
 
 /// A worker process, alive.
 pub struct WorkerExecutor {
@@ -77,14 +77,16 @@ fn cannot_start(command: &WorkerCommand, error: &std::io::Error) -> String {
     let advice = match command.program() {
         _ if error.kind() != std::io::ErrorKind::NotFound => "",
         program if program == "msprof" => "; source the set_env.sh of the Ascend toolkit",
-        program if program.to_string_lossy().contains("python") => "; --python or PERFDB_PYTHON names the interpreter",
+        program if program.to_string_lossy().contains("python") => {
+            "; PERFDB_PYTHON or the option for it names the interpreter"
+        }
         _ => "",
     };
     format!("cannot start {}: {error}{advice}", command.shown())
 }
 
 /// Why no message came.
-enum Silence {
+enum NoMessage {
     Timeout,
     Ended,
     Interrupted(i32),
@@ -143,15 +145,15 @@ impl WorkerExecutor {
         let message =
             self.next_message(Instant::now() + limit, Some(LINES_BEFORE_GREETING)).map_err(
                 |silence| match silence {
-                    Silence::Timeout => {
+                    NoMessage::Timeout => {
                         StartError::Environment(format!("no greeting from {command} within {} s", limit.as_secs_f64()))
                     }
-                    Silence::Ended => StartError::Environment(format!(
+                    NoMessage::Ended => StartError::Environment(format!(
                         "{command} ended without a greeting: {}",
                         self.process.ending()
                     )),
-                    Silence::Interrupted(signal) => StartError::Interrupted(signal),
-                    Silence::OnlyNoise => StartError::Environment(format!(
+                    NoMessage::Interrupted(signal) => StartError::Interrupted(signal),
+                    NoMessage::OnlyNoise => StartError::Environment(format!(
                         "{command} printed {LINES_BEFORE_GREETING} lines without a greeting"
                     )),
                 },
@@ -170,27 +172,27 @@ impl WorkerExecutor {
         &mut self,
         deadline: Instant,
         most_noise: Option<usize>,
-    ) -> Result<Result<FromWorker, String>, Silence> {
+    ) -> Result<Result<FromWorker, String>, NoMessage> {
         let mut noise = 0;
         loop {
             let line = match self.process.next_line(deadline, &self.interrupt) {
                 Incoming::Line(line) => line,
                 Incoming::TooLong => return Ok(Err("a line of more than 1 GiB".to_owned())),
-                Incoming::Timeout => return Err(Silence::Timeout),
-                Incoming::Interrupted(signal) => return Err(Silence::Interrupted(signal)),
-                Incoming::Ended => return Err(Silence::Ended),
+                Incoming::Timeout => return Err(NoMessage::Timeout),
+                Incoming::Interrupted(signal) => return Err(NoMessage::Interrupted(signal)),
+                Incoming::Ended => return Err(NoMessage::Ended),
             };
             match message::read(&line) {
                 Received::Noise => {
-                    (self.listener)(Remark::Noise(line));
+                    (self.listener)(WorkerOutput::Noise(line));
                     noise += 1;
                     if most_noise.is_some_and(|most| noise >= most) {
-                        return Err(Silence::OnlyNoise);
+                        return Err(NoMessage::OnlyNoise);
                     }
                 }
                 Received::Malformed(fault) => return Ok(Err(fault)),
-                Received::Message(FromWorker::Log { message, .. }) => (self.listener)(Remark::Log(message)),
-                Received::Message(FromWorker::Progress { done }) => (self.listener)(Remark::Progress(done)),
+                Received::Message(FromWorker::Log { message, .. }) => (self.listener)(WorkerOutput::Log(message)),
+                Received::Message(FromWorker::Progress { done }) => (self.listener)(WorkerOutput::Progress(done)),
                 Received::Message(message) => return Ok(Ok(message)),
             }
         }
@@ -235,15 +237,15 @@ impl Executor for WorkerExecutor {
         let limit = self.settings.case_timeout;
         self.process.send(&ToWorker::Case { id, case, dump });
         match self.next_message(Instant::now() + limit, None) {
-            Err(Silence::Timeout | Silence::OnlyNoise) => {
+            Err(NoMessage::Timeout | NoMessage::OnlyNoise) => {
                 self.end();
                 Err(no_answer(limit))
             }
-            Err(Silence::Ended) => {
+            Err(NoMessage::Ended) => {
                 self.alive = false;
                 Err(CaseError::new(ErrorKind::Crash, self.process.ending()))
             }
-            Err(Silence::Interrupted(signal)) => {
+            Err(NoMessage::Interrupted(signal)) => {
                 self.end();
                 Err(CaseError::new(ErrorKind::Internal, format!("stopped by signal {signal}")))
             }

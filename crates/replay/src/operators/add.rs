@@ -13,13 +13,13 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator { reads_outputs: false, ..Operator::new("Add", INPUTS, plan, run) };
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [x] = inputs.at_least()?;
     let Some(y) = inputs.slots().get(1) else {

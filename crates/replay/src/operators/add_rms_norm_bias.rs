@@ -11,7 +11,7 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Row, Slot, column};
 
@@ -20,7 +20,7 @@ const EPSILON: f64 = 1e-6;
 
 pub(super) const OPERATOR: Operator = Operator::new("AddRmsNormBias", READS, plan, run).checked();
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?;
     inputs.filled(3)?;
     inputs.exactly_in_all_lists(4)?;

@@ -9,13 +9,13 @@ use perfdb_kernels::with_type;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("ArgMaxV2", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [x] = inputs.exactly()?;
     let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);

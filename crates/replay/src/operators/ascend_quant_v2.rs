@@ -12,7 +12,7 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, Name};
 use crate::inputs::{floats, require_fit, shapes};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, output_count, unsupported_dtype};
 use crate::row::{Recorded, Row, column};
 
@@ -24,7 +24,7 @@ pub(super) const OPERATOR: Operator = Operator::new("AscendQuantV2", READS, plan
 /// int4 values per int32.
 const PACKED: usize = 8;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     row.outputs()?;
     let [x, scales] = inputs.at_least()?;

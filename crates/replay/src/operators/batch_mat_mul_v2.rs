@@ -4,13 +4,13 @@
 use super::mat_mul_v2::{product_call, recorded_matrix, run};
 use crate::case::{Call, TensorSpec};
 use crate::inputs::{factors, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{Refusal, bad_rank, output_count, shape_mismatch};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("BatchMatMulV2", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let matrix = recorded_matrix(row)?;
     let output = row.outputs()?.first_shape();
@@ -18,7 +18,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
     if a.logical().is_ok_and(|shape| shape.len() == 2) {
         inputs.exactly::<2>()?;
         inputs.strict()?;
-        return product_call("torch.matmul", a, b, matrix).map(Fate::from);
+        return product_call("torch.matmul", a, b, matrix).map(Planned::from);
     }
     let output = output.ok_or_else(|| output_count("no recorded output"))?;
     let (&[a_batch, m, k], &[b_batch, rows, columns], &[batch, out_m, n]) =

@@ -15,8 +15,8 @@ use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{floats, is_scale, require_fit};
-use crate::operator::{Fate, Operator, PlanOptions};
-use crate::plan::{EP_SIZE_SKIP, has_other_ep_size};
+use crate::operator::{Operator, PlanOptions, Planned, SkipReason};
+use crate::plan::has_other_ep_size;
 use crate::refusal::{CaseError, Refusal, bad_rank, bad_shape};
 use crate::row::{Recorded, Row, Slots, column};
 
@@ -32,9 +32,9 @@ const READS: &[&str] = &[
 pub(super) const OPERATOR: Operator =
     Operator { own_repeat_count: Some(20), ..Operator::new("DispatchFFNCombine", READS, plan, run) }.checked();
 
-fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Planned, Refusal> {
     if has_other_ep_size(row, options.ep_size) {
-        return Ok(Fate::Skip(EP_SIZE_SKIP));
+        return Ok(Planned::Skip(SkipReason::EpSize));
     }
     let (inputs, outputs) = (row.inputs()?, row.outputs()?);
     for slots in [&inputs, outputs] {

@@ -10,7 +10,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{floats, listable, require_fit, running_sums, spread};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned, SkipReason};
 use crate::refusal::{CaseError, Refusal, metadata_length, out_of_range, runtime_metadata};
 use crate::row::{Recorded, Row, Slots, column};
 
@@ -67,7 +67,7 @@ struct Runtime {
     valid_blocks: Option<Vec<i64>>,
 }
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let has_raw_shapes = row.slots_of(RAW_SHAPES).any(|slot| !slot.is_empty());
     let slots = if has_raw_shapes { row.inputs_shaped_by(RAW_SHAPES)? } else { row.inputs()? };
     let recorded = row.outputs()?;
@@ -121,7 +121,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
         .input_layout
         .unwrap_or_else(|| if matches!(form, Form::Batch { .. }) { "BNSD_NBSD" } else { "TND" }.to_owned());
     if key.len() == 3 && layout == "TND" && key_heads != key[1] as i64 && !has_raw_shapes {
-        return Ok(Fate::Skip("not-replayable"));
+        return Ok(Planned::Skip(SkipReason::NotReplayable));
     }
     let sparse_mode = runtime.sparse_mode.unwrap_or(if recorded_mask.is_some() { 3 } else { 0 });
     let mask = match recorded_mask {

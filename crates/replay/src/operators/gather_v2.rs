@@ -11,7 +11,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
@@ -20,7 +20,7 @@ pub(super) const OPERATOR: Operator = Operator::new("GatherV2", INPUTS, plan, ru
 /// Different rows that are gathered at most.
 const ROWS: usize = 8;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [weight, indices] = inputs.at_least()?;
     let [weight_shape, indices_shape] = shapes([weight, indices])?;

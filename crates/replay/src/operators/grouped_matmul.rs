@@ -17,7 +17,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, Format, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, unsupported_dtype};
 use crate::row::{Recorded, Row, Slot, column};
 
@@ -30,7 +30,7 @@ const SCALE: usize = 3;
 const GROUP_LIST: usize = 7;
 const PER_TOKEN_SCALE: usize = 8;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?;
     row.outputs()?;
     let (x, weight) = (inputs.get(X).required()?, inputs.get(WEIGHT).required()?);

@@ -16,7 +16,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{factors, is_scale, require_fit};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, bad_shape, input_count};
 use crate::row::Row;
 
@@ -25,7 +25,7 @@ pub(super) const OPERATOR: Operator = Operator::new("GroupedMatmulSwigluQuant", 
 /// Slots that are used.
 const SLOTS: usize = 5;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?;
     let filled = (0..inputs.count().min(SLOTS)).all(|at| inputs.get(at).shape.is_some());
     if !filled {

@@ -9,7 +9,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, metadata_length, out_of_range, output_count};
 use crate::row::{Row, column};
 
@@ -17,7 +17,7 @@ const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column:
 
 pub(super) const OPERATOR: Operator = Operator::new("Index", READS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let output = row.outputs()?.first_shape();
     let [source, _, _, index] = inputs.exactly()?;

@@ -10,13 +10,13 @@ use perfdb_kernels::with_float;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("InterleaveRope", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [x, cos, sin] = inputs.exactly()?;
     let (x_shape, cos_shape, sin_shape) = (x.logical_rank::<4>()?, cos.logical_rank::<4>()?, sin.logical_rank::<4>()?);

@@ -14,7 +14,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{floats, require_fit};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, out_of_range};
 use crate::row::Row;
 
@@ -26,7 +26,7 @@ const SLOTS: usize = 12;
 const USED: usize = 7;
 const EPSILON: f64 = 1e-5;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?;
     inputs.filled(USED)?;
     inputs.exactly_in_all_lists(SLOTS)?;

@@ -16,7 +16,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{floats, listable, require_fit, running_sums, shapes, spread};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Recorded, Row};
 
@@ -27,7 +27,7 @@ const SPARSE_COUNT: usize = 2048;
 /// Keys that are scored at a time.
 const STEP: usize = 1024;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let recorded = row.outputs()?.first_shape();
     let slots @ [query, key, weights, query_lengths, key_lengths, table] = inputs.exactly()?;
@@ -80,8 +80,8 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let query = bindings.named("query")?;
     if bindings.integer("sparse_mode")? != Some(3)
-        || bindings.text("layout_query")? != Some("TND")
-        || bindings.text("layout_key")? != Some("PA_BSND")
+        || bindings.string("layout_query")? != Some("TND")
+        || bindings.string("layout_key")? != Some("PA_BSND")
     {
         return Err(CaseError::unsupported("another sparse mode or layout"));
     }

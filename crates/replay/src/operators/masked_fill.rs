@@ -13,13 +13,13 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("MaskedFill", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [x, mask] = inputs.exactly()?;
     let [x_shape, mask_shape] = shapes([x, mask])?;

@@ -5,18 +5,18 @@ use perfdb_kernels::batched::{Order, matrix_product};
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};
 use crate::inputs::factors;
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, shape_mismatch};
 use crate::row::{Recorded, Row};
 
 pub(super) const OPERATOR: Operator = Operator::new("MatMulV2", INPUTS, plan, run);
 
-pub(super) fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+pub(super) fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let output = recorded_matrix(row)?;
     let [a, b] = inputs.exactly()?;
     inputs.strict()?;
-    product_call("torch.mm", a, b, output).map(Fate::from)
+    product_call("torch.mm", a, b, output).map(Planned::from)
 }
 
 /// The recorded output if it is a matrix.

@@ -10,7 +10,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
@@ -19,7 +19,7 @@ pub(super) const OPERATOR: Operator = Operator::new("MoeTokenPermute", INPUTS, p
 /// Experts that the indices name.
 const EXPERTS: i64 = 8;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [tokens, indices] = inputs.at_least()?;
     let [t, h] = tokens.logical_rank::<2>()?;

@@ -10,7 +10,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, TensorSpec};
 use crate::init::Init;
 use crate::inputs::require_fit;
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::{Recorded, Row};
 
@@ -19,7 +19,7 @@ pub(super) const OPERATOR: Operator = Operator::new("MoeTokenUnpermute", INPUTS,
 /// Different rows that are gathered at most.
 const ROWS: usize = 8;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let mut inputs = row.inputs()?.present();
     inputs.retain(|slot| slot.lacks_dtype() || slot.dtype_word() != "UNDEFINED");
     let [tokens, indices] = inputs.at_least()?;

@@ -10,7 +10,7 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, output_count};
 use crate::row::{Row, column};
 
@@ -18,7 +18,7 @@ const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column:
 
 pub(super) const OPERATOR: Operator = Operator::new("PadV3", READS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let recorded = row.outputs()?.first_shape();
     let [x] = inputs.at_least()?;
@@ -39,7 +39,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let x = bindings.tensor(0)?;
     let pad = bindings.integers("pad")?.unwrap_or_default();
-    if bindings.text("mode")?.is_some_and(|mode| mode != "constant")
+    if bindings.string("mode")?.is_some_and(|mode| mode != "constant")
         || bindings.number("value")?.is_some_and(|value| value != 0.0)
     {
         return Err(CaseError::unsupported("padding with anything but zeros"));

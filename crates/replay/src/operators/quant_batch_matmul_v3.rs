@@ -12,7 +12,7 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, Format};
 use crate::inputs::{is_scale, require_fit};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, role, unsupported_dtype};
 use crate::row::{Present, Recorded, Row, column};
 
@@ -26,7 +26,7 @@ const READS: &[&str] = &[
 
 pub(super) const OPERATOR: Operator = Operator::new("QuantBatchMatmulV3", READS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let all = row.inputs()?;
     let outputs = row.outputs()?.present();
     let inputs = all.present();

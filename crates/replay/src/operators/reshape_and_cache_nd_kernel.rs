@@ -10,13 +10,13 @@ use crate::bindings::{Bindings, Output, Taken};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, out_of_range};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("ReshapeAndCacheNdKernel", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [key, value, key_cache, value_cache, slots] = inputs.exactly()?;
     let [key_shape, value_shape, key_cache_shape, value_cache_shape] = shapes([key, value, key_cache, value_cache])?;

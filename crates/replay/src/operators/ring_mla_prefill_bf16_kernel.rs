@@ -17,7 +17,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::{Attempt, Call, Name, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{floats, require_fit};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, input_count, out_of_range, output_count};
 use crate::row::{Recorded, Row, column};
 
@@ -41,7 +41,7 @@ const MASK_SIZE: usize = 512;
 /// Chunks that a sequence is cut into at most.
 const MOST_CHUNKS: usize = 1 << 20;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let row = row.with_empty_words();
     let (inputs, outputs) = (row.inputs()?, row.outputs()?);
     for at in 0..inputs.count().min(5) {
@@ -226,7 +226,7 @@ fn attempt(
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
-    let first = match bindings.text("calc_type")? {
+    let first = match bindings.string("calc_type")? {
         Some("calc_type_first_ring") => true,
         Some("calc_type_default") => false,
         other => return Err(CaseError::unsupported(format!("calc_type {other:?}"))),

@@ -3,7 +3,7 @@
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use num_traits::ToPrimitive;
@@ -18,7 +18,7 @@ pub(super) const OPERATOR: Operator = Operator::new("RmsNorm", INPUTS, plan, run
 
 const EPSILON: f64 = 1e-6;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [x, gamma] = inputs.exactly()?;
     let [x_shape, gamma_shape] = shapes([x, gamma])?;

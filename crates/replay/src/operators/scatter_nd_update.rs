@@ -10,13 +10,13 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, require_fit, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, bad_rank, out_of_range};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("ScatterNdUpdate", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [data, indices, updates] = inputs.exactly()?;
     let [data_shape, indices_shape, updates_shape] = shapes([data, indices, updates])?;

@@ -18,13 +18,13 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{floats, listable, require_fit, running_sums, shapes, spread};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("SparseFlashAttention", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let slots @ [query, key, value, chosen, table, query_lengths, key_lengths, query_rope, key_rope] =
         inputs.exactly()?;
@@ -100,8 +100,8 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let query = bindings.named("query")?;
     let expected = bindings.integer("sparse_mode")? == Some(3)
         && bindings.integer("sparse_block_size")? == Some(1)
-        && bindings.text("layout_query")? == Some("TND")
-        && bindings.text("layout_kv")? == Some("PA_BSND");
+        && bindings.string("layout_query")? == Some("TND")
+        && bindings.string("layout_kv")? == Some("PA_BSND");
     if !expected {
         return Err(CaseError::unsupported("another sparse mode, block size or layout"));
     }

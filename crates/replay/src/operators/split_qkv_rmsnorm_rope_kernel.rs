@@ -15,7 +15,7 @@ use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{floats, require_fit};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, constraint};
 use crate::row::{Row, column};
 
@@ -26,7 +26,7 @@ const POSITIONS: usize = 2048;
 
 pub(super) const OPERATOR: Operator = Operator::new("split_qkv_rmsnorm_rope_kernel", READS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let outputs = row.outputs()?.present();
     let slots = inputs.between(2, 3)?;

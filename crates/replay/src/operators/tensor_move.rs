@@ -10,7 +10,7 @@ use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::init::Init;
 use crate::inputs::{dtypes, shapes};
-use crate::operator::{Fate, INPUTS, Operator, PlanOptions};
+use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 
@@ -19,7 +19,7 @@ pub(super) const OPERATOR: Operator = Operator::new("TensorMove", INPUTS, plan, 
 /// Elements per job.
 const JOB: usize = 1 << 16;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let [x] = inputs.exactly()?;
     let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);

@@ -9,7 +9,7 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, output_count, shape_mismatch};
 use crate::row::{Row, column};
 
@@ -17,7 +17,7 @@ const READS: &[&str] = &[column::INPUT_SHAPES, column::INPUT_DATA_TYPES, column:
 
 pub(super) const OPERATOR: Operator = Operator::new("Transpose", READS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let recorded = row.outputs()?.first_shape();
     let [x] = inputs.at_least()?;

@@ -6,7 +6,7 @@ use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;
 use crate::inputs::{factors, require_fit};
-use crate::operator::{Fate, Operator, PlanOptions};
+use crate::operator::{Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, constraint, unsupported_format};
 use crate::row::{Row, column};
 
@@ -17,7 +17,7 @@ pub(super) const OPERATOR: Operator = Operator::new("TransposeBatchMatMul", READ
 /// What the device wants K and N to be multiples of.
 const ALIGNMENT: usize = 128;
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Fate, Refusal> {
+fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
     let outputs = row.outputs()?.present();
     let [a, b] = inputs.exactly()?;

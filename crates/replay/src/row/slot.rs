@@ -46,12 +46,12 @@ impl<'a> Slot<'a> {
     }
 
     /// The type's word without `DT_`; an empty one is `UNDEFINED`.
-    pub fn dtype_word(&self) -> &'a str {
+    pub(crate) fn dtype_word(&self) -> &'a str {
         dtype_word(self.dtype)
     }
 
     /// The recorded format's word.
-    pub fn format_word(&self) -> &'a str {
+    pub(crate) fn format_word(&self) -> &'a str {
         self.format.unwrap_or_default()
     }
 
@@ -69,12 +69,12 @@ fn dtype_word(text: &str) -> &str {
 
 impl<'a> Recorded<'a> {
     /// The type's word without `DT_`; an empty one is `UNDEFINED`.
-    pub fn dtype_word(&self) -> &'a str {
+    pub(crate) fn dtype_word(&self) -> &'a str {
         dtype_word(self.dtype)
     }
 
     /// The recorded format's word.
-    pub fn format_word(&self) -> &'a str {
+    pub(crate) fn format_word(&self) -> &'a str {
         self.format.unwrap_or_default()
     }
 
@@ -84,7 +84,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// True if neither type nor format is recorded.
-    pub fn lacks_dtype(&self) -> bool {
+    pub(crate) fn lacks_dtype(&self) -> bool {
         self.dtype.is_empty()
     }
 
@@ -94,7 +94,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// [`described`](Recorded::described), the slot left where it is.
-    pub fn require_described(&self) -> Result<(), Refusal> {
+    pub(crate) fn require_described(&self) -> Result<(), Refusal> {
         if self.format_word().is_empty() {
             return Err(self.lacks("format"));
         }
@@ -102,7 +102,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// Insists on a recorded type, and on the format's place in its list: an empty word there is plain memory.
-    pub fn described_in_place(self) -> Result<Recorded<'a>, Refusal> {
+    pub(crate) fn described_in_place(self) -> Result<Recorded<'a>, Refusal> {
         match (self.lacks_dtype(), self.format) {
             (true, _) => Err(self.lacks("type")),
             (_, None) => Err(self.lacks("format")),
@@ -120,12 +120,12 @@ impl<'a> Recorded<'a> {
     }
 
     /// The element type, `default` where none is recorded.
-    pub fn dtype_or(&self, default: DType) -> Result<DType, Refusal> {
+    pub(crate) fn dtype_or(&self, default: DType) -> Result<DType, Refusal> {
         if self.lacks_dtype() { Ok(default) } else { self.dtype() }
     }
 
     /// The element type, which must fulfil `accepts` (`unsupported-dtype`); `expected` names what does.
-    pub fn dtype_where(&self, expected: &str, accepts: impl Fn(DType) -> bool) -> Result<DType, Refusal> {
+    pub(crate) fn dtype_where(&self, expected: &str, accepts: impl Fn(DType) -> bool) -> Result<DType, Refusal> {
         match self.dtype_or(DType::Float32)? {
             dtype if accepts(dtype) => Ok(dtype),
             _ => Err(self.unsupported_dtype(&format!("is not {expected}"))),
@@ -148,7 +148,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// The logical shape with exactly `N` dimensions (`bad-rank`).
-    pub fn logical_rank<const N: usize>(&self) -> Result<[usize; N], Refusal> {
+    pub(crate) fn logical_rank<const N: usize>(&self) -> Result<[usize; N], Refusal> {
         let logical = if self.format() == Format::FractalNz { Some(self.logical()?) } else { None };
         logical.as_ref().unwrap_or(&self.shape).as_ref().try_into().map_err(|_| {
             let unfolded = if self.format() == Format::FractalNz { " after unfolding" } else { "" };
@@ -167,7 +167,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// A `bad-rank` refusal of this slot.
-    pub fn wrong_rank(&self, expected: &str) -> Refusal {
+    pub(crate) fn wrong_rank(&self, expected: &str) -> Refusal {
         bad_rank(format!("{} {} has rank {}, expected {expected}", self.side, self.position, self.shape.len()))
     }
 }

@@ -52,7 +52,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Insists on exactly `count` slots in all three cells (`metadata-length`).
-    pub fn exactly_in_all_lists(&self, count: usize) -> Result<(), Refusal> {
+    pub(crate) fn exactly_in_all_lists(&self, count: usize) -> Result<(), Refusal> {
         if self.lengths() == [count; 3] {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Refuses types and formats behind the last shape slot (`metadata-length`); empty ones are none.
-    pub fn no_further_description(&self) -> Result<(), Refusal> {
+    pub(crate) fn no_further_description(&self) -> Result<(), Refusal> {
         let further = |what, has_word: fn(&Slot<'a>) -> bool| match self.slots.iter().rposition(has_word) {
             Some(last) if last >= self.count() => {
                 Err(metadata_length(format!("{} {what} for {} {}s", last + 1, self.count(), self.side)))
@@ -87,7 +87,7 @@ impl<'a> Slots<'a> {
     }
 
     /// The first shape that is there.
-    pub fn first_shape(&self) -> Option<Shape> {
+    pub(crate) fn first_shape(&self) -> Option<Shape> {
         self.iter().find_map(|slot| slot.shape.clone())
     }
 
@@ -97,7 +97,7 @@ impl<'a> Slots<'a> {
     }
 
     /// The slots whose shape is there, numbered anew.
-    pub fn present(&self) -> Present<'a> {
+    pub(crate) fn present(&self) -> Present<'a> {
         let mut slots = Vec::with_capacity(self.count());
         slots.extend(self.iter().cloned().filter_map(Slot::recorded));
         Present { side: self.side, slots }
@@ -128,7 +128,7 @@ impl<'a> Present<'a> {
     }
 
     /// At least `N` slots; further ones are ignored.
-    pub fn at_least<const N: usize>(&self) -> Result<&[Recorded<'a>; N], Refusal> {
+    pub(crate) fn at_least<const N: usize>(&self) -> Result<&[Recorded<'a>; N], Refusal> {
         self.slots.first_chunk().ok_or_else(|| self.wrong_count(&format!("at least {N}")))
     }
 
@@ -141,7 +141,7 @@ impl<'a> Present<'a> {
     }
 
     /// Every slot has its type and format (`metadata-length`).
-    pub fn strict(&self) -> Result<(), Refusal> {
+    pub(crate) fn strict(&self) -> Result<(), Refusal> {
         self.slots.iter().try_for_each(Recorded::require_described)
     }
 

@@ -1,11 +1,13 @@
 //! The executors of a run: one lane per device, and one for a call on several ranks.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use perfdb_parallel::OrderedMap;
 
 use crate::case::Case;
-use crate::executor::supervisor::{Supervisor, Trouble};
+use crate::executor::supervisor::{CaseFailure, Supervisor};
 use crate::executor::{Greeting, Measured, StartExecutor};
 use crate::settings::RunSettings;
 
@@ -18,7 +20,7 @@ pub struct Starters<'a> {
 }
 
 /// What an executor gave for a case, with the number of its device.
-pub(super) type Answer = Result<(Measured, u32), Trouble>;
+pub(super) type Answer = Result<(Measured, u32), CaseFailure>;
 
 /// Where the cases of an operator go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub(super) struct Work<'w> {
     pub(super) next_id: &'w (dyn Fn() -> u64 + Sync),
     pub(super) greeted: &'w (dyn Fn(&Greeting) + Sync),
     /// Refuses a case before it is sent.
-    pub(super) refuses: &'w (dyn Fn(&Case) -> Option<Trouble> + Sync),
+    pub(super) refuses: &'w (dyn Fn(&Case) -> Option<CaseFailure> + Sync),
     /// True when no further case is to be sent.
     pub(super) is_stopped: &'w (dyn Fn() -> bool + Sync),
 }
@@ -77,14 +79,12 @@ impl<'a> Lanes<'a> {
                 for lane in &mut self.devices {
                     lane.shut_down();
                 }
-                let result = run_in_turn(&mut self.ranks, &*self.starters.ranks, work, merge);
+                let ranks = std::slice::from_mut(&mut self.ranks);
+                let result = run_on(ranks, &*self.starters.ranks, work, merge);
                 self.ranks.shut_down();
                 result
             }
-            Route::Devices => match self.devices.as_mut_slice() {
-                [lane] => run_in_turn(lane, &*self.starters.single, work, merge),
-                lanes => run_shared(lanes, &*self.starters.single, work, merge),
-            },
+            Route::Devices => run_on(&mut self.devices, &*self.starters.single, work, merge),
         }
     }
 }
@@ -98,78 +98,38 @@ fn answer(lane: &mut Supervisor, start: &StartExecutor<'_>, work: &Work<'_>, cas
 
 fn ends_the_operator(answer: &Answer) -> bool {
     match answer {
-        Err(Trouble::Start(_) | Trouble::UnsupportedOperator) => true,
-        Err(Trouble::Case(error)) => error.kind == crate::refusal::ErrorKind::Environment,
+        Err(CaseFailure::Start(_) | CaseFailure::UnsupportedOperator) => true,
+        Err(CaseFailure::Case(error)) => error.kind == crate::refusal::ErrorKind::Environment,
         Ok(_) => false,
     }
 }
 
-fn run_in_turn<E>(
-    lane: &mut Supervisor,
-    start: &StartExecutor<'_>,
-    work: &Work<'_>,
-    merge: &mut dyn FnMut(usize, Answer) -> Result<(), E>,
-) -> Result<(), E> {
-    for (index, case) in work.cases.iter().enumerate() {
-        if (work.is_stopped)() {
-            return Ok(());
-        }
-        let answer = answer(lane, start, work, case);
-        let ends = ends_the_operator(&answer);
-        merge(index, answer)?;
-        if ends {
-            return Ok(());
-        }
-    }
-    Ok(())
-}
-
-/// Each lane takes the next case of the plan as it gets free; answers are merged in plan order.
-fn run_shared<E>(
+/// Each lane takes the next case of the plan as it gets free; answers are merged in plan order. What has been answered when
+/// the operator ends is merged all the same.
+fn run_on<E>(
     lanes: &mut [Supervisor],
     start: &StartExecutor<'_>,
     work: &Work<'_>,
     merge: &mut dyn FnMut(usize, Answer) -> Result<(), E>,
 ) -> Result<(), E> {
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let (sender, answers) = channel();
-    std::thread::scope(|scope| {
-        for lane in lanes {
-            let (sender, next, stop) = (sender.clone(), &next, &stop);
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) && !(work.is_stopped)() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = work.cases.get(index) else { return };
-                    let answer = answer(lane, start, work, case);
-                    if ends_the_operator(&answer) {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    if sender.send((index, answer)).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut early: std::collections::BTreeMap<usize, Answer> = std::collections::BTreeMap::new();
-        let mut expected = 0;
-        let mut result = Ok(());
-        for (index, answer) in answers {
-            early.insert(index, answer);
-            while let Some(answer) = early.remove(&expected) {
-                if result.is_ok() {
-                    result = merge(expected, answer);
-                    if result.is_err() {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                }
-                expected += 1;
+    let ends = AtomicBool::new(false);
+    let is_stopped = || ends.load(Ordering::Relaxed) || (work.is_stopped)();
+    let mut cases = work.cases.iter().enumerate();
+    // A lane never waits for one that takes longer.
+    OrderedMap::new(lanes).tasks_ahead(work.cases.len()).run(
+        || Ok(cases.next().filter(|_| !is_stopped())),
+        |lane, (index, case)| {
+            let answer = (!is_stopped()).then(|| answer(lane, start, work, case))?;
+            if ends_the_operator(&answer) {
+                ends.store(true, Ordering::Relaxed);
             }
-        }
-        for (index, answer) in early {
-            result = result.and_then(|()| merge(index, answer));
-        }
-        result
-    })
+            Some((index, answer))
+        },
+        |answered| {
+            if let Some((index, answer)) = answered {
+                merge(index, answer).inspect_err(|_| ends.store(true, Ordering::Relaxed))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    )
 }

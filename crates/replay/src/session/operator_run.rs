@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use perfdb_files::lock::{LockOptions, Notice};
 
@@ -13,15 +14,15 @@ use super::{Event, Session};
 use crate::backend::Backend;
 use crate::case::Case;
 use crate::error::Error;
-use crate::executor::supervisor::Trouble;
+use crate::executor::supervisor::CaseFailure;
 use crate::executor::{Greeting, Sample};
 use crate::journal::{CaseKey, RunFacts};
 use crate::memory;
-use crate::op_summary::{Entry, RowText};
-use crate::operator::Operator;
-use crate::plan::{PlannedRow, PlannedTable, RowFate, plan_file};
+use crate::op_summary::{Entry, RowCells};
+use crate::operator::{Operator, SkipReason};
+use crate::plan::{PlannedRow, PlannedTable, RowPlan, plan_file};
 use crate::refusal::CaseError;
-use crate::removal::{Removal, remove_rows};
+use crate::removal::{Removal, finish_earlier, remove_rows};
 use crate::results::{RowOutcome, RowResult};
 use crate::settings::RunSettings;
 
@@ -34,7 +35,15 @@ pub(super) struct Group {
 impl Session<'_> {
     /// Replays all rows of these table files. A file that cannot be used fails the operator.
     pub fn replay_tables(&mut self, operator: &'static Operator, files: &[PathBuf]) -> Result<OperatorOutcome, Error> {
-        let plan = self.settings.plan_settings(operator);
+        let settings = self.settings;
+        let notice = |notice: &Notice| (self.notify)(Event::Warning(&notice.to_string()));
+        let lock = LockOptions { tool: settings.tool, timeout: settings.lock_timeout, notice: &notice };
+        if settings.writes_files() {
+            for file in files {
+                finish_earlier(file, &lock)?;
+            }
+        }
+        let plan = settings.plan_settings(operator);
         let mut groups = Vec::with_capacity(files.len());
         for file in files {
             match plan_file(file, operator, &plan) {
@@ -48,7 +57,7 @@ impl Session<'_> {
     }
 
     /// Replays cases that no table holds.
-    pub fn replay_cases(
+    pub(crate) fn replay_cases(
         &mut self,
         operator: &'static Operator,
         rows: Vec<PlannedRow>,
@@ -61,10 +70,13 @@ impl Session<'_> {
             Ok(route) => route,
             Err(error) => return Ok(OperatorOutcome::Failed(error.to_string())),
         };
+        let since = Instant::now();
         let mut progress = Progress::new(groups.iter().map(|group| group.rows.len()));
-        self.judge_texts(&groups, &mut progress);
+        self.judge_plans(&groups, &mut progress);
         let waiting = self.take_over_finished(&groups, &mut progress);
+        tracing::info!("{}: {} row(s) to run, {} known from the journal", operator.name, waiting.len(), progress.ran);
         self.run_cases(operator, &groups, &waiting, route, &mut progress)?;
+        tracing::info!("{}: rows took {:.3} s", operator.name, since.elapsed().as_secs_f64());
         if let Some(signal) = self.interrupt.signal() {
             self.collect(operator, groups, progress);
             return Err(Error::Interrupted(signal));
@@ -84,32 +96,28 @@ impl Session<'_> {
         if settings.backend != Backend::Npu {
             for row in groups.iter_mut().flat_map(|group| &mut group.rows) {
                 if row.case().is_some_and(|case| on_ranks(case)) {
-                    row.fate = RowFate::Skip("needs-distributed");
+                    row.plan = RowPlan::Skip(SkipReason::NeedsDistributed);
                 }
             }
             return Ok(Route::Devices);
         }
-        let is_dispatch = operator.name == crate::operators::DISPATCH_FFN_COMBINE;
-        if !is_dispatch || settings.dispatch.ep_size <= 1 || settings.launch.rank_of_launcher.is_some() {
-            return Ok(Route::Devices);
-        }
-        settings.check_launch()?;
-        Ok(Route::Ranks)
+        settings.check_ranks(operator)?;
+        Ok(if settings.starts_ranks(operator) { Route::Ranks } else { Route::Devices })
     }
 
     /// Rows that are decided without an executor.
-    fn judge_texts(&self, groups: &[Group], progress: &mut Progress) {
+    fn judge_plans(&self, groups: &[Group], progress: &mut Progress) {
         for (group, outcomes) in groups.iter().zip(&mut progress.outcomes) {
             for (row, outcome) in group.rows.iter().zip(outcomes) {
-                match &row.fate {
-                    RowFate::Case(_) => {}
-                    RowFate::Invalid(refusal) => {
+                match &row.plan {
+                    RowPlan::Case(_) => {}
+                    RowPlan::Invalid(refusal) => {
                         (self.notify)(Event::Invalid(row, refusal));
                         *outcome = Some(RowOutcome::Invalid(refusal.kind.name()));
                     }
-                    RowFate::Skip(reason) => {
-                        (self.notify)(Event::Skipped(row, reason));
-                        *outcome = Some(RowOutcome::Skip(reason));
+                    RowPlan::Skip(reason) => {
+                        (self.notify)(Event::Skipped(row, *reason));
+                        *outcome = Some(RowOutcome::Skip(*reason));
                     }
                 }
             }
@@ -117,7 +125,7 @@ impl Session<'_> {
     }
 
     /// Takes over what the journal holds; returns the places of the rows that are to be sent.
-    fn take_over_finished(&mut self, groups: &[Group], progress: &mut Progress) -> Vec<Place> {
+    fn take_over_finished(&mut self, groups: &[Group], progress: &mut Progress) -> Vec<WaitingRow> {
         let mut waiting = Vec::new();
         for (group_index, group) in groups.iter().enumerate() {
             for (row_index, row) in group.rows.iter().enumerate() {
@@ -128,7 +136,7 @@ impl Session<'_> {
                     _ => None,
                 };
                 let Some(finished) = finished else {
-                    waiting.push(Place { group: group_index, row: row_index, key });
+                    waiting.push(WaitingRow { group: group_index, row: row_index, key });
                     continue;
                 };
                 (self.notify)(Event::Ran(row, &finished.run));
@@ -153,7 +161,7 @@ impl Session<'_> {
         &mut self,
         operator: &'static Operator,
         groups: &[Group],
-        waiting: &[Place],
+        waiting: &[WaitingRow],
         route: Route,
         progress: &mut Progress,
     ) -> Result<(), Error> {
@@ -175,7 +183,7 @@ impl Session<'_> {
             dump: settings.dump_outputs,
             next_id: &|| next_id.fetch_add(1, Ordering::Relaxed),
             greeted: &greeted,
-            refuses: &|case| guards_memory.then(|| too_large(case)).flatten().map(Trouble::Case),
+            refuses: &|case| guards_memory.then(|| too_large(case)).flatten().map(CaseFailure::Case),
             is_stopped: &|| interrupt.signal().is_some(),
         };
         let (mut journal, mut has_begun) = (self.journal.take(), self.has_begun);
@@ -272,7 +280,7 @@ impl Session<'_> {
 }
 
 /// A row that is to be sent.
-struct Place {
+struct WaitingRow {
     group: usize,
     row: usize,
     key: Option<CaseKey>,
@@ -286,8 +294,8 @@ fn entry(
     (device_id, samples): (u32, Vec<Sample>),
 ) -> Entry {
     let text = match &group.table {
-        Some(planned) => RowText::of_row(planned.table.row(row_index)),
-        None => RowText::of_case(case),
+        Some(planned) => RowCells::of_row(planned.table.row(row_index)),
+        None => RowCells::of_case(case),
     };
     let task_type = settings.backend.task_type();
     Entry { op: case.op.to_string(), row: case.row, device_id, task_type, text, samples }

@@ -6,7 +6,7 @@ use super::lanes::Answer;
 use super::{DumpedCase, Event};
 use crate::backend::Backend;
 use crate::case::Case;
-use crate::executor::supervisor::Trouble;
+use crate::executor::supervisor::CaseFailure;
 use crate::executor::{Measured, StartError};
 use crate::op_summary::Entry;
 use crate::operator::Operator;
@@ -74,7 +74,7 @@ impl Progress {
         OperatorOutcome::Success
     }
 
-    /// What rows are told that were not sent because the operator had ended.
+    /// The error of rows that were not sent because the operator had ended.
     pub(super) fn not_sent(&self, operator: &Operator, backend: Backend) -> Option<CaseError> {
         if let Some(detail) = &self.environment {
             return Some(CaseError::new(ErrorKind::Environment, detail.clone()));
@@ -99,15 +99,15 @@ impl Recorder<'_> {
         progress: &mut Progress,
     ) -> Option<(RowOutcome, Option<(Measured, u32)>)> {
         let error = match answer {
-            Err(Trouble::Start(error)) => {
+            Err(CaseFailure::Start(error)) => {
                 progress.start_error.get_or_insert(error);
                 return None;
             }
-            Err(Trouble::UnsupportedOperator) => {
+            Err(CaseFailure::UnsupportedOperator) => {
                 progress.unsupported = true;
                 return None;
             }
-            Err(Trouble::Case(error)) => error,
+            Err(CaseFailure::Case(error)) => error,
             Ok((mut measured, device)) => {
                 let differences = Differences::between(&measured.outputs, &case.outputs);
                 match differences.error(case.check) {

@@ -1,7 +1,7 @@
 //! How a worker is started: the shipped one or another, alone, under msprof, or on several ranks.
 
 use perfdb_files::folders::{PrivateFolder, private};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct WorkerCommand {
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// A worker command that cannot be split into words.
-    #[error("--worker: {0}")]
+    #[error("the worker's command line: {0}")]
     Words(String),
     /// The shipped worker could not be written to the temporary folder.
     #[error("cannot write the shipped worker: {0}")]
@@ -74,13 +74,13 @@ const UNFINISHED: &str = "a quote is not closed, or a backslash stands at the en
 
 impl WorkerCommand {
     /// The shipped worker, run by that interpreter.
-    pub fn shipped(python: &str) -> Result<WorkerCommand, CommandError> {
+    pub fn shipped(python: impl AsRef<OsStr>) -> Result<WorkerCommand, CommandError> {
         let folder = private("perfdb-worker-")?;
         std::fs::create_dir(folder.path().join("perfdb_worker"))?;
         for (name, text) in SHIPPED {
             std::fs::write(folder.path().join(name), text)?;
         }
-        let words = vec![python.into(), folder.path().into()];
+        let words = vec![python.as_ref().into(), folder.path().into()];
         Ok(WorkerCommand { _folders: vec![Arc::new(folder)], ..WorkerCommand::of_words(words) })
     }
 
@@ -105,8 +105,10 @@ impl WorkerCommand {
     }
 
     /// The same on several ranks.
-    pub fn on_ranks(mut self, python: &str, ranks: &Ranks) -> WorkerCommand {
-        let mut words: Vec<OsString> = [python, "-m", "torch.distributed.run"].map(OsString::from).to_vec();
+    pub(crate) fn on_ranks(mut self, python: impl AsRef<OsStr>, ranks: &Ranks) -> WorkerCommand {
+        let python = python.as_ref();
+        let mut words: Vec<OsString> =
+            [python, "-m".as_ref(), "torch.distributed.run".as_ref()].map(OsString::from).to_vec();
         let options = [
             format!("--nproc_per_node={}", ranks.per_node),
             format!("--nnodes={}", ranks.nodes),

@@ -52,6 +52,7 @@ pub(super) struct WorkerProcess {
 
 impl WorkerProcess {
     pub(super) fn start(command: &WorkerCommand) -> io::Result<WorkerProcess> {
+        tracing::info!("starting the worker: {}", command.shown());
         match &command.socket {
             None => {
                 let mut process = command.to_process();
@@ -174,6 +175,7 @@ impl WorkerProcess {
                 // Before the process is reaped, so that its number still is that of its group.
                 self.signal(Signal::SIGKILL);
                 if let Ok(status) = self.child.wait() {
+                    tracing::info!("worker {} ended: {status}", self.child.id());
                     self.status = Some(status);
                     break;
                 }

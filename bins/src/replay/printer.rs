@@ -5,34 +5,34 @@ use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use perfdb_microbench::status::RunStatus;
-use perfdb_replay::executor::worker::{Listener, Remark};
+use perfdb_replay::executor::worker::{Listener, WorkerOutput};
 use perfdb_replay::plan::PlannedRow;
 use perfdb_replay::session::{Counts, Event};
 
 use crate::progress;
 
 /// Tells the events of a run. Lines per row go to stdout, or to stderr where stdout is needed for something else.
-pub struct Narrator {
+pub struct RunPrinter {
     lines_to_stderr: bool,
     bar: Mutex<Option<(String, ProgressBar)>>,
 }
 
-impl Narrator {
+impl RunPrinter {
     /// Lines per row go to stdout.
-    pub fn to_stdout() -> Narrator {
-        Narrator { lines_to_stderr: false, bar: Mutex::new(None) }
+    pub fn to_stdout() -> RunPrinter {
+        RunPrinter { lines_to_stderr: false, bar: Mutex::new(None) }
     }
 
     /// Everything goes to stderr.
-    pub fn to_stderr() -> Narrator {
-        Narrator { lines_to_stderr: true, bar: Mutex::new(None) }
+    pub fn to_stderr() -> RunPrinter {
+        RunPrinter { lines_to_stderr: true, bar: Mutex::new(None) }
     }
 
     /// Tells an event.
-    pub fn tell(&self, event: Event<'_>) {
+    pub fn print(&self, event: Event<'_>) {
         match event {
             Event::Invalid(row, refusal) => self.complain(&format!("[INVALID] {} {refusal}", place(row))),
-            Event::Skipped(row, reason) => self.line(&format!("[SKIP] {} {reason}", place(row))),
+            Event::Skipped(row, reason) => self.line(&format!("[SKIP] {} {}", place(row), reason.name())),
             Event::Ran(row, run) => {
                 let times = match run.times {
                     Some(times) => format!(", min {:.3} us", times.min_us),
@@ -57,7 +57,7 @@ impl Narrator {
     }
 
     /// Tells how a run ended.
-    pub fn tell_end(&self, counts: Counts, op_summary: Option<&std::path::Path>) {
+    pub fn print_end(&self, counts: Counts, op_summary: Option<&std::path::Path>) {
         if let Some((_, bar)) = self.bar.lock().ok().and_then(|mut bar| bar.take()) {
             bar.finish_and_clear();
         }
@@ -69,7 +69,7 @@ impl Narrator {
     }
 
     /// Tells which operators ran, failed or had no table.
-    pub fn tell_status(&self, status: &RunStatus) {
+    pub fn print_status(&self, status: &RunStatus) {
         let RunStatus { success, failed, skipped } = status;
         let counts = format!("{} succeeded, {} failed, {} without table", success.len(), failed.len(), skipped.len());
         self.line(&format!("[DONE] operators: {counts}"));
@@ -111,8 +111,8 @@ impl Narrator {
 /// Where the shipped or another worker's own lines go.
 pub fn worker_listener() -> Listener {
     Arc::new(|remark| match remark {
-        Remark::Noise(line) | Remark::Log(line) => crate::print_line(&format!("[worker] {line}")),
-        Remark::Progress(_) => {}
+        WorkerOutput::Noise(line) | WorkerOutput::Log(line) => crate::print_line(&format!("[worker] {line}")),
+        WorkerOutput::Progress(_) => {}
     })
 }
 

@@ -11,19 +11,22 @@ use perfdb_files::process;
 
 use perfdb_files::interrupt::Interrupt;
 
-/// How often the wish to stop is looked at.
+/// How often the request to stop is looked at.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Runs a program to its end in a process group of its own. The wish to stop is handed on to the group once, and waited for.
+/// Runs a program to its end in a process group of its own. The request to stop is handed on to the
+/// group once, and waited for.
 pub(crate) fn run_to_end(command: &mut Command, interrupt: &Interrupt) -> io::Result<ExitStatus> {
+    tracing::info!("starting {command:?}");
     let mut child = process::spawn(command.process_group(0))?;
-    let mut is_told = false;
+    let mut is_signalled = false;
     loop {
         if let Some(status) = child.try_wait()? {
+            tracing::info!("{} ended: {status}", command.get_program().display());
             return Ok(status);
         }
-        if let Some(signal) = interrupt.signal().filter(|_| !is_told) {
-            is_told = true;
+        if let Some(signal) = interrupt.signal().filter(|_| !is_signalled) {
+            is_signalled = true;
             if let (Ok(group), Ok(signal)) = (i32::try_from(child.id()), Signal::try_from(signal)) {
                 let _ = killpg(Pid::from_raw(group), signal);
             }

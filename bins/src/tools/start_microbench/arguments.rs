@@ -2,15 +2,22 @@
 
 use crate::Failure;
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
-use crate::replay::{DispatchPrefixedArguments, ReplayArguments};
-use clap::{Parser, ValueEnum};
+use crate::replay::{
+    DispatchPrefixedArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, stopped_run_of_all,
+};
+use clap::Parser;
 use perfdb_microbench::msprof::ReplayCommand;
+use perfdb_replay::backend::Backend;
+use perfdb_replay::error::Error;
+use perfdb_replay::operator::PlanOptions;
+use perfdb_replay::settings::{Launch, Repeats, RunSettings};
 use perfdb_store::kernel::{REPLAYABLE, operator_name};
 use perfdb_store::update::Mode;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Names, without dashes, of the options that the original had.
-pub fn original_options() -> Vec<&'static str> {
+pub(super) fn original_options() -> Vec<&'static str> {
     let mut names = DATABASE_OPTIONS.to_vec();
     names.extend(["ops", "prof-path", "update-mode", "repeat-count", "prune-empty-duration-rows", "fail-fast"]);
     names.extend(DispatchPrefixedArguments::NAMES);
@@ -23,7 +30,7 @@ pub fn original_options() -> Vec<&'static str> {
 /// `<database>/reports/`.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "start-microbench", after_help = after_help(), mut_arg("backend", |argument| argument.help("Who measures: npu (under msprof), native, torch-cpu or torch-cuda [default: $PERFDB_REPLAY_BACKEND, else npu]")))]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Only these operators
     #[arg(long, alias = "op", num_args = 1.., value_name = "OP", action = clap::ArgAction::Set)]
     pub ops: Option<Vec<String>>,
@@ -34,7 +41,7 @@ pub struct Arguments {
 
     /// Which rows may change: all matched ones (and unmatched samples become rows), or only rows without a duration
     #[arg(long, value_enum, default_value = "all", value_name = "MODE")]
-    pub update_mode: UpdateMode,
+    pub update_mode: UpdateModeArgument,
 
     /// Remove rows that have no valid duration afterwards; they are listed in the report
     #[arg(long)]
@@ -105,32 +112,14 @@ pub struct Arguments {
     pub database: DatabaseArguments,
 }
 
-/// Values of `--update-mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UpdateMode {
-    /// every matched row; unmatched samples become rows
-    All,
-    /// only rows without a valid duration; nothing is added
-    MissingOnly,
-}
-
-impl From<UpdateMode> for Mode {
-    fn from(mode: UpdateMode) -> Mode {
-        match mode {
-            UpdateMode::All => Mode::All,
-            UpdateMode::MissingOnly => Mode::MissingOnly,
-        }
-    }
-}
-
 impl Arguments {
     /// Whether the summary takes stdout, so that everything else has to go to stderr.
-    pub fn json_on_stdout(&self) -> bool {
+    pub(super) fn json_on_stdout(&self) -> bool {
         self.json.as_deref().is_some_and(|file| file == "-")
     }
 
     /// What the program that replays is told on its command line, besides its output and its operators.
-    pub fn replay_command(&self, program: Vec<OsString>) -> ReplayCommand {
+    pub(super) fn replay_command(&self, program: Vec<OsString>) -> ReplayCommand {
         let mut database: Vec<OsString> = Vec::new();
         match &self.database.database_path {
             Some(path) => database.extend(["--database-path".into(), path.clone()]),
@@ -152,7 +141,7 @@ impl Arguments {
             fail_fast: self.fail_fast,
             database,
             repeat_count: self.repeat_count,
-            update_mode: if self.update_mode == UpdateMode::All { "all" } else { "missing-only" },
+            update_mode: Mode::from(self.update_mode).name(),
             ep_size: self.dispatch_ffn_combine_ep_size,
             per_node: self.dispatch_ffn_combine_nproc_per_node,
             nodes: self.dispatch_ffn_combine_nnodes,
@@ -163,8 +152,40 @@ impl Arguments {
         }
     }
 
+    /// The settings of a run in this process, which the command line of run-all-op stands for.
+    pub(super) fn settings(&self, backend: Backend) -> Result<RunSettings, Failure> {
+        let mut settings = self.replay.settings(backend, PathBuf::new(), run_id(None))?;
+        settings.tool = "start-microbench";
+        settings.update_mode = self.update_mode.into();
+        settings.lock_timeout = self.lock.lock_timeout;
+        if backend == Backend::Npu {
+            let flag = u32::try_from(self.repeat_count).ok().filter(|&count| count > 0);
+            settings.repeats = Repeats { flag, variable: None };
+            return Ok(settings);
+        }
+        settings.repeats = repeat_count(Some(self.repeat_count).filter(|&count| count != 0))?;
+        let number = |name: &str, value: i64| {
+            u32::try_from(value)
+                .map_err(|_| Failure::lines(vec![format!("--dispatch-ffn-combine-{name}: {value} is out of range")]))
+        };
+        let defaults = PlanOptions::default();
+        let ep_size = number("ep-size", self.dispatch_ffn_combine_ep_size)?;
+        settings.dispatch = PlanOptions { ep_size: if ep_size == 0 { defaults.ep_size } else { ep_size }, ..defaults };
+        let port = self.dispatch_ffn_combine_master_port.map(|port| number("master-port", port)).transpose()?;
+        let per_node = self.dispatch_ffn_combine_nproc_per_node;
+        settings.launch = Launch {
+            per_node: per_node.map(|count| number("nproc-per-node", count)).transpose()?,
+            nodes: number("nnodes", self.dispatch_ffn_combine_nnodes)?,
+            node_rank: number("node-rank", self.dispatch_ffn_combine_node_rank)?,
+            master_port: port.and_then(|port| u16::try_from(port).ok()),
+            ..settings.launch
+        };
+        settings.check().map_err(|error| stopped_run_of_all(Error::from(error)))?;
+        Ok(settings)
+    }
+
     /// Refuses options that do not go together.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub(super) fn check(&self) -> Result<(), Failure> {
         match (&self.prof_path, self.dry_run, self.resume) {
             (None, true, _) => Err(Failure::usage("--dry-run goes with --prof-path only")),
             (Some(_), _, true) => Err(Failure::usage("--resume does not go with --prof-path")),
@@ -173,7 +194,7 @@ impl Arguments {
     }
 
     /// The selected operators in the given order, or none for all.
-    pub fn selected_operators(&self) -> Result<Option<Vec<String>>, Failure> {
+    pub(super) fn selected_operators(&self) -> Result<Option<Vec<String>>, Failure> {
         let Some(given) = &self.ops else { return Ok(None) };
         let names: Vec<String> = given.iter().map(|name| operator_name(name).to_owned()).collect();
         let mut unknown: Vec<&str> =

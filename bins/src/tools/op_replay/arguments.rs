@@ -1,0 +1,100 @@
+//! The command line of op-replay.
+
+use super::TOOL;
+use crate::Failure;
+use crate::database::DatabaseArguments;
+use crate::replay::{
+    DispatchArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility,
+    warn_of_host,
+};
+use clap::{Parser, ValueEnum};
+use perfdb_replay::backend::Backend;
+use perfdb_replay::operator::Operator;
+use perfdb_replay::settings::RunSettings;
+use std::path::{Path, PathBuf};
+
+/// Measure the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
+/// and the times go into an op_summary file and, on request, a results file.
+#[derive(Debug, Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Operator: one of --list; a final _run.py, _run or .csv is cut off
+    #[arg(value_name = "OP")]
+    pub(super) op: Option<String>,
+
+    /// Print the names of the operators
+    #[arg(long)]
+    pub(super) list: bool,
+
+    #[command(flatten)]
+    pub(super) database: DatabaseArguments,
+
+    /// Timed runs per row [default: $MSMODELING_OP_REPLAY_REPEAT_COUNT, else 30; DispatchFFNCombine: 20]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) repeat_count: Option<i64>,
+
+    /// Which rows: all, or those without a valid duration
+    #[arg(long, value_name = "MODE", default_value = "all")]
+    pub(super) update_mode: UpdateModeArgument,
+
+    /// Replay exactly this table (repeatable); the database options are not looked at
+    #[arg(long, value_name = "FILE")]
+    pub(super) csv: Vec<PathBuf>,
+
+    /// Run the cases of this file (JSON array or JSON lines) instead of database rows
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    pub(super) cases: Option<PathBuf>,
+
+    /// Print the cases and stop: nothing is started or changed
+    #[arg(long)]
+    pub(super) plan: bool,
+
+    /// Form of the plan
+    #[arg(long, value_name = "FORM", default_value = "jsonl")]
+    pub(super) plan_format: PlanFormatArgument,
+
+    #[command(flatten)]
+    pub(super) replay: ReplayArguments,
+
+    #[command(flatten)]
+    pub(super) files: OutputArguments,
+
+    #[command(flatten)]
+    pub(super) dispatch: DispatchArguments,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  op-replay MatMulV2 --database-path db --plan            # what the rows become
+  op-replay MatMulV2 --database-path db --results r.json  # measure on this CPU
+  op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
+  op-replay Sort --csv Sort.csv --backend npu --msprof --output prof";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum PlanFormatArgument {
+    /// One object per line
+    Jsonl,
+    /// One array
+    Json,
+}
+
+impl Arguments {
+    /// The settings of the run.
+    pub(super) fn settings(&self, operator: &Operator, database: &Path) -> Result<RunSettings, Failure> {
+        let (backend, is_default) = self.replay.backend(Backend::Native)?;
+        if is_default && !self.plan {
+            warn_of_host(&visibility(Backend::Npu));
+        }
+        let output = self.files.output.clone().unwrap_or_else(|| database.to_owned());
+        let mut settings = self.replay.settings(backend, output, run_id(self.files.run_id.as_deref()))?;
+        settings.tool = "op-replay";
+        settings.update_mode = self.update_mode.into();
+        self.files.apply(&mut settings);
+        self.dispatch.apply(&mut settings, "")?;
+        // An operator with a default of its own does not look at the variable.
+        if self.repeat_count.is_some() || operator.own_repeat_count.is_none() {
+            settings.repeats = repeat_count(self.repeat_count)?;
+        }
+        Ok(settings)
+    }
+}

@@ -1,0 +1,161 @@
+//! Measuring: msprof around run-all-op, or the other backends in this process.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use perfdb_files::interrupt::Interrupt;
+use perfdb_replay::backend::Backend;
+use perfdb_replay::executor::start::starters;
+use perfdb_replay::settings::RunSettings;
+use perfdb_store::update::{AggregateOptions, find_profiles, summaries_of};
+
+use crate::directory::RunDirectory;
+use crate::msprof::{Profiled, Profiling, ReplayCommand, read_status, require_data, require_msprof};
+use crate::origin::Asked;
+use crate::remaining::Remaining;
+use crate::reporter::Reporter;
+use crate::resume::{own_profiles, strike_unmeasured};
+use crate::run_all::{self, RunAllOptions};
+use crate::status::RunStatus;
+
+/// What to measure, and how.
+pub struct MeasureOptions<'a> {
+    /// The database directory.
+    pub database: &'a Path,
+    /// Operators that the user selected.
+    pub selected: Option<&'a [String]>,
+    /// Operators that the run names; `None` means all.
+    pub operators: Option<&'a [String]>,
+    /// How cases are replayed in this process. On `npu` the replay program gets the same options.
+    pub settings: &'a RunSettings,
+    /// The command line of the replay program under msprof.
+    pub replay: &'a ReplayCommand,
+    /// Go on with the newest run that was kept.
+    pub resume: bool,
+    /// How samples are aggregated.
+    pub aggregate: &'a AggregateOptions,
+    /// Where programs are found.
+    pub search_path: Option<&'a OsStr>,
+    /// stdout is needed for something else than what children print.
+    pub quiet_stdout: bool,
+    /// The request to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+/// What was measured, and where it lies.
+#[derive(Debug)]
+pub struct MeasuredSamples {
+    /// The run's folder.
+    pub directory: RunDirectory,
+    /// The op_summary files, in order.
+    pub summaries: Vec<PathBuf>,
+    /// What the replay said about its operators.
+    pub status: Option<RunStatus>,
+    /// What was asked for, for the origin file.
+    pub asked: Asked,
+}
+
+impl MeasureOptions<'_> {
+    /// Measures. Where that fails, the run's folder stays and is named, and after an interrupt what is left to do is said.
+    pub fn measure(&self, reporter: &Reporter<'_>) -> Result<MeasuredSamples, Error> {
+        let settings = self.settings;
+        if settings.backend == Backend::Npu {
+            require_msprof(self.search_path)?;
+        } else {
+            settings.check().map_err(perfdb_replay::error::Error::from)?;
+        }
+        let kept = if self.resume { RunDirectory::newest(self.database)? } else { None };
+        if self.resume && kept.is_none() {
+            let database = self.database.display();
+            (reporter.warning)(&format!("{database}: no preserved run to resume, starting afresh"));
+        }
+        let resumed = kept.is_some();
+        let directory = kept.map_or_else(|| RunDirectory::fresh(self.database), Ok)?;
+        tracing::info!("measuring into {}", directory.path().display());
+        let result = match settings.backend {
+            Backend::Npu => self.under_msprof(&directory, resumed, reporter),
+            _ => self.in_this_process(&directory, reporter),
+        };
+        match result {
+            Ok(Profiled { summaries, status }) => {
+                let asked = Asked::new(settings, resumed);
+                Ok(MeasuredSamples { directory, summaries, status, asked })
+            }
+            Err(error) => {
+                if error.signal().is_some() {
+                    self.report_remaining(&directory, reporter);
+                }
+                (reporter.line)(&directory.preserved());
+                Err(error)
+            }
+        }
+    }
+
+    fn report_remaining(&self, directory: &RunDirectory, reporter: &Reporter<'_>) {
+        let remaining = run_all::choose(self.operators.unwrap_or_default())
+            .and_then(|operators| Remaining::of(directory, self.database, &operators, self.settings));
+        match remaining {
+            Ok(remaining) => (reporter.remaining)(&remaining),
+            Err(error) => (reporter.warning)(&format!("cannot say what is left to measure: {error}")),
+        }
+    }
+
+    fn under_msprof(
+        &self,
+        directory: &RunDirectory,
+        resumed: bool,
+        reporter: &Reporter<'_>,
+    ) -> Result<Profiled, Error> {
+        if resumed {
+            strike_unmeasured(directory.path(), self.aggregate)?;
+        }
+        let profiling = Profiling {
+            replay: self.replay,
+            selected: self.selected,
+            operators: self.operators,
+            quiet_stdout: self.quiet_stdout,
+            line: reporter.line,
+            interrupt: self.interrupt,
+        };
+        profiling.run(directory.path())
+    }
+
+    fn in_this_process(&self, directory: &RunDirectory, reporter: &Reporter<'_>) -> Result<Profiled, Error> {
+        let output = directory.path();
+        let settings =
+            RunSettings { output: output.to_owned(), journal: Some(directory.journal()), ..self.settings.clone() };
+        let old = own_profiles(output)?;
+        let options = RunAllOptions {
+            database: self.database.to_owned(),
+            operators: run_all::choose(self.operators.unwrap_or_default())?,
+            continue_on_error: !self.replay.fail_fast,
+            status_file: directory.status_file(),
+        };
+        let starters = starters(&settings, self.interrupt, &reporter.listener);
+        let outcome = run_all::run(&options, &settings, starters, self.interrupt, reporter.event)?;
+        if let Some(report) = &outcome.report {
+            (reporter.replayed)(report);
+            if report.op_summary.is_some() {
+                // The new file has the earlier samples too.
+                for profile in &old {
+                    std::fs::remove_dir_all(profile).map_err(|source| Error::io(profile, source))?;
+                }
+            }
+        }
+        let profiles = find_profiles(output)?;
+        let summaries = summaries_of(&profiles)?;
+        match outcome.stopped_by {
+            Some(error) if error.signal().is_some() || summaries.is_empty() => return Err(error),
+            Some(error) => (reporter.line)(&format!(
+                "[WARN] the replay stopped ({error}), but {} op_summary file(s) were generated under {}. \
+                 Continuing with generated profiling data.",
+                summaries.len(),
+                output.display()
+            )),
+            None => {}
+        }
+        require_data(output, &profiles, &summaries)?;
+        Ok(Profiled { summaries, status: read_status(output) })
+    }
+}
