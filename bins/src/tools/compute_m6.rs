@@ -9,7 +9,7 @@ use perfdb_compare::m6::{Options, SourceFilter, compare_files};
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_report::m6::{Report, tidy_path};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
