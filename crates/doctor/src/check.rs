@@ -211,15 +211,15 @@ fn kind_of(source: &mut Source) -> Result<Option<Kind>, perfdb_trace::Error> {
 }
 
 enum Collected {
-    Gpu(Collector),
-    Tc(TcCollector),
+    Gpu(Box<Collector>),
+    Tc(Box<TcCollector>),
 }
 
 fn read(source: &mut Source, kind: Kind, options: &Options) -> Result<Collected, perfdb_trace::Error> {
     if kind == Kind::TcTrace {
-        read_tc(source, options).map(Collected::Tc)
+        Ok(Collected::Tc(Box::new(read_tc(source, options)?)))
     } else {
-        read_gpu(source, options).map(Collected::Gpu)
+        Ok(Collected::Gpu(Box::new(read_gpu(source, options)?)))
     }
 }
 

@@ -24,7 +24,8 @@ fn compare(place: &str, expected: &Value, found: &Value, faults: &mut Vec<String
     match (expected, found) {
         (Value::Number(one), Value::Number(other)) => {
             let (one, other) = (one.as_f64().unwrap_or(f64::NAN), other.as_f64().unwrap_or(f64::NAN));
-            if !((one - other).abs() <= 1e-6) {
+            let far = (one - other).abs() > 1e-6 || one.is_nan() != other.is_nan();
+            if far {
                 faults.push(format!("{place}: {other} instead of {one}"));
             }
         }

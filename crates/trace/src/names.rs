@@ -52,6 +52,11 @@ impl Names {
         self.by_text.get(text).copied()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.texts.len()

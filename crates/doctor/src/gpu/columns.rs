@@ -163,7 +163,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Puts the rows of the piece of the trace that follows behind these.
     pub(crate) fn append(&mut self, mut piece: Columns) {
-        if self.events == 0 && self.names.len() == 0 {
+        if self.events == 0 && self.names.is_empty() {
             *self = piece;
             return;
         }
@@ -239,7 +239,7 @@ impl Columns {
         for (_, count) in &mut self.elements {
             *count = adopt(*count);
         }
-        renumber(&mut self.devices, |device| adopt(device));
+        renumber(&mut self.devices, &mut adopt);
         renumber(&mut self.streams, |(device, stream)| (device, adopt(stream)));
         renumber(&mut self.threads, |(process, thread)| (adopt(process), adopt(thread)));
     }

@@ -67,7 +67,7 @@ pub(super) fn layers<'r>(trace: &Prepared, replay: &'r [u32]) -> Vec<&'r [u32]> 
         for pair in cuts.windows(2) {
             equal.entry(&names[pair[0]..pair[1]]).or_default().push((pair[0], pair[1]));
         }
-        let mut equal: Vec<(&[u32], Vec<(usize, usize)>)> =
+        let mut equal: Vec<_> =
             equal.into_iter().filter(|(piece, places)| piece.len() >= 4 && places.len() >= PIECES).collect();
         equal.sort_unstable_by_key(|(_, places)| places.first().copied());
         for (piece, places) in equal {

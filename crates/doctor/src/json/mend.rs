@@ -1,17 +1,25 @@
 //! A trace as it should be written, from one that is damaged or odd, in one pass.
 
+mod recovery;
+
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::fault::{Fault, FaultKind, Search, behind_space, events_list, next_event};
-use super::tally::{Tally, Truncated};
+use super::fault::{Fault, FaultKind, behind_space};
+use super::tally::Tally;
 use super::value::{Purpose, ValueMender, unescaped};
 
 /// Bytes that are read at once.
 const READ: usize = 1 << 18;
+
+/// Changes an event; false if it is to be left out.
+pub(crate) type Fix = Box<dyn FnMut(&mut Vec<u8>) -> bool + Send>;
+
+/// What came of a piece of text, what it is when mended, and what was odd about it.
+type Mended<T> = Result<(T, Vec<u8>, Tally), Fault>;
 
 /// What to do beside mending the text.
 pub(crate) enum Plan {
@@ -21,8 +29,8 @@ pub(crate) enum Plan {
     Repair {
         /// Members at the top to leave out.
         dropped_members: Vec<usize>,
-        /// Changes an event; false if it is to be left out.
-        fix: Box<dyn FnMut(&mut Vec<u8>) -> bool + Send>,
+        /// Mends what is in an event.
+        fix: Fix,
     },
 }
 
@@ -136,10 +144,7 @@ impl<R: Read> Mender<R> {
     }
 
     /// Parses with ever more bytes until the outcome does not depend on the rest.
-    fn whole<T>(
-        &mut self,
-        parse: impl Fn(&mut ValueMender<'_>) -> Result<T, Fault>,
-    ) -> io::Result<Result<(T, Vec<u8>, Tally), Fault>> {
+    fn whole<T>(&mut self, parse: impl Fn(&mut ValueMender<'_>) -> Result<T, Fault>) -> io::Result<Mended<T>> {
         let purpose = match self.plan {
             Plan::Check => Purpose::Check,
             Plan::Repair { .. } => Purpose::Repair,
@@ -381,66 +386,6 @@ impl<R: Read> Mender<R> {
             }
             Some(_) => self.recover(Fault { at: 0, kind: FaultKind::Bad("a comma or a closing bracket is expected") }),
             None => self.recover(Fault { at: 0, kind: FaultKind::End }),
-        }
-    }
-
-    /// Goes on at the next event behind a fault, or closes the document.
-    fn recover(&mut self, fault: Fault) -> io::Result<()> {
-        let at = self.base + (self.at + fault.at) as u64;
-        self.at = (self.at + fault.at).min(self.buffer.len());
-        let in_events = matches!(self.state, State::FirstEvent | State::Event | State::AfterEvent);
-        let may_go_on = in_events || !self.events_seen;
-        if may_go_on && self.find_event(in_events)? {
-            if self.tally.damaged.count == 0 {
-                self.tally.reason = fault.reason();
-            }
-            self.tally.damaged.add(at);
-            return Ok(());
-        }
-        while self.more()? {
-            self.at = self.buffer.len();
-        }
-        let bytes = self.base + self.buffer.len() as u64;
-        self.tally.truncated = Some(Truncated { at, bytes, events: self.tally.events });
-        if in_events && !self.is_dropped() {
-            self.out.push(b']');
-        }
-        if !self.bare_list {
-            self.out.push(b'}');
-        }
-        self.finish()
-    }
-
-    /// Goes in front of the next event; false if there is none.
-    fn find_event(&mut self, in_events: bool) -> io::Result<bool> {
-        // Behind a fault in front of the list, its begin is looked for.
-        let list = !in_events && !self.bare_list;
-        loop {
-            let search = if list { events_list(&self.buffer, self.at) } else { next_event(&self.buffer, self.at) };
-            match search {
-                Search::Found(at) => {
-                    self.at = at;
-                    if list {
-                        self.separator.clear();
-                        self.write_member(b"\"traceEvents\":[", usize::MAX);
-                        self.member_count += 1;
-                        self.tally.top_keys.push("traceEvents".to_owned());
-                        self.events_seen = true;
-                        self.first_event = true;
-                        self.state = State::FirstEvent;
-                    } else {
-                        self.separator = b",".to_vec();
-                        self.state = State::Event;
-                    }
-                    return Ok(true);
-                }
-                Search::NotYet(at) => {
-                    self.at = at;
-                    if !self.more()? {
-                        return Ok(false);
-                    }
-                }
-            }
         }
     }
 

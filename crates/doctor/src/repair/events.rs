@@ -82,7 +82,7 @@ impl EventFixer {
             changes.push((place, time));
         }
         // The later one first, so that the other one's place holds.
-        changes.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        changes.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
         for ((from, to), with) in changes {
             event.splice(from..to, with);
         }

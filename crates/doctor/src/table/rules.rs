@@ -1,5 +1,7 @@
 //! The rules for kernel tables.
 
+use std::collections::BTreeMap;
+
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -165,7 +167,7 @@ fn durations(table: &Table, found: &mut Findings) {
 }
 
 fn collectives_that_wait(table: &Table, found: &mut Findings) {
-    let mut calls: FxHashMap<(u32, u32), Vec<Picoseconds>> = FxHashMap::default();
+    let mut calls: BTreeMap<(u32, u32), Vec<Picoseconds>> = BTreeMap::new();
     for row in table.rows.iter().filter(|row| row.collective && !row.copy) {
         calls.entry((row.device, row.kind)).or_default().push(row.duration);
     }

@@ -18,8 +18,11 @@ pub(crate) type Operators = Vec<Operator>;
 /// Layers of the model.
 const LAYERS: usize = 24;
 
-/// Operators of a layer: name, usual time, kernel type, and the parts of composites in hundredths of a microsecond.
-const LAYER: [(&str, i64, &str, Option<(i64, i64)>); 6] = [
+/// Name, usual time, kernel type, and the parts of composites in hundredths of a microsecond.
+type Kind = (&'static str, i64, &'static str, Option<(i64, i64)>);
+
+/// Operators of a layer.
+const LAYER: [Kind; 6] = [
     ("aten.mm.default", 23, "MatMulV2", None),
     ("tensor_cast.attention.default", 40, "FusedInferAttentionScore", None),
     ("tensor_cast.matmul_all_reduce.default", 31, "MatMulV2", Some((2280, 800))),

@@ -109,7 +109,7 @@ fn evidence(trace: &Prepared, pairs: &mut [Pair]) -> Evidence {
     let kernels: Picoseconds = pairs.iter().map(|pair| trace.row(pair.first).time()).sum();
     let evidence =
         Evidence::new().with("pairs", pairs.len()).time("overlap_us", total(pairs)).time("kernels_us", kernels);
-    pairs.sort_by(|a, b| b.overlap.cmp(&a.overlap));
+    pairs.sort_by_key(|pair| std::cmp::Reverse(pair.overlap));
     let longest: Vec<Value> = pairs
         .iter()
         .take(SHOWN)
