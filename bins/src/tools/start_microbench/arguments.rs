@@ -2,10 +2,8 @@
 
 use crate::Failure;
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
-use crate::replay::{
-    DispatchPrefixedArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, stopped_run_of_all,
-};
-use clap::Parser;
+use crate::replay::{DispatchPrefixedArguments, ReplayArguments, repeat_count, run_id, stopped_run_of_all};
+use clap::{Parser, ValueEnum};
 use perfdb_microbench::msprof::ReplayCommand;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
@@ -41,7 +39,7 @@ pub(super) struct Arguments {
 
     /// Which rows may change: all matched ones (and unmatched samples become rows), or only rows without a duration
     #[arg(long, value_enum, default_value = "all", value_name = "MODE")]
-    pub update_mode: UpdateModeArgument,
+    pub update_mode: UpdateMode,
 
     /// Remove rows that have no valid duration afterwards; they are listed in the report
     #[arg(long)]
@@ -110,6 +108,24 @@ pub(super) struct Arguments {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub database: DatabaseArguments,
+}
+
+/// Values of `--update-mode`, as this tool explains them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum UpdateMode {
+    /// every matched row; unmatched samples become rows
+    All,
+    /// only rows without a valid duration; nothing is added
+    MissingOnly,
+}
+
+impl From<UpdateMode> for Mode {
+    fn from(mode: UpdateMode) -> Mode {
+        match mode {
+            UpdateMode::All => Mode::All,
+            UpdateMode::MissingOnly => Mode::MissingOnly,
+        }
+    }
 }
 
 impl Arguments {
