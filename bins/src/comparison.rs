@@ -1,8 +1,9 @@
 //! What the comparison tools have in common on the command line.
 
-use crate::output::{warn, warn_as_original};
+use crate::output::{print_limit, warn, warn_as_original};
 use clap::ValueEnum;
 use perfdb_compare::Warning;
+use perfdb_compare::regression::{Baseline, Regression};
 use std::num::NonZero;
 use std::str::FromStr;
 
@@ -37,6 +38,44 @@ pub fn say_warnings(warnings: &[Warning]) {
 /// How many threads a tool may use.
 pub fn usable_cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// `--baseline` and `--fail-regression`, which need each other.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RegressionGate {
+    /// JSON of an earlier run, for --fail-regression
+    #[arg(long, value_name = "OLD.json", requires = "fail_regression")]
+    baseline: Option<std::path::PathBuf>,
+
+    /// Exit with status 3 if something was inside this many percent in --baseline and is outside now
+    #[arg(long, value_name = "PCT", requires = "baseline", value_parser = GivenNumber::not_negative)]
+    fail_regression: Option<GivenNumber>,
+}
+
+impl RegressionGate {
+    /// The earlier run and the limit in percent, if they were given.
+    ///
+    /// # Errors
+    /// When the baseline can't be read.
+    pub fn read(&self) -> Result<Option<(Baseline, f64)>, perfdb_compare::Error> {
+        match (&self.baseline, &self.fail_regression) {
+            (Some(path), Some(limit)) => Ok(Some((Baseline::read(path)?, limit.value))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Says what has become worse; true if nothing has.
+pub fn hold_regressions(regressions: &[Regression], limit_pct: f64) -> bool {
+    let percent = |error: f64| perfdb_pycompat::format::fixed(error, 1);
+    for Regression { scenario, kernel, before_pct, after_pct } in regressions {
+        let scenario = if scenario.is_empty() { String::new() } else { format!("{scenario}: ") };
+        let (before, after) = (percent(*before_pct), percent(*after_pct));
+        print_limit(&format!(
+            "{scenario}{kernel} was off by {before}% and is off by {after}% now (limit {limit_pct}%)"
+        ));
+    }
+    regressions.is_empty()
 }
 
 /// A finite number and its text, which messages repeat as it was given.

@@ -508,3 +508,51 @@ fn paths_may_be_of_any_bytes() -> TestResult {
     assert!(folder.0.path().join(name(b"c\xff.txt")).is_file());
     Ok(())
 }
+
+#[test]
+fn explanations_as_people_read_them() -> TestResult {
+    let scenarios = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/scenarios");
+    let arguments = ["--tc-trace", "trace.json", "--prof-trace", "forward_pass.csv", "--data-dir", ".."];
+    let output = Command::cargo_bin("explain-prediction")?
+        .current_dir(scenarios.join("qwen3_32b_decode"))
+        .args(arguments)
+        .output()?;
+    assert!(output.status.success());
+    insta::assert_snapshot!("explain_prediction", String::from_utf8(output.stdout)?);
+    Ok(())
+}
+
+#[test]
+fn only_what_has_become_worse_fails() -> TestResult {
+    let folder = Folder::new()?;
+    folder.write("good.json", r#"{"m6_ratio": 1.0}"#)?;
+    folder.write("bad.json", r#"{"m6_ratio": 0.5}"#)?;
+    let run = |baseline: &str| {
+        let arguments =
+            ["--tc-trace", "t.json", "--prof-trace", "p.csv", "--fail-regression", "10", "--baseline", baseline];
+        folder.run("compute-m6", &arguments)
+    };
+    let worse = run("good.json")?;
+    assert_eq!(worse.code, Some(3));
+    assert!(
+        worse.stderr.contains("limit: M6 was off by 0.0% and is off by -13.5% now (limit 10%)"),
+        "{}",
+        worse.stderr
+    );
+    assert_eq!(run("bad.json")?.code, Some(0), "it was outside before");
+    assert_eq!(run("none.json")?.code, Some(1));
+    Ok(())
+}
+
+#[test]
+fn passes_are_listed_and_copied() -> TestResult {
+    let folder = Folder::new()?;
+    let header = "Step Id,Type,Start Time(us),Duration(us)\n";
+    folder.write("k.csv", format!("{header}1,Add,1,2\n2,Add,9,2\n2,Mul,12,1\n"))?;
+    let list = folder.run("cut-forward-pass", &["k.csv"])?.stdout;
+    assert!(list.starts_with("passes found by step column\n"), "{list}");
+    let cut = folder.run("cut-forward-pass", &["k.csv", "--pass", "2", "--output", "two.csv"])?;
+    assert_eq!(cut.code, Some(0));
+    assert_eq!(folder.read("two.csv")?, format!("{header}2,Add,9,2\n2,Mul,12,1\n"));
+    folder.fails("cut-forward-pass", &["k.csv", "--pass", "3", "--output", "three.csv"], &["k.csv", "no such pass"])
+}

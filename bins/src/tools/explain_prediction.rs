@@ -1,10 +1,11 @@
 //! Where a prediction is wrong, adding up to 100 %.
 
-use crate::comparison::{say_warnings, usable_cores};
+use crate::comparison::{RegressionGate, hold_regressions, say_warnings, usable_cores};
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, print_note, run};
 use clap::Parser;
 use perfdb_compare::ledger::{Families, Passes, explain_scenarios};
+use perfdb_compare::regression::Regression;
 use perfdb_compare::scenario::{ForwardPasses, Scenario, read_scenarios};
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_report::ledger::{NamedExplanation, document, page, rows_to_measure, scenarios_document, text, write_csv};
@@ -42,7 +43,7 @@ Examples:
   explain-prediction --tc-trace trace.json --prof-trace pass.csv \\
       --measure-dir to_measure    # tables for start-microbench
 
-Exit status: 0 done, 1 something failed, 2 wrong usage."
+Exit status: 0 done, 1 something failed, 2 wrong usage, 3 done but beyond --fail-regression."
 )]
 struct Arguments {
     /// TC chrome trace (JSON, may be gzip)
@@ -92,6 +93,9 @@ struct Arguments {
     /// Scenarios to explain at a time [default: one per usable core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     jobs: Option<u32>,
+
+    #[command(flatten)]
+    regression: RegressionGate,
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -122,6 +126,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
         }],
         _ => return Err(Failure::Usage("--tc-trace and --prof-trace, or --scenarios, are needed".to_owned())),
     };
+    let baseline = arguments.regression.read()?;
     let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
     let mut explanations: Vec<NamedExplanation> = Vec::new();
     let mut errors = Vec::new();
@@ -138,7 +143,10 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     let texts: Vec<String> = explanations.iter().map(text).collect();
     print(&texts.join("\n\n"))?;
     write(&arguments, &explanations)?;
-    Ok(Status::Success)
+    let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
+    let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);
+    let regressions: Vec<Regression> = explanations.iter().flat_map(check).collect();
+    Ok(if hold_regressions(&regressions, limit) { Status::Success } else { Status::LimitPassed })
 }
 
 /// Writes what was asked for: all of it or none.

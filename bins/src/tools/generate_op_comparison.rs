@@ -1,17 +1,19 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
-use crate::comparison::{GivenNumber, Semantics, say_warnings, usable_cores};
+use crate::comparison::{GivenNumber, RegressionGate, Semantics, hold_regressions, say_warnings, usable_cores};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print, print_limit, run};
+use crate::{Failure, Status, command_of, error_line, print, print_limit, print_note, run};
 use clap::Parser;
 use perfdb_compare::Warning;
+use perfdb_compare::m6::{self, SourceFilter};
 use perfdb_compare::operators::{Gate, GateFinding, Offence, OpRow};
-use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_compare::scenario::{ForwardPasses, Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
+use perfdb_files::replace::{Parents, Staged, commit, replace};
 use perfdb_pycompat::value::Value;
 use perfdb_report::comparison_page::page;
-use perfdb_report::operators::{json, table};
+use perfdb_report::m6::Report;
+use perfdb_report::operators::{StatusLanguage, csv, english_table, json_in, table};
 use perfdb_store::op_mapping::OpMapping;
 use std::error::Error;
 use std::ffi::OsString;
@@ -42,8 +44,11 @@ Examples:
   generate-op-comparison --scenarios testdata/scenarios.yaml \\
       --data-dir testdata/scenarios --output target/op_comparison.json
   generate-op-comparison --semantics corrected --fail-above 20 --min-share 2
+  generate-op-comparison --tc-trace trace.json --prof-trace pass.csv \\
+      --semantics corrected --sort delta --csv comparison.csv
+  generate-op-comparison --baseline old.json --fail-regression 10
 
-Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above."
+Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above\nor --fail-regression."
 )]
 struct Arguments {
     /// Folder of the forward-pass CSVs
@@ -85,6 +90,55 @@ struct Arguments {
     /// Smallest share of the measured time that --fail-above looks at, in percent [default: 1]
     #[arg(long, value_name = "PCT", requires = "fail_above", value_parser = GivenNumber::not_negative)]
     min_share: Option<GivenNumber>,
+
+    /// Compare this TC chrome trace with --prof-trace, instead of scenarios
+    #[arg(long, value_name = "FILE", requires = "prof_trace", conflicts_with = "scenarios")]
+    tc_trace: Option<PathBuf>,
+
+    /// CSV of the measured forward pass for --tc-trace
+    #[arg(long, value_name = "FILE", requires = "tc_trace")]
+    prof_trace: Option<PathBuf>,
+
+    /// Order of the rows; every order but the default one shows them in English
+    #[arg(long, value_enum)]
+    sort: Option<Order>,
+
+    /// Language of the table and of the statuses in the JSON
+    #[arg(long, value_enum)]
+    lang: Option<Language>,
+
+    /// Also write all rows as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Compute M6 files of scenarios that are not there, as --semantics corrected does
+    #[arg(long)]
+    compute_missing_m6: bool,
+
+    #[command(flatten)]
+    regression: RegressionGate,
+}
+
+/// `--sort`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    /// Largest predicted or measured time first
+    Time,
+    /// Largest difference in microseconds first
+    Delta,
+    /// Largest error in percent first; never measured ones lead
+    Error,
+    /// Largest share of the measured time first
+    Share,
+}
+
+/// `--lang`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Language {
+    /// The original's headings
+    Zh,
+    /// English, with a column of differences in microseconds
+    En,
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -97,10 +151,20 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     }
     let mapping_path = arguments.data_dir.join("op_mapping.yaml");
     let mapping = OpMapping::load(&mapping_path)?.unwrap_or_default();
-    let scenarios = match &arguments.scenarios {
-        Some(path) => read_scenarios(path, &arguments.trace_dir)?,
-        None => Scenario::defaults(&arguments.trace_dir),
+    let baseline = arguments.regression.read()?;
+    let scenarios = match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
+        (Some(path), _, _) => read_scenarios(path, &arguments.trace_dir)?,
+        (None, Some(trace), Some(profile)) => vec![Scenario {
+            name: trace.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            tc_trace: trace.clone(),
+            trace_csv: profile.clone(),
+            forward_passes: ForwardPasses::Number(1.0),
+        }],
+        _ => Scenario::defaults(&arguments.trace_dir),
     };
+    if arguments.compute_missing_m6 || arguments.semantics == Semantics::Corrected {
+        scenarios.iter().try_for_each(compute_missing_m6)?;
+    }
     let options = Options {
         mapping: &mapping,
         semantics: arguments.semantics.into(),
@@ -114,8 +178,9 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         say_warnings(&report.warnings);
         mapping_used |= report.mapping_used;
         let text = match report.outcome {
-            ScenarioOutcome::Compared(rows) => {
-                let table = table(&report.name, &rows);
+            ScenarioOutcome::Compared(mut rows) => {
+                sort(&mut rows, arguments.sort);
+                let table = if arguments.speaks_english() { english_table } else { table }(&report.name, &rows);
                 compared.push((report.name, rows));
                 table
             }
@@ -142,23 +207,74 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
             Err(error) => errors.push(error_line(&*error)),
         }
     }
-    let passed = arguments.fail_above.is_none_or(|limit| {
-        let min_share_pct = arguments.min_share.map_or(1.0, |share| share.value);
+    let passed = arguments.fail_above.as_ref().is_none_or(|limit| {
+        let min_share_pct = arguments.min_share.as_ref().map_or(1.0, |share| share.value);
         check(&compared, &limit.text, Gate { fail_above_pct: limit.value, min_share_pct })
     });
-    match (errors.is_empty(), passed) {
+    let regressed = baseline.is_some_and(|(baseline, limit)| {
+        let min_share_pct = arguments.min_share.as_ref().map_or(1.0, |share| share.value);
+        let check = |(name, rows): &(String, Vec<OpRow>)| baseline.check_rows(name, rows, limit, min_share_pct);
+        !hold_regressions(&compared.iter().flat_map(check).collect::<Vec<_>>(), limit)
+    });
+    match (errors.is_empty(), passed && !regressed) {
         (false, _) => Err(Failure::lines(errors)),
         (true, true) => Ok(Status::Success),
         (true, false) => Ok(Status::LimitPassed),
     }
 }
 
-/// Writes the JSON, and the page if it was asked for: both or none.
+impl Arguments {
+    fn speaks_english(&self) -> bool {
+        match (self.lang, self.sort) {
+            (Some(language), _) => language == Language::En,
+            (None, sort) => sort.is_some_and(|order| order != Order::Time),
+        }
+    }
+}
+
+fn sort(rows: &mut [OpRow], order: Option<Order>) {
+    let by: fn(&OpRow) -> f64 = match order {
+        None | Some(Order::Time) => return,
+        Some(Order::Delta) => |row| row.delta_us().abs(),
+        Some(Order::Error) if rows.is_empty() => return,
+        Some(Order::Error) => |row| if row.is_predicted_only() { f64::INFINITY } else { row.error_pct.value().abs() },
+        Some(Order::Share) => |row| row.prof_per_fwd_us.value(),
+    };
+    rows.sort_by(|a, b| by(b).total_cmp(&by(a)));
+}
+
+/// Computes M6 for a scenario whose M6 file is not there and whose other files are, and writes the file.
+fn compute_missing_m6(scenario: &Scenario) -> Result<(), Failure> {
+    let ForwardPasses::M6File(path) = &scenario.forward_passes else { return Ok(()) };
+    if path.exists() || !scenario.tc_trace.exists() || !scenario.trace_csv.exists() {
+        return Ok(());
+    }
+    let source_filter = SourceFilter::default();
+    let options = m6::Options { source_filter: source_filter.clone(), semantics: perfdb_compare::Semantics::Corrected };
+    // What is wrong with the files is said when they are compared.
+    let Ok(outcome) = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options) else { return Ok(()) };
+    let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
+    let report =
+        Report { m6: outcome.result, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
+    replace(path, report.json().as_bytes(), Parents::Create)?;
+    print_note(&format!("M6 of {} computed and written to {}", scenario.name, path.display()));
+    Ok(())
+}
+
+/// Writes the JSON, and the page and the CSV if they were asked for: all or none.
 fn write(arguments: &Arguments, compared: &[(String, Vec<OpRow>)]) -> Result<(), Box<dyn Error>> {
-    let json = json(compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())));
+    let scenarios = || compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()));
+    let language = match arguments.lang {
+        Some(Language::En) => StatusLanguage::English,
+        _ => StatusLanguage::Original,
+    };
+    let json = json_in(scenarios(), language);
     let mut files = vec![Staged::with(&arguments.output, json.as_bytes(), Parents::Create)?];
     if let Some(path) = &arguments.html_output {
         files.push(Staged::with(path, page(compared)?.as_bytes(), Parents::Create)?);
+    }
+    if let Some(path) = &arguments.csv {
+        files.push(Staged::with(path, csv(scenarios()).as_bytes(), Parents::Create)?);
     }
     Ok(commit(files)?)
 }

@@ -68,6 +68,14 @@ pub enum Error {
         /// What is wrong, with the scenario and the key.
         reason: String,
     },
+    /// A file can't be a baseline.
+    #[error("{}: {reason}", path.display())]
+    Baseline {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A profile can't be cut.
     #[error("{}: {reason}", path.display())]
     Profile {
@@ -159,6 +167,13 @@ pub enum Warning {
         /// The CSV.
         path: PathBuf,
     },
+    /// The CSV seems to hold several passes and is compared as one.
+    SeveralPasses {
+        /// The CSV.
+        path: PathBuf,
+        /// How many.
+        passes: usize,
+    },
     /// Negative durations count as 0.
     NegativeDurations {
         /// The CSV.
@@ -203,6 +218,11 @@ impl fmt::Display for Warning {
             Warning::NoMeasuredTime { path } => {
                 write!(f, "{}: no kernel with a duration, so M6 is 0 (is this a forward pass?)", path.display())
             }
+            Warning::SeveralPasses { path, passes } => write!(
+                f,
+                "{}: {passes} forward passes seem to be in this file, and it is compared as one (cut-forward-pass copies one of them)",
+                path.display()
+            ),
             Warning::NegativeDurations { path, rows } => {
                 write!(f, "{}: {rows} negative durations count as 0", path.display())
             }

@@ -39,6 +39,7 @@ pub mod operators;
 mod picoseconds;
 mod process;
 pub mod profile;
+pub mod regression;
 pub mod scenario;
 mod semantics;
 pub mod shapes;

@@ -49,3 +49,16 @@ fn the_ledgers_of_all_cases() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(seen, 26);
 }
+
+#[test]
+fn several_passes_compared_as_one_are_told() {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/explain-prediction/23-three-passes");
+    let explain = |passes: &str| {
+        let options = Options { passes: Passes::parse(passes).unwrap(), ..Options::default() };
+        explain_files(&case.join("trace.json"), &case.join("pass.csv"), &options).unwrap().warnings
+    };
+    let told = explain("1");
+    assert_eq!(told.len(), 1);
+    assert!(told[0].to_string().contains("3 forward passes"), "{}", told[0]);
+    assert_eq!(explain("3"), []);
+}

@@ -67,7 +67,7 @@ fn table_row(row: &OpRow, measured_us: f64) -> Value {
         _ => "strong",
     };
     let error = |figure| match figure {
-        Figure::Zero if row.is_predicted_only() => "never measured".to_owned(),
+        _ if row.is_predicted_only() => "never measured".to_owned(),
         Figure::Zero => "–".to_owned(),
         Figure::Double(value) => percent(value),
     };
@@ -76,6 +76,7 @@ fn table_row(row: &OpRow, measured_us: f64) -> Value {
         RowStatus::Partial => "partly found",
         RowStatus::Miss => "missed",
         RowStatus::Unmodelled => "not modelled",
+        RowStatus::PredictedOnly => "never measured",
     };
     context! {
         kernel_type => row.kernel_type.as_str(),

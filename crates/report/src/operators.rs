@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use num_bigint::BigInt;
 use perfdb_compare::operators::{Figure, OpRow, measured_total_us, share_pct};
+use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::{fixed, pad_left, pad_right};
 use perfdb_pycompat::json::{Style, write};
 use perfdb_pycompat::value::Value;
@@ -60,14 +61,133 @@ fn table_row(row: &OpRow, total_prof_us: f64) -> String {
     cells.join(" ") + "\n"
 }
 
+/// The table of a scenario in English, with the difference in microseconds; an empty line in front.
+pub fn english_table(name: &str, rows: &[OpRow]) -> String {
+    let total_prof_us = measured_total_us(rows);
+    let mut out = format!("\n{name}: predicted and measured time per forward pass\n\n");
+    let line = |cells: [String; 10]| {
+        let [kernel_type, status, figures @ ..] = cells;
+        let widths = [12, 7, 12, 7, 12, 9, 9, 8];
+        let figures: Vec<String> = figures.iter().zip(widths).map(|(cell, width)| pad_left(cell, width)).collect();
+        format!("{} {}  {status}\n", pad_right(&kernel_type, 35), figures.join(" "))
+    };
+    let header = [
+        "kernel type",
+        "status",
+        "predicted us",
+        "calls",
+        "measured us",
+        "calls",
+        "delta us",
+        "error",
+        "of calls",
+        "share",
+    ];
+    out += &line(header.map(str::to_owned));
+    for row in rows.iter().take(SHOWN_ROWS) {
+        out += &line([
+            row.kernel_type.clone(),
+            row.status.english().to_owned(),
+            fixed(row.tc_total_us.value(), 1),
+            row.tc_count.to_string(),
+            fixed(row.prof_per_fwd_us.value(), 1),
+            fixed(row.prof_count, 0),
+            signed(row.delta_us()),
+            fixed(row.error_pct.value(), 1) + "%",
+            fixed(row.count_error_pct.value(), 1) + "%",
+            fixed(share_pct(row, total_prof_us), 1) + "%",
+        ]);
+    }
+    let total_tc_us = rows.iter().fold(0.0, |sum, row| sum + row.tc_total_us.value());
+    let none = String::new;
+    out += &line([
+        "TOTAL".to_owned(),
+        none(),
+        fixed(total_tc_us, 1),
+        none(),
+        fixed(total_prof_us, 1),
+        none(),
+        signed(total_tc_us - total_prof_us),
+        none(),
+        none(),
+        none(),
+    ]);
+    out.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+fn signed(us: f64) -> String {
+    format!("{}{}", if us > 0.0 { "+" } else { "" }, fixed(us, 1))
+}
+
+/// All rows of all scenarios as a CSV, lines ending in LF.
+pub fn csv<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>) -> String {
+    const HEADER: [&str; 12] = [
+        "scenario",
+        "kernel_type",
+        "operators",
+        "predicted_us",
+        "predicted_count",
+        "measured_us",
+        "measured_count",
+        "delta_us",
+        "error_percent",
+        "count_error_percent",
+        "share_percent",
+        "status",
+    ];
+    let mut out = String::new();
+    push_row(&mut out, HEADER, "\n");
+    for (name, rows) in scenarios {
+        let total_us = measured_total_us(rows);
+        for row in rows {
+            let cells = [
+                name.to_owned(),
+                row.kernel_type.clone(),
+                row.tc_funcs.clone(),
+                fixed(row.tc_total_us.value(), 1),
+                row.tc_count.to_string(),
+                fixed(row.prof_per_fwd_us.value(), 1),
+                fixed(row.prof_count, 0),
+                fixed(row.delta_us(), 1),
+                fixed(row.error_pct.value(), 1),
+                fixed(row.count_error_pct.value(), 1),
+                fixed(share_pct(row, total_us), 2),
+                row.status.english().to_owned(),
+            ];
+            push_row(&mut out, cells.iter().map(String::as_str), "\n");
+        }
+    }
+    out
+}
+
+/// The language of the statuses in a JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StatusLanguage {
+    /// The original's.
+    #[default]
+    Original,
+    /// English.
+    English,
+}
+
 /// All scenarios, name to rows.
 pub fn json<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>) -> String {
+    json_in(scenarios, StatusLanguage::Original)
+}
+
+/// [`json()`] with statuses in another language.
+pub fn json_in<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>, language: StatusLanguage) -> String {
+    let row = |row| json_row(row, language);
     let scenarios =
-        scenarios.into_iter().map(|(name, rows)| (name.to_owned(), Value::List(rows.iter().map(json_row).collect())));
+        scenarios.into_iter().map(|(name, rows)| (name.to_owned(), Value::List(rows.iter().map(row).collect())));
     write(&Value::Dict(scenarios.collect()), Style::INDENTED)
 }
 
-fn json_row(row: &OpRow) -> Value {
+fn json_row(row: &OpRow, language: StatusLanguage) -> Value {
+    let status = match language {
+        StatusLanguage::Original => row.status.text(),
+        StatusLanguage::English => row.status.english(),
+    };
     let members = [
         ("kernel_type", Value::from(row.kernel_type.as_str())),
         ("tc_funcs", Value::from(row.tc_funcs.as_str())),
@@ -77,7 +197,7 @@ fn json_row(row: &OpRow) -> Value {
         ("prof_count", whole(row.prof_count)),
         ("error_pct", figure(row.error_pct)),
         ("count_error_pct", figure(row.count_error_pct)),
-        ("status", Value::from(row.status.text())),
+        ("status", Value::from(status)),
     ];
     Value::Dict(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<IndexMap<_, _>>())
 }
@@ -126,6 +246,21 @@ mod tests {
         rows.extend((0..14).map(|at| row(&format!("More{at}"), RowStatus::Miss)));
         let json = json([("Qwen3 PF", &rows[..3]), ("empty", &[])]);
         insta::assert_snapshot!(table("Qwen3 PF", &rows) + &table("empty", &[]) + &json);
+    }
+
+    #[test]
+    fn english_tables_and_csv() {
+        let rows = [row("MatMulV2", RowStatus::Hit), row("Unmodelled", RowStatus::Unmodelled)];
+        let table = english_table("Qwen3 PF", &rows);
+        assert!(table.is_ascii() && table.contains("NOT_MODELLED") && table.contains("-65.5"), "{table}");
+        let csv = csv([("Qwen3 PF", &rows[..])]);
+        assert!(
+            csv.ends_with(
+                "Unmodelled,\"aten.mm.default, a.b\",1234.5,64,1300.0,65,-65.5,-5.0,-1.5,50.00,NOT_MODELLED\n"
+            ),
+            "{csv}"
+        );
+        assert!(json_in([("a", &rows[1..])], StatusLanguage::English).contains("\"NOT_MODELLED\""));
     }
 
     #[test]

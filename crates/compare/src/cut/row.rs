@@ -12,6 +12,7 @@ use perfdb_trace::blocks::{BLOCK_BYTES, Block, Blocks};
 use perfdb_trace::records::{Cell, Splitter, line_ends};
 use perfdb_trace::source::Source;
 use rustc_hash::FxBuildHasher;
+use std::fs::File;
 use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -87,7 +88,10 @@ pub(super) struct ProfileRows {
 impl ProfileRows {
     /// Opens a file and reads its header.
     pub(super) fn open(path: &Path) -> Result<ProfileRows, Error> {
-        let mut blocks = Blocks::new(Source::open(path)?.into_reader(), BLOCK_BYTES);
+        // Read, not mapped: the file is streamed twice and may be larger than memory.
+        let file = File::open(path).map_err(|source| unreadable(path, source))?;
+        let source = Source::from_reader(path.to_string_lossy(), file)?;
+        let mut blocks = Blocks::new(source.into_reader(), BLOCK_BYTES);
         let first = blocks.next_block(Vec::new()).map_err(|source| unreadable(path, source))?;
         let text = first.as_ref().map_or(&[][..], |block| &block.text);
         let mut cells = Vec::new();

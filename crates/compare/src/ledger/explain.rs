@@ -6,9 +6,10 @@ use super::measured::read_measured;
 use super::predicted::read_predicted;
 use super::timeline::{Timelines, timeline};
 use super::{Families, Ledger, Passes, Places, split};
-use crate::error::{Error, Outcome};
+use crate::error::{Error, Outcome, Warning};
 use crate::scenario::{Scenario, in_order};
 use crate::side_by_side;
+use perfdb_sequence::{Kernel, Sequence, find_passes};
 use perfdb_store::op_mapping::OpMapping;
 use serde::Serialize;
 use std::path::Path;
@@ -74,6 +75,12 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     let mut families = options.families.clone();
     families.learn(mapping);
     let book = Book::new(predicted.calls, measured.calls);
+    if options.passes == Passes::default() {
+        let passes = 1 + find_passes(&MeasuredSequence(&book)).starts.len();
+        if passes > 1 {
+            warnings.push(Warning::SeveralPasses { path: profile.to_owned(), passes });
+        }
+    }
     let ledger = split(&book, &book.predicted, &book.measured, options.passes, &families, Places::Used);
     let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
     let m6 = match measured_ps {
@@ -92,6 +99,21 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
     let layers = layers(&book, options.passes, &families);
     Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
+}
+
+/// The measured calls as a sequence of kernel types.
+struct MeasuredSequence<'b>(&'b Book);
+
+impl Sequence for MeasuredSequence<'_> {
+    fn len(&self) -> usize {
+        self.0.measured.len()
+    }
+
+    fn kernel(&self, at: usize) -> Kernel {
+        let call = &self.0.measured[at];
+        let symbol = self.0.keys(call).canonical_type;
+        Kernel { symbol, start_ps: call.start_ps, duration_ps: call.duration_ps }
+    }
 }
 
 /// The ledger of two files without mapping, for one pass.

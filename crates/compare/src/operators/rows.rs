@@ -37,16 +37,27 @@ pub enum RowStatus {
     Partial,
     /// The simulator has no operator for it.
     Unmodelled,
+    /// All its operators were found in the database, and it was never measured.
+    PredictedOnly,
 }
 
 impl RowStatus {
-    /// The text in tables.
+    /// The text in tables, as the original has it.
     pub fn text(self) -> &'static str {
         match self {
             RowStatus::Hit => "HIT",
             RowStatus::Miss => "MISS",
             RowStatus::Partial => "PARTIAL",
             RowStatus::Unmodelled => "TC未建模",
+            RowStatus::PredictedOnly => "PREDICTED_ONLY",
+        }
+    }
+
+    /// The text in English.
+    pub fn english(self) -> &'static str {
+        match self {
+            RowStatus::Unmodelled => "NOT_MODELLED",
+            other => other.text(),
         }
     }
 }
@@ -78,7 +89,21 @@ impl OpRow {
     /// Whether the kernel type is predicted to take time and has no measured time to compare it with. Its percentages are
     /// the integer 0 then, which says nothing of it.
     pub fn is_predicted_only(&self) -> bool {
-        self.error_pct == Figure::Zero && self.tc_total_us.value() > 0.0
+        let no_error = self.error_pct == Figure::Zero || self.status == RowStatus::PredictedOnly;
+        no_error && self.tc_total_us.value() > 0.0
+    }
+
+    /// Says of a kernel type that was found and never measured what it is, instead of an error of 0.
+    pub(crate) fn mark_predicted_only(&mut self) {
+        if self.status == RowStatus::Hit && self.is_predicted_only() {
+            self.status = RowStatus::PredictedOnly;
+            self.error_pct = Figure::Double(f64::INFINITY);
+        }
+    }
+
+    /// Predicted less measured time in microseconds.
+    pub fn delta_us(&self) -> f64 {
+        self.tc_total_us.value() - self.prof_per_fwd_us.value()
     }
 }
 

@@ -132,6 +132,10 @@ fn compare(
     warnings.extend(measured.warnings);
     let measured: IndexMap<String, Total> =
         measured.result.into_rows().into_iter().map(|((kernel_type, _), total)| (kernel_type.into(), total)).collect();
-    op_rows(&predicted.kernel_types, &measured, forward_passes)
-        .map_err(|error| Error::InfiniteCount { path: profile.to_owned(), kernel_type: error.kernel_type })
+    let mut rows = op_rows(&predicted.kernel_types, &measured, forward_passes)
+        .map_err(|error| Error::InfiniteCount { path: profile.to_owned(), kernel_type: error.kernel_type })?;
+    if options.semantics == Semantics::Corrected {
+        rows.iter_mut().for_each(OpRow::mark_predicted_only);
+    }
+    Ok(rows)
 }

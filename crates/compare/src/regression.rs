@@ -1,0 +1,192 @@
+//! Gates that can be lived with: only what was inside a limit before and is outside now fails.
+
+use crate::error::Error;
+use crate::ledger::{Detail, Explanation};
+use crate::operators::{OpRow, measured_total_us, share_pct};
+use perfdb_pycompat::value::Value;
+use perfdb_trace::source::Source;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Something that has become worse.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regression {
+    /// The scenario; empty where there is one pair of files.
+    pub scenario: String,
+    /// The kernel type, with its shape where there is one, or `M6`.
+    pub kernel: String,
+    /// Error before, in percent of the measured time.
+    pub before_pct: f64,
+    /// Error now.
+    pub after_pct: f64,
+}
+
+/// Errors of an earlier run, in percent of the measured time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Baseline {
+    errors: BTreeMap<(String, String), f64>,
+}
+
+impl Baseline {
+    /// Reads the JSON that compute-m6, generate-op-comparison or explain-prediction wrote.
+    ///
+    /// # Errors
+    /// When the file can't be read, is no JSON, or is none of the three.
+    pub fn read(path: &Path) -> Result<Baseline, Error> {
+        let text = Source::open(path)?.read_all()?;
+        let refused = |reason: String| Error::Baseline { path: path.to_owned(), reason };
+        let document = perfdb_trace::json::parse(&text).map_err(|error| refused(error.to_string()))?;
+        Baseline::of(&document).ok_or_else(|| {
+            refused("this is no JSON of compute-m6, generate-op-comparison or explain-prediction".to_owned())
+        })
+    }
+
+    fn of(document: &Value) -> Option<Baseline> {
+        let Value::Dict(members) = document else { return None };
+        let mut baseline = Baseline::default();
+        if let Some(ratio) = members.get("m6_ratio").and_then(Value::as_double) {
+            baseline.put("", "M6", (ratio - 1.0) * 100.0);
+            return Some(baseline);
+        }
+        if let Some(Value::List(scenarios)) =
+            members.get("scenarios").filter(|_| members.contains_key("format_version"))
+        {
+            for scenario in scenarios {
+                let Value::Dict(scenario) = scenario else { return None };
+                baseline.add_groups(scenario.get("name")?.as_text()?, scenario.get("groups")?)?;
+            }
+            return Some(baseline);
+        }
+        if let Some(groups) = members.get("groups") {
+            baseline.add_groups("", groups)?;
+            return Some(baseline);
+        }
+        for (scenario, rows) in members {
+            let Value::List(rows) = rows else { return None };
+            for row in rows {
+                let Value::Dict(row) = row else { return None };
+                let error = row.get("error_pct")?.as_double()?;
+                // The integer 0 of a row that was never measured says nothing.
+                let error = match row.get("prof_per_fwd_us")?.as_double()? {
+                    0.0 => f64::INFINITY,
+                    _ => error,
+                };
+                baseline.put(scenario, row.get("kernel_type")?.as_text()?, error);
+            }
+        }
+        Some(baseline)
+    }
+
+    fn add_groups(&mut self, scenario: &str, groups: &Value) -> Option<()> {
+        let Value::List(groups) = groups else { return None };
+        for group in groups {
+            let Value::Dict(group) = group else { return None };
+            let number = |key: &str| group.get(key).and_then(Value::as_double);
+            let text = |key: &str| group.get(key).and_then(Value::as_text);
+            let error = error_pct(number("predicted_ps")?, number("measured_ps")?);
+            self.put(scenario, &kernel(text("kernel_type")?, text("shape")?), error);
+        }
+        Some(())
+    }
+
+    fn put(&mut self, scenario: &str, kernel: &str, error_pct: f64) {
+        self.errors.insert((scenario.to_owned(), kernel.to_owned()), error_pct);
+    }
+
+    /// A figure that was inside the limit and is outside now. What the baseline does not know can't have become worse.
+    fn check(&self, scenario: &str, kernel: &str, after_pct: f64, limit_pct: f64) -> Option<Regression> {
+        let before_pct = *self.errors.get(&(scenario.to_owned(), kernel.to_owned()))?;
+        let outside = |error: f64| error.is_nan() || error.abs() > limit_pct;
+        (!outside(before_pct) && outside(after_pct)).then(|| Regression {
+            scenario: scenario.to_owned(),
+            kernel: kernel.to_owned(),
+            before_pct,
+            after_pct,
+        })
+    }
+
+    /// Whether M6 has left the limit around 1.
+    pub fn check_m6(&self, ratio: f64, limit_pct: f64) -> Option<Regression> {
+        self.check("", "M6", (ratio - 1.0) * 100.0, limit_pct)
+    }
+
+    /// The kernel types of a scenario that have left the limit, of those with a share of the measured time.
+    pub fn check_rows(&self, scenario: &str, rows: &[OpRow], limit_pct: f64, min_share_pct: f64) -> Vec<Regression> {
+        let total_us = measured_total_us(rows);
+        let weighs = |row: &&OpRow| row.is_predicted_only() || share_pct(row, total_us) >= min_share_pct;
+        let check = |row: &OpRow| {
+            let error = if row.is_predicted_only() { f64::INFINITY } else { row.error_pct.value() };
+            self.check(scenario, &row.kernel_type, error, limit_pct)
+        };
+        rows.iter().filter(weighs).filter_map(check).collect()
+    }
+
+    /// The groups of an explanation that have left the limit. A mean inside the spread of the measured calls has not.
+    pub fn check_explanation(&self, scenario: &str, explanation: &Explanation, limit_pct: f64) -> Vec<Regression> {
+        let ledger = &explanation.ledger;
+        let mut spread: Vec<(&str, &str)> = Vec::new();
+        for leaf in &ledger.leaves {
+            if matches!(&leaf.detail, Detail::Time(time) if time.noise || time.inside_spread) {
+                spread.push((&leaf.kernel_type, &leaf.shape));
+            }
+        }
+        spread.sort_unstable();
+        let check = |group: &crate::ledger::Group| {
+            let same_calls = group.predicted_calls == group.measured_calls;
+            let inside = spread.binary_search(&(group.kernel_type.as_str(), group.shape.as_str())).is_ok();
+            if same_calls && inside {
+                return None;
+            }
+            let error = error_pct(group.predicted_ps as f64, group.measured_ps as f64);
+            self.check(scenario, &kernel(&group.kernel_type, &group.shape), error, limit_pct)
+        };
+        ledger.groups.iter().filter_map(check).collect()
+    }
+}
+
+fn kernel(kernel_type: &str, shape: &str) -> String {
+    if shape.is_empty() { kernel_type.to_owned() } else { format!("{kernel_type} {shape}") }
+}
+
+fn error_pct(predicted: f64, measured: f64) -> f64 {
+    match (predicted, measured) {
+        (0.0, 0.0) => 0.0,
+        (_, 0.0) => f64::INFINITY,
+        _ => (predicted - measured) / measured * 100.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn baseline(text: &str) -> Option<Baseline> {
+        Baseline::of(&perfdb_trace::json::parse(text.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn only_what_was_inside_fails() {
+        let before = baseline(r#"{"m6_ratio": 1.04}"#).unwrap();
+        assert_eq!(before.check_m6(0.97, 5.0), None);
+        let worse = before.check_m6(0.9, 5.0).unwrap();
+        assert_eq!((worse.kernel.as_str(), worse.before_pct.round(), worse.after_pct.round()), ("M6", 4.0, -10.0));
+        assert!(before.check_m6(f64::NAN, 5.0).is_some());
+        let outside = baseline(r#"{"m6_ratio": 1.2}"#).unwrap();
+        assert_eq!(outside.check_m6(1.5, 5.0), None, "it was outside before");
+    }
+
+    #[test]
+    fn three_formats_are_known() {
+        let rows = r#"{"A": [{"kernel_type": "Add", "error_pct": 3.0, "prof_per_fwd_us": 5.0},
+                             {"kernel_type": "Mul", "error_pct": 0, "prof_per_fwd_us": 0.0}]}"#;
+        let rows = baseline(rows).unwrap();
+        assert!(rows.check("A", "Add", 30.0, 10.0).is_some());
+        assert_eq!(rows.check("A", "Mul", 30.0, 10.0), None, "it was never measured before either");
+        assert_eq!(rows.check("B", "Add", 30.0, 10.0), None, "the baseline does not know it");
+        let groups = r#"{"groups": [{"kernel_type": "Add", "shape": "1", "predicted_ps": 10, "measured_ps": 10}]}"#;
+        assert!(baseline(groups).unwrap().check("", "Add 1", 30.0, 10.0).is_some());
+        for text in ["[]", r#"{"a": 1}"#, r#"{"A": [1]}"#] {
+            assert_eq!(baseline(text), None, "{text}");
+        }
+    }
+}
