@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub const TOOL: Tool = Tool {
     name: "check-trace",
     job: Job::CheckTrace,
-    summary: "find what is wrong with a trace, and repair what can be",
+    summary: "find what is wrong with a trace, and repair it",
     main,
     command: command_of::<Arguments>,
 };

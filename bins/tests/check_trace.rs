@@ -1,0 +1,66 @@
+//! check-trace as it is called: exit statuses, JSON, repaired copies.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn vector(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/check-trace/vectors").join(name)
+}
+
+fn check_trace(arguments: &[&str], file: &Path) -> Result<(Option<i32>, String, String), Box<dyn Error>> {
+    let output = Command::new(env!("CARGO_BIN_EXE_check-trace")).args(arguments).arg(file).output()?;
+    Ok((output.status.code(), String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?))
+}
+
+#[test]
+fn the_exit_status_says_whether_something_was_found() -> Outcome {
+    assert_eq!(check_trace(&[], &vector("01-clean.json"))?.0, Some(0));
+    assert_eq!(check_trace(&[], &vector("08-old-kineto.json"))?.0, Some(0));
+    assert_eq!(check_trace(&[], &vector("13-overlap-pdl.json"))?.0, Some(3));
+    assert_eq!(check_trace(&["--ignore", "OVERLAP_PDL"], &vector("13-overlap-pdl.json"))?.0, Some(0));
+    assert_eq!(check_trace(&["--only", "LOST_BUFFER"], &vector("13-overlap-pdl.json"))?.0, Some(0));
+    assert_eq!(check_trace(&["--only", "LOST"], &vector("13-overlap-pdl.json"))?.0, Some(2));
+    let (status, stdout, stderr) = check_trace(&[], &vector("missing.json"))?;
+    assert_eq!((status, stdout.as_str(), stderr.lines().count()), (Some(1), "", 1));
+    Ok(())
+}
+
+#[test]
+fn the_json_is_one_document() -> Outcome {
+    let (status, stdout, _) = check_trace(&["--json"], &vector("20-pass.csv"))?;
+    assert_eq!(status, Some(3));
+    let report: Value = serde_json::from_str(&stdout)?;
+    assert_eq!((&report["kind"], &report["trust"]), (&"kernel-csv".into(), &"medium".into()));
+    Ok(())
+}
+
+#[test]
+fn a_repaired_copy_is_in_order() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let copy = folder.path().join("copy.json.gz");
+    let out = copy.to_str().ok_or("a name")?;
+    let (status, stdout, _) = check_trace(&["--repair", out], &vector("06-control-bom.json"))?;
+    assert_eq!(status, Some(3));
+    assert!(stdout.ends_with("repaired: BYTE_ORDER_MARK: 1\nrepaired: CONTROL_CHARACTERS: 2\n"), "{stdout}");
+    assert!(std::fs::read(&copy)?.starts_with(&[0x1f, 0x8b]));
+    assert_eq!(check_trace(&[], &copy)?.0, Some(0));
+    Ok(())
+}
+
+#[test]
+fn nothing_is_written_over_the_file_or_from_no_data() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("trace.json");
+    std::fs::copy(vector("07-duplicate-keys.json"), &file)?;
+    let before = std::fs::read(&file)?;
+    assert_eq!(check_trace(&["--repair", file.to_str().ok_or("a name")?], &file)?.0, Some(2));
+    assert_eq!(std::fs::read(&file)?, before);
+    let out = folder.path().join("out.json");
+    assert_eq!(check_trace(&["--repair", out.to_str().ok_or("a name")?], &vector("02-lfs.json"))?.0, Some(1));
+    assert!(!out.exists());
+    Ok(())
+}
