@@ -7,6 +7,7 @@
 //! A trace may hold a second `traceEvents`; like every repeated key the last one wins, so the reader then says so
 //! ([`Item::Restart`], [`Part::Restart`]) and the caller drops what it has.
 
+mod block;
 mod chunk;
 mod event;
 mod form;

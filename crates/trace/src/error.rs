@@ -86,7 +86,7 @@ pub enum Error {
     },
 }
 
-/// What can be wrong with a record of a CSV, or with its header.
+/// What can be wrong with a record of a CSV.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordFault {
@@ -95,38 +95,6 @@ pub enum RecordFault {
     Utf8 {
         /// Position in the (inflated) file, from 0.
         byte: u64,
-    },
-    /// A quote that is still open when the file ends.
-    #[error("unterminated quote")]
-    OpenQuote,
-    /// A cell beyond the limit of the preset.
-    #[error("cell longer than {limit} characters")]
-    LongCell {
-        /// The limit, in characters.
-        limit: usize,
-    },
-    /// The file has no header.
-    #[error("no CSV header")]
-    NoHeader,
-    /// A column that is used stands there twice.
-    #[error("the column {} stands in the header twice", one_line(name))]
-    RepeatedColumn {
-        /// Its name.
-        name: String,
-    },
-    /// A column that is needed is missing.
-    #[error("the column {} is missing", one_line(name))]
-    MissingColumn {
-        /// Its name.
-        name: String,
-    },
-    /// More cells than the header has.
-    #[error("{cells} cells under a header of {columns}")]
-    TooManyCells {
-        /// Cells of the record.
-        cells: usize,
-        /// Cells of the header.
-        columns: usize,
     },
 }
 

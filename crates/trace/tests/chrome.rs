@@ -377,6 +377,62 @@ fn many_chunks() {
 }
 
 #[test]
+fn a_file_that_is_shortened_while_it_is_read_is_an_error() {
+    let text = large_trace(3, 60_000);
+    assert!(text.len() > 16 << 20);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let message = ": the file was shortened while it was read";
+    for threads in [1, 3] {
+        std::fs::write(file.path(), &text).unwrap();
+        let mut source = Source::open(file.path()).unwrap();
+        let result = read_ordered(
+            &mut source,
+            &ReadOptions::simulator(),
+            threads,
+            |_: &mut (), _| {
+                file.as_file().set_len(100).unwrap();
+                Ok::<(), std::convert::Infallible>(())
+            },
+            |_| Ok(()),
+        );
+        let error = result.unwrap_err().to_string();
+        assert!(error.ends_with(message), "{threads}: {error}");
+    }
+    std::fs::write(file.path(), &text).unwrap();
+    let mut source = Source::open(file.path()).unwrap();
+    let options = ReadOptions::simulator();
+    let mut reader = Reader::new(&mut source, &options);
+    assert!(reader.next_item().unwrap().is_some());
+    file.as_file().set_len(100).unwrap();
+    let error = loop {
+        match reader.next_item() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("read to the end"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.ends_with(message), "{error}");
+    // What is read as a whole, and as a stream.
+    let whole = |source: Result<Source, Error>| source.and_then(|mut source| source.read_all());
+    std::fs::write(file.path(), &text).unwrap();
+    let source = Source::open(file.path());
+    file.as_file().set_len(100).unwrap();
+    assert!(whole(source).unwrap_err().to_string().ends_with(message));
+    std::fs::write(file.path(), &text).unwrap();
+    let mut stream = Source::open(file.path()).unwrap().into_reader();
+    file.as_file().set_len(100).unwrap();
+    assert!(stream.read_to_end(&mut Vec::new()).is_err());
+}
+
+#[test]
+fn events_longer_than_a_chunk() {
+    let event = |length: usize| format!(r#"{{"name": "{}", "args": {{"source": "S"}}}}"#, "y".repeat(length));
+    let lengths = [10, 3 << 20, 20, 1 << 20, (1 << 20) - 60, 30, 5 << 20, 40];
+    let text = format!("{{\"traceEvents\": [{}]}}", lengths.map(event).join(", "));
+    assert_eq!(simulator(&text).unwrap().len(), lengths.len());
+}
+
+#[test]
 fn faults_in_many_chunks() {
     let text = large_trace(1, 12_000);
     for at in [1_000_000, 2_500_000, text.len() - 10] {

@@ -12,9 +12,13 @@ pub(super) struct Chunk<C, E> {
     /// How many there were, those that are no objects included.
     pub(super) events: u64,
     /// The first thing that was wrong with one of them.
-    pub(super) trouble: Option<Trouble<E>>,
-    /// Where and why it ended.
-    pub(super) end: ChunkEnd,
+    pub(super) problem: Option<Problem<E>>,
+}
+
+impl<C: Default, E> Chunk<C, E> {
+    pub(super) fn new() -> Chunk<C, E> {
+        Chunk { state: C::default(), events: 0, problem: None }
+    }
 }
 
 /// How a chunk ends.
@@ -30,84 +34,88 @@ pub(super) enum ChunkEnd {
 
 /// A valid JSON value that is no good as an event.
 #[derive(Debug)]
-pub(super) struct Trouble<E> {
-    /// Position of the event in the bytes.
-    pub(super) at: usize,
+pub(super) struct Problem<E> {
+    /// Position of the event in the input.
+    pub(super) position: u64,
     /// Events of the chunk before it.
     pub(super) index: u64,
     /// The caller's reason; none where the value is no object.
     pub(super) reason: Option<E>,
 }
 
-/// The bytes and what to do with their events.
+/// What to do with events, and how their texts are read.
+#[derive(Debug)]
 pub(super) struct Work<'w, M> {
-    pub(super) bytes: &'w [u8],
-    pub(super) base: u64,
     pub(super) rule: TextRule,
     pub(super) map: &'w M,
 }
 
 impl<M> Work<'_, M> {
-    /// Takes events until one starts at `limit` or behind it.
-    pub(super) fn run<C, E>(&self, machine: &mut Machine<'_>, limit: usize, record: &mut Record) -> Chunk<C, E>
+    /// Takes events into `chunk` until one starts at `limit` or behind it. The bytes begin at `base` in the input.
+    pub(super) fn run<C, E>(
+        &self,
+        bytes: &[u8],
+        base: u64,
+        machine: &mut Machine<'_>,
+        limit: usize,
+        record: &mut Record,
+        chunk: &mut Chunk<C, E>,
+    ) -> ChunkEnd
     where
-        C: Default,
         M: Fn(&mut C, &Event<'_>) -> Result<(), E>,
     {
-        let mut state = C::default();
-        let mut events = 0;
-        let mut trouble = None;
-        let end = loop {
+        loop {
             if machine.before_event() && machine.position() >= limit {
-                break ChunkEnd::Limit(machine.position());
+                return ChunkEnd::Limit(machine.position());
             }
-            match machine.step(self.bytes, record) {
+            match machine.step(bytes, record) {
                 Ok(Step::Event) => {
-                    let event = Event { window: self.bytes, record, rule: self.rule, base: self.base, index: events };
-                    if let Err(reason) = (self.map)(&mut state, &event) {
-                        trouble.get_or_insert(Trouble { at: record.start, index: events, reason: Some(reason) });
+                    let index = chunk.events;
+                    let event = Event { window: bytes, record, rule: self.rule, base, index };
+                    if let Err(reason) = (self.map)(&mut chunk.state, &event) {
+                        let position = base + record.start as u64;
+                        chunk.problem.get_or_insert(Problem { position, index, reason: Some(reason) });
                     }
-                    events += 1;
+                    chunk.events += 1;
                 }
                 Ok(Step::NoEvent(at)) => {
-                    trouble.get_or_insert(Trouble { at, index: events, reason: None });
-                    events += 1;
+                    let problem = Problem { position: base + at as u64, index: chunk.events, reason: None };
+                    chunk.problem.get_or_insert(problem);
+                    chunk.events += 1;
                 }
                 Ok(_) => {}
-                Err(fault) => break ChunkEnd::Fault(fault),
+                Err(fault) => return ChunkEnd::Fault(fault),
             }
             if !machine.in_events() {
-                break ChunkEnd::List(machine.position());
+                return ChunkEnd::List(machine.position());
             }
-        };
-        Chunk { state, events, trouble, end }
+        }
     }
 }
 
 /// Guesses where events start, from how the first one does.
-pub(super) struct Cuts<'b> {
-    bytes: &'b [u8],
-    start_of_event: memchr::memmem::Finder<'b>,
+pub(super) struct Cuts {
+    start_of_event: memchr::memmem::Finder<'static>,
 }
 
-impl<'b> Cuts<'b> {
-    /// `first` is the position of an event.
-    pub(super) fn new(bytes: &'b [u8], first: usize) -> Cuts<'b> {
-        let event = bytes.get(first..).unwrap_or_default();
-        let event = &event[..event.len().min(64)];
+impl Cuts {
+    /// `first` are the bytes from the start of an event on.
+    pub(super) fn new(first: &[u8]) -> Cuts {
+        let event = &first[..first.len().min(64)];
         let colon = memchr::memchr(b':', event).map_or(event.len(), |at| at + 1);
-        Cuts { bytes, start_of_event: memchr::memmem::Finder::new(&event[..colon]) }
+        Cuts { start_of_event: memchr::memmem::Finder::new(&event[..colon]).into_owned() }
     }
 
-    /// A place at or behind `from`, and before `to`, where an event may well start. Whether one does shows when the chunk
-    /// in front of it ends.
-    pub(super) fn find(&self, from: usize, to: usize) -> Option<usize> {
-        let part = self.bytes.get(from..to.min(self.bytes.len()))?;
-        self.start_of_event.find_iter(part).map(|at| from + at).find(|&at| self.behind_another(at))
-    }
-
-    fn behind_another(&self, at: usize) -> bool {
-        let mut before = self.bytes[..at].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
-        before.next() == Some(&b',') && before.next() == Some(&b'}')
+    /// A place at or behind `from`, and before `to`, where an event may well start. Whether one does shows when the events
+    /// in front of it have been taken.
+    pub(super) fn find(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
+        let behind_another = |at: usize| {
+            let mut before = bytes[..at].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+            before.next() == Some(&b',') && before.next() == Some(&b'}')
+        };
+        // What begins before `to` may end behind it.
+        let end = to.saturating_add(self.start_of_event.needle().len() - 1).min(bytes.len());
+        let part = bytes.get(from..end)?;
+        self.start_of_event.find_iter(part).map(|at| from + at).find(|&at| behind_another(at))
     }
 }

@@ -1,12 +1,13 @@
 //! Reading a trace with several threads, in file order.
 
-use super::chunk::{Chunk, ChunkEnd, Cuts, Trouble, Work};
+use super::block::{BlockEnd, BlockReader, Scratch};
+use super::chunk::{Chunk, ChunkEnd, Cuts, Problem, Work};
 use super::event::{Event, Record};
 use super::machine::{Machine, Step};
 use super::options::ReadOptions;
 use crate::error::{Error, Place};
 use crate::scan::{FaultKind, Text, Value};
-use crate::source::{Refill, Source, Window};
+use crate::source::{Positioned, Refill, Source, Window};
 use perfdb_files::escape::one_line;
 use perfdb_parallel::{OrderedMap, states};
 use std::ops::ControlFlow;
@@ -54,8 +55,8 @@ pub enum ReadError<E> {
 /// Reads a trace with up to `threads` threads and merges in file order.
 ///
 /// `map` sees every event of a chunk, with a fresh `C` per chunk; `merge` gets the chunks on the calling thread, in file
-/// order, so sums come out the same for any number of threads. Chunks are about 1 MiB; those of a stream (gzip, pipe) are
-/// read by one thread.
+/// order, so sums come out the same for any number of threads. Chunks are about 1 MiB, each read into the memory of its
+/// thread; those of a stream (gzip, pipe) are read by one thread.
 ///
 /// The first error of `map` in file order is kept until the whole file has been checked, and forgotten where a second
 /// `traceEvents` begins. An error of `merge` ends the reading at once.
@@ -111,20 +112,14 @@ where
         deferred: None,
     };
     loop {
-        let step = if run.machine.in_events() {
-            match run.window.whole() {
-                Some(bytes)
-                    if threads > 1 && run.machine.before_event() && bytes.len() - run.machine.position() > CHUNK =>
-                {
-                    run.events_in_parallel(bytes, threads)?;
-                }
+        if run.machine.in_events() {
+            match run.window.positioned() {
+                Some(input) if threads > 1 && run.is_worth_threads(input) => run.events_in_parallel(input, threads)?,
                 _ => run.events_in_sequence()?,
             }
             continue;
-        } else {
-            run.machine.step(run.window.bytes(), &mut run.record)
-        };
-        match step {
+        }
+        match run.machine.step(run.window.bytes(), &mut run.record) {
             Ok(Step::End) => {
                 if run.refill()? == Refill::Ended {
                     return run.deferred.take().map_or(Ok(()), Err);
@@ -192,6 +187,12 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         Ok(())
     }
 
+    /// Whether the machine is in front of an event, and more than a chunk follows.
+    fn is_worth_threads(&self, input: &Positioned) -> bool {
+        let position = self.window.base() + self.machine.position() as u64;
+        self.machine.before_event() && input.size() - position > CHUNK as u64
+    }
+
     /// Takes events up to the end of a chunk or of what is in view.
     fn events_in_sequence<C>(&mut self) -> Result<(), ReadError<E>>
     where
@@ -200,10 +201,10 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         G: FnMut(Part<'_, C>) -> Result<(), E>,
     {
         let limit = self.machine.position() + CHUNK;
-        let work =
-            Work { bytes: self.window.bytes(), base: self.window.base(), rule: self.options.text_rule, map: self.map };
-        let chunk = work.run(&mut self.machine, limit, &mut self.record);
-        let end = chunk.end;
+        let work = Work { rule: self.options.text_rule, map: self.map };
+        let mut chunk = Chunk::new();
+        let (bytes, base) = (self.window.bytes(), self.window.base());
+        let end = work.run(bytes, base, &mut self.machine, limit, &mut self.record, &mut chunk);
         self.take(chunk)?;
         match end {
             ChunkEnd::Fault(fault) if fault.kind == FaultKind::End && self.refill()? == Refill::Moved => Ok(()),
@@ -214,62 +215,60 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
 
     /// Takes all events up to the end of the list.
     ///
-    /// The bytes are cut where events seem to start. Each chunk is taken on its own; where the chunk before it ends
-    /// somewhere else than was guessed, the guess was wrong and the chunk is taken again from the right place.
-    fn events_in_parallel<C>(&mut self, bytes: &[u8], threads: usize) -> Result<(), ReadError<E>>
+    /// Each thread takes a block and looks for a place in it where an event seems to start. Where the events in front of it
+    /// end somewhere else, the guess was wrong and the block is taken again from the right place.
+    fn events_in_parallel<C>(&mut self, input: &Positioned, threads: usize) -> Result<(), ReadError<E>>
     where
         C: Default + Send,
         M: Fn(&mut C, &Event<'_>) -> Result<(), E> + Sync,
         G: FnMut(Part<'_, C>) -> Result<(), E>,
     {
-        let options = self.options;
-        let first = self.machine.position();
-        let work = Work { bytes, base: 0, rule: options.text_rule, map: self.map };
-        let take = |start: usize, limit: usize, record: &mut Record| {
-            work.run(&mut Machine::at_event(options, start), limit, record)
-        };
-        let cuts = Cuts::new(bytes, first);
+        let first = self.window.base() + self.machine.position() as u64;
+        // An event that is cut off here still tells how others begin.
+        let cuts = Cuts::new(self.window.bytes().get(self.machine.position()..).unwrap_or_default());
+        let work = Work { rule: self.options.text_rule, map: self.map };
+        let reader = BlockReader { input, options: self.options, work, cuts };
         let mut next = first;
-        let next_range = || {
-            let start = next;
-            let mut from = start + CHUNK;
-            next = loop {
-                if from >= bytes.len() {
-                    break bytes.len();
-                }
-                match cuts.find(from, from + CHUNK) {
-                    Some(cut) => break cut,
-                    None => from += CHUNK,
-                }
-            };
-            Ok((start < bytes.len()).then_some((start, next)))
+        let next_block = || {
+            let from = next;
+            next = input.size().min(from + CHUNK as u64);
+            Ok((from < input.size()).then_some((from, next)))
         };
         let mut expected = first;
         let mut list_ended = false;
-        let mut again = Record::new(options.args.len());
-        let mut records = states(threads, || Record::new(options.args.len()));
-        OrderedMap::new(&mut records).run(
-            next_range,
-            |record, (start, limit)| ((start, limit), take(start, limit, record)),
-            |((start, limit), chunk)| {
-                if expected >= limit {
+        let mut again = Scratch::new(self.options);
+        let mut scratch = states(threads, || Scratch::new(self.options));
+        OrderedMap::new(&mut scratch).run(
+            next_block,
+            |scratch, (from, to)| (to, reader.guess(from, to, from == first, scratch)),
+            |(to, block)| {
+                if expected >= to {
                     return Ok(ControlFlow::Continue(()));
                 }
-                let chunk = if start == expected { chunk } else { take(expected, limit, &mut again) };
-                let end = chunk.end;
-                self.take(chunk)?;
-                match end {
-                    ChunkEnd::Limit(at) => expected = at,
-                    ChunkEnd::List(at) => {
-                        expected = at;
+                let block = match block {
+                    Ok(Some(block)) if block.start == expected => Ok(block),
+                    Ok(_) => reader.take(expected, to, &mut again),
+                    Err(error) => Err(error),
+                };
+                let block = block.map_err(|source| Error::Io { path: self.window.name().to_owned(), source })?;
+                self.take(block.chunk)?;
+                match block.end {
+                    BlockEnd::Limit(position) => expected = position,
+                    BlockEnd::List(position) => {
+                        expected = position;
                         list_ended = true;
                     }
-                    ChunkEnd::Fault(fault) => return Err(self.fault(fault.kind, fault.at)),
+                    BlockEnd::Fault { kind, position } => {
+                        let place = self.window.place_at(position, Some(self.events));
+                        let path = self.window.name().to_owned();
+                        return Err(ReadError::Read(Error::Json { path, kind, place }));
+                    }
                 }
                 Ok(if list_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             },
         )?;
-        self.machine.resume(expected, list_ended);
+        self.window.move_to(expected);
+        self.machine.resume(0, list_ended);
         Ok(())
     }
 
@@ -277,8 +276,13 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
     where
         G: FnMut(Part<'_, C>) -> Result<(), E>,
     {
-        if let (Some(Trouble { at, index, reason }), None) = (chunk.trouble, &self.deferred) {
-            let (path, place) = (self.window.name().to_owned(), self.window.place(at, Some(self.events + index)));
+        if let (Some(Problem { position, index, reason }), None) = (chunk.problem, &self.deferred) {
+            let path = self.window.name().to_owned();
+            let event = Some(self.events + index);
+            let place = match usize::try_from(position.saturating_sub(self.window.base())) {
+                Ok(at) if self.window.positioned().is_none() => self.window.place(at, event),
+                _ => self.window.place_at(position, event),
+            };
             self.deferred = Some(match reason {
                 Some(reason) => ReadError::Event { path, reason, place },
                 None => ReadError::Read(Error::Shape { path, place }),

@@ -1,6 +1,6 @@
 //! Reading a CSV record by record.
 
-use super::options::{ByteOrderMark, EmptyHeader, LineEndsInCells, Options, RepeatedColumns, SurplusCells};
+use super::options::{ByteOrderMark, Options};
 use super::text_window::TextWindow;
 use crate::error::{Error, RecordFault};
 use crate::records::{Cell, Form, unescape};
@@ -29,13 +29,11 @@ pub struct Reader<'s> {
     window: TextWindow<'s>,
     options: Options,
     header: Vec<String>,
-    had_byte_order_mark: bool,
     cells: Bounds,
     /// Where the next record starts in the window.
     at: usize,
     /// Line on which the next record starts.
     line: u64,
-    open_quote: Option<u64>,
 }
 
 impl<'s> Reader<'s> {
@@ -45,11 +43,9 @@ impl<'s> Reader<'s> {
             window: TextWindow::new(source),
             options,
             header: Vec::new(),
-            had_byte_order_mark: false,
             cells: Bounds::default(),
             at: 0,
             line: 1,
-            open_quote: None,
         };
         reader.read_header()?;
         Ok(reader)
@@ -57,25 +53,13 @@ impl<'s> Reader<'s> {
 
     fn read_header(&mut self) -> Result<(), Error> {
         self.window.refill(0)?;
-        self.had_byte_order_mark = self.window.text().starts_with('\u{feff}');
-        if self.had_byte_order_mark && self.options.byte_order_mark == ByteOrderMark::Dropped {
+        if self.options.byte_order_mark == ByteOrderMark::Dropped && self.window.text().starts_with('\u{feff}') {
             self.at = '\u{feff}'.len_utf8();
         }
-        let found = self.split_record()?;
-        if (!found || self.cells.is_empty()) && self.options.empty_header == EmptyHeader::Refused {
-            return Err(self.fault(1, RecordFault::NoHeader));
-        }
-        if !found {
+        if !self.split_record()? {
             return Ok(());
         }
-        let (text, line_ends) = (self.window.text(), self.options.line_ends_in_cells);
-        let header: Vec<String> = contents(&self.cells, text, line_ends).map(Cow::into_owned).collect();
-        if self.options.repeated_columns == RepeatedColumns::Refused {
-            let repeated = (0..header.len()).find(|&at| header[..at].contains(&header[at]));
-            if let Some(at) = repeated {
-                return Err(self.fault(1, RecordFault::RepeatedColumn { name: header[at].clone() }));
-            }
-        }
+        let header = contents(&self.cells, self.window.text()).map(Cow::into_owned).collect();
         self.header = header;
         Ok(())
     }
@@ -90,32 +74,6 @@ impl<'s> Reader<'s> {
         self.header.iter().rposition(|column| column == name)
     }
 
-    /// Position of a column that is used: fails where the preset refuses that it stands there twice.
-    pub fn used_column(&self, name: &str) -> Result<Option<usize>, Error> {
-        let column = self.column(name);
-        if self.options.repeated_columns != RepeatedColumns::LastCounts
-            && self.header.iter().position(|other| other == name) != column
-        {
-            return Err(self.fault(1, RecordFault::RepeatedColumn { name: name.to_owned() }));
-        }
-        Ok(column)
-    }
-
-    /// Position of a column without which the file is of no use.
-    pub fn required_column(&self, name: &str) -> Result<usize, Error> {
-        self.used_column(name)?.ok_or_else(|| self.fault(1, RecordFault::MissingColumn { name: name.to_owned() }))
-    }
-
-    /// Whether the file starts with a byte order mark, dropped or not.
-    pub fn had_byte_order_mark(&self) -> bool {
-        self.had_byte_order_mark
-    }
-
-    /// After the last record: the line of a quote that is still open there, so that the last cell holds the rest of the file.
-    pub fn open_quote(&self) -> Option<u64> {
-        self.open_quote
-    }
-
     /// The next record; empty lines are none.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
@@ -127,12 +85,7 @@ impl<'s> Reader<'s> {
             if self.cells.is_empty() {
                 continue;
             }
-            if self.options.surplus_cells == SurplusCells::Refused && self.cells.len() > self.header.len() {
-                let (cells, columns) = (self.cells.len(), self.header.len());
-                return Err(self.fault(line, RecordFault::TooManyCells { cells, columns }));
-            }
-            let line_ends = self.options.line_ends_in_cells;
-            return Ok(Some(Record { text: self.window.text(), cells: &self.cells, line, line_ends }));
+            return Ok(Some(Record { text: self.window.text(), cells: &self.cells, line }));
         }
     }
 
@@ -142,18 +95,11 @@ impl<'s> Reader<'s> {
         loop {
             match split(self.window.text().as_bytes(), self.at, self.window.ended(), &mut self.cells) {
                 Split::Record { next, lines } => {
-                    self.check_limit()?;
                     self.at = next;
                     self.line += lines;
                     return Ok(true);
                 }
-                Split::OpenQuote { lines_to_quote, .. } => {
-                    self.check_limit()?;
-                    let line = self.line + lines_to_quote;
-                    if self.options.open_quote_refused {
-                        return Err(self.fault(line, RecordFault::OpenQuote));
-                    }
-                    self.open_quote = Some(line);
+                Split::OpenQuote { .. } => {
                     self.at = self.window.text().len();
                     return Ok(true);
                 }
@@ -169,23 +115,6 @@ impl<'s> Reader<'s> {
         }
     }
 
-    #[inline]
-    fn check_limit(&self) -> Result<(), Error> {
-        match self.options.cell_limit {
-            Some(limit) if self.cells.cells().any(|place| place.len() > limit) => self.check_long_cells(limit),
-            _ => Ok(()),
-        }
-    }
-
-    #[cold]
-    fn check_long_cells(&self, limit: usize) -> Result<(), Error> {
-        let (text, line_ends) = (self.window.text(), self.options.line_ends_in_cells);
-        if contents(&self.cells, text, line_ends).any(|content| content.chars().count() > limit) {
-            return Err(self.fault(self.line, RecordFault::LongCell { limit }));
-        }
-        Ok(())
-    }
-
     fn fault(&self, line: u64, reason: RecordFault) -> Error {
         Error::Record { path: self.window.name().to_owned(), line, reason }
     }
@@ -197,14 +126,13 @@ pub struct Record<'r> {
     text: &'r str,
     cells: &'r Bounds,
     line: u64,
-    line_ends: LineEndsInCells,
 }
 
 impl<'r> Record<'r> {
     /// The cell of a column; `None` where the record is too short for it.
     #[inline]
     pub fn get(&self, column: usize) -> Option<Cow<'r, str>> {
-        Some(content(self.cells.cell(column)?, self.text, self.line_ends))
+        Some(content(self.cells.cell(column)?, self.text))
     }
 
     /// Number of cells.
@@ -219,7 +147,7 @@ impl<'r> Record<'r> {
 
     /// All cells.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'r, str>> + use<'r> {
-        contents(self.cells, self.text, self.line_ends)
+        contents(self.cells, self.text)
     }
 
     /// Line of the file on which the record starts, from 1; lines inside quoted cells count.
@@ -229,35 +157,34 @@ impl<'r> Record<'r> {
 }
 
 /// The contents of all cells.
-fn contents<'r>(cells: &'r Bounds, text: &'r str, line_ends: LineEndsInCells) -> impl Iterator<Item = Cow<'r, str>> {
-    cells.cells().map(move |place| content(place, text, line_ends))
+fn contents<'r>(cells: &'r Bounds, text: &'r str) -> impl Iterator<Item = Cow<'r, str>> {
+    cells.cells().map(move |place| content(place, text))
 }
 
 /// The content of the cell that is written at a place. Most cells have no quotes, and without them they hold no line end.
 #[inline]
-fn content(place: Range<usize>, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
+fn content(place: Range<usize>, text: &str) -> Cow<'_, str> {
     match text.as_bytes()[place.clone()].first() {
-        Some(b'"') => quoted(Cell::written(text.as_bytes(), place), text, line_ends),
+        Some(b'"') => quoted(Cell::written(text.as_bytes(), place), text),
         _ => Cow::Borrowed(&text[place]),
     }
 }
 
-fn quoted(cell: Cell, text: &str, line_ends: LineEndsInCells) -> Cow<'_, str> {
+fn quoted(cell: Cell, text: &str) -> Cow<'_, str> {
     let raw = &text[cell.start..cell.end];
     if cell.form == Form::Plain {
-        return with_line_ends(Cow::Borrowed(raw), line_ends);
+        return with_line_feeds(Cow::Borrowed(raw));
     }
     let mut content = Vec::with_capacity(raw.len());
     unescape(raw.as_bytes(), &mut content);
     let content = String::from_utf8(content).expect("UTF-8 less some ASCII quotes is UTF-8");
-    with_line_ends(Cow::Owned(content), line_ends)
+    with_line_feeds(Cow::Owned(content))
 }
 
-fn with_line_ends(content: Cow<'_, str>, line_ends: LineEndsInCells) -> Cow<'_, str> {
-    match line_ends {
-        LineEndsInCells::LineFeed if content.contains('\r') => {
-            Cow::Owned(content.replace("\r\n", "\n").replace('\r', "\n"))
-        }
-        _ => content,
+/// Each CRLF and CR as one LF.
+fn with_line_feeds(content: Cow<'_, str>) -> Cow<'_, str> {
+    match content.contains('\r') {
+        true => Cow::Owned(content.replace("\r\n", "\n").replace('\r', "\n")),
+        false => content,
     }
 }

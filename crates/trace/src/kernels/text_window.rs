@@ -1,8 +1,8 @@
 //! The part of a text file that is in view, checked to be UTF-8.
 
 use crate::Error;
-use crate::source::{Bytes, Source};
-use std::io::Read;
+use crate::source::{Buffer, Content, Source};
+use std::io;
 
 /// How much is taken into view at once.
 const PIECE: usize = 256 * 1024;
@@ -10,26 +10,21 @@ const PIECE: usize = 256 * 1024;
 /// A window on a text file.
 pub(super) struct TextWindow<'s> {
     name: &'s str,
-    content: Content<'s>,
+    content: &'s mut Content,
+    text: String,
+    /// The beginning of a character, or what is none, behind the text in view.
+    undecided: Buffer,
     /// Position in the file of the first byte in view.
     base: u64,
     ended: bool,
     bad: bool,
 }
 
-enum Content<'s> {
-    Whole { bytes: &'s [u8], text: &'s str },
-    Stream { reader: &'s mut (dyn Read + Send), text: String, undecided: Vec<u8> },
-}
-
 impl<'s> TextWindow<'s> {
     pub(super) fn new(source: &'s mut Source) -> TextWindow<'s> {
-        let (name, bytes) = source.parts();
-        let content = match bytes {
-            Bytes::Whole(bytes) => Content::Whole { bytes, text: "" },
-            Bytes::Stream(reader) => Content::Stream { reader, text: String::new(), undecided: Vec::new() },
-        };
-        TextWindow { name, content, base: 0, ended: false, bad: false }
+        let (name, content) = source.parts();
+        let (text, undecided) = (String::new(), Buffer::default());
+        TextWindow { name, content, text, undecided, base: 0, ended: false, bad: false }
     }
 
     pub(super) fn name(&self) -> &'s str {
@@ -39,10 +34,7 @@ impl<'s> TextWindow<'s> {
     /// The text in view.
     #[inline]
     pub(super) fn text(&self) -> &str {
-        match &self.content {
-            Content::Whole { text, .. } => text,
-            Content::Stream { text, .. } => text,
-        }
+        &self.text
     }
 
     /// Whether the text in view reaches to the end of the file.
@@ -53,41 +45,36 @@ impl<'s> TextWindow<'s> {
 
     /// Where the file stops being UTF-8, if the text in view reaches up to there.
     pub(super) fn bad_byte(&self) -> Option<u64> {
-        self.bad.then(|| self.base + self.text().len() as u64)
+        self.bad.then(|| self.base + self.text.len() as u64)
     }
 
-    /// Drops the first `done` bytes from view and takes in more, at least twice what is left.
+    /// Drops the first `done` bytes from view and takes in more, at least as much as is left.
     pub(super) fn refill(&mut self, done: usize) -> Result<(), Error> {
         self.base += done as u64;
-        match &mut self.content {
-            Content::Whole { bytes, text } => {
-                let left = text.len() - done;
-                let start = usize::try_from(self.base).unwrap_or(usize::MAX).min(bytes.len());
-                let rest = &bytes[start..];
-                let piece = &rest[..rest.len().min(PIECE.max(2 * left))];
-                let valid = valid_part(piece);
-                *text = valid;
-                let last = piece.len() == rest.len();
-                self.ended = last && valid.len() == piece.len();
-                self.bad = !self.ended && is_bad(&piece[valid.len()..], last);
-            }
-            Content::Stream { reader, text, undecided } => {
-                text.drain(..done);
-                let room = PIECE.max(text.len()) as u64;
-                let mut fresh = std::mem::take(undecided);
-                let count = reader
-                    .take(room)
-                    .read_to_end(&mut fresh)
-                    .map_err(|source| Error::Io { path: self.name.to_owned(), source })?;
-                let valid = valid_part(&fresh);
-                text.push_str(valid);
-                let over = fresh[valid.len()..].to_vec();
-                self.ended = count == 0 && over.is_empty();
-                self.bad = is_bad(&over, count == 0);
-                *undecided = over;
-            }
-        }
+        self.text.drain(..done);
+        let room = PIECE.max(self.text.len());
+        let count = self.read(room).map_err(|source| Error::Io { path: self.name.to_owned(), source })?;
+        let valid = valid_part(self.undecided.bytes());
+        self.text.push_str(valid);
+        let valid = valid.len();
+        self.undecided.drop_front(valid);
+        let rest = self.undecided.bytes();
+        self.ended = count == 0 && rest.is_empty();
+        self.bad = is_bad(rest, count == 0);
         Ok(())
+    }
+
+    fn read(&mut self, room: usize) -> io::Result<usize> {
+        match self.content {
+            Content::Positioned(bytes) => {
+                let position = self.base + (self.text.len() + self.undecided.bytes().len()) as u64;
+                self.undecided.read_at(bytes, position, room)
+            }
+            Content::Stream(reader) => match self.undecided.read_from(reader.as_mut(), room) {
+                (count, None) => Ok(count),
+                (_, Some(fault)) => Err(fault),
+            },
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Opening what a path names.
 
 use super::gzip::{MAGIC, inflated};
-use super::mapping::Mapping;
+use super::positioned::{Buffer, InOrder, Positioned};
 use crate::Error;
 use crate::error::RecordFault;
 use perfdb_files::escape::one_line;
@@ -19,16 +19,10 @@ pub struct Source {
     content: Content,
 }
 
-enum Content {
-    Mapped(Mapping),
-    Memory(Vec<u8>),
+/// Bytes that can be read anywhere, or one after the other.
+pub(crate) enum Content {
+    Positioned(Positioned),
     Stream(Box<dyn Read + Send>),
-}
-
-/// What a reader gets: everything at once, or piece by piece.
-pub(crate) enum Bytes<'s> {
-    Whole(&'s [u8]),
-    Stream(&'s mut (dyn Read + Send)),
 }
 
 impl Source {
@@ -55,7 +49,7 @@ impl Source {
         if bytes.starts_with(&MAGIC) {
             return Source::from_reader(name, Cursor::new(bytes));
         }
-        Source { name, content: Content::Memory(bytes) }.without_pointer()
+        Source { name, content: Content::Positioned(Positioned::memory(bytes)) }.without_pointer()
     }
 
     /// Anything that can be read, gzip or not.
@@ -75,25 +69,22 @@ impl Source {
     /// Number of bytes, where it is known before reading: not for pipes and gzip.
     pub fn size(&self) -> Option<u64> {
         match &self.content {
-            Content::Mapped(bytes) => Some(bytes.len() as u64),
-            Content::Memory(bytes) => Some(bytes.len() as u64),
+            Content::Positioned(bytes) => Some(bytes.size()),
             Content::Stream(_) => None,
         }
     }
 
     /// Reads the whole rest into memory; for small files.
     pub fn read_all(&mut self) -> Result<Vec<u8>, Error> {
-        match &mut self.content {
-            Content::Mapped(bytes) => Ok(bytes.to_vec()),
-            Content::Memory(bytes) => Ok(bytes.clone()),
+        let mut bytes = Buffer::default();
+        let result = match &mut self.content {
+            Content::Positioned(from) => bytes.read_at(from, 0, usize::MAX).map(|_| bytes.bytes().to_vec()),
             Content::Stream(reader) => {
                 let mut bytes = Vec::new();
-                match reader.read_to_end(&mut bytes) {
-                    Ok(_) => Ok(bytes),
-                    Err(source) => Err(Error::Io { path: self.name.clone(), source }),
-                }
+                reader.read_to_end(&mut bytes).map(|_| bytes)
             }
-        }
+        };
+        result.map_err(|source| Error::Io { path: self.name.clone(), source })
     }
 
     /// [`Source::read_all`] as text.
@@ -107,29 +98,26 @@ impl Source {
         })
     }
 
-    /// The bytes as a stream, inflated; a [`from_reader`](Self::from_reader) source of a file is never mapped.
+    /// The bytes as a stream, inflated.
     pub fn into_reader(self) -> Box<dyn Read + Send> {
         match self.content {
-            Content::Mapped(bytes) => Box::new(Cursor::new(bytes.to_vec())),
-            Content::Memory(bytes) => Box::new(Cursor::new(bytes)),
+            Content::Positioned(bytes) => Box::new(InOrder::new(bytes)),
             Content::Stream(reader) => reader,
         }
     }
 
     /// The name, and what a reader reads.
-    pub(crate) fn parts(&mut self) -> (&str, Bytes<'_>) {
-        let bytes = match &mut self.content {
-            Content::Mapped(bytes) => Bytes::Whole(bytes),
-            Content::Memory(bytes) => Bytes::Whole(bytes),
-            Content::Stream(reader) => Bytes::Stream(reader.as_mut()),
-        };
-        (&self.name, bytes)
+    pub(crate) fn parts(&mut self) -> (&str, &mut Content) {
+        (&self.name, &mut self.content)
     }
 
     fn without_pointer(mut self) -> Result<Source, Error> {
         let pointer = match &mut self.content {
-            Content::Mapped(bytes) => is_pointer(bytes),
-            Content::Memory(bytes) => is_pointer(bytes),
+            Content::Positioned(bytes) => {
+                let mut first = Buffer::default();
+                // A fault is reported by whoever reads the file.
+                first.read_at(bytes, 0, POINTER_START.len()).is_ok() && is_pointer(first.bytes())
+            }
             Content::Stream(reader) => {
                 let (first, broken) = first_bytes(reader, POINTER_START.len());
                 let pointer = is_pointer(&first);
@@ -167,14 +155,10 @@ fn content_of(path: &Path) -> io::Result<Content> {
     if count == 2 && first == MAGIC {
         return Ok(Content::Stream(inflated(BufReader::with_capacity(64 * 1024, file))));
     }
-    // Files of the system (/proc) say that they are empty and are not; what is empty cannot be mapped.
-    if metadata.len() == 0 {
-        return stream(file);
-    }
-    match Mapping::new(&file) {
-        Ok(mapping) => Ok(Content::Mapped(mapping)),
-        // Some file systems cannot map.
-        Err(_) => stream(file),
+    // Files of the system (/proc) say that they are empty and are not.
+    match metadata.len() {
+        0 => stream(file),
+        size => Ok(Content::Positioned(Positioned::file(file, size))),
     }
 }
 

@@ -1,7 +1,7 @@
-//! The part of an input that is in view: all of it where it is mapped, a window where it comes as a stream.
+//! The part of an input that is in view.
 
-use super::Source;
-use super::open::Bytes;
+use super::open::Content;
+use super::{Buffer, Positioned, Source};
 use crate::error::{Error, Place};
 use std::io::{self, Read};
 
@@ -11,18 +11,41 @@ const PIECE: usize = 1 << 20;
 /// The bytes in view, and what is known of those that are gone.
 pub(crate) struct Window<'s> {
     name: &'s str,
-    bytes: Content<'s>,
+    input: Input<'s>,
+    buffer: Buffer,
     /// Position of the first byte in view.
     base: u64,
-    /// Line ends before the first byte in view.
+}
+
+enum Input<'s> {
+    /// What is gone is read again for the place of a fault.
+    Positioned(&'s Positioned),
+    Stream {
+        reader: &'s mut (dyn Read + Send),
+        next: Next,
+        gone: Gone,
+    },
+}
+
+/// What is known of bytes that have been looked at.
+#[derive(Debug, Clone, Copy, Default)]
+struct Gone {
+    /// Line ends.
     lines: u64,
-    /// Characters between the last line end and the first byte in view.
+    /// Characters behind the last line end.
     characters: u64,
 }
 
-enum Content<'s> {
-    Whole(&'s [u8]),
-    Stream { reader: &'s mut (dyn Read + Send), buffer: Vec<u8>, next: Next },
+impl Gone {
+    fn add(&mut self, bytes: &[u8]) {
+        match memchr::memrchr(b'\n', bytes) {
+            Some(last) => {
+                self.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
+                self.characters = characters(&bytes[last + 1..]);
+            }
+            None => self.characters += characters(bytes),
+        }
+    }
 }
 
 /// What a stream has behind the bytes that are in view.
@@ -43,28 +66,27 @@ pub(crate) enum Refill {
 
 impl<'s> Window<'s> {
     pub(crate) fn new(source: &'s mut Source) -> Window<'s> {
-        let (name, bytes) = source.parts();
-        let bytes = match bytes {
-            Bytes::Whole(bytes) => Content::Whole(bytes),
-            Bytes::Stream(reader) => Content::Stream { reader, buffer: Vec::new(), next: Next::More },
+        let (name, content) = source.parts();
+        let input = match content {
+            Content::Positioned(bytes) => Input::Positioned(bytes),
+            Content::Stream(reader) => {
+                Input::Stream { reader: reader.as_mut(), next: Next::More, gone: Gone::default() }
+            }
         };
-        Window { name, bytes, base: 0, lines: 0, characters: 0 }
+        Window { name, input, buffer: Buffer::default(), base: 0 }
     }
 
     /// The bytes in view.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Content::Whole(bytes) => bytes,
-            Content::Stream { buffer, .. } => buffer,
-        }
+        self.buffer.bytes()
     }
 
-    /// All bytes, where they are there at once.
-    pub(crate) fn whole(&self) -> Option<&'s [u8]> {
-        match &self.bytes {
-            Content::Whole(bytes) => Some(bytes),
-            Content::Stream { .. } => None,
+    /// The input, where it can be read at any position.
+    pub(crate) fn positioned(&self) -> Option<&'s Positioned> {
+        match self.input {
+            Input::Positioned(bytes) => Some(bytes),
+            Input::Stream { .. } => None,
         }
     }
 
@@ -79,42 +101,49 @@ impl<'s> Window<'s> {
         self.name
     }
 
+    /// Goes on at a position of an input that can be read at any: nothing is in view then.
+    pub(crate) fn move_to(&mut self, position: u64) {
+        self.buffer.clear();
+        self.base = position;
+    }
+
     /// Drops the first `done` bytes from view and takes in more. The window grows where what is in view is not enough.
     /// `event` is the one that is being read, for the message when that fails.
     pub(crate) fn refill(&mut self, done: usize, event: Option<u64>) -> Result<Refill, Error> {
-        let Content::Stream { reader, buffer, next } = &mut self.bytes else { return Ok(Refill::Ended) };
+        let done = done.min(self.bytes().len());
+        let room = PIECE.max(self.bytes().len() - done);
+        let (reader, next, gone) = match &mut self.input {
+            Input::Positioned(bytes) => {
+                if self.base + self.buffer.bytes().len() as u64 == bytes.size() {
+                    return Ok(Refill::Ended);
+                }
+                self.buffer.drop_front(done);
+                self.base += done as u64;
+                let position = self.base + self.buffer.bytes().len() as u64;
+                return match self.buffer.read_at(bytes, position, room) {
+                    Ok(_) => Ok(Refill::Moved),
+                    Err(source) => Err(self.unreadable(source, event)),
+                };
+            }
+            Input::Stream { reader, next, gone } => (reader, next, gone),
+        };
         match std::mem::replace(next, Next::Nothing) {
             Next::More => {}
             Next::Fault(source) => return Err(self.unreadable(source, event)),
             Next::Nothing => return Ok(Refill::Ended),
         }
-        let done = done.min(buffer.len());
-        let gone = &buffer[..done];
+        gone.add(&self.buffer.bytes()[..done]);
         self.base += done as u64;
-        match memchr::memrchr(b'\n', gone) {
-            Some(last) => {
-                self.lines += memchr::memchr_iter(b'\n', gone).count() as u64;
-                self.characters = characters(&gone[last + 1..]);
-            }
-            None => self.characters += characters(gone),
-        }
-        buffer.copy_within(done.., 0);
-        buffer.truncate(buffer.len() - done);
-        let room = PIECE.max(buffer.len()) as u64;
-        let left = buffer.len();
-        *next = match read_some(reader, room, buffer) {
-            Ok(0) => Next::Nothing,
-            Ok(_) => Next::More,
-            Err(source) => Next::Fault(source),
-        };
-        if buffer.len() > left {
+        self.buffer.drop_front(done);
+        let (count, fault) = self.buffer.read_from(*reader, room);
+        match fault {
             // A fault waits until what came before it has been looked at.
-            return Ok(Refill::Moved);
+            Some(fault) if count > 0 => *next = Next::Fault(fault),
+            Some(fault) => return Err(self.unreadable(fault, event)),
+            None if count > 0 => *next = Next::More,
+            None => {}
         }
-        match std::mem::replace(next, Next::Nothing) {
-            Next::Fault(source) => Err(self.unreadable(source, event)),
-            _ => Ok(Refill::Moved),
-        }
+        Ok(Refill::Moved)
     }
 
     fn unreadable(&self, fault: io::Error, event: Option<u64>) -> Error {
@@ -130,13 +159,19 @@ impl<'s> Window<'s> {
 
     /// The place of the byte at `at` in view.
     pub(crate) fn place(&self, at: usize, event: Option<u64>) -> Place {
-        let before = self.bytes().get(..at).unwrap_or(self.bytes());
-        let lines = memchr::memchr_iter(b'\n', before).count() as u64;
-        let column = match memchr::memrchr(b'\n', before) {
-            Some(last) => characters(&before[last + 1..]),
-            None => self.characters + characters(before),
+        let in_view = self.bytes().get(..at).unwrap_or(self.bytes());
+        let mut before = match &self.input {
+            Input::Positioned(bytes) => before(bytes, self.base),
+            Input::Stream { gone, .. } => *gone,
         };
-        Place { byte: self.base + at as u64, line: self.lines + lines + 1, column: column + 1, event }
+        before.add(in_view);
+        Place { byte: self.base + at as u64, line: before.lines + 1, column: before.characters + 1, event }
+    }
+
+    /// The place of the byte at a position of the input, which can be read at any.
+    pub(crate) fn place_at(&self, position: u64, event: Option<u64>) -> Place {
+        let before = self.positioned().map_or_else(Gone::default, |bytes| before(bytes, position));
+        Place { byte: position, line: before.lines + 1, column: before.characters + 1, event }
     }
 
     /// The error for a fault in the JSON at `at` in view.
@@ -146,9 +181,21 @@ impl<'s> Window<'s> {
     }
 }
 
-/// Reads until `room` bytes have come or the input ends; less only at the end.
-fn read_some(reader: &mut dyn Read, room: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    reader.take(room).read_to_end(buffer)
+/// What stands in front of a position. Where that cannot be read again, the message says what can be told.
+fn before(bytes: &Positioned, position: u64) -> Gone {
+    let mut gone = Gone::default();
+    let mut buffer = Buffer::default();
+    let mut at = 0;
+    while at < position {
+        buffer.clear();
+        let count = usize::try_from(position - at).unwrap_or(PIECE).min(PIECE);
+        match buffer.read_at(bytes, at, count) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => at += count as u64,
+        }
+        gone.add(buffer.bytes());
+    }
+    gone
 }
 
 /// Characters of a UTF-8 text; of bytes that are none, those that are no continuation.

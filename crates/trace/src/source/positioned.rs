@@ -1,0 +1,154 @@
+//! Bytes that can be read at any position: those of a regular file, and those in memory.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+/// A regular file, or memory.
+#[derive(Debug)]
+pub(crate) struct Positioned {
+    bytes: Bytes,
+    size: u64,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+impl Positioned {
+    /// The first `size` bytes of a file.
+    pub(super) fn file(file: File, size: u64) -> Positioned {
+        Positioned { bytes: Bytes::File(file), size }
+    }
+
+    /// All of some bytes.
+    pub(super) fn memory(bytes: Vec<u8>) -> Positioned {
+        Positioned { size: bytes.len() as u64, bytes: Bytes::Memory(bytes) }
+    }
+
+    /// How many bytes there are: for a file, when it was opened.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads all of `out` from `position` on, where that many bytes are known to be.
+    fn read_exact(&self, position: u64, out: &mut [u8]) -> io::Result<()> {
+        match &self.bytes {
+            Bytes::File(file) => read_file(file, position, out),
+            Bytes::Memory(bytes) => {
+                let start = usize::try_from(position).unwrap_or(usize::MAX);
+                match bytes.get(start..).and_then(|rest| rest.get(..out.len())) {
+                    Some(part) => out.copy_from_slice(part),
+                    None => return Err(shortened()),
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// `UnexpectedEof` would be taken for a fault of a gzip stream.
+fn shortened() -> io::Error {
+    io::Error::other("the file was shortened while it was read")
+}
+
+#[cfg(unix)]
+fn read_file(file: &File, position: u64, out: &mut [u8]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    file.read_exact_at(out, position)
+        .map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { shortened() } else { error })
+}
+
+#[cfg(not(unix))]
+fn read_file(file: &File, position: u64, out: &mut [u8]) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(position))?;
+    file.read_exact(out).map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { shortened() } else { error })
+}
+
+/// Memory that bytes are read into again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    /// What is behind `length` is left from before.
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Buffer {
+    /// What was read.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Forgets the first `count` bytes.
+    pub(crate) fn drop_front(&mut self, count: usize) {
+        let count = count.min(self.length);
+        self.bytes.copy_within(count..self.length, 0);
+        self.length -= count;
+    }
+
+    /// Adds up to `count` bytes from `position` on, fewer only at the end; says how many.
+    pub(crate) fn read_at(&mut self, from: &Positioned, position: u64, count: usize) -> io::Result<usize> {
+        let left = usize::try_from(from.size().saturating_sub(position)).unwrap_or(usize::MAX);
+        let count = count.min(left);
+        from.read_exact(position, self.room(count))?;
+        self.length += count;
+        Ok(count)
+    }
+
+    /// Adds up to `count` bytes of a stream, fewer only at its end or before a fault; says how many, and the fault.
+    pub(crate) fn read_from(&mut self, from: &mut dyn Read, count: usize) -> (usize, Option<io::Error>) {
+        let mut added = 0;
+        while added < count {
+            match from.read(self.room(count - added)) {
+                Ok(0) => break,
+                Ok(more) => {
+                    added += more;
+                    self.length += more;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (added, Some(error)),
+            }
+        }
+        (added, None)
+    }
+
+    fn room(&mut self, count: usize) -> &mut [u8] {
+        let end = self.length + count;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        &mut self.bytes[self.length..end]
+    }
+}
+
+/// The bytes from the first to the last.
+#[derive(Debug)]
+pub(super) struct InOrder {
+    from: Positioned,
+    position: u64,
+}
+
+impl InOrder {
+    pub(super) fn new(from: Positioned) -> InOrder {
+        InOrder { from, position: 0 }
+    }
+}
+
+impl Read for InOrder {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.from.size() - self.position).unwrap_or(usize::MAX);
+        let count = out.len().min(left);
+        self.from.read_exact(self.position, &mut out[..count])?;
+        self.position += count as u64;
+        Ok(count)
+    }
+}
