@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use crate::columns::Numbering;
 use crate::compare::{average_ratio, ratio};
+use crate::context::OUTSIDE;
 use crate::names::NameId;
 use crate::steps::PhaseFilter;
 use crate::time::{Picoseconds, average_microseconds, microseconds};
 use crate::totals::Sum;
-use crate::trace::{NOWHERE, Trace};
+use crate::trace::Trace;
 
 /// A layer of both traces, kernel by kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,23 +107,23 @@ fn layers_of(trace: &Trace, phase: PhaseFilter) -> Vec<Layer> {
     let mut instances: Numbering<(u32, u32)> = Numbering::default();
     let mut progress: Vec<Progress> = Vec::new();
     for at in trace.in_time_order() {
-        let (kernel, place) = (&trace.kernels[at], &trace.places[at]);
-        if place.layer == NOWHERE || !phase.lets(place.phase) {
+        let (kernel, context) = (&trace.kernels[at], &trace.contexts[at]);
+        if context.layer == OUTSIDE || !phase.lets(context.phase) {
             continue;
         }
-        let instance = instances.number((place.pass, kernel.device)) as usize;
+        let instance = instances.number((context.pass, kernel.device)) as usize;
         if instance == progress.len() {
-            progress.push(Progress { layer: NOWHERE, position: 0, occurrences: vec![0; trace.operations.len()] });
+            progress.push(Progress { layer: OUTSIDE, position: 0, occurrences: vec![0; trace.operations.len()] });
         }
         let now = &mut progress[instance];
-        if now.layer != place.layer {
-            now.layer = place.layer;
+        if now.layer != context.layer {
+            now.layer = context.layer;
             now.position = 0;
             now.occurrences.fill(0);
         }
         let operation = trace.operation(at);
         let occurrence = now.occurrences[operation as usize];
-        let layer = &mut layers[place.layer as usize];
+        let layer = &mut layers[context.layer as usize];
         layer.sum.add(kernel.duration);
         let entry = layer.entries.entry((operation, occurrence)).or_default();
         entry.position = if entry.sum.count == 0 { now.position } else { entry.position.min(now.position) };

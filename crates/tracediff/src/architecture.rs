@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use crate::trace::Trace;
-
 /// Architecture of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -30,17 +28,15 @@ impl Architecture {
     }
 }
 
-/// Architecture by the kernel names of some traces.
-pub fn architecture<'a>(traces: impl IntoIterator<Item = &'a Trace>) -> Architecture {
+/// Architecture by the names of kernels.
+pub(crate) fn by_names<'a>(names: impl Iterator<Item = &'a str>) -> Architecture {
     let mut attention = false;
     let mut state_space = false;
-    for trace in traces {
-        for group in &trace.groups {
-            let name = trace.name(group.name).to_lowercase();
-            let contains = |words: &[&str]| words.iter().any(|word| name.contains(word));
-            attention |= contains(&["fmha", "attention", "flash", "sdpa"]);
-            state_space |= contains(&["selective_scan", "mamba", "ssd", "causal_conv"]);
-        }
+    for name in names {
+        let name = name.to_lowercase();
+        let contains = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        attention |= contains(&["fmha", "attention", "flash", "sdpa"]);
+        state_space |= contains(&["selective_scan", "mamba", "ssd", "causal_conv"]);
     }
     match (attention, state_space) {
         (true, true) => Architecture::Hybrid,

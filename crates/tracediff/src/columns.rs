@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::id::{Id, IdTable};
+use crate::legacy::times::LegacyTimes;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::time::Picoseconds;
 
@@ -61,13 +62,6 @@ pub(crate) struct Annotation {
     pub(crate) name: String,
 }
 
-/// Start and duration in microseconds as doubles, kept for the legacy rules alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Doubles {
-    pub(crate) start: f64,
-    pub(crate) duration: f64,
-}
-
 /// Distinct keys, numbered in order of appearance.
 #[derive(Debug)]
 pub(crate) struct Numbering<K> {
@@ -119,12 +113,8 @@ pub(crate) struct Columns {
     pub(crate) devices: Numbering<Id>,
     pub(crate) streams: Numbering<(u32, Id)>,
     pub(crate) threads: Numbering<(Id, Id)>,
-    /// Beside `kernels`, under the legacy rules.
-    pub(crate) kernel_doubles: Vec<Doubles>,
-    /// Beside `frames`, under the legacy rules.
-    pub(crate) frame_doubles: Vec<Doubles>,
-    /// Beside `annotations`, under the legacy rules.
-    pub(crate) annotation_doubles: Vec<Doubles>,
+    /// Times as doubles, where the rules want them.
+    pub(crate) legacy_times: Option<LegacyTimes>,
     /// Kernel events without a name or a start time.
     pub(crate) skipped_kernels: u64,
     /// Whether there was any `python_function` event.
@@ -165,9 +155,9 @@ impl Columns {
             ..*frame
         }));
         self.annotations.append(&mut piece.annotations);
-        self.kernel_doubles.append(&mut piece.kernel_doubles);
-        self.frame_doubles.append(&mut piece.frame_doubles);
-        self.annotation_doubles.append(&mut piece.annotation_doubles);
+        if let Some(times) = piece.legacy_times.take() {
+            self.legacy_times.get_or_insert_default().append(times);
+        }
         self.skipped_kernels += piece.skipped_kernels;
         self.has_frames |= piece.has_frames;
     }

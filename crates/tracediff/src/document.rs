@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::align::{LayerAlignment, align};
-use crate::architecture::{Architecture, architecture};
+use crate::architecture::{Architecture, by_names};
 use crate::compare::{CompareOptions, from_pairing};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
@@ -14,6 +14,7 @@ use crate::legacy::aligned_result::{LegacyAlignment, LegacyFull};
 use crate::legacy::compare::compare_legacy;
 use crate::legacy::full::full_legacy;
 use crate::legacy::result::LegacyComparison;
+use crate::legacy::view::LegacyTrace;
 use crate::pairing::Pairing;
 use crate::result::{Comparison, Metadata};
 use crate::same_kernels::{SameKernelAnalysis, same_kernels};
@@ -130,8 +131,10 @@ pub struct Analysis {
 /// [`Error::NoPhase`] when a trace has no kernel of the wanted phase.
 pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Result<Analysis, Error> {
     let phase = options.compare.phase;
-    if first.rules.is_legacy() && options.view != View::LaunchCounts {
-        return analyse_legacy(first, second, options);
+    if let Some(traces) = LegacyTrace::pair(first, second)
+        && options.view != View::LaunchCounts
+    {
+        return analyse_legacy(traces, options);
     }
     if options.view == View::LaunchCounts {
         first.require_phase(phase)?;
@@ -160,7 +163,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         })),
         View::Full => Document::Full(Box::new(FullDocument {
             comparison,
-            architecture: architecture([first, second]),
+            architecture: by_names(first.kernel_names().chain(second.kernel_names())),
             layer_alignments: align(first, second, phase),
             fusion_analysis: fusion_of(first, second, phase),
             same_kernel_analysis: same_kernels(first, second, phase),
@@ -170,24 +173,25 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     Ok(with_findings(document, total_ms, compared, [first, second]))
 }
 
-fn analyse_legacy(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Result<Analysis, Error> {
-    let comparison = compare_legacy(first, second, &options.compare);
+fn analyse_legacy(legacy: [LegacyTrace<'_>; 2], options: &AnalysisOptions) -> Result<Analysis, Error> {
+    let traces = legacy.map(|legacy| legacy.trace);
+    let comparison = compare_legacy(legacy, &options.compare);
     if options.view == View::Aligned {
         // The alignment takes a trace without the phase whole, so it has a result where the comparison has none.
-        let aligned = align_legacy(first, second, options.compare.phase);
+        let aligned = align_legacy(legacy, options.compare.phase);
         let whole = [aligned.metadata.trace1_total_ms, aligned.metadata.trace2_total_ms];
         let (total_ms, compared_ms) =
             comparison.map_or((whole, whole), |comparison| (total_ms(&comparison), compared_ms(&comparison)));
         let document = Document::LegacyAligned(Box::new(aligned));
-        return Ok(with_findings(document, total_ms, compared_ms, [first, second]));
+        return Ok(with_findings(document, total_ms, compared_ms, traces));
     }
     let comparison = comparison?;
     let (total_ms, compared_ms) = (total_ms(&comparison), compared_ms(&comparison));
     let document = match options.view {
-        View::Full => Document::LegacyFull(Box::new(full_legacy(first, second, &options.compare)?)),
+        View::Full => Document::LegacyFull(Box::new(full_legacy(legacy, &options.compare)?)),
         View::Plain | View::Aligned | View::LaunchCounts => Document::Legacy(Box::new(comparison)),
     };
-    Ok(with_findings(document, total_ms, compared_ms, [first, second]))
+    Ok(with_findings(document, total_ms, compared_ms, traces))
 }
 
 fn total_ms(comparison: &LegacyComparison) -> [f64; 2] {

@@ -89,8 +89,8 @@ pub fn launch_counts(first: &Trace, second: &Trace, phase: PhaseFilter, min_grou
         .collect();
     LaunchCounts {
         metadata: LaunchCountMetadata {
-            trace1_gpu: first.legacy_gpu.clone(),
-            trace2_gpu: second.legacy_gpu.clone(),
+            trace1_gpu: first.launch_count_gpu.clone(),
+            trace2_gpu: second.launch_count_gpu.clone(),
             trace1_total_kernels: sides[0].by_time.len(),
             trace2_total_kernels: sides[1].by_time.len(),
             trace1_correlation_groups: groups[0].len(),
@@ -113,7 +113,7 @@ impl<'a> Side<'a> {
             .collect();
         let by_time: Vec<u32> = trace
             .in_time_order()
-            .filter(|kernel| phase.lets(trace.places[*kernel].phase))
+            .filter(|kernel| phase.lets(trace.contexts[*kernel].phase))
             .map(|kernel| kernel as u32)
             .collect();
         let mut side = Side { trace, types, by_time, counts: Counts::default() };
@@ -136,7 +136,7 @@ impl<'a> Side<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::LoadOptions;
+    use crate::load::LoadOptions;
     use std::io::Cursor;
     use std::path::Path;
 

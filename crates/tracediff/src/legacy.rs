@@ -3,6 +3,7 @@
 
 pub(crate) mod aligned;
 pub(crate) mod aligned_result;
+pub(crate) mod columns;
 pub(crate) mod compare;
 pub(crate) mod full;
 pub(crate) mod layers;
@@ -10,4 +11,6 @@ pub(crate) mod passes;
 pub(crate) mod phases;
 pub(crate) mod result;
 pub(crate) mod stacks;
+pub(crate) mod times;
 pub(crate) mod totals;
+pub(crate) mod view;

@@ -21,6 +21,7 @@ mod architecture;
 mod classify;
 mod columns;
 mod compare;
+mod context;
 mod device;
 mod document;
 mod error;
@@ -30,18 +31,20 @@ mod fusion;
 mod id_index;
 mod launch_counts;
 mod legacy;
+mod load;
+mod name_marks;
 mod occupancy;
 mod overlaps;
 mod pairing;
 mod pairs;
 mod peek;
-mod place;
 mod read;
 mod result;
 mod rules;
 mod same_kernels;
 mod steps;
 mod summary;
+mod time_order;
 mod totals;
 mod trace;
 mod warnings;
@@ -50,7 +53,7 @@ pub use perfdb_trace::time;
 use perfdb_trace::{id, names};
 
 pub use align::{KernelPair, LayerAlignment, align};
-pub use architecture::{Architecture, architecture};
+pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use compare::{CompareOptions, compare};
 pub use device::{Device, Platform};
@@ -61,15 +64,13 @@ pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
 pub use launch_counts::{
     CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts, launch_counts,
 };
-pub use legacy::aligned::align_legacy;
 pub use legacy::aligned_result::{
     AlignedLayer, AlignedMetadata, AlignedPair, LegacyAlignment, LegacyFull, LegacyFusion, LegacyFusionMapping,
     LegacyFusionOpportunity, LegacyFusionSummary, LegacySameKernel, LegacySameKernelSummary, LegacySameKernels,
     LegacyWarning, PhaseBreakdown,
 };
-pub use legacy::compare::compare_legacy;
-pub use legacy::full::full_legacy;
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
+pub use load::LoadOptions;
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use peek::{TraceMeta, peek};
 pub use result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning};
@@ -79,5 +80,5 @@ pub use rules::{
 };
 pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary, same_kernels};
 pub use steps::{Phase, PhaseFilter};
-pub use trace::{LoadOptions, Trace};
+pub use trace::Trace;
 pub use warnings::{coverage_finding, findings};

@@ -30,7 +30,7 @@ pub(crate) fn occupancy(trace: &Trace, filter: PhaseFilter) -> Occupancy {
         let kernel = &trace.kernels[at];
         let (start, end) = (kernel.start, kernel.end());
         let device = &mut devices[kernel.device as usize];
-        let lets = filter.lets(trace.places[at].phase);
+        let lets = filter.lets(trace.contexts[at].phase);
         if lets {
             let from = device.busy_until.map_or(start, |until| until.max(start));
             found.busy += (end - from).max(0);

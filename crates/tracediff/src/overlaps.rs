@@ -4,7 +4,7 @@
 use crate::columns::Kernel;
 use crate::names::NameId;
 use crate::time::Picoseconds;
-use crate::trace::in_order;
+use crate::time_order::TimeOrder;
 
 /// What was found; durations as they stand in the trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub(crate) struct Overlaps {
 const NAMED: usize = 3;
 
 /// Finds the overlaps, and with `clip` ends those kernels where their successor begins.
-pub(crate) fn find(kernels: &mut [Kernel], by_start: Option<&[u32]>, clip: bool) -> Overlaps {
+pub(crate) fn find(kernels: &mut [Kernel], order: &TimeOrder, clip: bool) -> Overlaps {
     let streams = kernels.iter().map(|kernel| kernel.stream).max().map_or(0, |stream| stream as usize + 1);
     let mut last: Vec<Option<usize>> = vec![None; streams];
     let mut overlaps = Overlaps { clipped: clip, ..Overlaps::default() };
-    for at in in_order(by_start, kernels.len()) {
+    for at in order.numbers(kernels.len()) {
         let Kernel { start, duration, stream, .. } = kernels[at];
         overlaps.of += duration;
         let Some(before) = last[stream as usize].replace(at) else { continue };

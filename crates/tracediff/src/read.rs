@@ -3,19 +3,21 @@
 use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
+use std::time::Instant;
 
+use perfdb_files::escape::one_line;
 use perfdb_trace::chrome::{Event, Part, ReadError, ReadOptions, read_ordered};
 use perfdb_trace::scan::{Text, Value};
 use perfdb_trace::source::Source;
 
-use crate::columns::{Annotation, Columns, Doubles, Frame, HostOperator, Kernel, Launch};
+use crate::columns::{Annotation, Columns, Frame, HostOperator, Kernel, Launch};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
 use crate::id::{Id, IdTable};
+use crate::legacy::times::Doubles;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::steps::may_be_step;
 use crate::time::{Picoseconds, picoseconds};
-use crate::trace::LoadOptions;
 
 /// Members of `args` that are used, and their positions.
 const ARGS: [&str; 6] = ["correlation", "External id", "device", "stream", "Python id", "Python parent id"];
@@ -27,28 +29,28 @@ const PYTHON_ID: usize = 4;
 const PYTHON_PARENT: usize = 5;
 
 /// Reads a trace file.
-pub(crate) fn open(path: &Path, options: &LoadOptions) -> Result<(Columns, Members), Error> {
-    read(&mut Source::open(path)?, options)
+pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<(Columns, Members), Error> {
+    read(&mut Source::open(path)?, wanted)
 }
 
 /// Reads a trace from a reader.
 pub(crate) fn reader(
     path: &Path,
     reader: impl Read + Send + 'static,
-    options: &LoadOptions,
+    wanted: Wanted,
 ) -> Result<(Columns, Members), Error> {
-    read(&mut Source::from_reader(path.to_string_lossy(), reader)?, options)
+    read(&mut Source::from_reader(path.to_string_lossy(), reader)?, wanted)
 }
 
-fn read(source: &mut Source, options: &LoadOptions) -> Result<(Columns, Members), Error> {
-    let wanted = Wanted { stacks: options.stacks, doubles: options.rules.is_legacy() };
+fn read(source: &mut Source, wanted: Wanted) -> Result<(Columns, Members), Error> {
+    let started = Instant::now();
     let mut columns = Columns::default();
     let mut members = Members::default();
     let read_options = ReadOptions::profiler().args(ARGS).members(MEMBERS);
     read_ordered(
         source,
         &read_options,
-        options.threads.max(1),
+        wanted.threads.max(1),
         |columns: &mut Columns, event| {
             columns.take(event, wanted);
             Ok::<(), Infallible>(())
@@ -66,6 +68,19 @@ fn read(source: &mut Source, options: &LoadOptions) -> Result<(Columns, Members)
         ReadError::Read(error) => Error::from(error),
         ReadError::Event { reason, .. } | ReadError::Merge(reason) => match reason {},
     })?;
+    if wanted.legacy_times {
+        columns.legacy_times.get_or_insert_default();
+    }
+    tracing::debug!(
+        "{}: {} kernels, {} launches, {} host operators, {} Python frames, {} annotations read in {:.3} s",
+        one_line(source.name()),
+        columns.kernels.len(),
+        columns.launches.len(),
+        columns.operators.len(),
+        columns.frames.len(),
+        columns.annotations.len(),
+        started.elapsed().as_secs_f64()
+    );
     Ok((columns, members))
 }
 
@@ -77,9 +92,13 @@ pub(crate) fn take_member(members: &mut Members, name: &Text<'_>, value: &Value<
 
 /// What is kept beside the essentials.
 #[derive(Debug, Clone, Copy)]
-struct Wanted {
-    stacks: bool,
-    doubles: bool,
+pub(crate) struct Wanted {
+    /// Calls of Python functions.
+    pub(crate) stacks: bool,
+    /// Times as doubles.
+    pub(crate) legacy_times: bool,
+    /// Threads that read.
+    pub(crate) threads: usize,
 }
 
 impl Columns {
@@ -133,8 +152,8 @@ impl Columns {
             stream,
         };
         self.kernels.push(kernel);
-        if wanted.doubles {
-            self.kernel_doubles.push(doubles(event));
+        if wanted.legacy_times {
+            self.legacy_times.get_or_insert_default().kernels.push(doubles(event));
         }
     }
 
@@ -186,8 +205,8 @@ impl Columns {
             thread: self.thread(event),
         };
         self.frames.push(frame);
-        if wanted.doubles {
-            self.frame_doubles.push(doubles(event));
+        if wanted.legacy_times {
+            self.legacy_times.get_or_insert_default().frames.push(doubles(event));
         }
     }
 
@@ -199,8 +218,8 @@ impl Columns {
         }
         let duration = time(event.duration()).unwrap_or(0);
         self.annotations.push(Annotation { start, duration, name: name.into_owned() });
-        if wanted.doubles {
-            self.annotation_doubles.push(doubles(event));
+        if wanted.legacy_times {
+            self.legacy_times.get_or_insert_default().annotations.push(doubles(event));
         }
     }
 

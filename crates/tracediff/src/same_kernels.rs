@@ -107,8 +107,8 @@ fn summary(kernels: &[SameKernel]) -> SameKernelSummary {
 /// Per interned name: sum, and operation of the first kernel.
 fn by_name(trace: &Trace, phase: PhaseFilter) -> Vec<(Sum, u32)> {
     let mut sums = vec![(Sum::default(), 0); trace.names.len()];
-    for (at, (kernel, place)) in trace.kernels.iter().zip(&trace.places).enumerate() {
-        if phase.lets(place.phase) {
+    for (at, (kernel, context)) in trace.kernels.iter().zip(&trace.contexts).enumerate() {
+        if phase.lets(context.phase) {
             let (sum, operation) = &mut sums[kernel.name as usize];
             if sum.count == 0 {
                 *operation = trace.operation(at);

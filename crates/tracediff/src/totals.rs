@@ -2,11 +2,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::context::OUTSIDE;
 use crate::frames::{NO_STACK, StackId};
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Phase, PhaseFilter};
 use crate::time::Picoseconds;
-use crate::trace::{NOWHERE, Trace};
+use crate::trace::Trace;
 
 /// Number and summed duration of some kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,29 +62,29 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usi
     let mut run: ((u32, NameId), u64) = ((u32::MAX, NO_NAME), 0);
     let mut layers: Vec<Sum> = vec![Sum::default(); trace.layers as usize];
     let mut stacks = StackLists::new(trace, stack_limit);
-    for (at, (kernel, place)) in trace.kernels.iter().zip(&trace.places).enumerate() {
-        if !filter.lets(place.phase) {
+    for (at, (kernel, context)) in trace.kernels.iter().zip(&trace.contexts).enumerate() {
+        if !filter.lets(context.phase) {
             continue;
         }
-        let group = place.group as usize;
+        let group = context.group as usize;
         groups[group].add(kernel.duration);
         first[group] = first[group].min(at);
-        if let Some(phase) = place.phase {
+        if let Some(phase) = context.phase {
             phases[group][phase as usize] = true;
         }
-        if place.operator != NO_NAME {
-            let key = (trace.groups[group].operation, place.operator);
+        if context.operator != NO_NAME {
+            let key = (trace.groups[group].operation, context.operator);
             if run.0 != key {
                 flush(&mut operators, run);
                 run = (key, 0);
             }
             run.1 += 1;
         }
-        if place.layer != NOWHERE {
-            layers[place.layer as usize].add(kernel.duration);
+        if context.layer != OUTSIDE {
+            layers[context.layer as usize].add(kernel.duration);
         }
-        if place.stack != NO_STACK {
-            stacks.add(trace.groups[group].operation, at, place.stack);
+        if context.stack != NO_STACK {
+            stacks.add(trace.groups[group].operation, at, context.stack);
         }
     }
     flush(&mut operators, run);

@@ -131,7 +131,7 @@ fn skew_findings(trace: &Trace) -> Vec<String> {
             COLLECTIVES.iter().position(|collective| *collective == class.name)
         })
         .collect();
-    let class_of = |at: usize| class[trace.places[at].group as usize];
+    let class_of = |at: usize| class[trace.contexts[at].group as usize];
     let mut medians = [None; COLLECTIVES.len()];
     let mut found = Vec::new();
     for at in trace.in_time_order().take(first) {

@@ -4,8 +4,8 @@ use std::io::Cursor;
 use std::path::Path;
 
 use perfdb_tracediff::{
-    AnalysisOptions, CompareOptions, Document, Error, LoadOptions, PhaseFilter, Trace, View, WAFER_0_1_33, analyse,
-    compare_legacy,
+    AnalysisOptions, CompareOptions, Document, Error, LegacyComparison, LoadOptions, PhaseFilter, Trace, View,
+    WAFER_0_1_33, analyse,
 };
 
 fn trace() -> Trace {
@@ -21,6 +21,13 @@ fn loaded(events: &str) -> Trace {
     Trace::from_reader(Path::new("t.json"), Cursor::new(text), &options).expect("a trace")
 }
 
+fn compared(first: &Trace, second: &Trace) -> LegacyComparison {
+    match analyse(first, second, &AnalysisOptions::default()).map(|analysis| analysis.document) {
+        Ok(Document::Legacy(comparison)) => *comparison,
+        other => panic!("no comparison: {other:?}"),
+    }
+}
+
 #[test]
 fn a_python_function_without_an_id_gives_its_name_and_no_stack() {
     let frame = |name: &str, ts: f64, id: &str| {
@@ -31,7 +38,7 @@ fn a_python_function_without_an_id_gives_its_name_and_no_stack() {
     let first = frame("first", -5.0, r#""Python id": 1"#);
     let stacks_of = |second: &str| {
         let trace = loaded(&format!("{first}, {second}, {kernel}"));
-        let comparison = compare_legacy(&trace, &trace, &CompareOptions::default()).expect("a comparison");
+        let comparison = compared(&trace, &trace);
         let row = comparison.operations.into_iter().next().expect("a row");
         (row.trace1_cpu_op, row.trace1_python_stacks)
     };
@@ -52,7 +59,7 @@ fn the_gap_of_a_layer_of_trace_2_alone_is_negated() {
     let one = loaded(&kernel("fmhaSm100a_Context", 0, 5, 1));
     let two = loaded(&[kernel("fmhaSm100a_Context", 0, 5, 1), kernel("fmhaSm100a_Context", 9, 0, 2)].join(","));
     let gap_ms = |first, second| {
-        let comparison = compare_legacy(first, second, &CompareOptions::default()).expect("a comparison");
+        let comparison = compared(first, second);
         comparison.layers.into_iter().find(|layer| !layer.in_both).expect("a layer of one side").gap_ms
     };
     assert_eq!(gap_ms(&one, &two).to_bits(), (-0.0_f64).to_bits());

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::classify::OTHER;
+use crate::context::OUTSIDE;
 use crate::pairing::Pairing;
 use crate::time::{Picoseconds, milliseconds};
 use crate::totals::Sum;
-use crate::trace::{NOWHERE, Trace};
+use crate::trace::Trace;
 
 /// How much of the kernel time of each trace is known, and compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,13 +92,14 @@ fn times(pairing: &Pairing<'_>, side: usize) -> Times {
     let mut times = Times { compared: pairing.compared(side), ..Times::default() };
     let classified: Vec<bool> =
         trace.groups.iter().map(|group| trace.operations[group.operation as usize] != OTHER).collect();
-    for (kernel, place) in trace.kernels.iter().zip(&trace.places).filter(|(_, place)| pairing.filter.lets(place.phase))
+    for (kernel, context) in
+        trace.kernels.iter().zip(&trace.contexts).filter(|(_, context)| pairing.filter.lets(context.phase))
     {
         let of = |counts: bool| if counts { kernel.duration } else { 0 };
-        times.classified += of(classified[place.group as usize]);
-        times.host_operator += of(place.has_host_operator);
-        times.python_stack += of(place.stack != crate::frames::NO_STACK);
-        times.layered += of(place.layer != NOWHERE);
+        times.classified += of(classified[context.group as usize]);
+        times.host_operator += of(context.has_host_operator);
+        times.python_stack += of(context.stack != crate::frames::NO_STACK);
+        times.layered += of(context.layer != OUTSIDE);
     }
     times
 }

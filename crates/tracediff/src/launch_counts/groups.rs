@@ -39,7 +39,7 @@ pub(crate) fn large_groups(side: &Side<'_>, min_size: usize) -> Vec<Group> {
     }
     let words = |words: &[&str]| -> Vec<bool> {
         let contains = |name: &str| words.iter().any(|word| name.contains(word));
-        crate::legacy::layers::names_with(side.trace, contains)
+        crate::name_marks::name_marks(&side.trace.names, contains)
     };
     let (attention, product) = (words(&["attention", "fmha"]), words(&["cijk", "nvjet", "gemm"]));
     let mut large: Vec<Group> = groups

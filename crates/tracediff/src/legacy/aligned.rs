@@ -10,6 +10,7 @@ use super::aligned_result::{
     PhaseBreakdown,
 };
 use super::passes::{Passes, passes};
+use super::view::LegacyTrace;
 use crate::classify::classify;
 use crate::device::Platform;
 use crate::names::NameId;
@@ -24,28 +25,29 @@ const PLAIN: [&str; 6] =
     ["Attention (Prefill)", "Attention (Decode)", "Dense GEMM", "KV Cache", "MoE GEMM", "MoE Routing"];
 
 /// Aligns two traces that were loaded under the rules of 0.1.33.
-pub fn align_legacy(first: &Trace, second: &Trace, phase: PhaseFilter) -> LegacyAlignment {
-    let traces = [first, second];
-    let passes = traces.map(|trace| passes(trace, phase));
+pub(crate) fn align_legacy(legacy: [LegacyTrace<'_>; 2], phase: PhaseFilter) -> LegacyAlignment {
+    let traces = legacy.map(|legacy| legacy.trace);
+    let passes = legacy.map(|legacy| passes(legacy, phase));
     let nothing = passes.iter().any(|passes| passes.passes.is_empty());
     let layer_count =
         if nothing { 0 } else { passes.iter().flat_map(|passes| &passes.passes).map(Vec::len).max().unwrap_or(0) };
     let layer_alignments: Vec<AlignedLayer> =
-        (0..layer_count).map(|layer| aligned_layer(layer, traces, &passes)).collect();
+        (0..layer_count).map(|layer| aligned_layer(layer, legacy, &passes)).collect();
     LegacyAlignment {
-        metadata: metadata(traces, &passes, layer_count, phase),
+        metadata: metadata(legacy, &passes, layer_count, phase),
         fusion_analysis: fusion(traces, &passes),
         same_kernel_analysis: same_kernels(&layer_alignments),
         layer_alignments,
     }
 }
 
-fn metadata(traces: [&Trace; 2], passes: &[Passes; 2], layers: usize, phase: PhaseFilter) -> AlignedMetadata {
-    let [first, second] = traces;
+fn metadata(legacy: [LegacyTrace<'_>; 2], passes: &[Passes; 2], layers: usize, phase: PhaseFilter) -> AlignedMetadata {
+    let [first, second] = legacy.map(|legacy| legacy.trace);
     let (amd, nvidia) = if first.platform == Platform::Amd { (first, second) } else { (second, first) };
     let windows = |phase| passes[0].windows.iter().filter(|window| window.phase == phase).count();
-    let total_ms =
-        |side: usize| passes[side].kernels.iter().map(|at| traces[side].doubles[*at].duration).sum::<f64>() / 1000.0;
+    let total_ms = |side: usize| {
+        passes[side].kernels.iter().map(|at| legacy[side].columns.times[*at].duration).sum::<f64>() / 1000.0
+    };
     AlignedMetadata {
         amd_gpu: amd.device.name.clone(),
         nvidia_gpu: nvidia.device.name.clone(),
@@ -95,16 +97,16 @@ impl Entry {
     }
 }
 
-fn aligned_layer(layer: usize, traces: [&Trace; 2], passes: &[Passes; 2]) -> AlignedLayer {
+fn aligned_layer(layer: usize, legacy: [LegacyTrace<'_>; 2], passes: &[Passes; 2]) -> AlignedLayer {
     let mut entries: BTreeMap<(&str, usize), [Entry; 2]> = BTreeMap::new();
     let mut totals = [0.0; 2];
     for side in 0..2 {
-        let trace = traces[side];
+        let LegacyTrace { trace, columns } = legacy[side];
         for kernels in passes[side].passes.iter().filter_map(|layers| layers.get(layer)) {
             for (position, kernel) in kernels.iter().enumerate() {
-                let us = trace.doubles[*kernel].duration;
+                let us = columns.times[*kernel].duration;
                 totals[side] += us;
-                let entry = &mut entries.entry((operation(trace, *kernel), position)).or_default()[side];
+                let entry = &mut entries.entry((operation(legacy[side], *kernel), position)).or_default()[side];
                 entry.count += 1;
                 entry.us += us;
                 let name = trace.kernels[*kernel].name;
@@ -121,15 +123,18 @@ fn aligned_layer(layer: usize, traces: [&Trace; 2], passes: &[Passes; 2]) -> Ali
         nvidia_total_us: totals[1],
         ratio: (totals[1] > 0.0).then(|| totals[0] / totals[1]),
         gap_us: totals[0] - totals[1],
-        kernel_pairs: entries.into_iter().map(|((name, at), sides)| pair(name, at, &sides, traces)).collect(),
+        kernel_pairs: entries
+            .into_iter()
+            .map(|((name, at), sides)| pair(name, at, &sides, legacy.map(|legacy| legacy.trace)))
+            .collect(),
     }
 }
 
 /// Operation of a kernel, or what its name mentions.
-fn operation(trace: &Trace, kernel: usize) -> &str {
-    let group = trace.groups[trace.places[kernel].group as usize];
+fn operation(LegacyTrace { trace, columns }: LegacyTrace<'_>, kernel: usize) -> &str {
+    let group = trace.groups[trace.contexts[kernel].group as usize];
     match trace.operations[group.operation as usize].as_str() {
-        UNKNOWN => &trace.labels[group.label as usize],
+        UNKNOWN => &columns.labels[group.label as usize],
         operation => operation,
     }
 }

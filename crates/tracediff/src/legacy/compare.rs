@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 use super::totals::{OperationTotals, Sum, Totals, totals};
+use super::view::LegacyTrace;
 use crate::classify::{NORM, NORM_WITH_GEMM};
 use crate::compare::CompareOptions;
 use crate::error::Error;
@@ -17,15 +18,19 @@ use crate::trace::Trace;
 ///
 /// # Errors
 /// [`Error::NoPhase`] when neither has kernels of the wanted phase.
-pub fn compare_legacy(first: &Trace, second: &Trace, options: &CompareOptions) -> Result<LegacyComparison, Error> {
+pub(crate) fn compare_legacy(
+    legacy: [LegacyTrace<'_>; 2],
+    options: &CompareOptions,
+) -> Result<LegacyComparison, Error> {
+    let traces = legacy.map(|legacy| legacy.trace);
+    let [first, second] = traces;
     if let Err(error) = first.require_phase(options.phase)
         && second.require_phase(options.phase).is_err()
     {
         return Err(error);
     }
-    let traces = [first, second];
-    let totals = traces.map(|trace| totals(trace, options.phase, options.max_stacks));
-    let mut operations = operations(traces, &totals, options);
+    let totals = legacy.map(|legacy| totals(legacy, options.phase, options.max_stacks));
+    let mut operations = operations(legacy, &totals, options);
     operations.sort_by(|a, b| b.gap_ms.abs().total_cmp(&a.gap_ms.abs()));
     let layers = layers(&totals);
     Ok(LegacyComparison { metadata: metadata(traces, &totals, options), operations, layers })
@@ -58,8 +63,13 @@ fn metadata(traces: [&Trace; 2], totals: &[Totals<'_>; 2], options: &CompareOpti
 
 /// Rows in name order. The guard against comparing a norm twice comes too late, as in the original: `RMSNorm` stands
 /// before `RMSNorm+GEMM`.
-fn operations(traces: [&Trace; 2], totals: &[Totals<'_>; 2], options: &CompareOptions) -> Vec<LegacyOperation> {
-    let labels = traces.map(labels);
+fn operations(
+    legacy: [LegacyTrace<'_>; 2],
+    totals: &[Totals<'_>; 2],
+    options: &CompareOptions,
+) -> Vec<LegacyOperation> {
+    let traces = legacy.map(|legacy| legacy.trace);
+    let labels = legacy.map(labels);
     let names: BTreeSet<&str> = totals.iter().flat_map(|totals| totals.operations.keys().copied()).collect();
     let mut norm_compared = false;
     let mut rows = Vec::new();
@@ -154,16 +164,16 @@ fn kernels(totals: &OperationTotals, trace: &Trace) -> Vec<LegacyKernel> {
 }
 
 /// Per operation, the smallest label of its decode kernels, else of its prefill kernels, of the whole trace.
-fn labels(trace: &Trace) -> BTreeMap<&str, &str> {
+fn labels(LegacyTrace { trace, columns }: LegacyTrace<'_>) -> BTreeMap<&str, &str> {
     let mut labels: BTreeMap<&str, [Option<&str>; 2]> = BTreeMap::new();
     let mut seen = vec![[false; 2]; trace.groups.len()];
-    for place in &trace.places {
-        let prefill = usize::from(place.phase == Some(Phase::Prefill));
-        if std::mem::replace(&mut seen[place.group as usize][prefill], true) {
+    for context in &trace.contexts {
+        let prefill = usize::from(context.phase == Some(Phase::Prefill));
+        if std::mem::replace(&mut seen[context.group as usize][prefill], true) {
             continue;
         }
-        let group = trace.groups[place.group as usize];
-        let label = trace.labels[group.label as usize].as_str();
+        let group = trace.groups[context.group as usize];
+        let label = columns.labels[group.label as usize].as_str();
         let smallest = &mut labels.entry(&trace.operations[group.operation as usize]).or_default()[prefill];
         *smallest = Some(smallest.map_or(label, |known| known.min(label)));
     }

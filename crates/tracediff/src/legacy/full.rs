@@ -3,10 +3,12 @@
 use super::aligned::align_legacy;
 use super::aligned_result::{LegacyFull, LegacyWarning};
 use super::compare::compare_legacy;
-use crate::architecture::architecture;
+use super::view::LegacyTrace;
+use crate::architecture::by_names;
 use crate::compare::CompareOptions;
 use crate::device::Platform;
 use crate::error::Error;
+use crate::name_marks::name_marks;
 use crate::trace::Trace;
 
 /// Stacks per operation, whatever was asked for.
@@ -16,13 +18,14 @@ const STACKS: usize = 3;
 ///
 /// # Errors
 /// As [`compare_legacy`].
-pub fn full_legacy(first: &Trace, second: &Trace, options: &CompareOptions) -> Result<LegacyFull, Error> {
-    let exchange = first.platform != Platform::Amd && second.platform == Platform::Amd;
-    let (first, second) = if exchange { (second, first) } else { (first, second) };
+pub(crate) fn full_legacy(traces: [LegacyTrace<'_>; 2], options: &CompareOptions) -> Result<LegacyFull, Error> {
+    let amd = traces.map(|legacy| legacy.trace.platform == Platform::Amd);
+    let traces = if amd == [false, true] { [traces[1], traces[0]] } else { traces };
+    let [first, second] = traces.map(|legacy| legacy.trace);
     let name = |trace: &Trace| Some(format!("{} {}", trace.platform.name(), trace.device.name));
     let options = CompareOptions { max_stacks: STACKS, labels: [name(first), name(second)], ..options.clone() };
-    let comparison = compare_legacy(first, second, &options)?;
-    let alignment = align_legacy(first, second, options.phase);
+    let comparison = compare_legacy(traces, &options)?;
+    let alignment = align_legacy(traces, options.phase);
     let mut warnings: Vec<LegacyWarning> = Vec::new();
     for warning in [first, second].into_iter().flat_map(warnings_of) {
         if !warnings.contains(&warning) {
@@ -36,7 +39,7 @@ pub fn full_legacy(first: &Trace, second: &Trace, options: &CompareOptions) -> R
         fusion_opportunities: alignment.fusion_analysis.fusion_opportunities.clone(),
         fusion_mappings: alignment.fusion_analysis.fusion_mappings.clone(),
         warnings,
-        architecture: architecture([first, second]).name(),
+        architecture: by_names(first.kernel_names().chain(second.kernel_names())).name(),
         layer_alignments: alignment.layer_alignments,
         fusion_analysis: alignment.fusion_analysis,
         same_kernel_analysis: alignment.same_kernel_analysis,
@@ -44,7 +47,7 @@ pub fn full_legacy(first: &Trace, second: &Trace, options: &CompareOptions) -> R
 }
 
 fn warnings_of(trace: &Trace) -> Vec<LegacyWarning> {
-    let unknown = super::layers::names_with(trace, |name| name.contains("unknown"));
+    let unknown = name_marks(&trace.names, |name| name.contains("unknown"));
     let unknown = trace
         .kernels
         .iter()

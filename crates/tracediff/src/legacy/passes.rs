@@ -1,9 +1,10 @@
 //! Forward passes and their layers for the alignment of 0.1.33.
 
 use super::phases::Window;
+use super::view::LegacyTrace;
 use crate::device::Platform;
+use crate::name_marks::name_marks;
 use crate::steps::PhaseFilter;
-use crate::trace::Trace;
 
 /// The kernels that are aligned, and their passes.
 #[derive(Debug)]
@@ -17,10 +18,10 @@ pub(crate) struct Passes {
 }
 
 /// Passes of a trace. A trace without windows of the wanted phase is taken whole and as one pass.
-pub(crate) fn passes(trace: &Trace, filter: PhaseFilter) -> Passes {
+pub(crate) fn passes(LegacyTrace { trace, columns }: LegacyTrace<'_>, filter: PhaseFilter) -> Passes {
     let windows: Vec<Window> =
-        trace.legacy_windows.iter().filter(|window| filter.lets(Some(window.phase))).copied().collect();
-    let start = |kernel: &usize| trace.doubles[*kernel].start;
+        columns.windows.iter().filter(|window| filter.lets(Some(window.phase))).copied().collect();
+    let start = |kernel: &usize| columns.times[*kernel].start;
     let mut by_time: Vec<usize> = (0..trace.kernels.len()).collect();
     by_time.sort_by(|a, b| start(a).total_cmp(&start(b)));
     let within = |window: &Window| -> Vec<usize> {
@@ -40,7 +41,7 @@ pub(crate) fn passes(trace: &Trace, filter: PhaseFilter) -> Passes {
         groups.iter().flatten().for_each(|kernel| inside[*kernel] = true);
         (0..trace.kernels.len()).filter(|kernel| inside[*kernel]).collect()
     };
-    let marks = super::layers::names_with(trace, |name| match trace.platform {
+    let marks = name_marks(&trace.names, |name| match trace.platform {
         Platform::Amd => name.contains("attention") && (name.contains("2d") || name.contains("3d")),
         Platform::Nvidia => name.contains("fmha") || name.contains("attention"),
     });

@@ -1,10 +1,10 @@
 //! Prefill and decode by the kernel's own time, from `execute_context…` annotations.
 
-use crate::columns::Columns;
-use crate::frames::NO_STACK;
-use crate::names::NO_NAME;
+use super::times::Doubles;
+use crate::columns::Annotation;
+use crate::context::OUTSIDE;
+use crate::context::passes::{KernelPass, Passes};
 use crate::steps::Phase;
-use crate::trace::{NOWHERE, Place, Trace};
 
 /// An annotated step in microseconds, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,12 +14,11 @@ pub(crate) struct Window {
     pub(crate) phase: Phase,
 }
 
-/// Fills in phases: those of the window with the greatest start before the kernel, decode outside of windows.
-pub(crate) fn place(trace: &mut Trace, columns: &Columns, prefill_tokens: i64) {
-    let mut windows: Vec<Window> = columns
-        .annotations
+/// The annotated steps by start; `times` are those of the annotations.
+pub(crate) fn windows(annotations: &[Annotation], times: &[Doubles], prefill_tokens: i64) -> Vec<Window> {
+    let mut windows: Vec<Window> = annotations
         .iter()
-        .zip(&columns.annotation_doubles)
+        .zip(times)
         .filter(|(annotation, _)| annotation.name.starts_with("execute_context"))
         .map(|(annotation, times)| Window {
             start: times.start,
@@ -28,25 +27,17 @@ pub(crate) fn place(trace: &mut Trace, columns: &Columns, prefill_tokens: i64) {
         })
         .collect();
     windows.sort_by(|a, b| a.start.total_cmp(&b.start));
-    trace.places = trace
-        .doubles
-        .iter()
-        .map(|kernel| {
-            let behind = windows.partition_point(|window| window.start <= kernel.start);
-            let window = behind.checked_sub(1).map(|at| windows[at]).filter(|window| kernel.start <= window.end);
-            Place {
-                group: 0,
-                pass: NOWHERE,
-                layer: NOWHERE,
-                operator: NO_NAME,
-                stack: NO_STACK,
-                phase: Some(window.map_or(Phase::Decode, |window| window.phase)),
-                has_host_operator: false,
-            }
-        })
-        .collect();
-    trace.has_steps = !windows.is_empty();
-    trace.legacy_windows = windows;
+    windows
+}
+
+/// The phase of every kernel: that of the window with the greatest start before it, decode outside of windows.
+pub(crate) fn find(kernels: &[Doubles], windows: &[Window]) -> Passes {
+    let pass_of = |kernel: &Doubles| {
+        let behind = windows.partition_point(|window| window.start <= kernel.start);
+        let window = behind.checked_sub(1).map(|at| windows[at]).filter(|window| kernel.start <= window.end);
+        KernelPass { pass: OUTSIDE, phase: Some(window.map_or(Phase::Decode, |window| window.phase)) }
+    };
+    Passes { of_kernels: kernels.iter().map(pass_of).collect(), count: 0, has_steps: !windows.is_empty() }
 }
 
 fn phase(name: &str, prefill_tokens: i64) -> Phase {

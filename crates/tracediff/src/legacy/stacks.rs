@@ -3,13 +3,14 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::Columns;
-use crate::frames::{Chains, NO_STACK};
+use super::times::{Doubles, LegacyTimes};
+use crate::columns::{Columns, Frame, Kernel};
+use crate::context::operators::{KernelOperator, Operators};
+use crate::frames::{Chains, NO_STACK, Stacks};
 use crate::id::Id;
 use crate::id_index::IdIndex;
-use crate::names::{NO_NAME, NameId};
+use crate::names::{NameId, Names};
 use crate::summary::GRAPH;
-use crate::trace::Trace;
 
 /// How far the search looks back at most.
 const LOOK_BACK: usize = 999;
@@ -17,83 +18,86 @@ const LOOK_BACK: usize = 999;
 /// An entry that ended this many microseconds ago ends the search.
 const TOO_OLD_US: f64 = 1e6;
 
-/// Fills in operators and stacks.
-pub(crate) fn place(trace: &mut Trace, columns: &Columns, with_stacks: bool) {
+/// Finds operator and stack of every kernel; summaries of stacks become names.
+pub(crate) fn find(
+    kernels: &[Kernel],
+    columns: &Columns,
+    times: &LegacyTimes,
+    with_stacks: bool,
+    names: &mut Names,
+) -> Operators {
     let operators = IdIndex::last(columns.operators.iter().zip(0..).map(|(operator, at)| (operator.external, at)));
-    let search = with_stacks.then(|| Search::new(columns, trace));
+    let search = with_stacks.then(|| Search::new(&columns.frames, &times.frames, names));
     let mut chains = Chains::new(&columns.frames);
+    let mut stacks = Stacks::default();
     let mut by_name: FxHashMap<NameId, NameId> = FxHashMap::default();
-    for at in 0..trace.kernels.len() {
-        let kernel = trace.kernels[at];
+    let operator_of = |(kernel, times): (&Kernel, &Doubles)| {
         if let Some(operator) = operators.get(kernel.external) {
-            trace.places[at].operator = columns.operators[operator as usize].name;
-            trace.places[at].has_host_operator = true;
-            continue;
+            let operator = columns.operators[operator as usize].name;
+            return KernelOperator { operator, has_host_operator: true, ..KernelOperator::NONE };
         }
-        let Some(search) = &search else { continue };
+        let Some(search) = &search else { return KernelOperator::NONE };
         if let Some(known) = by_name.get(&kernel.name) {
-            trace.places[at].operator = *known;
-            continue;
+            return KernelOperator { operator: *known, ..KernelOperator::NONE };
         }
-        let mut operator = NO_NAME;
-        if let Some(frame) = search.frame_at(trace.doubles[at].start) {
+        let mut found = KernelOperator::NONE;
+        if let Some(frame) = search.frame_at(times.start) {
             // Without an id a frame stands for itself, and is no stack.
-            let stack = match chains.last_of_same_id(frame) {
-                Some(frame) => chains.stack(frame, &mut trace.stacks),
+            found.stack = match chains.last_of_same_id(frame) {
+                Some(frame) => chains.stack(frame, &mut stacks),
                 None => NO_STACK,
             };
-            trace.places[at].stack = stack;
-            let names: Vec<&str> = trace.stacks.inwards_out(stack).map(|name| trace.names.get(name)).collect();
-            let text =
-                summary(&names).unwrap_or_else(|| trace.names.get(columns.frames[frame as usize].name).to_owned());
-            operator = trace.names.text(&text);
-            trace.places[at].operator = operator;
+            let texts: Vec<&str> = stacks.inwards_out(found.stack).map(|name| names.get(name)).collect();
+            let own = columns.frames[frame as usize].name;
+            let text = summary(&texts).unwrap_or_else(|| names.get(own).to_owned());
+            found.operator = names.text(&text);
         }
-        by_name.insert(kernel.name, operator);
-    }
+        by_name.insert(kernel.name, found.operator);
+        found
+    };
+    let of_kernels = kernels.iter().zip(&times.kernels).map(operator_of).collect();
+    Operators { of_kernels, stacks }
 }
 
 /// The frames of all threads in the order in which the search walks them.
 struct Search<'a> {
-    columns: &'a Columns,
-    /// Per interned name, its place in byte order.
+    frames: &'a [Frame],
+    times: &'a [Doubles],
+    /// Per interned name, its rank in byte order.
     name_rank: Vec<u32>,
     order: Vec<u32>,
 }
 
 impl<'a> Search<'a> {
-    fn new(columns: &'a Columns, trace: &Trace) -> Search<'a> {
-        let mut by_text: Vec<NameId> = (0..trace.names.len() as NameId).collect();
-        by_text.sort_by_key(|name| trace.names.get(*name));
+    fn new(frames: &'a [Frame], times: &'a [Doubles], names: &Names) -> Search<'a> {
+        let mut by_text: Vec<NameId> = (0..names.len() as NameId).collect();
+        by_text.sort_by_key(|name| names.get(*name));
         let mut name_rank = vec![0; by_text.len()];
         for (name, rank) in by_text.into_iter().zip(0..) {
             name_rank[name as usize] = rank;
         }
-        let mut order: Vec<u32> = (0..columns.frames.len() as u32).collect();
+        let mut order: Vec<u32> = (0..frames.len() as u32).collect();
         order.sort_by(|a, b| {
             let (a, b) = (*a as usize, *b as usize);
-            let (first, second) = (&columns.frame_doubles[a], &columns.frame_doubles[b]);
-            let end = |at: usize| columns.frame_doubles[at].start + columns.frame_doubles[at].duration;
+            let (first, second) = (&times[a], &times[b]);
+            let end = |times: &Doubles| times.start + times.duration;
             first
                 .start
                 .total_cmp(&second.start)
-                .then(end(a).total_cmp(&end(b)))
+                .then(end(first).total_cmp(&end(second)))
                 .then(first.duration.total_cmp(&second.duration))
-                .then(rank(columns.frames[a].id).cmp(&rank(columns.frames[b].id)))
-                .then_with(|| {
-                    name_rank[columns.frames[a].name as usize].cmp(&name_rank[columns.frames[b].name as usize])
-                })
+                .then(rank(frames[a].id).cmp(&rank(frames[b].id)))
+                .then_with(|| name_rank[frames[a].name as usize].cmp(&name_rank[frames[b].name as usize]))
         });
-        Search { columns, name_rank, order }
+        Search { frames, times, name_rank, order }
     }
 
     /// The frame of a time: entry 0 is never looked at, as in the original.
     fn frame_at(&self, time: f64) -> Option<u32> {
-        let start = |at: u32| self.columns.frame_doubles[at as usize].start;
-        let behind = self.order.partition_point(|at| start(*at) <= time);
+        let behind = self.order.partition_point(|at| self.times[*at as usize].start <= time);
         let mut best: Option<u32> = None;
         for &at in self.order.get(1..behind)?.iter().rev().take(LOOK_BACK) {
-            let times = &self.columns.frame_doubles[at as usize];
+            let times = &self.times[at as usize];
             let end = times.start + times.duration;
             if time <= end && best.is_none_or(|best| self.is_before(at, best)) {
                 best = Some(at);
@@ -106,16 +110,15 @@ impl<'a> Search<'a> {
     }
 
     fn name_rank(&self, frame: usize) -> u32 {
-        self.name_rank[self.columns.frames[frame].name as usize]
+        self.name_rank[self.frames[frame].name as usize]
     }
 
     /// By duration, id, name.
     fn is_before(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
-        self.columns.frame_doubles[a]
-            .duration
-            .total_cmp(&self.columns.frame_doubles[b].duration)
-            .then(rank(self.columns.frames[a].id).cmp(&rank(self.columns.frames[b].id)))
+        let by_duration = self.times[a].duration.total_cmp(&self.times[b].duration);
+        by_duration
+            .then(rank(self.frames[a].id).cmp(&rank(self.frames[b].id)))
             .then_with(|| self.name_rank(a).cmp(&self.name_rank(b)))
             .is_lt()
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::view::LegacyTrace;
+use crate::context::OUTSIDE;
 use crate::frames::NO_STACK;
 use crate::names::{NO_NAME, NameId};
 use crate::rules::ZeroStacks;
 use crate::steps::PhaseFilter;
-use crate::trace::{NOWHERE, Trace};
 
 /// Number of kernels and summed microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -52,7 +53,8 @@ pub(crate) struct Totals<'a> {
 }
 
 /// Sums over the kernels of a phase.
-pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, max_stacks: usize) -> Totals<'_> {
+pub(crate) fn totals(legacy: LegacyTrace<'_>, filter: PhaseFilter, max_stacks: usize) -> Totals<'_> {
+    let LegacyTrace { trace, columns } = legacy;
     let stack_rows = match (max_stacks, trace.rules.zero_stacks) {
         (0, ZeroStacks::NoLimit) => u64::MAX,
         (rows, _) => rows as u64,
@@ -60,23 +62,23 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, max_stacks: usize) -> T
     let mut all = Sum::default();
     let mut operations = vec![OperationTotals::default(); trace.operations.len()];
     let mut layers: BTreeMap<u32, Sum> = BTreeMap::new();
-    for (at, place) in trace.places.iter().enumerate().filter(|(_, place)| filter.lets(place.phase)) {
-        let us = trace.doubles[at].duration;
+    for (at, context) in trace.contexts.iter().enumerate().filter(|(_, context)| filter.lets(context.phase)) {
+        let us = columns.times[at].duration;
         all.add(us);
         let operation = &mut operations[trace.operation(at) as usize];
         operation.sum.add(us);
         operation.kernels.entry(trace.kernels[at].name).or_default().add(us);
-        if place.operator != NO_NAME {
-            *operation.operators.entry(place.operator).or_default() += 1;
+        if context.operator != NO_NAME {
+            *operation.operators.entry(context.operator).or_default() += 1;
         }
-        if place.stack != NO_STACK && operation.sum.count <= stack_rows {
-            operation.stacks.push(trace.stacks.texts(place.stack, &trace.names));
+        if context.stack != NO_STACK && operation.sum.count <= stack_rows {
+            operation.stacks.push(trace.stacks.texts(context.stack, &trace.names));
         }
-        if let Some(phase) = place.phase {
+        if let Some(phase) = context.phase {
             operation.phases[phase as usize] = true;
         }
-        if place.layer != NOWHERE {
-            layers.entry(place.layer).or_default().add(us);
+        if context.layer != OUTSIDE {
+            layers.entry(context.layer).or_default().add(us);
         }
     }
     let operations = trace.operations.iter().map(String::as_str).zip(operations);

@@ -11,7 +11,8 @@ use perfdb_parallel::{OrderedMap, join, states};
 
 use super::list::PairSpec;
 use crate::error::Error;
-use crate::trace::{LoadOptions, Trace};
+use crate::load::LoadOptions;
+use crate::trace::Trace;
 
 /// The traces of a pair.
 #[derive(Debug, Clone)]

@@ -1,0 +1,121 @@
+//! The class of every kernel, found once per distinct name (and per host operator where the name says nothing).
+
+use rustc_hash::FxHashMap;
+
+use super::operators::KernelOperator;
+use crate::classify::{Operation, Registry, classify_by_host, classify_name};
+use crate::columns::Kernel;
+use crate::device::Platform;
+use crate::names::{NO_NAME, NameId, Names};
+use crate::rules::Rules;
+
+/// The classes of a trace.
+#[derive(Debug)]
+pub(crate) struct Classes {
+    /// Per kernel, its number in `groups`.
+    pub(crate) of_kernels: Vec<u32>,
+    pub(crate) groups: Vec<Group>,
+    /// Names of the classes.
+    pub(crate) operations: Vec<String>,
+    /// Labels of groups; only the legacy rules have some.
+    pub(crate) labels: Vec<String>,
+}
+
+/// Kernels of one name and one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) name: NameId,
+    /// Number in `operations`.
+    pub(crate) operation: u32,
+    /// Number in `labels`.
+    pub(crate) label: u32,
+}
+
+/// What a kernel name alone tells.
+#[derive(Clone, Copy)]
+enum ByName {
+    NotAsked,
+    Group(u32),
+    AskHost,
+}
+
+/// What decides about classes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Classifier<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) rules: &'a Rules,
+    pub(crate) platform: Platform,
+}
+
+/// Finds the class of every kernel.
+pub(crate) fn find(
+    kernels: &[Kernel],
+    operators: &[KernelOperator],
+    names: &Names,
+    classifier: Classifier<'_>,
+) -> Classes {
+    let Classifier { registry, rules, platform } = classifier;
+    let mut tables = Tables::default();
+    let mut by_name = vec![ByName::NotAsked; names.len()];
+    let mut by_host: FxHashMap<(NameId, NameId), u32> = FxHashMap::default();
+    let group_of = |(kernel, operator): (&Kernel, &KernelOperator)| {
+        let name = kernel.name;
+        let known = &mut by_name[name as usize];
+        if matches!(known, ByName::NotAsked) {
+            let text = names.get(name);
+            let class = registry.classify(text, platform).or_else(|| classify_name(text, platform, rules));
+            *known = class.map_or(ByName::AskHost, |class| ByName::Group(tables.group(name, &class)));
+        }
+        match *known {
+            ByName::Group(group) => group,
+            ByName::NotAsked | ByName::AskHost => {
+                let host = if operator.has_host_operator { operator.operator } else { NO_NAME };
+                *by_host.entry((name, host)).or_insert_with(|| {
+                    let host = (host != NO_NAME).then(|| names.get(host));
+                    tables.group(name, &classify_by_host(names.get(name), host))
+                })
+            }
+        }
+    };
+    let of_kernels = kernels.iter().zip(operators).map(group_of).collect();
+    Classes { of_kernels, groups: tables.groups, operations: tables.operations.texts, labels: tables.labels.texts }
+}
+
+#[derive(Default)]
+struct Tables {
+    groups: Vec<Group>,
+    numbers: FxHashMap<(NameId, u32), u32>,
+    operations: Texts,
+    labels: Texts,
+}
+
+impl Tables {
+    fn group(&mut self, name: NameId, class: &Operation) -> u32 {
+        let operation = self.operations.number(&class.name);
+        let label = self.labels.number(&class.label);
+        let next = self.groups.len() as u32;
+        let number = *self.numbers.entry((name, operation)).or_insert(next);
+        if number == next {
+            self.groups.push(Group { name, operation, label });
+        }
+        number
+    }
+}
+
+#[derive(Default)]
+struct Texts {
+    texts: Vec<String>,
+    numbers: FxHashMap<String, u32>,
+}
+
+impl Texts {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+}
