@@ -1,8 +1,8 @@
 //! The part of a text file that is in view, checked to be UTF-8.
 
 use crate::Error;
-use crate::source::{Buffer, Content, Source};
-use std::io;
+use crate::source::{Content, Source};
+use std::io::{self, Read};
 
 /// How much is taken into view at once.
 const PIECE: usize = 256 * 1024;
@@ -12,8 +12,8 @@ pub(super) struct TextWindow<'s> {
     name: &'s str,
     content: &'s mut Content,
     text: String,
-    /// The beginning of a character, or what is none, behind the text in view.
-    undecided: Buffer,
+    /// What was read behind the text in view: the beginning of a character, or what is none.
+    undecided: Vec<u8>,
     /// Position in the file of the first byte in view.
     base: u64,
     ended: bool,
@@ -23,8 +23,7 @@ pub(super) struct TextWindow<'s> {
 impl<'s> TextWindow<'s> {
     pub(super) fn new(source: &'s mut Source) -> TextWindow<'s> {
         let (name, content) = source.parts();
-        let (text, undecided) = (String::new(), Buffer::default());
-        TextWindow { name, content, text, undecided, base: 0, ended: false, bad: false }
+        TextWindow { name, content, text: String::new(), undecided: Vec::new(), base: 0, ended: false, bad: false }
     }
 
     pub(super) fn name(&self) -> &'s str {
@@ -51,45 +50,47 @@ impl<'s> TextWindow<'s> {
     /// Drops the first `done` bytes from view and takes in more, at least as much as is left.
     pub(super) fn refill(&mut self, done: usize) -> Result<(), Error> {
         self.base += done as u64;
-        self.text.drain(..done);
-        let room = PIECE.max(self.text.len());
-        let count = self.read(room).map_err(|source| Error::Io { path: self.name.to_owned(), source })?;
-        let valid = valid_part(self.undecided.bytes());
-        self.text.push_str(valid);
-        let valid = valid.len();
-        self.undecided.drop_front(valid);
-        let rest = self.undecided.bytes();
-        self.ended = count == 0 && rest.is_empty();
-        self.bad = is_bad(rest, count == 0);
+        // The memory of the text goes round: what is read need not be copied once more.
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        bytes.drain(..done);
+        let room = PIECE.max(bytes.len());
+        bytes.append(&mut self.undecided);
+        let count = self.read(room, &mut bytes).map_err(|source| Error::Io { path: self.name.to_owned(), source })?;
+        self.undecided = bytes.split_off(bytes.len() - unfinished(&bytes));
+        match String::from_utf8(bytes) {
+            Ok(text) => {
+                self.text = text;
+                self.ended = count == 0 && self.undecided.is_empty();
+                self.bad = count == 0 && !self.undecided.is_empty();
+            }
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let mut bytes = error.into_bytes();
+                self.undecided.splice(..0, bytes.split_off(valid));
+                self.text = String::from_utf8(bytes).unwrap_or_default();
+                self.bad = true;
+            }
+        }
         Ok(())
     }
 
-    fn read(&mut self, room: usize) -> io::Result<usize> {
+    fn read(&mut self, room: usize, out: &mut Vec<u8>) -> io::Result<usize> {
         match self.content {
-            Content::Positioned(bytes) => {
-                let position = self.base + (self.text.len() + self.undecided.bytes().len()) as u64;
-                self.undecided.read_at(bytes, position, room)
-            }
-            Content::Stream(reader) => match self.undecided.read_from(reader.as_mut(), room) {
-                (count, None) => Ok(count),
-                (_, Some(fault)) => Err(fault),
-            },
+            Content::Positioned(bytes) => bytes.append_to(out, self.base + out.len() as u64, room),
+            Content::Stream(reader) => reader.take(room as u64).read_to_end(out),
         }
     }
 }
 
-/// The longest beginning that is UTF-8.
-fn valid_part(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-    }
-}
-
-/// Whether `rest`, which follows valid text, cannot become a character by more bytes.
-fn is_bad(rest: &[u8], last: bool) -> bool {
-    match std::str::from_utf8(rest) {
-        Ok(_) => false,
-        Err(error) => last || error.error_len().is_some(),
-    }
+/// Length of the beginning of a character at the end of some bytes that more bytes may complete.
+fn unfinished(bytes: &[u8]) -> usize {
+    let last = &bytes[bytes.len().saturating_sub(3)..];
+    let continuations = last.iter().rev().take_while(|&&byte| byte & 0xc0 == 0x80).count();
+    let wanted = match last.iter().rev().nth(continuations) {
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xff) => 4,
+        _ => 0,
+    };
+    if continuations + 1 < wanted { continuations + 1 } else { 0 }
 }

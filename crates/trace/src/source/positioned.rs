@@ -1,7 +1,7 @@
 //! Bytes that can be read at any position: those of a regular file, and those in memory.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// A regular file, or memory.
 #[derive(Debug)]
@@ -46,6 +46,26 @@ impl Positioned {
             }
         }
     }
+
+    /// Adds up to `count` bytes from `position` on, fewer only at the end; says how many.
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>, position: u64, count: usize) -> io::Result<usize> {
+        let count = self.size.saturating_sub(position).min(count as u64);
+        match &self.bytes {
+            Bytes::File(file) => {
+                // Unlike a read at a position, this needs no bytes that are written first.
+                let mut file: &File = file;
+                file.seek(SeekFrom::Start(position))?;
+                if file.take(count).read_to_end(out)? as u64 != count {
+                    return Err(shortened());
+                }
+            }
+            Bytes::Memory(bytes) => {
+                let rest = usize::try_from(position).ok().and_then(|position| bytes.get(position..));
+                out.extend_from_slice(&rest.unwrap_or_default()[..count as usize]);
+            }
+        }
+        Ok(count as usize)
+    }
 }
 
 /// `UnexpectedEof` would be taken for a fault of a gzip stream.
@@ -62,7 +82,6 @@ fn read_file(file: &File, position: u64, out: &mut [u8]) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn read_file(file: &File, position: u64, out: &mut [u8]) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom};
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(position))?;
     file.read_exact(out).map_err(|error| if error.kind() == io::ErrorKind::UnexpectedEof { shortened() } else { error })
