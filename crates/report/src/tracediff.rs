@@ -8,11 +8,12 @@
 //! let load = |name| Trace::from_reader(name, std::io::Cursor::new(trace), &LoadOptions::default());
 //! let analysis = analyse(&load("a.json")?, &load("b.json")?, &AnalysisOptions::default())?;
 //! assert!(json(&analysis.document, None).starts_with("{\n  \"metadata\": {"));
-//! assert!(text(&analysis.document, &TextOptions::default()).starts_with("GPU TRACE COMPARISON\n"));
+//! assert!(text(&analysis.document, &TextOptions::default()).starts_with("elapsed of the whole, trace 2 / trace 1: 1.000 "));
 //! # Ok::<(), perfdb_tracediff::Error>(())
 //! ```
 
 mod csv;
+mod elapsed;
 mod explanation;
 mod json;
 mod legacy_csv;

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::copies::GpuCopy;
 use crate::id::{Id, IdTable};
 use crate::legacy::times::LegacyTimes;
 use crate::names::{NO_NAME, NameId, Names};
@@ -30,6 +31,8 @@ impl Kernel {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {
     pub(crate) start: Picoseconds,
+    /// 0 for flows.
+    pub(crate) duration: Picoseconds,
     pub(crate) correlation: Id,
     pub(crate) external: Id,
     pub(crate) name: NameId,
@@ -105,6 +108,7 @@ pub(crate) struct Columns {
     pub(crate) names: Names,
     pub(crate) ids: IdTable,
     pub(crate) kernels: Vec<Kernel>,
+    pub(crate) copies: Vec<GpuCopy>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) flows: Vec<Launch>,
     pub(crate) operators: Vec<HostOperator>,
@@ -143,6 +147,7 @@ impl Columns {
             stream: streams[kernel.stream as usize],
             ..*kernel
         }));
+        self.copies.extend(piece.copies.iter().map(|copy| GpuCopy { device: devices[copy.device as usize], ..*copy }));
         let launch =
             |launch: &Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..*launch };
         self.launches.extend(piece.launches.iter().map(launch));
@@ -169,6 +174,9 @@ impl Columns {
         for kernel in &mut self.kernels {
             adopt(&mut kernel.correlation);
             adopt(&mut kernel.external);
+        }
+        for copy in &mut self.copies {
+            adopt(&mut copy.correlation);
         }
         for launch in self.launches.iter_mut().chain(&mut self.flows) {
             adopt(&mut launch.correlation);

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::align::{LayerAlignment, align};
 use crate::architecture::{Architecture, by_names};
 use crate::compare::{CompareOptions, from_pairing};
+use crate::elapsed::{self, ElapsedReport};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
 use crate::fusion::{FusionAnalysis, fusion_of};
@@ -77,6 +78,9 @@ pub struct PlainDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// Elapsed times.
+    #[serde(flatten)]
+    pub elapsed: Option<ElapsedReport>,
 }
 
 /// Kernel by kernel.
@@ -112,6 +116,9 @@ pub struct FullDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// Elapsed times.
+    #[serde(flatten)]
+    pub elapsed: Option<ElapsedReport>,
 }
 
 /// A document, the totals of both traces, and what else was noticed.
@@ -152,8 +159,11 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
     let compared = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
     let explanation = options.explain.then(|| explain(&pairing));
+    let elapsed = elapsed::elapsed(first, second, phase);
     let document = match options.view {
-        View::Plain | View::LaunchCounts => Document::Plain(Box::new(PlainDocument { comparison, explanation })),
+        View::Plain | View::LaunchCounts => {
+            Document::Plain(Box::new(PlainDocument { comparison, explanation, elapsed }))
+        }
         View::Aligned => Document::Aligned(Box::new(AlignedDocument {
             metadata: comparison.metadata,
             layer_alignments: align(first, second, phase),
@@ -168,6 +178,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             fusion_analysis: fusion_of(first, second, phase),
             same_kernel_analysis: same_kernels(first, second, phase),
             explanation,
+            elapsed,
         })),
     };
     Ok(with_findings(document, total_ms, compared, [first, second]))

@@ -22,8 +22,10 @@ mod classify;
 mod columns;
 mod compare;
 mod context;
+mod copies;
 mod device;
 mod document;
+mod elapsed;
 mod error;
 mod explain;
 mod frames;
@@ -58,6 +60,9 @@ pub use classify::{Operation, Registry, Vendor, classify};
 pub use compare::{CompareOptions, compare};
 pub use device::{Device, Platform};
 pub use document::{AlignedDocument, Analysis, AnalysisOptions, Document, FullDocument, PlainDocument, View, analyse};
+pub use elapsed::{
+    CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, PartsMs, TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
+};
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, OperationDifference, Parts, Share, UnmatchedKernel};
 pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
@@ -79,6 +84,6 @@ pub use rules::{
     WAFER_0_1_35, ZeroStacks,
 };
 pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary, same_kernels};
-pub use steps::{Phase, PhaseFilter};
+pub use steps::{Basis, Phase, PhaseFilter};
 pub use trace::Trace;
 pub use warnings::{coverage_finding, findings};

@@ -10,8 +10,10 @@ use crate::classify::Registry;
 use crate::columns::Columns;
 use crate::context::classes::{self, Classifier};
 use crate::context::launches::Launches;
-use crate::context::{KernelContext, layers, operators, passes};
+use crate::context::passes::PassFinder;
+use crate::context::{KernelContext, layers, operators};
 use crate::device::Members;
+use crate::elapsed::timeline::{Events, Timeline};
 use crate::error::Error;
 use crate::legacy;
 use crate::legacy::columns::LegacyColumns;
@@ -89,7 +91,7 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
     let order = TimeOrder::of(&kernels);
     let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
 
-    let (passes, operators, classes, layers, legacy);
+    let (passes, operators, classes, layers, timeline, legacy);
     match (rules.phases, columns.legacy_times.take()) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
             let windows = legacy::phases::windows(&columns.annotations, &times.annotations, prefill_tokens);
@@ -101,14 +103,27 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
                 LayerRule::PerPass | LayerRule::CorrelationGroups => legacy::layers::by_groups(&kernels, &names),
             };
             let labels = classes.labels.clone();
+            timeline = None;
             legacy = Some(LegacyColumns { times: times.kernels, labels, windows });
         }
         _ => {
             let launches = Launches::new(&columns);
-            passes = passes::find(&kernels, &columns.annotations, &launches);
+            let mut finder = PassFinder::new(&columns.annotations, &launches);
+            passes = finder.of_kernels(&kernels);
             operators = operators::find(&kernels, &columns, &launches, options.stacks, &mut names);
             classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);
             layers = layers::find(&kernels, &order, &passes.of_kernels, &classes);
+            let copy_passes = finder.of_copies(&columns.copies);
+            let events = Events {
+                kernels: &kernels,
+                kernel_passes: &passes.of_kernels,
+                classes: &classes,
+                copies: &columns.copies,
+                copy_passes: &copy_passes,
+                launches: &launches,
+            };
+            let devices = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
+            timeline = Some(Timeline::new(&events, devices, finder.basis()));
             legacy = None;
         }
     }
@@ -142,6 +157,7 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
         has_frames: columns.has_frames,
         skipped_kernels: columns.skipped_kernels,
         overlaps,
+        timeline,
         legacy,
     })
 }

@@ -11,6 +11,7 @@ use perfdb_trace::scan::{Text, Value};
 use perfdb_trace::source::Source;
 
 use crate::columns::{Annotation, Columns, Frame, HostOperator, Kernel, Launch};
+use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
 use crate::id::{Id, IdTable};
@@ -20,13 +21,14 @@ use crate::steps::may_be_step;
 use crate::time::{Picoseconds, picoseconds};
 
 /// Members of `args` that are used, and their positions.
-const ARGS: [&str; 6] = ["correlation", "External id", "device", "stream", "Python id", "Python parent id"];
+const ARGS: [&str; 7] = ["correlation", "External id", "device", "stream", "Python id", "Python parent id", "bytes"];
 const CORRELATION: usize = 0;
 const EXTERNAL: usize = 1;
 const DEVICE: usize = 2;
 const STREAM: usize = 3;
 const PYTHON_ID: usize = 4;
 const PYTHON_PARENT: usize = 5;
+const BYTES: usize = 6;
 
 /// Reads a trace file.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<(Columns, Members), Error> {
@@ -116,6 +118,8 @@ impl Columns {
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(event),
             b"cuda_runtime" | b"cuda_driver" => self.take_call(event),
             b"cpu_op" => self.take_operator(event),
+            b"gpu_memcpy" | b"Memcpy" => self.take_copy(event, CopyKind::of_copy),
+            b"gpu_memset" | b"Memset" => self.take_copy(event, |_| CopyKind::Set),
             b"python_function" => {
                 self.has_frames = true;
                 if wanted.stacks {
@@ -157,6 +161,23 @@ impl Columns {
         }
     }
 
+    fn take_copy(&mut self, event: &Event<'_>, kind: impl Fn(&str) -> CopyKind) {
+        let duration = time(event.duration()).unwrap_or(0);
+        let Some(start) = time(event.timestamp()).filter(|_| duration >= 0) else { return };
+        let name = event.name().and_then(|name| name.as_text()).map(|name| name.decode_lossy());
+        let bytes = event.arg(BYTES).and_then(|bytes| bytes.as_number());
+        let device = self.id(event.arg(DEVICE));
+        let copy = GpuCopy {
+            start,
+            duration,
+            correlation: self.id(event.arg(CORRELATION)),
+            device: self.devices.number(if device.is_there() { device } else { Id::ZERO }),
+            kind: kind(name.as_deref().unwrap_or_default()),
+            bytes: bytes.and_then(|bytes| bytes.to_i64()).and_then(|bytes| bytes.try_into().ok()).unwrap_or(0),
+        };
+        self.copies.push(copy);
+    }
+
     fn take_call(&mut self, event: &Event<'_>) {
         let correlation = self.id(event.arg(CORRELATION));
         if !correlation.is_there() {
@@ -165,6 +186,7 @@ impl Columns {
         if let Some(start) = time(event.timestamp()) {
             let call = Launch {
                 start,
+                duration: time(event.duration()).unwrap_or(0).max(0),
                 correlation,
                 external: self.id(event.arg(EXTERNAL)),
                 name: name(&mut self.names, event),
@@ -182,7 +204,7 @@ impl Columns {
         }
         if let Some(start) = time(event.timestamp()) {
             let thread = self.thread(event);
-            self.flows.push(Launch { start, correlation, external: Id::MISSING, name: NO_NAME, thread });
+            self.flows.push(Launch { start, duration: 0, correlation, external: Id::MISSING, name: NO_NAME, thread });
         }
     }
 

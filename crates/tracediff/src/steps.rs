@@ -68,6 +68,18 @@ impl PhaseFilter {
     }
 }
 
+/// What the elapsed times of two traces are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Both traces as a whole: in one of them nothing tells steps apart.
+    Whole,
+    /// Steps of the profiler's own schedule.
+    Step,
+    /// Forward passes that the server annotated.
+    Pass,
+}
+
 /// One forward pass on the host's clock, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {

@@ -6,6 +6,7 @@ use crate::columns::Kernel;
 use crate::context::KernelContext;
 use crate::context::classes::Group;
 use crate::device::{Device, Platform};
+use crate::elapsed::timeline::Timeline;
 use crate::error::Error;
 use crate::frames::Stacks;
 use crate::id::IdTable;
@@ -43,6 +44,8 @@ pub struct Trace {
     pub(crate) has_frames: bool,
     pub(crate) skipped_kernels: u64,
     pub(crate) overlaps: Overlaps,
+    /// What the devices did at every instant, under the default rules.
+    pub(crate) timeline: Option<Timeline>,
     /// What the rules of wafer-core need beside, where the trace was loaded under them.
     pub(crate) legacy: Option<LegacyColumns>,
 }

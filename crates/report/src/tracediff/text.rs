@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use perfdb_tracediff::{Comparison, Document, Metadata, OperationRow, Status, UnmatchedOperation};
+use perfdb_tracediff::{
+    Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, UnmatchedOperation,
+};
 
 use super::explanation;
 use super::text_parts::{general, layers, python_stacks, ratio, shortened, warnings};
@@ -33,13 +35,13 @@ impl Default for TextOptions {
 pub fn text(document: &Document, options: &TextOptions) -> String {
     match document {
         Document::Plain(plain) => {
-            let mut out = report(&plain.comparison, options);
+            let mut out = report(&plain.comparison, plain.elapsed.as_ref(), options);
             if let Some(found) = &plain.explanation {
                 out.push_str(&explanation::text(found));
             }
             out
         }
-        Document::Full(full) => report(&full.comparison, options),
+        Document::Full(full) => report(&full.comparison, full.elapsed.as_ref(), options),
         Document::Aligned(_)
         | Document::LaunchCounts(_)
         | Document::Legacy(_)
@@ -49,8 +51,11 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
 }
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
-fn report(comparison: &Comparison, options: &TextOptions) -> String {
+fn report(comparison: &Comparison, elapsed: Option<&ElapsedReport>, options: &TextOptions) -> String {
     let mut out = String::new();
+    if let Some(elapsed) = elapsed {
+        super::elapsed::text(&mut out, elapsed, options.show_all);
+    }
     head(&mut out, &comparison.metadata);
     operations(&mut out, &comparison.operations, options.threshold_ms);
     unmatched(&mut out, &comparison.unmatched_operations);
@@ -94,7 +99,7 @@ fn head(out: &mut String, metadata: &Metadata) {
         ),
     ];
     for (number, (name, platform, gpu, device, kernels, [total, busy, compared], layers, passes)) in (1..).zip(sides) {
-        let _ = writeln!(out, "trace {number}: {} {gpu} [{name}]", platform.name());
+        let _ = writeln!(out, "trace {number}: {} [{name}]", with_platform(platform, gpu));
         let _ = writeln!(
             out,
             "  compute {}, {:.1} GB, {} SMs, warp {}",
@@ -102,11 +107,25 @@ fn head(out: &mut String, metadata: &Metadata) {
         );
         let _ = writeln!(
             out,
-            "  {kernels} kernels, total {total:.3} ms, busy {busy:.3} ms, compared {compared:.3} ms, {layers} layers, {passes} passes"
+            "  {kernels} kernels, total {total:.3} ms, busy {busy:.3} ms, compared {compared:.3} ms, {}, {}",
+            counted(layers, "layer", "layers"),
+            counted(passes, "pass", "passes")
         );
     }
     let totals = ratio(total_ratio(metadata.trace1_total_ms, metadata.trace2_total_ms));
-    let _ = writeln!(out, "total time, trace 1 / trace 2: {totals}");
+    let _ = writeln!(out, "summed kernel time, trace 1 / trace 2: {totals}");
+}
+
+/// The name of a GPU behind its vendor, which it may begin with.
+fn with_platform(platform: Platform, gpu: &str) -> String {
+    match gpu.to_lowercase().starts_with(&platform.name().to_lowercase()) {
+        true => gpu.to_owned(),
+        false => format!("{} {gpu}", platform.name()),
+    }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn total_ratio(first: f64, second: f64) -> Option<f64> {

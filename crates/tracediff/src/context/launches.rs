@@ -1,8 +1,9 @@
 //! The call on the host that launched each kernel.
 
-use crate::columns::{Columns, Kernel, Launch};
+use crate::columns::{Columns, Launch};
 use crate::id::Id;
 use crate::id_index::IdIndex;
+use crate::time::Picoseconds;
 
 /// Finds launches by correlation id: the first runtime call with it, else the first flow that starts with it.
 pub(crate) struct Launches<'a> {
@@ -19,9 +20,14 @@ impl<'a> Launches<'a> {
         Launches { columns, calls: index(&columns.launches), flows: index(&columns.flows) }
     }
 
-    /// The launch of a kernel.
-    pub(crate) fn of(&self, kernel: &Kernel) -> Option<&'a Launch> {
-        self.number(kernel.correlation).map(|number| self.get(number))
+    /// The launch with a correlation id.
+    pub(crate) fn with(&self, correlation: Id) -> Option<&'a Launch> {
+        self.number(correlation).map(|number| self.get(number))
+    }
+
+    /// When the launch with a correlation id had ended.
+    pub(crate) fn end(&self, correlation: Id) -> Option<Picoseconds> {
+        self.with(correlation).map(|launch| launch.start + launch.duration)
     }
 
     /// Number of the launch with a correlation id: calls first, flows behind them.

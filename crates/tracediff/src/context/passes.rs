@@ -4,7 +4,10 @@
 use super::OUTSIDE;
 use super::launches::Launches;
 use crate::columns::{Annotation, Kernel};
-use crate::steps::{Phase, Steps};
+use crate::copies::GpuCopy;
+use crate::id::Id;
+use crate::steps::{Basis, Phase, Steps};
+use crate::time::Picoseconds;
 
 /// The forward passes of a trace.
 #[derive(Debug)]
@@ -12,11 +15,11 @@ pub(crate) struct Passes {
     pub(crate) of_kernels: Vec<KernelPass>,
     /// How many passes have kernels.
     pub(crate) count: u64,
-    /// Whether steps were annotated.
+    /// Whether steps were annotated that tell phases.
     pub(crate) has_steps: bool,
 }
 
-/// The pass and phase of a kernel.
+/// The pass and phase of a kernel or a copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KernelPass {
     /// Number of the pass, or [`OUTSIDE`].
@@ -24,28 +27,58 @@ pub(crate) struct KernelPass {
     pub(crate) phase: Option<Phase>,
 }
 
-/// Finds pass and phase of every kernel.
-pub(crate) fn find(kernels: &[Kernel], annotations: &[Annotation], launches: &Launches<'_>) -> Passes {
-    let steps = Steps::new(annotations);
-    let (windows, has_steps) = (&steps.windows, steps.recognised);
-    if windows.is_empty() {
-        let whole = KernelPass { pass: 0, phase: None };
-        return Passes { of_kernels: vec![whole; kernels.len()], count: 1, has_steps };
+/// Finds the pass of one event after the other. Neighbours in the file mostly share their pass.
+pub(crate) struct PassFinder<'a> {
+    steps: Steps,
+    launches: &'a Launches<'a>,
+    last: usize,
+}
+
+impl<'a> PassFinder<'a> {
+    pub(crate) fn new(annotations: &[Annotation], launches: &'a Launches<'a>) -> PassFinder<'a> {
+        PassFinder { steps: Steps::new(annotations), launches, last: 0 }
     }
-    let mut used = vec![false; windows.len()];
-    // Neighbours in the file mostly share their pass.
-    let mut last = 0;
-    let pass_of = |kernel: &Kernel| {
-        let time = launches.of(kernel).map_or(kernel.start, |launch| launch.start);
+
+    /// What the annotations tell apart.
+    pub(crate) fn basis(&self) -> Basis {
+        match (self.steps.windows.is_empty(), self.steps.recognised) {
+            (true, _) => Basis::Whole,
+            (false, true) => Basis::Pass,
+            (false, false) => Basis::Step,
+        }
+    }
+
+    /// Pass and phase of every kernel.
+    pub(crate) fn of_kernels(&mut self, kernels: &[Kernel]) -> Passes {
+        let of_kernels: Vec<KernelPass> =
+            kernels.iter().map(|kernel| self.find(kernel.start, kernel.correlation)).collect();
+        let mut used = vec![false; self.steps.windows.len()];
+        for kernel in &of_kernels {
+            if let Some(used) = used.get_mut(kernel.pass as usize) {
+                *used = true;
+            }
+        }
+        let count = if used.is_empty() { 1 } else { used.iter().filter(|used| **used).count() as u64 };
+        Passes { of_kernels, count, has_steps: self.steps.recognised }
+    }
+
+    /// Pass and phase of every copy.
+    pub(crate) fn of_copies(&mut self, copies: &[GpuCopy]) -> Vec<KernelPass> {
+        copies.iter().map(|copy| self.find(copy.start, copy.correlation)).collect()
+    }
+
+    fn find(&mut self, start: Picoseconds, correlation: Id) -> KernelPass {
+        let windows = &self.steps.windows;
+        if windows.is_empty() {
+            return KernelPass { pass: 0, phase: None };
+        }
+        let time = self.launches.with(correlation).map_or(start, |launch| launch.start);
+        let last = self.last;
         let next = windows.get(last + 1);
         let same = windows[last].start <= time && next.is_none_or(|next| time < next.start);
-        let found = if same { (time <= windows[last].end).then_some(last) } else { steps.at(time) };
+        let found = if same { (time <= windows[last].end).then_some(last) } else { self.steps.at(time) };
         let Some(window) = found else { return KernelPass { pass: OUTSIDE, phase: None } };
-        last = window;
-        used[window] = true;
+        self.last = window;
         KernelPass { pass: window as u32, phase: windows[window].phase }
-    };
-    let of_kernels = kernels.iter().map(pass_of).collect();
-    let count = used.iter().filter(|used| **used).count() as u64;
-    Passes { of_kernels, count, has_steps }
+    }
 }

@@ -1,0 +1,259 @@
+//! Elapsed time, and the parts it splits into.
+//!
+//! Every instant between the first and the last event of a device belongs to exactly one of [five parts](PartsMs), so the
+//! parts of a window add up to its length, and the windows to the whole, in integer picoseconds.
+
+mod families;
+pub(crate) mod timeline;
+mod waterfall;
+
+use serde::Serialize;
+
+use crate::copies::CopyKind;
+use crate::steps::{Basis, PhaseFilter};
+use crate::time::{Picoseconds, milliseconds};
+use crate::trace::Trace;
+use timeline::{CopySum, TimeParts, Timeline, Window};
+
+pub use waterfall::{WaterfallKind, WaterfallRow};
+
+/// Elapsed times of two traces.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Elapsed {
+    /// Of trace 1.
+    pub trace1: TraceElapsed,
+    /// Of trace 2.
+    pub trace2: TraceElapsed,
+    /// Time per pass (or step, or whole) of trace 2 by that of trace 1; nothing where that is 0.
+    pub ratio: Option<f64>,
+    /// What is compared.
+    pub basis: Basis,
+}
+
+/// Elapsed time of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceElapsed {
+    /// From the first to the last event on the GPU, of the windows that are compared; the mean over devices.
+    pub elapsed_ms: f64,
+    /// Passes that are compared; 1 where the whole is.
+    pub passes: u64,
+    /// Elapsed time per pass.
+    pub per_pass_ms: f64,
+    /// Layers of the model, if any were found.
+    pub layers_per_pass: Option<u64>,
+    /// The parts of `elapsed_ms`.
+    pub parts_ms: PartsMs,
+    /// Time before the first pass; in no pass, and no part of `elapsed_ms` but where the whole is compared.
+    pub lead_ms: f64,
+    /// Time without anything on the GPU in front of an event whose launch is not known; within `device_idle_ms`.
+    pub unknown_launch_ms: f64,
+    /// Copies and sets.
+    pub copies: Vec<CopyTotal>,
+    /// Each device.
+    pub devices: Vec<DeviceElapsed>,
+    /// Each pass on each device.
+    pub windows: Vec<WindowElapsed>,
+}
+
+/// What a GPU did in some time, in ms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct PartsMs {
+    /// A kernel ran that does not communicate.
+    pub compute_ms: f64,
+    /// Only kernels ran that communicate.
+    pub exposed_communication_ms: f64,
+    /// No kernel ran, but a copy or a set.
+    pub exposed_copies_ms: f64,
+    /// Nothing ran, because the call that launched what came next had not ended.
+    pub host_late_ms: f64,
+    /// Nothing ran, though the next kernel or copy had been launched, or nobody knows when.
+    pub device_idle_ms: f64,
+}
+
+impl PartsMs {
+    fn of(parts: &TimeParts, divisor: f64) -> PartsMs {
+        let ms = |time| milliseconds(time) / divisor;
+        PartsMs {
+            compute_ms: ms(parts.compute),
+            exposed_communication_ms: ms(parts.exposed_communication),
+            exposed_copies_ms: ms(parts.exposed_copies),
+            host_late_ms: ms(parts.host_late),
+            device_idle_ms: ms(parts.device_idle),
+        }
+    }
+}
+
+/// Copies of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CopyTotal {
+    /// `HtoD`, `DtoH`, `DtoD`, `PtoP`, `set` or `other`.
+    pub kind: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Bytes, where the trace has them.
+    pub bytes: u64,
+    /// Sum of the durations.
+    pub total_ms: f64,
+    /// Time in which no kernel ran.
+    pub exposed_ms: f64,
+    /// Bytes (10⁹) per second of `total_ms`; nothing where bytes or times are missing.
+    pub gb_per_s: Option<f64>,
+}
+
+/// Elapsed time on a device, of the windows that are compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeviceElapsed {
+    /// Id as it stands in the trace.
+    pub device: String,
+    /// Elapsed time.
+    pub elapsed_ms: f64,
+    /// Its parts.
+    pub parts_ms: PartsMs,
+}
+
+/// A pass on a device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WindowElapsed {
+    /// Number of the pass; nothing for the time before the first.
+    pub pass: Option<u32>,
+    /// Id of the device as it stands in the trace.
+    pub device: String,
+    /// Phase, if one was annotated.
+    pub phase: Option<&'static str>,
+    /// Start, from the first event of the trace.
+    pub start_ms: f64,
+    /// Length.
+    pub elapsed_ms: f64,
+    /// What the time went into.
+    pub parts_ms: PartsMs,
+}
+
+/// Elapsed times of two traces, and what makes them differ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ElapsedReport {
+    /// Elapsed times and their parts.
+    pub elapsed: Elapsed,
+    /// From trace 1 to trace 2, by size of the difference, then name; adds up to the difference of the times per pass.
+    pub waterfall: Vec<WaterfallRow>,
+    /// All of it in one sentence.
+    pub verdict: String,
+}
+
+/// Compares elapsed times; nothing under rules that have no timeline.
+pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter) -> Option<ElapsedReport> {
+    let traces = [first, second];
+    let timelines = [first.timeline.as_ref()?, second.timeline.as_ref()?];
+    let basis = timelines[0].basis.min(timelines[1].basis);
+    let compared = [0, 1].map(|side| Compared::new(timelines[side], basis, phase));
+    let [trace1, trace2] = [0, 1].map(|side| compared[side].result(traces[side]));
+    let ratio = (trace1.per_pass_ms > 0.0).then(|| trace2.per_pass_ms / trace1.per_pass_ms);
+    let (waterfall, verdict) = waterfall::waterfall(&compared, basis);
+    Some(ElapsedReport { elapsed: Elapsed { trace1, trace2, ratio, basis }, waterfall, verdict })
+}
+
+/// The windows of a trace that are compared.
+pub(crate) struct Compared<'a> {
+    pub(crate) timeline: &'a Timeline,
+    pub(crate) windows: Vec<&'a Window>,
+    pub(crate) parts: TimeParts,
+    pub(crate) passes: u64,
+    pub(crate) devices: usize,
+}
+
+impl<'a> Compared<'a> {
+    fn new(timeline: &'a Timeline, basis: Basis, phase: PhaseFilter) -> Compared<'a> {
+        let is_compared =
+            |window: &&Window| (basis == Basis::Whole || window.pass.is_some()) && phase.lets(window.phase);
+        let windows: Vec<&Window> = timeline.windows.iter().filter(is_compared).collect();
+        let mut parts = TimeParts::default();
+        windows.iter().for_each(|window| parts.add(&window.parts));
+        let mut passes: Vec<u32> = windows.iter().filter_map(|window| window.pass).collect();
+        passes.sort_unstable();
+        passes.dedup();
+        let passes = if basis == Basis::Whole { 1 } else { passes.len().max(1) as u64 };
+        let mut devices: Vec<u32> = windows.iter().map(|window| window.device).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        Compared { timeline, windows, parts, passes, devices: devices.len().max(1) }
+    }
+
+    /// By what sums are divided to get the time per pass.
+    pub(crate) fn per_pass(&self) -> f64 {
+        (self.passes as usize * self.devices) as f64
+    }
+
+    fn result(&self, trace: &Trace) -> TraceElapsed {
+        let devices = self.devices as f64;
+        let elapsed = self.parts.total();
+        let first = self.timeline.windows.iter().map(|window| window.start).min().unwrap_or(0);
+        let lead = self.timeline.windows.iter().filter(|window| window.pass.is_none());
+        let unknown: Picoseconds = self.windows.iter().map(|window| window.unknown_launch).sum();
+        TraceElapsed {
+            elapsed_ms: milliseconds(elapsed) / devices,
+            passes: self.passes,
+            per_pass_ms: milliseconds(elapsed) / self.per_pass(),
+            layers_per_pass: (trace.layers > 0).then_some(trace.layers),
+            parts_ms: PartsMs::of(&self.parts, devices),
+            lead_ms: milliseconds(lead.map(Window::length).sum()) / devices,
+            unknown_launch_ms: milliseconds(unknown) / devices,
+            copies: self.copies(),
+            devices: self.by_device(),
+            windows: self.windows.iter().map(|window| self.window(window, first)).collect(),
+        }
+    }
+
+    fn copies(&self) -> Vec<CopyTotal> {
+        let mut sums = [CopySum::default(); CopyKind::ALL.len()];
+        for window in &self.windows {
+            sums.iter_mut().zip(&window.copies).for_each(|(sum, copies)| sum.add(copies));
+        }
+        let there = CopyKind::ALL.into_iter().zip(sums).filter(|(_, sum)| sum.count > 0);
+        there
+            .map(|(kind, sum)| {
+                let total_ms = milliseconds(sum.total);
+                let known = sum.bytes > 0 && sum.total > 0;
+                CopyTotal {
+                    kind: kind.name(),
+                    count: sum.count,
+                    bytes: sum.bytes,
+                    total_ms,
+                    exposed_ms: milliseconds(sum.exposed),
+                    gb_per_s: known.then(|| sum.bytes as f64 / (total_ms * 1e6)),
+                }
+            })
+            .collect()
+    }
+
+    fn by_device(&self) -> Vec<DeviceElapsed> {
+        let mut found: Vec<(u32, TimeParts)> = Vec::new();
+        for window in &self.windows {
+            match found.iter_mut().find(|(device, _)| *device == window.device) {
+                Some((_, parts)) => parts.add(&window.parts),
+                None => found.push((window.device, window.parts)),
+            }
+        }
+        found
+            .into_iter()
+            .map(|(device, parts)| DeviceElapsed {
+                device: self.device(device),
+                elapsed_ms: milliseconds(parts.total()),
+                parts_ms: PartsMs::of(&parts, 1.0),
+            })
+            .collect()
+    }
+
+    fn window(&self, window: &Window, first: Picoseconds) -> WindowElapsed {
+        WindowElapsed {
+            pass: window.pass,
+            device: self.device(window.device),
+            phase: window.phase.map(|phase| phase.name()),
+            start_ms: milliseconds(window.start - first),
+            elapsed_ms: milliseconds(window.length()),
+            parts_ms: PartsMs::of(&window.parts, 1.0),
+        }
+    }
+
+    fn device(&self, device: u32) -> String {
+        self.timeline.devices.get(device as usize).cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,334 @@
+//! What each device of a trace did at every instant: windows of time, split exactly into parts.
+
+use super::families::family;
+use crate::classify::COLLECTIVES;
+use crate::columns::Kernel;
+use crate::context::OUTSIDE;
+use crate::context::classes::Classes;
+use crate::context::launches::Launches;
+use crate::context::passes::KernelPass;
+use crate::copies::{CopyKind, GpuCopy};
+use crate::steps::{Basis, Phase};
+use crate::time::Picoseconds;
+
+/// The windows of a trace, by device and time.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    pub(crate) windows: Vec<Window>,
+    /// Families of operations; own times of windows stand in their order.
+    pub(crate) families: Vec<String>,
+    /// Ids of the devices as they stand in the trace.
+    pub(crate) devices: Vec<String>,
+    pub(crate) basis: Basis,
+}
+
+/// A forward pass on a device, or what lies before the first. Windows of a device follow each other without gaps.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    pub(crate) device: u32,
+    /// Number of the pass; none before the first.
+    pub(crate) pass: Option<u32>,
+    pub(crate) phase: Option<Phase>,
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+    pub(crate) parts: TimeParts,
+    /// Part of the idle time that ends with an event whose launch is not known.
+    pub(crate) unknown_launch: Picoseconds,
+    /// Own time per family; adds up to the compute part.
+    pub(crate) own: Vec<Picoseconds>,
+    /// By kind.
+    pub(crate) copies: [CopySum; CopyKind::ALL.len()],
+}
+
+impl Window {
+    pub(crate) fn length(&self) -> Picoseconds {
+        self.end - self.start
+    }
+}
+
+/// What a GPU did in some time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TimeParts {
+    pub(crate) compute: Picoseconds,
+    pub(crate) exposed_communication: Picoseconds,
+    pub(crate) exposed_copies: Picoseconds,
+    pub(crate) host_late: Picoseconds,
+    pub(crate) device_idle: Picoseconds,
+}
+
+impl TimeParts {
+    pub(crate) fn add(&mut self, other: &TimeParts) {
+        self.compute += other.compute;
+        self.exposed_communication += other.exposed_communication;
+        self.exposed_copies += other.exposed_copies;
+        self.host_late += other.host_late;
+        self.device_idle += other.device_idle;
+    }
+
+    /// All of the time.
+    pub(crate) fn total(&self) -> Picoseconds {
+        self.compute + self.exposed_communication + self.exposed_copies + self.host_late + self.device_idle
+    }
+}
+
+/// Copies of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CopySum {
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) total: Picoseconds,
+    pub(crate) exposed: Picoseconds,
+}
+
+impl CopySum {
+    pub(crate) fn add(&mut self, other: &CopySum) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.total += other.total;
+        self.exposed += other.exposed;
+    }
+}
+
+/// Something on the GPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Activity {
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+    pub(crate) device: u32,
+    pub(crate) pass: KernelPass,
+    pub(crate) kind: ActivityKind,
+    /// End of the call that launched it.
+    pub(crate) launch_end: Option<Picoseconds>,
+}
+
+/// What it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ActivityKind {
+    /// A kernel that does not communicate, of a family.
+    Compute(u32),
+    /// A kernel that communicates.
+    Communication,
+    /// A copy or a set.
+    Copy { kind: CopyKind, bytes: u64 },
+}
+
+/// What a timeline is made of.
+pub(crate) struct Events<'a> {
+    pub(crate) kernels: &'a [Kernel],
+    /// Beside the kernels.
+    pub(crate) kernel_passes: &'a [KernelPass],
+    pub(crate) classes: &'a Classes,
+    pub(crate) copies: &'a [GpuCopy],
+    /// Beside the copies.
+    pub(crate) copy_passes: &'a [KernelPass],
+    pub(crate) launches: &'a Launches<'a>,
+}
+
+impl Timeline {
+    pub(crate) fn new(events: &Events<'_>, devices: Vec<String>, basis: Basis) -> Timeline {
+        let (families, kinds) = kinds(&events.classes.operations);
+        let mut by_device: Vec<Vec<Activity>> = vec![Vec::new(); devices.len()];
+        // Kernels of a graph share one launch and follow each other.
+        let mut last = None;
+        let mut launch_end = |correlation| match last {
+            Some((known, end)) if known == correlation => end,
+            _ => {
+                let end = events.launches.end(correlation);
+                last = Some((correlation, end));
+                end
+            }
+        };
+        let groups = events.kernels.iter().zip(events.kernel_passes).zip(&events.classes.of_kernels);
+        for ((kernel, pass), group) in groups {
+            let kind = kinds[events.classes.groups[*group as usize].operation as usize];
+            by_device[kernel.device as usize].push(Activity {
+                start: kernel.start,
+                end: kernel.end(),
+                device: kernel.device,
+                pass: *pass,
+                kind,
+                launch_end: launch_end(kernel.correlation),
+            });
+        }
+        for (copy, pass) in events.copies.iter().zip(events.copy_passes) {
+            by_device[copy.device as usize].push(Activity {
+                start: copy.start,
+                end: copy.start + copy.duration,
+                device: copy.device,
+                pass: *pass,
+                kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
+                launch_end: launch_end(copy.correlation),
+            });
+        }
+        let windows = by_device.into_iter().flat_map(|activities| split(activities, families.len())).collect();
+        Timeline { windows, families, devices, basis }
+    }
+}
+
+/// The families, and what the kernels of each class are.
+fn kinds(operations: &[String]) -> (Vec<String>, Vec<ActivityKind>) {
+    let mut families: Vec<String> = Vec::new();
+    let kind = |operation: &String| {
+        if COLLECTIVES.contains(&operation.as_str()) {
+            return ActivityKind::Communication;
+        }
+        let family = family(operation);
+        let known = families.iter().position(|known| known == family);
+        ActivityKind::Compute(known.unwrap_or_else(|| {
+            families.push(family.to_owned());
+            families.len() - 1
+        }) as u32)
+    };
+    let kinds = operations.iter().map(kind).collect();
+    (families, kinds)
+}
+
+/// The windows of one device.
+pub(crate) fn split(mut activities: Vec<Activity>, families: usize) -> Vec<Window> {
+    if !activities.is_sorted_by_key(|activity| activity.start) {
+        activities.sort_by_key(|activity| activity.start);
+    }
+    let mut windows = windows(&activities, families);
+    own_times(&activities, &mut windows);
+    let mut sweep = Sweep::default();
+    let end_of_all = activities.iter().map(|activity| activity.end).max();
+    let mut groups = activities.chunk_by(|a, b| a.start == b.start).peekable();
+    let mut at = 0;
+    while let Some(group) = groups.next() {
+        let start = group[0].start;
+        while windows.get(at + 1).is_some_and(|next| next.start <= start) {
+            at += 1;
+        }
+        let window = &mut windows[at];
+        group.iter().for_each(|activity| sweep.begin(activity, window));
+        let (end, next) = match groups.peek() {
+            Some(next) => (next[0].start, *next),
+            None => (end_of_all.unwrap_or(start), &[][..]),
+        };
+        sweep.split(start, end, next, window);
+    }
+    windows
+}
+
+/// Windows of no content yet: what lies before the first pass, then each pass from its first event to that of the next.
+fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
+    let (Some(first), Some(end)) = (activities.first(), activities.iter().map(|activity| activity.end).max()) else {
+        return Vec::new();
+    };
+    let mut starts: Vec<(Picoseconds, u32, Option<Phase>)> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for activity in activities {
+        let KernelPass { pass, phase } = activity.pass;
+        // Neighbours mostly share their pass.
+        if pass != OUTSIDE && starts.last().is_none_or(|last| last.1 != pass) && seen.insert(pass) {
+            starts.push((activity.start, pass, phase));
+        }
+    }
+    starts.sort_by_key(|(start, pass, _)| (*start, *pass));
+    let window = |pass, phase, start, end| Window {
+        device: first.device,
+        pass,
+        phase,
+        start,
+        end,
+        parts: TimeParts::default(),
+        unknown_launch: 0,
+        own: vec![0; families],
+        copies: Default::default(),
+    };
+    let mut windows = Vec::with_capacity(starts.len() + 1);
+    let first_pass = starts.first().map_or(end, |(start, _, _)| *start);
+    if first_pass > first.start || starts.is_empty() {
+        windows.push(window(None, None, first.start, first_pass));
+    }
+    for (at, (start, pass, phase)) in starts.iter().enumerate() {
+        let end = starts.get(at + 1).map_or(end, |(next, _, _)| *next);
+        windows.push(window(Some(*pass), *phase, *start, end));
+    }
+    windows
+}
+
+/// Gives each instant of computation to the kernel that started first.
+fn own_times(activities: &[Activity], windows: &mut [Window]) {
+    let mut cursor = Picoseconds::MIN;
+    let mut at = 0;
+    for activity in activities {
+        let ActivityKind::Compute(family) = activity.kind else { continue };
+        let mut from = activity.start.max(cursor);
+        if activity.end <= from {
+            continue;
+        }
+        cursor = activity.end;
+        while windows.get(at + 1).is_some_and(|next| next.start <= from) {
+            at += 1;
+        }
+        for window in &mut windows[at..] {
+            let to = window.end.min(activity.end);
+            window.own[family as usize] += (to - from).max(0);
+            from = from.max(to);
+            if from == activity.end {
+                break;
+            }
+        }
+    }
+}
+
+/// What has begun and not ended, on the way through the time of a device.
+struct Sweep {
+    compute_until: Picoseconds,
+    communication_until: Picoseconds,
+    copies_until: Picoseconds,
+    /// Copies by start: end and kind.
+    copies: Vec<(Picoseconds, CopyKind)>,
+}
+
+impl Default for Sweep {
+    fn default() -> Self {
+        let never = Picoseconds::MIN;
+        Sweep { compute_until: never, communication_until: never, copies_until: never, copies: Vec::new() }
+    }
+}
+
+impl Sweep {
+    fn begin(&mut self, activity: &Activity, window: &mut Window) {
+        let until = match activity.kind {
+            ActivityKind::Compute(_) => &mut self.compute_until,
+            ActivityKind::Communication => &mut self.communication_until,
+            ActivityKind::Copy { kind, bytes } => {
+                let duration = activity.end - activity.start;
+                window.copies[kind as usize].add(&CopySum { count: 1, bytes, total: duration, exposed: 0 });
+                self.copies.push((activity.end, kind));
+                &mut self.copies_until
+            }
+        };
+        *until = activity.end.max(*until);
+    }
+
+    /// Splits the time up to the next start of an event; `next` are the events that start there.
+    fn split(&mut self, start: Picoseconds, end: Picoseconds, next: &[Activity], window: &mut Window) {
+        let compute = self.compute_until.clamp(start, end);
+        let communication = self.communication_until.clamp(compute, end);
+        let copies = self.copies_until.clamp(communication, end);
+        window.parts.compute += compute - start;
+        window.parts.exposed_communication += communication - compute;
+        window.parts.exposed_copies += copies - communication;
+        let mut at = communication;
+        for (until, kind) in &self.copies {
+            let until = (*until).clamp(at, end);
+            window.copies[*kind as usize].exposed += until - at;
+            at = until;
+        }
+        self.copies.retain(|(until, _)| *until > end);
+        let gap = end - copies;
+        let launched = next.iter().filter_map(|activity| activity.launch_end).min();
+        let late = launched.map_or(0, |launched| (launched.min(end) - copies).max(0));
+        window.parts.host_late += late;
+        window.parts.device_idle += gap - late;
+        if launched.is_none() {
+            window.unknown_launch += gap;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

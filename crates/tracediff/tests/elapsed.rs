@@ -1,0 +1,170 @@
+//! Elapsed times of pairs of traces: the headline, its parts, and what adds up to what.
+
+use perfdb_tracediff::{
+    AnalysisOptions, Basis, CompareOptions, Document, ElapsedReport, LoadOptions, PhaseFilter, Trace, analyse,
+};
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+fn event(category: &str, name: &str, start: f64, length: f64, correlation: u32) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "ts": {start}, "dur": {length}, "args": {{"correlation": {correlation}, "bytes": 4000}}}}"#
+    )
+}
+
+fn step(name: &str, start: f64, length: f64) -> String {
+    event("user_annotation", name, start, length, 0)
+}
+
+fn trace(events: &[String]) -> Trace {
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.join(","));
+    Trace::from_reader("t.json", Cursor::new(text), &LoadOptions::default()).expect("a trace")
+}
+
+fn report(first: &Trace, second: &Trace, phase: PhaseFilter) -> ElapsedReport {
+    let compare = CompareOptions { phase, ..CompareOptions::default() };
+    let options = AnalysisOptions { compare, ..AnalysisOptions::default() };
+    match analyse(first, second, &options).expect("an analysis").document {
+        Document::Plain(plain) => plain.elapsed.expect("elapsed times"),
+        other => panic!("another document: {other:?}"),
+    }
+}
+
+/// A pass of `length` that begins at `start`: a GEMM, an all-reduce half under it, a copy, a gap.
+fn pass(start: f64, kind: &str, number: u32) -> Vec<String> {
+    let of = |at: u32| 10 * number + at;
+    vec![
+        step(kind, start, 5.0),
+        event("cuda_runtime", "cudaLaunchKernel", start, 1.0, of(1)),
+        event("cuda_runtime", "cudaLaunchKernel", start + 1.0, 1.0, of(2)),
+        event("cuda_runtime", "cudaMemcpyAsync", start + 2.0, 1.0, of(3)),
+        event("kernel", "nvjet_tst", start + 10.0, 20.0, of(1)),
+        event("kernel", "ncclDevKernel_AllReduce_Sum", start + 20.0, 20.0, of(2)),
+        event("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", start + 35.0, 10.0, of(3)),
+    ]
+}
+
+const DECODE: &str = "execute_context_0(0)_generation_1(1)";
+const PREFILL: &str = "execute_context_1(9)_generation_0(0)";
+
+#[test]
+fn time_splits_into_parts() {
+    // The second pass starts on the GPU at 110: 65 without anything, of which the host is late until 101.
+    let events = [pass(0.0, DECODE, 0), pass(100.0, DECODE, 1)].concat();
+    let trace = trace(&events);
+    let found = report(&trace, &trace, PhaseFilter::All).elapsed;
+    assert_eq!((found.basis, found.trace1.passes, found.ratio), (Basis::Pass, 2, Some(1.0)));
+    let parts = found.trace1.parts_ms;
+    assert_eq!(found.trace1.elapsed_ms, 0.135);
+    assert_eq!(parts.compute_ms, 0.040);
+    assert_eq!(parts.exposed_communication_ms, 0.020);
+    assert_eq!(parts.exposed_copies_ms, 0.010);
+    assert_eq!(parts.host_late_ms, 0.056);
+    assert_eq!(parts.device_idle_ms, 0.009);
+    assert_eq!(found.trace1.windows.len(), 2);
+    let copies = &found.trace1.copies[0];
+    assert_eq!(
+        (copies.kind, copies.count, copies.bytes, copies.total_ms, copies.exposed_ms),
+        ("DtoH", 2, 8000, 0.020, 0.010)
+    );
+    assert_eq!(copies.gb_per_s, Some(0.4));
+}
+
+#[test]
+fn numbers_of_passes_are_normalised() {
+    let passes = |count: u32| -> Trace {
+        trace(&(0..count).flat_map(|at| pass(f64::from(100 * at), DECODE, at)).collect::<Vec<_>>())
+    };
+    let found = report(&passes(3), &passes(2), PhaseFilter::All);
+    assert_eq!((found.elapsed.trace1.passes, found.elapsed.trace2.passes), (3, 2));
+    // The last pass of each has no gap behind it: 100 + 100 + 35 and 100 + 35.
+    assert_eq!(found.elapsed.trace1.elapsed_ms, 0.235);
+    assert_eq!(found.elapsed.trace2.elapsed_ms, 0.135);
+    let gemm = found.waterfall.iter().find(|row| row.row == "GEMM").expect("a family");
+    assert_eq!((gemm.trace1_ms, gemm.trace2_ms), (0.020, 0.020));
+}
+
+#[test]
+fn a_phase_counts_its_passes_alone() {
+    let events = [pass(0.0, PREFILL, 0), pass(100.0, DECODE, 1), pass(200.0, DECODE, 2)].concat();
+    let trace = trace(&events);
+    let passes = |phase| report(&trace, &trace, phase).elapsed.trace1;
+    assert_eq!((passes(PhaseFilter::Prefill).passes, passes(PhaseFilter::Prefill).elapsed_ms), (1, 0.100));
+    assert_eq!((passes(PhaseFilter::Decode).passes, passes(PhaseFilter::Decode).elapsed_ms), (2, 0.135));
+    assert_eq!(passes(PhaseFilter::All).passes, 3);
+}
+
+#[test]
+fn without_steps_the_whole_is_compared() {
+    let with = trace(&pass(0.0, DECODE, 0));
+    let without = trace(&pass(0.0, DECODE, 0)[1..]);
+    let found = report(&with, &without, PhaseFilter::All);
+    assert_eq!((found.elapsed.basis, found.elapsed.trace2.passes, found.elapsed.ratio), (Basis::Whole, 1, Some(1.0)));
+    assert!(found.verdict.starts_with("both take the same time within 1 %"), "{}", found.verdict);
+}
+
+#[test]
+fn rows_add_up_and_mirror() {
+    let slow = trace(&[pass(0.0, DECODE, 0), pass(100.0, DECODE, 1)].concat());
+    let mut faster = pass(0.0, DECODE, 0);
+    faster.push(event("kernel", "triton_red_rms_norm", 50.0, 4.0, 77));
+    let fast = trace(&faster);
+    let (forward, backward) = (report(&slow, &fast, PhaseFilter::All), report(&fast, &slow, PhaseFilter::All));
+    let sum: f64 = forward.waterfall.iter().map(|row| row.difference_ms).sum();
+    let whole = forward.elapsed.trace2.per_pass_ms - forward.elapsed.trace1.per_pass_ms;
+    assert!((sum - whole).abs() < 1e-12, "{sum} {whole}");
+    for row in &forward.waterfall {
+        let mirrored = backward.waterfall.iter().find(|other| other.row == row.row).expect("the same rows");
+        assert_eq!(row.difference_ms, -mirrored.difference_ms);
+    }
+    assert!(forward.verdict.starts_with("trace 2 takes "), "{}", forward.verdict);
+    let itself = report(&slow, &slow, PhaseFilter::All);
+    assert!(itself.waterfall.iter().all(|row| row.difference_ms == 0.0));
+}
+
+/// Real traces with tables of another tool.
+#[test]
+fn parts_equal_the_reference_tables() {
+    let data = std::env::var_os("PERFDB_GOLDEN_DATA").map(PathBuf::from);
+    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
+    let gold = data.join("gpu-traces/gold");
+    if !gold.is_dir() {
+        eprintln!("skipped: real traces with reference tables are not there (PERFDB_GOLDEN_DATA)");
+        return;
+    }
+    let mut compared = 0;
+    for folder in folders(&gold.join("comparative")) {
+        for number in [1, 2] {
+            compare_with(&folder.join(format!("trace{number}.json")), &folder.join(format!("reference{number}")));
+            compared += 1;
+        }
+    }
+    for folder in folders(&gold.join("operators")) {
+        compare_with(&folder.join("trace.json"), &folder);
+        compared += 1;
+    }
+    assert_eq!(compared, 12);
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect()
+}
+
+fn compare_with(file: &Path, reference: &Path) {
+    let trace = Trace::open(file, &LoadOptions::default()).expect("a trace");
+    let found = report(&trace, &trace, PhaseFilter::All).elapsed.trace1;
+    let parts = found.parts_ms;
+    let table = std::fs::read_to_string(reference.join("gpu_timeline.csv")).expect("a table");
+    for (row, ms) in [
+        ("computation_time", parts.compute_ms),
+        ("exposed_comm_time", parts.exposed_communication_ms),
+        ("exposed_memcpy_time", parts.exposed_copies_ms),
+        ("idle_time", parts.host_late_ms + parts.device_idle_ms),
+        ("total_time", found.elapsed_ms),
+    ] {
+        let line = table.lines().find(|line| line.split(',').next() == Some(row)).expect("a row");
+        let expected: f64 = line.split(',').nth(1).and_then(|cell| cell.parse().ok()).expect("a number");
+        assert!((ms - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{} {row}: {ms} {expected}", file.display());
+    }
+}
