@@ -554,5 +554,6 @@ fn passes_are_listed_and_copied() -> TestResult {
     let cut = folder.run("cut-forward-pass", &["k.csv", "--pass", "2", "--output", "two.csv"])?;
     assert_eq!(cut.code, Some(0));
     assert_eq!(folder.read("two.csv")?, format!("{header}2,Add,9,2\n2,Mul,12,1\n"));
-    folder.fails("cut-forward-pass", &["k.csv", "--pass", "3", "--output", "three.csv"], &["k.csv", "no such pass"])
+    folder.fails("cut-forward-pass", &["k.csv", "--pass", "3", "--output", "three.csv"], &["k.csv", "no such pass"])?;
+    folder.fails("cut-forward-pass", &["k.csv", "--pass", "2", "--output", "k.csv"], &["k.csv", "is an input"])
 }

@@ -4,7 +4,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_note, run};
 use clap::Parser;
 use perfdb_compare::cut::{Choice, Cut, profile_in};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::passes::{document, list};
 use std::ffi::OsString;
 use std::io::{BufWriter, Write as _};
@@ -70,6 +70,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
     }
     let mut files = Vec::new();
     if let Some(path) = &arguments.json {
+        refuse_inputs(path, [profile.as_path()])?;
         files.push(Staged::with(path, document(&cut)?.as_bytes(), Parents::MustExist)?);
     }
     let mut written = Vec::new();
@@ -81,6 +82,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
         let mut outs = Vec::new();
         for pass in cut.choose(choice).ok_or_else(none)? {
             let path = if choice == Choice::All { numbered(output, pass + 1) } else { output.clone() };
+            refuse_inputs(&path, [profile.as_path()])?;
             let staged = Staged::create(&path, Parents::MustExist)?;
             outs.push((pass, BufWriter::with_capacity(1 << 16, staged)));
             written.push((pass, path));

@@ -7,7 +7,7 @@ use clap::Parser;
 use perfdb_compare::ledger::{Families, Passes, explain_scenarios};
 use perfdb_compare::regression::Regression;
 use perfdb_compare::scenario::{ForwardPasses, Scenario, read_scenarios};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::ledger::{NamedExplanation, document, page, rows_to_measure, scenarios_document, text, write_csv};
 use perfdb_store::kernel::file_stem;
 use perfdb_store::op_mapping::OpMapping;
@@ -127,6 +127,10 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
         _ => return Err(Failure::Usage("--tc-trace and --prof-trace, or --scenarios, are needed".to_owned())),
     };
     let baseline = arguments.regression.read()?;
+    let inputs = || scenarios.iter().flat_map(|scenario| [scenario.tc_trace.as_path(), scenario.trace_csv.as_path()]);
+    for output in [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten() {
+        refuse_inputs(output, inputs())?;
+    }
     let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
     let mut explanations: Vec<NamedExplanation> = Vec::new();
     let mut errors = Vec::new();
