@@ -1,15 +1,17 @@
-//! What the tools of the communication bench share: options of a run, progress, and how an outcome is told.
+//! What the tools of the communication bench share: options of a run, progress, and how errors and outcomes are shown.
 
 use crate::database::LockArguments;
-use crate::{Failure, print_error, print_line, print_note, progress, warn};
+use crate::{Failure, error_line, print_error, print_line, print_note, progress, warn};
 use clap::{Args, ValueEnum};
+use perfdb_comm::Error;
 use perfdb_comm::bench::Outcome;
 use perfdb_comm::collective::Collective;
 use perfdb_comm::dtype::DataType;
 use perfdb_comm::engine::{Event, Launcher, NamedInterpreter};
-use perfdb_comm::plan::BenchMode;
+use perfdb_comm::plan::{BenchMode, PlanWarning};
 use perfdb_comm::results::Backend;
 use perfdb_comm::tables::Existing;
+use perfdb_files::escape::shown;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -141,18 +143,59 @@ pub fn data_type(text: &str) -> Result<DataType, String> {
     DataType::from_torch_name(text).ok_or_else(|| format!("unknown dtype; one of {names}"))
 }
 
-/// Parses a plain decimal integer.
-pub fn whole_number(text: &str) -> Result<u64, String> {
+/// Parses an integer of 0 or more, in digits alone.
+pub fn count(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits).ok_or_else(|| "not a whole number".to_owned())
+    text.parse().ok().filter(|_| digits).ok_or_else(|| "not an integer of 0 or more".to_owned())
 }
 
-/// The library's error as the tool's failure: exit 2 where the command line or the environment is at fault.
-pub fn failure(error: perfdb_comm::Error) -> Failure {
-    if error.is_usage() { Failure::usage(error.to_string()) } else { error.into() }
+/// The library's error as the tool's failure: options by the names of their flags, with the flag that would help, and exit 2
+/// where the command line or the environment is at fault.
+pub fn failure(error: Error) -> Failure {
+    let text = message(&error);
+    if error.is_usage() { Failure::usage(text) } else { Failure::lines(vec![text]) }
 }
 
-/// Shows what a run tells: notes and warnings as lines, progress as a bar.
+/// The text of an error, with the flags of the tools.
+pub fn message(error: &Error) -> String {
+    let text = error_line(error);
+    match error {
+        Error::Usage { option, reason } => format!("{}: {reason}", flag(option)),
+        Error::SeveralOperators => {
+            format!("{}; name one with --ops, or use --output-dir", text.replacen("output_csv", "--output-csv", 1))
+        }
+        Error::WorldTooSmall { .. } | Error::NoBackend { .. } => format!("--{text}"),
+        Error::ForeignTimes { .. } => format!("{text}; --allow-foreign-times writes them all the same"),
+        Error::TableExists(_) => format!("{text}; --existing merge or --existing append extends it"),
+        Error::ResultsExist { .. } => format!(
+            "{}; name another folder, or turn them into rows with --from-results",
+            text.replacen("results_dir", "--results-dir", 1)
+        ),
+        Error::NoInterpreter { .. } => {
+            format!("{text}, or name an interpreter with --python; --plan needs none")
+        }
+        Error::Interrupted { results: Some(folder) } => {
+            format!("ended by a signal; --from-results {} makes rows of what was measured", shown(folder))
+        }
+        _ => text,
+    }
+}
+
+/// The flag of an option; a variable of the environment is its own name.
+fn flag(option: &str) -> String {
+    if option.contains(|character: char| character.is_ascii_lowercase()) {
+        format!("--{}", option.replace('_', "-"))
+    } else {
+        option.to_owned()
+    }
+}
+
+/// A warning of a plan, with the flag.
+pub fn plan_warning(warning: &PlanWarning) -> String {
+    format!("{} {}: {}", flag(warning.option), warning.value, warning.reason)
+}
+
+/// Shows what a run reports: notes and warnings as lines, progress as a bar.
 #[derive(Default)]
 pub struct Display {
     bar: Mutex<Option<indicatif::ProgressBar>>,
@@ -165,6 +208,9 @@ impl Display {
             Event::Note(text) => print_note(&text),
             Event::Waiting(text) => print_line(&text),
             Event::Warning(text) => warn(&text),
+            Event::ResultsKept(folder) => {
+                print_note(&format!("raw results are in {}; --from-results makes rows of them", shown(&folder)));
+            }
             Event::Progress { phase, step, steps, point } => {
                 if let Ok(mut bar) = self.bar.lock() {
                     let bar = bar.get_or_insert_with(|| progress::items("points", Some(steps)));
@@ -181,8 +227,8 @@ impl Display {
     }
 }
 
-/// Tells what a run left out and where its results are.
-pub fn tell_outcome(outcome: &Outcome) {
+/// Shows what a run left out and where its results are.
+pub fn report_outcome(outcome: &Outcome) {
     if let Some(failure) = &outcome.failure {
         print_error(failure);
     }

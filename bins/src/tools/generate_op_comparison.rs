@@ -185,7 +185,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
                 table
             }
             ScenarioOutcome::Skipped(path) => {
-                let path = Value::Text(path).list_form();
+                let path = Value::Text(path).repr();
                 format!("SKIP {}: [Errno 2] No such file or directory: {path}\n", report.name)
             }
             ScenarioOutcome::Failed(error) => {
@@ -291,7 +291,7 @@ fn check(compared: &[(String, Vec<OpRow>)], limit: &str, gate: Gate) -> bool {
             Some(GateFinding::Beyond { worst, offence, count }) => {
                 let kernel_type = &worst.kernel_type;
                 let how = match offence {
-                    Offence::Error(error) => format!("is off by {}%", Value::Float(error).list_form()),
+                    Offence::Error(error) => format!("is off by {}%", Value::Float(error).repr()),
                     Offence::NeverMeasured => "is predicted and was never measured".to_owned(),
                 };
                 print_limit(&format!("{name}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it"));

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::database::{DatabaseArguments, LockArguments};
-use crate::{Failure, Status, command_of, print, print_line, progress, run, warn};
+use crate::{Failure, Status, command_of, print, print_line, print_note, progress, run, warn};
 use clap::{Parser, ValueEnum};
 use num_bigint::BigInt;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{Parents, Staged, refuse_inputs};
-use perfdb_grid::{Mode, Options, Semantics, integer, prepare};
+use perfdb_grid::{Mode, Options, RowFilter, Semantics, prepare};
+use perfdb_pycompat::integer;
 use perfdb_pycompat::number::parse_float;
+use perfdb_replay::operator::PlanOptions;
+use perfdb_replay::operators;
+use perfdb_replay::plan::is_replayable;
+use perfdb_replay::row::Row;
 use perfdb_store::directory::{DEVICES, data_root};
 use perfdb_store::version::VersionText;
 
@@ -39,11 +44,11 @@ struct Arguments {
     target_models: Option<String>,
 
     /// Most candidates taken per file; 0 or less takes all
-    #[arg(long, value_name = "COUNT", default_value = "1000", allow_negative_numbers = true, value_parser = whole_number)]
+    #[arg(long, value_name = "COUNT", default_value = "1000", allow_negative_numbers = true, value_parser = integer_of_any_size)]
     rows: BigInt,
 
     /// Seed of the draw, of any size [default: a new one, which is printed]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = whole_number)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = integer_of_any_size)]
     seed: Option<BigInt>,
 
     /// Memory that the tensors of a row may take, in GiB; 0 or less takes rows of any size
@@ -54,7 +59,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Only tell what would be appended to each file, and why to some nothing
+    /// Only print what would be appended to each file, and why to some nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -99,7 +104,8 @@ Examples:
     generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
         --target-models ./my-model/config.json
 
-The new rows have 0 as durations; start-microbench --update-mode missing-only measures them.
+The new rows have 0 as durations, or none with --semantics corrected, which leaves out shapes that
+op-replay cannot run. start-microbench --update-mode missing-only measures them.
 
 Exit status: 0 done (also when nothing was appended), 1 failed, 2 wrong usage.";
 
@@ -130,11 +136,16 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
             Choice::Upstream => Semantics::Upstream,
             Choice::Corrected => Semantics::Corrected,
         },
+        threads: None,
     };
     let locking = arguments.lock.options(TOOL.name);
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Write(&locking) };
     let bar = progress::items("tables", None);
-    let prepared = prepare(&options, mode, &|done, total| {
+    let filter: Option<RowFilter<'_>> = match options.semantics {
+        Semantics::Upstream => None,
+        Semantics::Corrected => Some(&can_be_replayed),
+    };
+    let prepared = prepare(&options, mode, filter, &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     });
@@ -150,6 +161,9 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     for line in prepared.summary().memory_lines() {
         print_line(&line);
     }
+    for line in prepared.summary().refusal_lines() {
+        print_note(&line);
+    }
     if let Some(report) = &arguments.json {
         let tables = prepared.summary().files.iter().map(|file| file.path.as_path());
         refuse_inputs(report, tables.chain(options.config.as_deref()))?;
@@ -159,6 +173,12 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     print(&prepared.summary().text())?;
     prepared.commit(report.into_iter().collect())?;
     Ok(Status::Success)
+}
+
+/// Whether op-replay would run a row of this kernel.
+fn can_be_replayed(kernel: &str, columns: &[String], cells: &[&str]) -> bool {
+    let row = Row::new(columns, cells);
+    operators::find(kernel).is_some_and(|operator| is_replayable(operator, row, &PlanOptions::default()))
 }
 
 fn staged_report(file: &Path, text: &str) -> Result<Staged, perfdb_files::Error> {
@@ -196,7 +216,7 @@ fn directory(arguments: &Arguments) -> Result<PathBuf, Failure> {
     database.directory(None)
 }
 
-fn whole_number(text: &str) -> Result<BigInt, String> {
+fn integer_of_any_size(text: &str) -> Result<BigInt, String> {
     integer::parse(text).ok_or_else(|| "not an integer".to_owned())
 }
 

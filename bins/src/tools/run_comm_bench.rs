@@ -1,23 +1,23 @@
 //! The standard collection of communication times: several sessions of the bench, on one node or on many.
 
-use crate::communication::{BenchModeName, Display, RunArguments, data_type, failure, tell_outcome, whole_number};
+use crate::communication::{
+    BenchModeName, Display, RunArguments, count, data_type, failure, message, plan_warning, report_outcome,
+};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print, print_error, run, warn};
+use crate::{Failure, Status, command_of, print, print_error, run, warn};
 use clap::Parser;
 use perfdb_comm::Error;
-use perfdb_comm::bandwidth::{BandwidthRow, to_table};
-use perfdb_comm::bench::{Bench, Outcome, Output, report_bytes};
-use perfdb_comm::collective::Collective;
+use perfdb_comm::collection::{Collection, CollectionOptions, Step};
 use perfdb_comm::dtype::DataType;
-use perfdb_comm::engine::{Interpreter, RunOptions};
-use perfdb_comm::sessions::{Environment, Mode, Session, SessionOptions, SessionPlan};
-use perfdb_comm::tables::{self, Destination, Existing};
+use perfdb_comm::engine::Interpreter;
+use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_files::replace::{Parents, replace};
+use perfdb_report::collection as text;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::SystemTime;
 
 /// The tool, as it is listed and started.
 pub const TOOL: Tool = Tool {
@@ -69,15 +69,15 @@ struct Arguments {
     plan_out: Option<PathBuf>,
 
     /// Group sizes, one session per round each (one node only) [default: 16 8 4 2]
-    #[arg(long, value_name = "N", num_args = 1.., value_parser = whole_number, action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "N", num_args = 1.., value_parser = count, action = clap::ArgAction::Set)]
     num_devices: Option<Vec<u64>>,
 
     /// Message sizes in bytes [default: powers of two from 128 to 536870912]
-    #[arg(long, value_name = "B", num_args = 1.., value_parser = whole_number, action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "B", num_args = 1.., value_parser = count, action = clap::ArgAction::Set)]
     bytes_grid: Option<Vec<u64>>,
 
     /// Hardware grid, outermost dimension first [default: 48 8 2]
-    #[arg(long, value_name = "D", num_args = 1.., value_parser = whole_number, action = clap::ArgAction::Set)]
+    #[arg(long, value_name = "D", num_args = 1.., value_parser = count, action = clap::ArgAction::Set)]
     grid_shape: Option<Vec<u64>>,
 
     /// Timing: the profiler's kernel table (NPU only, elsewhere calls are timed), or around the call
@@ -128,159 +128,56 @@ fn collect(arguments: Arguments) -> Result<Status, Failure> {
         }
         return Ok(Status::Success);
     }
-    Collection::new(&arguments, &plan)?.run()
-}
-
-/// A collection that is going on.
-struct Collection<'a> {
-    arguments: &'a Arguments,
-    plan: &'a SessionPlan,
-    folder: &'a Path,
-    interpreter: Interpreter,
-    stop: &'static AtomicBool,
-    bandwidths: Vec<BandwidthRow>,
-    complete: usize,
-    with_part: usize,
-}
-
-impl<'a> Collection<'a> {
-    fn new(arguments: &'a Arguments, plan: &'a SessionPlan) -> Result<Self, Failure> {
-        let folder = Path::new(&plan.output_dir);
-        let destination = Destination::Directory(folder.to_owned());
-        tables::check(&destination, &Collective::ALL, arguments.run.existing()).map_err(failure)?;
-        if let Some(report) = &arguments.run.report {
-            tables::check_file(report).map_err(failure)?;
+    let report = &arguments.run.report;
+    let collection_options = CollectionOptions {
+        dtype: arguments.dtype,
+        backend: arguments.run.backend(),
+        launcher: arguments.run.launcher(),
+        existing: arguments.run.existing(),
+        report: report.clone(),
+        allow_foreign_times: arguments.run.allow_foreign_times,
+        lock_timeout: arguments.run.lock.lock_timeout,
+        tool: "run-comm-bench",
+    };
+    let collection = Collection::new(&plan, &collection_options).map_err(failure)?;
+    let interrupt = perfdb_files::interrupt::cooperate().flag();
+    let interpreter = Interpreter::find(arguments.run.interpreter().as_ref(), interrupt).map_err(failure)?;
+    print(&text::heading(&plan, SystemTime::now()))?;
+    let display = Display::default();
+    // The first line that could not be printed.
+    let unprinted = Mutex::new(None);
+    let show = |text: &str| {
+        if let (Err(error), Ok(mut first)) = (print(text), unprinted.lock()) {
+            first.get_or_insert(error);
         }
-        let interpreter = Interpreter::find(arguments.run.interpreter().as_ref())?;
-        let stop = perfdb_files::interrupt::cooperate().flag();
-        Ok(Self { arguments, plan, folder, interpreter, stop, bandwidths: Vec::new(), complete: 0, with_part: 0 })
-    }
-
-    fn run(mut self) -> Result<Status, Failure> {
-        print(&self.heading())?;
-        let total = self.plan.sessions.len();
-        for (number, session) in (1..).zip(&self.plan.sessions) {
-            print(&format!(
-                "[{number}/{total}] {}  port {}  {} ranks per node  {}  {} sizes  {}\n",
-                session.description,
-                session.master_port,
-                session.nproc_per_node,
-                session.ops.iter().map(|op| op.name()).collect::<Vec<_>>().join(" "),
-                session.bytes_grid.len(),
-                now(),
-            ))?;
-            let begin = Instant::now();
-            let outcome = self.session(session);
-            let seconds = begin.elapsed().as_secs();
-            print(&format!("      {} ({seconds} s)\n", self.told(outcome)))?;
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(Failure::lines(vec!["ended by a signal; the tables hold the sessions so far".into()]));
+    };
+    let collected = collection.run(&interpreter, interrupt, &|step| match step {
+        Step::Begin { number, total, session } => show(&text::begin(number, total, session, SystemTime::now())),
+        Step::Warning(warning) => warn(&plan_warning(&warning)),
+        Step::Event(event) => display.show(event),
+        Step::End { outcome, elapsed } => {
+            match outcome {
+                Ok(outcome) => report_outcome(outcome),
+                Err(error) => print_error(&message(error)),
             }
+            show(&text::end(outcome, elapsed));
         }
-        self.summary()
+    });
+    if let Some(error) = unprinted.into_inner().unwrap_or_default() {
+        return Err(error);
     }
-
-    fn heading(&self) -> String {
-        let mode = match self.plan.mode {
-            Mode::SingleNode => "single node",
-            Mode::MultiNode => "multi-node",
-        };
-        let first = self.plan.sessions.first();
-        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
-        let mut devices: Vec<u64> = Vec::new();
-        for devices_of_session in self.plan.sessions.iter().flat_map(|session| &session.num_devices) {
-            if !devices.contains(devices_of_session) {
-                devices.push(*devices_of_session);
-            }
+    let collected = match collected {
+        Err(Error::Interrupted { .. }) => {
+            return Err(Failure::lines(vec!["ended by a signal; the tables hold the sessions so far".into()]));
         }
-        format!(
-            "Communication bench, {mode}\n  output : {}\n  devices: {}\n  grid   : {}\n  start  : {}\n",
-            self.plan.output_dir,
-            list(&devices),
-            list(first.map_or(&[], |session| &session.grid_shape)),
-            now(),
-        )
+        other => other.map_err(failure)?,
+    };
+    print(&text::summary(&collected, SystemTime::now()))?;
+    if collected.complete == plan.sessions.len() {
+        Ok(Status::Success)
+    } else if collected.useful > 0 {
+        Ok(Status::LimitPassed)
+    } else {
+        Err(Failure::lines(vec![format!("{}: no session gave a row", plan.output_dir)]))
     }
-
-    fn session(&self, session: &Session) -> Result<Outcome, Error> {
-        let display = Display::default();
-        let events = |event| display.show(event);
-        let run = &self.arguments.run;
-        let options = RunOptions {
-            backend: run.backend(),
-            launcher: run.launcher(),
-            nodes: session.nodes(),
-            ..RunOptions::default()
-        };
-        let existing = match run.existing() {
-            // That no table was there has been checked; by now there may be those of earlier sessions.
-            Existing::Error => Existing::Merge,
-            other => other,
-        };
-        let output = Output {
-            destination: Some(Destination::Directory(self.folder.to_owned())),
-            existing,
-            report: None,
-            allow_foreign_times: run.allow_foreign_times,
-            lock_timeout: run.lock.lock_timeout,
-            tool: "run-comm-bench",
-            ..Output::default()
-        };
-        let bench = Bench::new(&session.request(self.arguments.dtype), options, output)?;
-        bench.plan().warnings().iter().for_each(|warning| warn(warning));
-        bench.run(&self.interpreter, &events, self.stop)
-    }
-
-    /// Takes over what a session came to, and says it in a few words.
-    fn told(&mut self, outcome: Result<Outcome, Error>) -> String {
-        match outcome {
-            Ok(mut outcome) => {
-                tell_outcome(&outcome);
-                let (rows, missing) = (outcome.rows.len(), outcome.missing.len());
-                self.bandwidths.append(&mut outcome.bandwidths);
-                // Nodes other than the first never have rows.
-                self.with_part += usize::from(rows > 0 || outcome.is_complete());
-                if !outcome.is_complete() {
-                    return format!("incomplete: {rows} rows, {missing} points without one");
-                }
-                self.complete += 1;
-                let shutdown = if outcome.bad_shutdown { ", the launcher died at shutdown" } else { "" };
-                format!("ok: {rows} rows{shutdown}")
-            }
-            Err(error) => {
-                let reason = error_line(&error);
-                print_error(&reason);
-                format!("failed: {reason}")
-            }
-        }
-    }
-
-    fn summary(self) -> Result<Status, Failure> {
-        let mut text = format!("End: {}\n", now());
-        for op in Collective::ALL {
-            let path = self.folder.join(op.table_file());
-            if let Some(rows) = tables::count_rows(&path) {
-                text.push_str(&format!("  {}: {rows} rows\n", path.display()));
-            }
-        }
-        if let (Some(path), false) = (&self.arguments.run.report, self.bandwidths.is_empty()) {
-            replace(path, &report_bytes(path, &self.bandwidths), Parents::Create)?;
-        }
-        if !self.bandwidths.is_empty() {
-            text.push_str(&to_table(&self.bandwidths));
-        }
-        print(&text)?;
-        if self.complete == self.plan.sessions.len() {
-            Ok(Status::Success)
-        } else if self.with_part > 0 {
-            Ok(Status::LimitPassed)
-        } else {
-            Err(Failure::lines(vec![format!("{}: no session gave a row", self.plan.output_dir)]))
-        }
-    }
-}
-
-/// The time, to the second.
-fn now() -> String {
-    perfdb_files::time::utc_text(std::time::SystemTime::now())
 }

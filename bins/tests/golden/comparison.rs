@@ -108,15 +108,15 @@ fn row_key(got: &[Value], want: &[Value]) -> Option<&'static str> {
 fn row_name(row: &Value, key: &str) -> (String, Option<String>) {
     match row {
         Value::Dict(members) => {
-            let form = |key: &str| members.get(key).map(Value::list_form);
+            let form = |key: &str| members.get(key).map(Value::repr);
             (form(key).unwrap_or_default(), form("trace"))
         }
-        _ => (row.list_form(), None),
+        _ => (row.repr(), None),
     }
 }
 
 fn value_difference(got: &Value, want: &Value, path: &str) -> Option<String> {
-    let differ = || Some(format!("{path}: {} != {}", got.list_form(), want.list_form()));
+    let differ = || Some(format!("{path}: {} != {}", got.repr(), want.repr()));
     match (got, want) {
         (Value::Dict(got_entries), Value::Dict(want_entries)) => {
             let missing: Vec<_> = want_entries.keys().filter(|key| !got_entries.contains_key(*key)).collect();

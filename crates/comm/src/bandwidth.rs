@@ -113,7 +113,7 @@ pub fn to_json(rows: &[BandwidthRow]) -> String {
     text + "\n"
 }
 
-/// The figures as a table for people.
+/// The numbers as a table for people.
 pub fn to_table(rows: &[BandwidthRow]) -> String {
     let header: [&str; 10] =
         ["op", "bytes", "devices", "tier", "dtype", "median us", "min us", "max us", "algbw GB/s", "busbw GB/s"];

@@ -77,7 +77,7 @@ pub struct MissingPoint {
 pub struct Outcome {
     /// Rows, in the order in which they were written.
     pub rows: Vec<Row>,
-    /// Figures of the report, in plan order.
+    /// Numbers of the report, in plan order.
     pub bandwidths: Vec<BandwidthRow>,
     /// Points without a row, in plan order.
     pub missing: Vec<MissingPoint>,
@@ -102,15 +102,10 @@ impl Outcome {
 pub fn collect(directory: &Path, output: &Output, events: &(dyn Fn(Event) + Sync)) -> Result<Outcome, Error> {
     let results = Results::read(directory)?;
     if matches!(output.destination, Some(Destination::File(_))) && results.plan.ops().len() > 1 {
-        return Err(several_operators());
+        return Err(Error::SeveralOperators);
     }
     output.check_home(results.run.backend)?;
     finish(&results, output, None, events)
-}
-
-/// The error about one file for several operators.
-pub fn several_operators() -> Error {
-    Error::usage("--output-csv", "takes the rows of exactly one operator; name one with --ops, or use --output-dir")
 }
 
 /// Judges results, then writes.
@@ -174,12 +169,12 @@ impl Bench {
     pub fn new(request: &PlanRequest, options: RunOptions, output: Output) -> Result<Self, Error> {
         let plan = request.plan()?;
         if matches!(output.destination, Some(Destination::File(_))) && request.ops.len() > 1 {
-            return Err(several_operators());
+            return Err(Error::SeveralOperators);
         }
         let bench = Self { plan, options, output };
         let ((_, world), needed) = (bench.ranks(), bench.plan.min_world_size);
         if world < needed {
-            return Err(Error::RunFailed(format!("--nproc: the world has {world} ranks, the plan needs {needed}")));
+            return Err(Error::WorldTooSmall { world, needed });
         }
         if bench.writes() {
             if let Some(backend) = bench.options.backend {
@@ -231,7 +226,7 @@ impl Bench {
         if self.writes() {
             self.output.check_home(backend)?;
         }
-        let chosen = if self.options.backend.is_none() { " (chosen by --backend auto)" } else { "" };
+        let chosen = if self.options.backend.is_none() { " (chosen by what the machine has)" } else { "" };
         events(Event::Note(format!(
             "backend {backend}{chosen}, torch {} of {}, {world} ranks",
             interpreter.torch,
@@ -254,6 +249,8 @@ impl Bench {
             port: 0,
             mark: &mark,
         };
+        let _span = tracing::info_span!("run", points = self.plan.configs.len(), ranks = world, %backend).entered();
+        tracing::info!(folder = %folder.path().display(), "raw results go here");
         let ending = self.launch(start, &Supervision { plan: &self.plan, events, interrupt })?;
         self.judge(folder, ending, events)
     }
@@ -330,9 +327,7 @@ impl Bench {
     /// What the run came to. The result files decide, not the launcher's exit status.
     fn judge(&self, folder: ResultsFolder, ending: Ending, events: &(dyn Fn(Event) + Sync)) -> Result<Outcome, Error> {
         if ending.interrupted {
-            let kept = folder.keep();
-            let reason = format!("ended by a signal; --from-results {} makes rows of what was measured", shown(&kept));
-            return Err(Error::RunFailed(reason));
+            return Err(Error::Interrupted { results: Some(folder.keep()) });
         }
         let run_failed = |failure: &str, folder: ResultsFolder| {
             let kept = folder.keep();
@@ -361,7 +356,7 @@ impl Bench {
         let results = match read(folder.path()) {
             Ok(results) => results,
             Err(error) => {
-                events(kept_note(&folder.keep()));
+                events(Event::ResultsKept(folder.keep()));
                 return Err(error);
             }
         };
@@ -373,13 +368,9 @@ impl Bench {
                 Ok(outcome)
             }
             Err(error) => {
-                events(kept_note(&folder.keep()));
+                events(Event::ResultsKept(folder.keep()));
                 Err(error)
             }
         }
     }
-}
-
-fn kept_note(folder: &Path) -> Event {
-    Event::Note(format!("raw results are in {}; --from-results makes rows of them", shown(folder)))
 }

@@ -76,7 +76,7 @@ impl Collective {
     }
 
     /// Elements per rank for a message of `elements` elements (its bytes divided by the element size, rounded down)
-    /// in a group of `devices` ranks. Figures that no machine holds are cut off at the largest integer.
+    /// in a group of `devices` ranks. Sizes that no machine holds are cut off at the largest integer.
     pub fn elements(self, elements: u64, devices: u64) -> Elements {
         let times_devices = elements.saturating_mul(devices);
         match self {

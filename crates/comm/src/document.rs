@@ -30,7 +30,7 @@ pub(crate) fn render(document: &impl Serialize) -> String {
     text
 }
 
-/// One line with a blank after every comma and colon.
+/// One line with a space after every comma and colon.
 fn spaced(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),

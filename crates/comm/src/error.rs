@@ -1,26 +1,62 @@
-//! What can go wrong, with the file or flag and the reason.
+//! What can go wrong, with the file or option and the reason.
 
-use perfdb_files::escape::shown;
+use crate::results::Backend;
+use perfdb_files::escape::{one_line as escape, shown};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Every error of this crate. The text begins with the file or flag concerned and fits on one line.
+/// Every error of this crate. The text begins with the file or option concerned and fits on one line; what a tool calls its
+/// options, and which of them would help, is for the tool to add.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A command line, or a variable of the environment, that cannot be right.
-    #[error("{flag}: {reason}")]
+    /// An option, or a variable of the environment, that cannot be right.
+    #[error("{option}: {reason}")]
     Usage {
-        /// The flag or variable.
-        flag: String,
+        /// The option, by the name of its field (`num_devices`), or the variable (`NNODES`).
+        option: String,
         /// What is wrong.
         reason: String,
     },
+    /// One file for the rows of several operators.
+    #[error("output_csv: takes the rows of exactly one operator")]
+    SeveralOperators,
     /// No point is left to measure.
     #[error("nothing to run: no group fits: {groups}")]
     NothingToRun {
         /// The groups that were left out.
         groups: String,
+    },
+    /// Fewer ranks than the plan needs.
+    #[error("nproc: the world has {world} ranks, the plan needs {needed}")]
+    WorldTooSmall {
+        /// Ranks of all nodes.
+        world: u64,
+        /// Ranks that the plan needs.
+        needed: u64,
+    },
+    /// Times of an engine where those of another are kept.
+    #[error("{}: times of {backend} are not at home in the tables of {device}, which take {takes}", shown(.folder))]
+    ForeignTimes {
+        /// The folder of the tables.
+        folder: PathBuf,
+        /// The engine that measures.
+        backend: Backend,
+        /// The device of the folder.
+        device: &'static str,
+        /// The engine whose times the folder takes.
+        takes: Backend,
+    },
+    /// A table that must not be there.
+    #[error("{}: exists already", shown(.0))]
+    TableExists(PathBuf),
+    /// A folder for raw results that holds some.
+    #[error("results_dir {}: holds results already ({found})", shown(.folder))]
+    ResultsExist {
+        /// The folder.
+        folder: PathBuf,
+        /// The first file of a run in it.
+        found: String,
     },
     /// The system refused to read or write.
     #[error("{}: {source}", shown(.path))]
@@ -30,7 +66,7 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file, folder or variable that says something that cannot be used.
+    /// A file, folder or variable with something in it that cannot be used.
     #[error("{place}: {reason}")]
     Input {
         /// The file (with line), folder or variable.
@@ -45,8 +81,29 @@ pub enum Error {
     #[error(transparent)]
     Files(#[from] perfdb_files::Error),
     /// No interpreter that can run the worker.
-    #[error("{0}")]
-    NoEngine(String),
+    #[error("no Python with torch found (tried: {tried}); install torch with the gloo, nccl or hccl backend")]
+    NoInterpreter {
+        /// The interpreters that were asked, each with its answer.
+        tried: String,
+    },
+    /// An engine that was asked for and is not there.
+    #[error("backend {backend}: not available with {} (torch {}): {reason}", shown(.program), escape(.torch))]
+    NoBackend {
+        /// The engine.
+        backend: Backend,
+        /// The interpreter.
+        program: PathBuf,
+        /// Its version of torch.
+        torch: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The user ended the run.
+    #[error("ended by a signal{}", kept(.results))]
+    Interrupted {
+        /// Where what was measured still is.
+        results: Option<PathBuf>,
+    },
     /// A run that ended without a single usable point.
     #[error("{0}")]
     RunFailed(String),
@@ -68,13 +125,17 @@ impl Error {
         Self::Input { place: format!("{}:{line}", shown(path)), reason: reason.into() }
     }
 
-    /// A flag or variable that cannot be right.
-    pub(crate) fn usage(flag: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Usage { flag: flag.into(), reason: reason.into() }
+    /// An option or variable that cannot be right.
+    pub(crate) fn usage(option: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Usage { option: option.into(), reason: reason.into() }
     }
 
-    /// Whether the command line or the environment is at fault.
+    /// Whether the options or the environment are at fault.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Usage { .. })
+        matches!(self, Self::Usage { .. } | Self::SeveralOperators)
     }
+}
+
+fn kept(results: &Option<PathBuf>) -> String {
+    results.as_deref().map(|folder| format!("; raw results are in {}", shown(folder))).unwrap_or_default()
 }

@@ -27,11 +27,7 @@ pub(crate) fn check(folder: &Path, backend: Backend) -> Result<(), Error> {
     if backend == takes {
         return Ok(());
     }
-    let reason = format!(
-        "times of {backend} are not at home in the tables of {device}, which take {takes}; \
-         --allow-foreign-times writes them all the same"
-    );
-    Err(Error::input(folder, reason))
+    Err(Error::ForeignTimes { folder: folder.to_owned(), backend, device, takes })
 }
 
 #[cfg(test)]

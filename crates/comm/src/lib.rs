@@ -22,6 +22,7 @@ pub mod aggregate;
 pub mod alignment;
 pub mod bandwidth;
 pub mod bench;
+pub mod collection;
 pub mod collective;
 mod document;
 pub mod dtype;

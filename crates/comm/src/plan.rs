@@ -1,17 +1,17 @@
 //! The plan of a run: which collectives, on which ranks, with which sizes, in which order.
 
+mod builder;
+
 use crate::collective::Collective;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::topology::Grid;
-use indexmap::{IndexMap, IndexSet};
+use builder::Builder;
+use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
 /// Sizes at or above this are measured one session per call in kernel timing, in bytes.
 pub const LARGE_MESSAGE_BYTES: u64 = 524_288;
-
-/// The largest group that a plan lists rank by rank.
-const LARGEST_GROUP: u64 = 1 << 20;
 
 /// The schema of [`Plan`] as a document.
 pub const PLAN_SCHEMA: &str = "perfdb.comm-plan/1";
@@ -95,6 +95,23 @@ pub struct Plan {
     pub min_world_size: u64,
 }
 
+/// A value of an option that does less than it seems to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PlanWarning {
+    /// The option, by the name of its field in [`PlanRequest`].
+    pub option: &'static str,
+    /// The value.
+    pub value: u64,
+    /// What becomes of it.
+    pub reason: String,
+}
+
+impl std::fmt::Display for PlanWarning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.option, self.value, self.reason)
+    }
+}
+
 /// The ranks of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
@@ -158,33 +175,33 @@ pub struct Batch {
 }
 
 impl PlanRequest {
-    /// Checks that the request can be right at all; the error names the flag.
+    /// Checks that the request can be right at all; the error names the option.
     pub fn check(&self) -> Result<Grid, Error> {
-        let refuse = |flag: &'static str, reason: String| Err(Error::Usage { flag: flag.into(), reason });
-        for (flag, empty) in [
-            ("--ops", self.ops.is_empty()),
-            ("--num-devices", self.num_devices.is_empty()),
-            ("--bytes-grid", self.bytes_grid.is_empty()),
-            ("--topology-tier", self.topology_tier.as_ref().is_some_and(Vec::is_empty)),
+        let refuse = |option: &str, reason: String| Err(Error::usage(option, reason));
+        for (option, empty) in [
+            ("ops", self.ops.is_empty()),
+            ("num_devices", self.num_devices.is_empty()),
+            ("bytes_grid", self.bytes_grid.is_empty()),
+            ("topology_tier", self.topology_tier.as_ref().is_some_and(Vec::is_empty)),
         ] {
             if empty {
-                return refuse(flag, "needs at least one value".into());
+                return refuse(option, "needs at least one value".into());
             }
         }
         if self.num_devices.contains(&0) {
-            return refuse("--num-devices", "0: a group has at least one rank".into());
+            return refuse("num_devices", "0: a group has at least one rank".into());
         }
         let Some(grid) = Grid::new(self.grid_shape.clone()) else {
-            return refuse("--grid-shape", "needs at least one dimension, each of at least 1".into());
+            return refuse("grid_shape", "needs at least one dimension, each of at least 1".into());
         };
         let tiers = self.grid_shape.len() as u64;
         if let Some(tier) = self.topology_tier.iter().flatten().find(|tier| **tier >= tiers) {
-            return refuse("--topology-tier", format!("{tier}: the grid has tiers 0 to {}", tiers - 1));
+            return refuse("topology_tier", format!("{tier}: the grid has tiers 0 to {}", tiers - 1));
         }
         let element = self.dtype.size_bytes();
         if let Some(bytes) = self.bytes_grid.iter().find(|bytes| **bytes < element) {
             return refuse(
-                "--bytes-grid",
+                "bytes_grid",
                 format!("{bytes}: smaller than one element of {} ({element} bytes)", self.dtype),
             );
         }
@@ -208,131 +225,25 @@ impl PlanRequest {
     }
 }
 
-/// A plan being built.
-struct Builder<'a> {
-    request: &'a PlanRequest,
-    grid: &'a Grid,
-    /// Group sizes; ranks are always 0 to size - 1, so the size names the group.
-    groups: IndexSet<u64>,
-    points: Vec<Point>,
-    skipped: Vec<Skipped>,
-}
-
-impl<'a> Builder<'a> {
-    fn new(request: &'a PlanRequest, grid: &'a Grid) -> Self {
-        Self { request, grid, groups: IndexSet::new(), points: Vec::new(), skipped: Vec::new() }
-    }
-
-    /// Adds the points of one operator, group size and tier, or notes that the group does not fit.
-    fn add(&mut self, op: Collective, devices: u64, tier: u64, own_tier: u64) -> Result<(), Error> {
-        let span = self.grid.span(tier as usize);
-        if devices > span {
-            self.skipped.push(Skipped { op, num_devices: devices, topology_tier: tier, span });
-            return Ok(());
-        }
-        if devices > LARGEST_GROUP {
-            let reason = format!("{devices}: groups of more than {LARGEST_GROUP} ranks are not supported");
-            return Err(Error::Usage { flag: "--num-devices".into(), reason });
-        }
-        let (group, _) = self.groups.insert_full(devices);
-        let element_size = self.request.dtype.size_bytes();
-        for &message_bytes in &self.request.bytes_grid {
-            let elements = op.elements(message_bytes / element_size, devices);
-            let tensor_elements = match op {
-                Collective::AllReduce => elements.chunk,
-                _ => elements.input.saturating_add(elements.output),
-            };
-            self.points.push(Point {
-                op,
-                message_bytes,
-                num_devices: devices,
-                topology_tier: tier,
-                resolved_tier: own_tier,
-                group,
-                chunk_elements: elements.chunk,
-                input_elements: elements.input,
-                output_elements: elements.output,
-                peak_tensor_bytes: tensor_elements.saturating_mul(element_size),
-                dispatch_overhead_us: op.dispatch_overhead_us(devices),
-                csv: op.table_file(),
-            });
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Plan, Error> {
-        let request = self.request;
-        if self.points.is_empty() {
-            let groups: Vec<String> = self
-                .skipped
-                .iter()
-                .map(|s| format!("{} devices at tier {} (span {})", s.num_devices, s.topology_tier, s.span))
-                .collect();
-            let distinct: IndexSet<String> = groups.into_iter().collect();
-            let groups = distinct.into_iter().collect::<Vec<_>>().join(", ");
-            return Err(Error::NothingToRun { groups });
-        }
-        let distinct: IndexSet<_> = self.points.iter().map(|p| (p.op, p.message_bytes, p.group)).collect();
-        let batches = match request.bench_mode {
-            BenchMode::Kernel => batches(&self.points),
-            BenchMode::Event => Vec::new(),
-        };
-        Ok(Plan {
-            schema: PLAN_SCHEMA.into(),
-            bench_mode: request.bench_mode,
-            dtype: request.dtype,
-            dtype_csv: request.dtype.table_name().into(),
-            element_size: request.dtype.size_bytes(),
-            grid_shape: request.grid_shape.clone(),
-            bytes_grid: request.bytes_grid.clone(),
-            min_world_size: self.groups.iter().copied().max().unwrap_or(0),
-            groups: self.groups.iter().map(|devices| Group { ranks: (0..*devices).collect() }).collect(),
-            warmup_points: distinct.len(),
-            configs: self.points,
-            skipped: self.skipped,
-            batches,
-        })
-    }
-}
-
-/// Batches of points with equal operator and equal ranks, in the order of their first point.
-fn batches(points: &[Point]) -> Vec<Batch> {
-    let mut batches: IndexMap<(Collective, usize), Batch> = IndexMap::new();
-    for (index, point) in points.iter().enumerate() {
-        let batch = batches.entry((point.op, point.group)).or_insert_with(|| Batch {
-            op: point.op,
-            group: point.group,
-            small: Vec::new(),
-            large: Vec::new(),
-        });
-        let part = if point.message_bytes < LARGE_MESSAGE_BYTES { &mut batch.small } else { &mut batch.large };
-        part.push(index);
-    }
-    batches.into_values().collect()
-}
-
 impl Plan {
     /// The document, one point per line.
     pub fn to_json(&self) -> String {
         crate::document::render(self)
     }
 
-    /// What a reader of the plan should know: groups left out, sizes that are no whole number of elements.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: IndexSet<String> = IndexSet::new();
-        for skipped in &self.skipped {
-            warnings.insert(format!(
-                "--num-devices {}: left out at tier {}, which spans {} ranks",
-                skipped.num_devices, skipped.topology_tier, skipped.span
-            ));
+    /// What a reader of the plan should know: groups left out, sizes that are not a multiple of the element's.
+    pub fn warnings(&self) -> Vec<PlanWarning> {
+        let mut warnings: IndexSet<PlanWarning> = IndexSet::new();
+        for Skipped { num_devices, topology_tier, span, .. } in &self.skipped {
+            let reason = format!("left out at tier {topology_tier}, which spans {span} ranks");
+            warnings.insert(PlanWarning { option: "num_devices", value: *num_devices, reason });
         }
         for bytes in self.bytes_grid.iter().filter(|bytes| **bytes % self.element_size != 0) {
-            warnings.insert(format!(
-                "--bytes-grid {bytes}: no whole number of {} elements of {} bytes; {} bytes are sent under this label",
-                self.dtype,
-                self.element_size,
-                bytes / self.element_size * self.element_size
-            ));
+            let (dtype, size) = (self.dtype, self.element_size);
+            let sent = bytes / size * size;
+            let reason =
+                format!("no whole number of {dtype} elements of {size} bytes; {sent} bytes are sent under this label");
+            warnings.insert(PlanWarning { option: "bytes_grid", value: *bytes, reason });
         }
         warnings.into_iter().collect()
     }
@@ -435,25 +346,25 @@ mod tests {
 
     #[test]
     fn requests_that_cannot_be_right_name_the_flag() {
-        let flag = |change: fn(&mut PlanRequest)| {
+        let option = |change: fn(&mut PlanRequest)| {
             let mut asked = PlanRequest::default();
             change(&mut asked);
             match asked.plan().unwrap_err() {
-                Error::Usage { flag, .. } => flag,
+                Error::Usage { option, .. } => option,
                 other => panic!("{other}"),
             }
         };
-        assert_eq!(flag(|r| r.num_devices = vec![2, 0]), "--num-devices");
-        assert_eq!(flag(|r| r.grid_shape = vec![2, 0]), "--grid-shape");
-        assert_eq!(flag(|r| r.topology_tier = Some(vec![3])), "--topology-tier");
-        assert_eq!(flag(|r| r.bytes_grid = vec![1]), "--bytes-grid");
-        assert_eq!(flag(|r| r.bytes_grid = vec![]), "--bytes-grid");
+        assert_eq!(option(|r| r.num_devices = vec![2, 0]), "num_devices");
+        assert_eq!(option(|r| r.grid_shape = vec![2, 0]), "grid_shape");
+        assert_eq!(option(|r| r.topology_tier = Some(vec![3])), "topology_tier");
+        assert_eq!(option(|r| r.bytes_grid = vec![1]), "bytes_grid");
+        assert_eq!(option(|r| r.bytes_grid = vec![]), "bytes_grid");
         assert_eq!(
-            flag(|r| {
+            option(|r| {
                 r.grid_shape = vec![1 << 40, 2];
                 r.num_devices = vec![1 << 30];
             }),
-            "--num-devices"
+            "num_devices"
         );
     }
 

@@ -21,8 +21,8 @@ pub(crate) fn large_session(results: &Path, batch: usize, large: usize, session:
     results.join("prof").join(format!("b{batch}-large{large}-s{session}"))
 }
 
-/// Durations of the collective's entries in a session, in file order. `Err` says why the session cannot be used: it holds
-/// another number of entries than `expected`, so nobody can tell which entry belongs to which size.
+/// Durations of the collective's entries in a session, in file order. `Err` is why the session cannot be used: it holds
+/// another number of entries than `expected`, so that it is not known which entry belongs to which size.
 pub(crate) fn read_session(folder: &Path, op: Collective, expected: usize) -> Result<Vec<f64>, String> {
     let Some(file) = kernel_details(folder) else {
         return Err(format!("no kernel_details.csv, expected {expected} entries"));

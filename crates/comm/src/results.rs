@@ -78,7 +78,7 @@ pub struct RunRecord {
     pub executed_dtype: DataType,
 }
 
-/// What one rank has to say about one point.
+/// The result of one rank for one point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PointResult {
     /// Times of its calls.
@@ -148,6 +148,7 @@ fn read_document<T: serde::de::DeserializeOwned>(path: &Path, schema: &str) -> R
 }
 
 fn read_text(path: &Path) -> Result<String, Error> {
+    tracing::debug!(file = %path.display(), "reading");
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     String::from_utf8(bytes)
         .map_err(|e| Error::input(path, format!("not valid UTF-8 (at byte {})", e.utf8_error().valid_up_to())))
@@ -222,7 +223,7 @@ pub(crate) fn parse_rank_file(
     Ok(results)
 }
 
-/// Takes over what one line says; lines that say nothing of interest pass.
+/// Takes over what one line holds; lines with nothing of interest pass.
 fn take_line(results: &mut RankResults, line: &Value, points: usize) -> Result<(), String> {
     let Value::Dict(line) = line else {
         return Ok(());
@@ -240,14 +241,14 @@ fn take_line(results: &mut RankResults, line: &Value, points: usize) -> Result<(
     }
     let config = match config {
         Value::Int(config) if *config >= 0 && (*config as u64) < points as u64 => *config as usize,
-        other => return Err(format!("config {} is no point of the plan, which has {points}", other.list_form())),
+        other => return Err(format!("config {} is no point of the plan, which has {points}", other.repr())),
     };
     if line.get("verified") == Some(&Value::Bool(false)) {
         results.wrong.push(config);
     }
     let result = match (error, samples) {
         (Some(Value::Text(text)), _) => PointResult::Failed(text.clone()),
-        (Some(other), _) => PointResult::Failed(other.list_form()),
+        (Some(other), _) => PointResult::Failed(other.repr()),
         (None, Some(samples)) => match usable_samples(samples) {
             Ok(samples_us) => {
                 let api = line.get("api").and_then(Value::as_text).map(str::to_owned);
@@ -274,9 +275,9 @@ fn usable_samples(samples: &Value) -> Result<Vec<f64>, String> {
         .map(|item| match item {
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => match item.as_double() {
                 Some(sample) if sample.is_finite() && sample > 0.0 => Ok(sample),
-                _ => Err(format!("a sample is {}, not a time above zero", item.list_form())),
+                _ => Err(format!("a sample is {}, not a time above zero", item.repr())),
             },
-            other => Err(format!("a sample is {}, not a time above zero", other.list_form())),
+            other => Err(format!("a sample is {}, not a time above zero", other.repr())),
         })
         .collect()
 }

@@ -2,7 +2,6 @@
 
 use crate::engine::{RankOfLauncher, RunOptions};
 use crate::error::Error;
-use perfdb_files::escape::shown;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -63,10 +62,7 @@ fn refuse_results(path: &Path) -> Result<(), Error> {
     for entry in std::fs::read_dir(path).map_err(|e| Error::io(path, e))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name == "run.json" || name == "prof" || (name.starts_with("rank") && name.ends_with(".jsonl")) {
-            let reason = format!(
-                "holds results already ({name}); name another folder, or turn them into rows with --from-results"
-            );
-            return Err(Error::Input { place: format!("--results-dir {}", shown(path)), reason });
+            return Err(Error::ResultsExist { folder: path.to_owned(), found: name });
         }
     }
     Ok(())
@@ -83,7 +79,7 @@ fn shared_folder(rank: &RankOfLauncher) -> Result<PathBuf, Error> {
             if metadata.is_dir() && metadata.uid() == user.as_raw() {
                 Ok(path)
             } else {
-                Err(Error::input(&path, "is there, but not a folder of this user; name another with --results-dir"))
+                Err(Error::input(&path, "is there, but not a folder of this user; name another folder for the results"))
             }
         }
         Err(error) => Err(Error::io(path, error)),

@@ -149,7 +149,7 @@ impl SessionPlan {
     /// Works out the sessions. A bad environment is an error that names the variable.
     pub fn new(environment: &Environment, options: &SessionOptions) -> Result<Self, Error> {
         let nnodes = match set(&environment.nnodes) {
-            Some(text) => whole_number("NNODES", text)?,
+            Some(text) => parse_count("NNODES", text)?,
             None => 1,
         };
         let plan = if nnodes < 2 { single_node(options) } else { multi_node(nnodes, environment, options) }?;
@@ -163,11 +163,11 @@ impl SessionPlan {
 fn single_node(options: &SessionOptions) -> Result<SessionPlan, Error> {
     let sizes = options.num_devices.clone().unwrap_or_else(|| vec![16, 8, 4, 2]);
     if sizes.is_empty() {
-        return Err(Error::usage("--num-devices", "needs at least one value"));
+        return Err(Error::usage("num_devices", "needs at least one value"));
     }
     let last_port = FIRST_PORT + (ROUNDS.len() * sizes.len()) as u64 - 1;
     if last_port > u64::from(u16::MAX) {
-        return Err(Error::usage("--num-devices", format!("{} values need ports up to {last_port}", sizes.len())));
+        return Err(Error::usage("num_devices", format!("{} values need ports up to {last_port}", sizes.len())));
     }
     let mut sessions = Vec::new();
     for (round, ops) in ROUNDS {
@@ -200,7 +200,7 @@ fn single_node(options: &SessionOptions) -> Result<SessionPlan, Error> {
 fn multi_node(nnodes: u64, environment: &Environment, options: &SessionOptions) -> Result<SessionPlan, Error> {
     if options.num_devices.is_some() {
         return Err(Error::usage(
-            "--num-devices",
+            "num_devices",
             "only on a single node: with NNODES of 2 or more the world gives the group sizes",
         ));
     }
@@ -208,13 +208,13 @@ fn multi_node(nnodes: u64, environment: &Environment, options: &SessionOptions) 
         Some(text) => Ok(text.to_owned()),
         None => Err(Error::Input { place: name.into(), reason: "needed with NNODES of 2 or more".into() }),
     };
-    let node_rank = whole_number("NODE_RANK", &needed("NODE_RANK", &environment.node_rank)?)?;
+    let node_rank = parse_count("NODE_RANK", &needed("NODE_RANK", &environment.node_rank)?)?;
     let master_addr = needed("MASTER_ADDR", &environment.master_addr)?;
     if node_rank >= nnodes {
         return Err(Error::usage("NODE_RANK", format!("{node_rank}: must be below NNODES, which is {nnodes}")));
     }
     let base_port = match set(&environment.master_port) {
-        Some(text) => whole_number("MASTER_PORT", text)?,
+        Some(text) => parse_count("MASTER_PORT", text)?,
         None => FIRST_PORT,
     };
     let rounds = ROUNDS.len() as u64;
@@ -226,7 +226,7 @@ fn multi_node(nnodes: u64, environment: &Environment, options: &SessionOptions) 
         ));
     }
     let nproc = match set(&environment.nproc) {
-        Some(text) => whole_number("NPROC", text)?,
+        Some(text) => parse_count("NPROC", text)?,
         None => RANKS_PER_NODE,
     };
     if nproc == 0 {
@@ -291,11 +291,11 @@ fn set(variable: &Option<String>) -> Option<&str> {
     variable.as_deref().filter(|text| !text.is_empty())
 }
 
-pub(crate) fn whole_number(name: &str, text: &str) -> Result<u64, Error> {
+pub(crate) fn parse_count(name: &str, text: &str) -> Result<u64, Error> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(number) if digits => Ok(number),
-        _ => Err(Error::usage(name, format!("{:?} is not a whole number", text))),
+        _ => Err(Error::usage(name, format!("{:?} is not an integer of 0 or more", text))),
     }
 }
 

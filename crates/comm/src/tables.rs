@@ -1,16 +1,16 @@
 //! Writes the rows of a run into the tables of a database: under the lock, all or nothing.
 
+mod extend;
+
 use crate::aggregate::Row;
 use crate::collective::Collective;
 use crate::error::Error;
+use extend::compose;
 use indexmap::IndexMap;
 use perfdb_files::escape::shown;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged, commit};
-use perfdb_pycompat::float::push_repr;
-use perfdb_store::{CsvFault, Error as StoreError};
-use perfdb_trace::records::{Cell, Splitter};
-use std::collections::HashSet;
+use perfdb_store::table::{ReadOptions, Table};
 use std::path::{Path, PathBuf};
 
 /// The columns of a communication table.
@@ -147,6 +147,9 @@ pub fn write(
         Some(locks) => locks.commit(staged)?,
         None => commit(staged)?,
     }
+    for table in &written {
+        tracing::info!(table = %table.path.display(), rows = table.new_rows, replaced = table.replaced_rows, "written");
+    }
     made.keep();
     drop(locks);
     Ok(written)
@@ -183,130 +186,9 @@ impl Drop for MadeFolders {
     }
 }
 
-/// The new content of a table.
-struct Composed {
-    bytes: Vec<u8>,
-    new_rows: usize,
-    replaced_rows: usize,
-    kept_rows: usize,
-}
-
-fn compose(path: &Path, rows: &[&Row], existing: Existing) -> Result<Composed, Error> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let mut text = COLUMNS.join(",") + "\r\n";
-            rows.iter().for_each(|row| push_row(&mut text, row, "\r\n"));
-            return Ok(Composed { bytes: text.into_bytes(), new_rows: rows.len(), replaced_rows: 0, kept_rows: 0 });
-        }
-        Err(error) => return Err(Error::io(path, error)),
-    };
-    if existing == Existing::Error {
-        return Err(Error::input(path, "exists already; --existing merge or --existing append extends it"));
-    }
-    extend(path, &bytes, rows, existing)
-}
-
-fn extend(path: &Path, bytes: &[u8], rows: &[&Row], existing: Existing) -> Result<Composed, Error> {
-    let fault = |line: Option<u64>, fault: CsvFault| StoreError::Csv { path: path.to_owned(), line, fault };
-    if perfdb_files::lfs::is_pointer(&bytes) {
-        return Err(fault(None, CsvFault::LfsPointer).into());
-    }
-    if let Err(error) = std::str::from_utf8(bytes) {
-        return Err(fault(None, CsvFault::NotUtf8 { offset: error.valid_up_to() as u64 }).into());
-    }
-    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if body.is_empty() || body.starts_with(b"\r") || body.starts_with(b"\n") {
-        return Err(fault(None, CsvFault::NoHeader).into());
-    }
-    let mut splitter = Splitter::new(body);
-    let mut cells: Vec<Cell> = Vec::new();
-    let header = splitter.next_record(&mut cells);
-    let line_end = line_end(&body[..header.map_or(0, |record| record.end)]);
-    let titles = texts(body, &cells);
-    if titles != COLUMNS {
-        let reason =
-            format!("header is {}, expected {}", perfdb_files::escape::one_line(&titles.join(",")), COLUMNS.join(","));
-        return Err(Error::input(path, reason));
-    }
-    let replaced: HashSet<[String; 4]> = match existing {
-        Existing::Merge => rows.iter().map(|row| key(row)).collect(),
-        Existing::Append | Existing::Error => HashSet::new(),
-    };
-    let mut out = bytes[..bytes.len() - body.len()].to_vec();
-    let (mut copied, mut replaced_rows, mut kept_rows) = (0, 0, 0);
-    while let Some(record) = splitter.next_record(&mut cells) {
-        if cells.len() > COLUMNS.len() {
-            let columns = COLUMNS.len();
-            return Err(fault(Some(record.line), CsvFault::RowTooLong { cells: cells.len(), columns }).into());
-        }
-        let texts = texts(body, &cells);
-        let own_key = std::array::from_fn(|column| texts.get(column).cloned().unwrap_or_default());
-        if replaced.contains(&own_key) {
-            out.extend_from_slice(&body[copied..record.start]);
-            copied = record.end;
-            replaced_rows += 1;
-        } else {
-            kept_rows += 1;
-        }
-    }
-    if let Some(line) = splitter.open_quote() {
-        return Err(fault(Some(line), CsvFault::UnterminatedQuote).into());
-    }
-    out.extend_from_slice(&body[copied..]);
-    let mut text = String::new();
-    if !rows.is_empty() && !matches!(out.last(), Some(b'\n' | b'\r')) {
-        text.push_str(line_end);
-    }
-    rows.iter().for_each(|row| push_row(&mut text, row, line_end));
-    out.extend_from_slice(text.as_bytes());
-    Ok(Composed { bytes: out, new_rows: rows.len(), replaced_rows, kept_rows })
-}
-
-fn texts(body: &[u8], cells: &[Cell]) -> Vec<String> {
-    let mut buffer = Vec::new();
-    cells.iter().map(|cell| String::from_utf8_lossy(cell.decode(body, &mut buffer)).into_owned()).collect()
-}
-
-fn line_end(header: &[u8]) -> &'static str {
-    match header {
-        [.., b'\r', b'\n'] => "\r\n",
-        [.., b'\n'] => "\n",
-        [.., b'\r'] => "\r",
-        _ => "\r\n",
-    }
-}
-
-/// What makes two rows the same measurement, as the table writes it.
-fn key(row: &Row) -> [String; 4] {
-    [
-        row.message_bytes.to_string(),
-        row.num_devices.to_string(),
-        row.dtype.table_name().to_owned(),
-        row.topology_tier.to_string(),
-    ]
-}
-
-/// Appends a row with its line end.
-fn push_row(out: &mut String, row: &Row, line_end: &str) {
-    out.push_str(&key(row).join(","));
-    for number in [row.duration_us, row.bandwidth_gbps] {
-        out.push(',');
-        push_repr(out, number);
-    }
-    out.push_str(line_end);
-}
-
 /// Counts the rows of a table; `None` when it cannot be read.
 pub fn count_rows(path: &Path) -> Option<usize> {
-    let bytes = std::fs::read(path).ok()?;
-    let mut splitter = Splitter::new(&bytes);
-    let mut cells = Vec::new();
-    let mut records: usize = 0;
-    while splitter.next_record(&mut cells).is_some() {
-        records += 1;
-    }
-    Some(records.saturating_sub(1))
+    Some(Table::read(path, &ReadOptions::database()).ok()?.row_count())
 }
 
 /// One line about a written table, for people.
@@ -324,7 +206,6 @@ impl std::fmt::Display for WrittenTable {
 mod tests {
     use super::*;
     use crate::dtype::DataType;
-    use proptest::prelude::*;
 
     fn row(message_bytes: u64, duration_us: f64) -> Row {
         Row {
@@ -335,53 +216,6 @@ mod tests {
             topology_tier: 1,
             duration_us,
             bandwidth_gbps: 0.5,
-        }
-    }
-
-    fn extended(text: &str, rows: &[Row], existing: Existing) -> Result<String, Error> {
-        let rows: Vec<&Row> = rows.iter().collect();
-        extend(Path::new("t.csv"), text.as_bytes(), &rows, existing).map(|c| String::from_utf8(c.bytes).unwrap())
-    }
-
-    const HEADER: &str = "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps";
-
-    #[test]
-    fn merging_replaces_equal_keys_and_keeps_all_other_bytes() {
-        let text = format!(
-            "{HEADER}\n1024,4,DT_BF16,1,9.0,0.1\n\"2048\",4,DT_BF16,1,9.0,0.1\n\n01024,4,DT_BF16,1,7,x\n1024,4,DT_FP16,1,8,y"
-        );
-        let merged = extended(&text, &[row(1024, 20.0), row(1024, 4.2)], Existing::Merge).unwrap();
-        let expected = format!(
-            "{HEADER}\n\"2048\",4,DT_BF16,1,9.0,0.1\n\n01024,4,DT_BF16,1,7,x\n1024,4,DT_FP16,1,8,y\n1024,4,DT_BF16,1,20.0,0.5\n1024,4,DT_BF16,1,4.2,0.5\n"
-        );
-        assert_eq!(merged, expected);
-    }
-
-    #[test]
-    fn line_ends_and_the_mark_stay_as_found() {
-        let text = format!("\u{feff}{HEADER}\r\n");
-        assert_eq!(
-            extended(&text, &[row(1024, 1.0)], Existing::Append).unwrap(),
-            format!("{text}1024,4,DT_BF16,1,1.0,0.5\r\n")
-        );
-        let text = format!("{HEADER}\r");
-        assert_eq!(
-            extended(&text, &[row(1024, 1.0)], Existing::Merge).unwrap(),
-            format!("{text}1024,4,DT_BF16,1,1.0,0.5\r")
-        );
-    }
-
-    #[test]
-    fn tables_that_cannot_be_extended_are_refused() {
-        for (text, reason) in [
-            ("", "no CSV header"),
-            ("version https://git-lfs.github.com/spec/v1\n", "LFS"),
-            ("message_bytes,num_devices\n", "header is"),
-            (&format!("{HEADER}\n1,2,3,4,5,6,7\n"), "7 cells"),
-            (&format!("{HEADER}\n1,\"2\n"), "unterminated quote"),
-        ] {
-            let error = extended(text, &[row(1024, 1.0)], Existing::Merge).unwrap_err().to_string();
-            assert!(error.starts_with("t.csv") && error.contains(reason), "{error}");
         }
     }
 
@@ -411,19 +245,5 @@ mod tests {
         assert!(check_file(folder.path()).is_err());
         assert!(refused(&folder.path().join("new/below")).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn writing_the_same_rows_again_changes_nothing(sizes in proptest::collection::vec(1u64..9, 1..8)) {
-            let rows: Vec<Row> = sizes.iter().map(|size| row(*size, 1.5)).collect();
-            let once = extended(&format!("{HEADER}\r\n77,4,DT_BF16,1,1.0,1.0\r\n"), &rows, Existing::Merge).unwrap();
-            prop_assert_eq!(extended(&once, &rows, Existing::Merge).unwrap(), once);
-        }
-
-        #[test]
-        fn arbitrary_tables_never_panic(text in "[0-9,\"\r\n a]{0,80}") {
-            let _ = extended(&format!("{HEADER}\n{text}"), &[row(1, 1.0)], Existing::Merge);
-        }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn plain_form<'a>(value: Value<'a>, field: &'static str) -> Result<Co
         Value::Text(text) => decode(text, field)?,
         other => match other.to_value().map_err(|_| EventFault::HalfPair(field))? {
             PythonValue::Text(text) => Cow::Owned(text),
-            value => Cow::Owned(value.list_form()),
+            value => Cow::Owned(value.repr()),
         },
     })
 }

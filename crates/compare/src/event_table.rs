@@ -156,7 +156,7 @@ fn event_cell<'e>(value: Value<'e>, field: &'static str) -> Result<EventCell<'e>
         Value::Number(number) => EventCell::Made(float::repr(number.to_f64())),
         other => match other.to_value().map_err(|_| EventFault::HalfPair(field))? {
             PythonValue::Text(text) => EventCell::Made(text),
-            value => EventCell::Made(value.list_form()),
+            value => EventCell::Made(value.repr()),
         },
     })
 }

@@ -22,7 +22,7 @@ pub(crate) use token::is_blank;
 /// Why a text is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
-    /// Nothing but blanks.
+    /// Nothing but whitespace.
     #[error("an expression is missing")]
     Empty,
     /// The text ends too early.

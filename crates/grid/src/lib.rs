@@ -17,8 +17,9 @@
 //!     max_hbm_gib: 32.0,
 //!     config: None,
 //!     semantics: Semantics::Upstream,
+//!     threads: None,
 //! };
-//! let prepared = prepare(&options, Mode::DryRun, &|_, _| {})?;
+//! let prepared = prepare(&options, Mode::DryRun, None, &|_, _| {})?;
 //! let file = &prepared.summary().files[0];
 //! assert_eq!((file.rule.as_deref(), file.candidates, file.appended), (Some("rmsnorm"), 481, 3));
 //! # Ok::<(), perfdb_grid::Error>(())
@@ -32,7 +33,6 @@ mod error;
 pub mod expression;
 pub mod generators;
 pub mod grids;
-pub mod integer;
 pub mod memory;
 pub mod models;
 pub mod routing;
@@ -46,6 +46,7 @@ pub mod template;
 
 pub use error::Error;
 pub use run::{Mode, Options, Prepared, Progress, prepare};
+pub use table::growth::RowFilter;
 
 /// Whose rules are followed where the original tool's are questionable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

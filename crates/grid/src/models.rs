@@ -200,7 +200,7 @@ fn resolve(name: &str, presets: &[Model]) -> Result<(Identity, Model), Error> {
     Ok((Identity::File(identity), config_json::read(&file, name)?))
 }
 
-/// Lower case without `-` `_` `.` `/` and blanks.
+/// Lower case without `-` `_` `.` `/` and whitespace.
 fn normalised(name: &str) -> String {
     let ignored = |character: char| matches!(character, '-' | '_' | '.' | '/') || character.is_whitespace();
     name.chars().filter(|character| !ignored(*character)).flat_map(char::to_lowercase).collect()

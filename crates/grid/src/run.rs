@@ -1,14 +1,16 @@
 //! A whole run over the tables of a folder.
 
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigInt;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::Staged;
+use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::random::Random;
 use perfdb_store::directory::is_in_side_folder;
-use rayon::prelude::*;
 
 use crate::Semantics;
 use crate::discovery::{TableFile, tables};
@@ -18,7 +20,7 @@ use crate::memory::Budget;
 use crate::routing::{NoRule, Routing};
 use crate::rules::{Pattern, RuleFile};
 use crate::summary::{FileOutcome, Reason, Summary};
-use crate::table::growth::{Growth, Judged, NewRows};
+use crate::table::growth::{Growth, Judged, NewRows, RowFilter};
 use crate::table::head;
 use crate::table::row_text::{RowText, check_columns};
 use crate::table::template_row::TemplateRow;
@@ -40,6 +42,8 @@ pub struct Options {
     pub config: Option<PathBuf>,
     /// Which rules of the original are followed.
     pub semantics: Semantics,
+    /// How many tables are worked on at a time; `None` for as many as there are processors. It makes no other difference.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// Whether tables change.
@@ -68,7 +72,7 @@ impl Prepared {
         &self.summary
     }
 
-    /// What should be told besides.
+    /// Warnings of the rule file, and about tables that were left alone.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.warnings.iter().cloned().chain(self.summary.warnings())
     }
@@ -85,18 +89,26 @@ impl Prepared {
     }
 }
 
-/// Told how many of the tables that a rule is for are done, and how many there are.
+/// Called with how many of the tables that a rule is for are done, and how many there are.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// Does everything but the last step: the new files lie beside the tables and wait for [`Prepared::commit`].
 ///
+/// With a `filter` only the rows that it takes are written; the others are counted.
+///
 /// # Errors
 ///
 /// Anything that cannot be read, does not validate or cannot be written; no table has changed then.
-pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Result<Prepared, Error> {
+pub fn prepare(
+    options: &Options,
+    mode: Mode<'_>,
+    filter: Option<RowFilter<'_>>,
+    progress: Progress<'_>,
+) -> Result<Prepared, Error> {
     let rules = rules(options)?;
     let models = ModelChoice::new(options.models.as_deref(), options.semantics)?;
     let files = tables(&options.directory)?;
+    tracing::info!(folder = %options.directory.display(), tables = files.len(), "found");
     let mapping = Routing::read(&options.directory)?;
     let route = |file: &TableFile| {
         let below = file.path.strip_prefix(&options.directory).unwrap_or(&file.path);
@@ -115,36 +127,54 @@ pub fn prepare(options: &Options, mode: Mode<'_>, progress: Progress<'_>) -> Res
         options,
         rules: &rules,
         models: &models,
+        filter,
         writes: matches!(mode, Mode::Write(_)),
         syncs_at_the_end: files.len() <= MOST_OPEN_FILES,
     };
-    let openings = in_order(files.par_iter().zip(&routes).map(|(file, route)| run.open(file, *route)))?;
+    tracing::debug!(rules = %rules.path().display(), "reading the heads of the tables");
+    let threads = options.threads;
+    let openings = map_all(threads, files.iter().zip(&routes), |(file, route)| run.open(file, *route))?;
     let chosen = match options.semantics {
         Semantics::Upstream => run.choose(&openings)?,
         Semantics::Corrected => {
-            let judged = in_order(openings.par_iter().map(|opening| run.judge_all(opening)))?;
+            let judged = map_all(threads, &openings, |opening| run.judge_all(opening))?;
             run.choose_new(&openings, judged)
         }
     };
     let growing = openings.iter().filter(|opening| matches!(opening, Opening::Grows(_))).count();
     let done = AtomicUsize::new(0);
-    let finished = in_order(openings.into_par_iter().zip(chosen).zip(&files).map(|((opening, chosen), file)| {
+    let finished = map_all(threads, openings.into_iter().zip(chosen).zip(&files), |((opening, chosen), file)| {
         let grows = matches!(opening, Opening::Grows(_));
         let finished = run.finish(opening, chosen, file)?;
         if grows {
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, growing);
         }
         Ok(finished)
-    }))?;
+    })?;
     let (outcomes, staged): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let summary = run.summary(&mapping, outcomes);
     let warnings = rules.warnings().to_vec();
     Ok(Prepared { summary, warnings, staged: staged.into_iter().flatten().collect(), locks })
 }
 
-/// Collects results in order; of several errors the first one, whatever the order in which they came.
-fn in_order<T: Send>(results: impl IndexedParallelIterator<Item = Result<T, Error>>) -> Result<Vec<T>, Error> {
-    results.collect::<Vec<_>>().into_iter().collect()
+/// Does work on all items, several at a time; the results in order. Of several errors it is the first one in order.
+fn map_all<T: Send, R: Send>(
+    threads: Option<NonZeroUsize>,
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let threads = threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let mut items = items.into_iter();
+    let mut results = Vec::new();
+    OrderedMap::new(&mut states(threads, || ())).run(
+        || Ok::<_, Error>(items.next()),
+        |(), item| work(item),
+        |result| {
+            results.push(result?);
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    Ok(results)
 }
 
 fn rules(options: &Options) -> Result<RuleFile, Error> {
@@ -190,6 +220,7 @@ enum Chosen {
     New {
         positions: Vec<u64>,
         over_budget: u64,
+        refused: u64,
         duplicates: u64,
     },
 }
@@ -202,6 +233,7 @@ struct Run<'a> {
     options: &'a Options,
     rules: &'a RuleFile,
     models: &'a ModelChoice,
+    filter: Option<RowFilter<'a>>,
     writes: bool,
     /// All files together are synced in less time, but stay open until then.
     syncs_at_the_end: bool,
@@ -226,7 +258,8 @@ impl<'a> Run<'a> {
         let budget = Budget::from_gib(self.options.max_hbm_gib);
         let template = TemplateRow::new(&file.path, &head, enumeration.columns(), budget, semantics)?;
         let text = RowText::new(&head, enumeration.columns(), semantics);
-        let growth = Growth { path: &file.path, kernel: &file.kernel, head, enumeration, template, text };
+        let growth =
+            Growth { path: &file.path, kernel: &file.kernel, head, enumeration, template, text, filter: self.filter };
         Ok(Opening::Grows(Box::new(Growing { rule, growth })))
     }
 
@@ -269,12 +302,12 @@ impl<'a> Run<'a> {
         let choose = |(opening, judged): (&Opening<'_>, Judged)| match opening {
             Opening::LeftAlone { .. } => Chosen::Nothing,
             Opening::Grows(_) => {
-                let Judged { positions, over_budget, duplicates, .. } = judged;
+                let Judged { positions, over_budget, refused, duplicates, .. } = judged;
                 let positions = match draw.positions(positions.len() as u64) {
                     None => positions,
                     Some(drawn) => drawn.into_iter().map(|index| positions[index as usize]).collect(),
                 };
-                Chosen::New { positions, over_budget, duplicates }
+                Chosen::New { positions, over_budget, refused, duplicates }
             }
         };
         openings.iter().zip(judged).map(choose).collect()
@@ -295,6 +328,7 @@ impl<'a> Run<'a> {
             drawn: 0,
             looked_at: 0,
             over_budget: 0,
+            refused: 0,
             duplicates: 0,
             appended: 0,
             reason: None,
@@ -309,6 +343,7 @@ impl<'a> Run<'a> {
         };
         let growth = &growing.growth;
         let bytes = growth.read()?;
+        tracing::debug!(table = %file.path.display(), bytes = bytes.len(), rule = growing.rule, "read");
         outcome.rule = Some(growing.rule.to_owned());
         outcome.candidates = growth.enumeration.count();
         let judge =
@@ -323,19 +358,21 @@ impl<'a> Run<'a> {
                 outcome.drawn = positions.len() as u64;
                 judge(&mut positions.into_iter())?
             }
-            Chosen::New { positions, over_budget, duplicates } => {
+            Chosen::New { positions, over_budget, refused, duplicates } => {
                 outcome.drawn = positions.len() as u64;
                 outcome.looked_at = outcome.candidates;
                 let rows = growth.make(positions.into_iter())?;
-                Judged { rows, over_budget, duplicates, positions: Vec::new() }
+                Judged { rows, over_budget, refused, duplicates, positions: Vec::new() }
             }
         };
         outcome.looked_at = outcome.looked_at.max(outcome.drawn);
         outcome.over_budget = judged.over_budget;
+        outcome.refused = judged.refused;
         outcome.duplicates = judged.duplicates;
         outcome.appended = judged.rows.len() as u64;
         outcome.reason = match (outcome.appended, outcome.candidates) {
             (0, 0) => Some(Reason::NoCandidates),
+            (0, _) if judged.refused > 0 && judged.duplicates == 0 => Some(Reason::Refused),
             (0, _) => Some(Reason::NothingNew),
             _ => None,
         };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use num_bigint::BigInt;
+use perfdb_files::escape::shown;
 use perfdb_pycompat::value::Value;
 use perfdb_pycompat::{format, json};
 
@@ -51,6 +52,8 @@ pub struct FileOutcome {
     pub looked_at: u64,
     /// How many the memory filter dropped.
     pub over_budget: u64,
+    /// How many the filter of the run did not take.
+    pub refused: u64,
     /// How many were there already.
     pub duplicates: u64,
     /// How many rows were appended.
@@ -76,6 +79,8 @@ pub enum Reason {
     NoCandidates,
     /// Every candidate is there already or over budget.
     NothingNew,
+    /// The filter of the run took no candidate.
+    Refused,
 }
 
 impl Reason {
@@ -90,6 +95,7 @@ impl Reason {
             Self::LfsPointer => "lfs-pointer",
             Self::NoCandidates => "no-candidates",
             Self::NothingNew => "nothing-new",
+            Self::Refused => "refused",
         }
     }
 
@@ -105,6 +111,7 @@ impl Reason {
             Self::LfsPointer => "Git LFS pointer, run git lfs pull",
             Self::NoCandidates => "the rule makes no shapes for these models",
             Self::NothingNew => "nothing new",
+            Self::Refused => "op-replay can run none of the shapes",
         }
     }
 }
@@ -127,7 +134,7 @@ impl Summary {
     pub fn text(&self) -> String {
         let models = match &self.models {
             None => "ALL (full grid)".to_owned(),
-            Some(names) => texts(names).list_form(),
+            Some(names) => texts(names).repr(),
         };
         let cap = if self.rows > BigInt::ZERO { self.rows.to_string() } else { "unlimited".to_owned() };
         let mapping = if self.op_mapping { "True" } else { "False" };
@@ -155,7 +162,7 @@ impl Summary {
     }
 
     fn dry_run_line(&self, file: &FileOutcome) -> String {
-        let path = file.path.strip_prefix(&self.directory).unwrap_or(&file.path).display();
+        let path = shown(file.path.strip_prefix(&self.directory).unwrap_or(&file.path));
         match file.reason {
             None => format!("{path}: {} rows\n", file.appended),
             Some(reason) => format!("{path}: no rows, {}\n", reason.explanation()),
@@ -172,10 +179,22 @@ impl Summary {
         })
     }
 
+    /// The tables in which the filter of the run left something out, a line each.
+    pub fn refusal_lines(&self) -> impl Iterator<Item = String> {
+        self.files.iter().filter(|file| file.refused > 0).map(|file| {
+            format!(
+                "{}: {} of {} shapes left out, op-replay cannot run them",
+                file.file_name(),
+                file.refused,
+                file.looked_at
+            )
+        })
+    }
+
     /// Warnings about tables that were left alone although somebody will want them to grow.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let pointers = self.files.iter().filter(|file| file.reason == Some(Reason::LfsPointer));
-        pointers.map(|file| format!("{}: left alone: {}", file.path.display(), Reason::LfsPointer.explanation()))
+        pointers.map(|file| format!("{}: left alone: {}", shown(&file.path), Reason::LfsPointer.explanation()))
     }
 
     /// The report for programs.

@@ -92,7 +92,7 @@ pub fn round(x: f64, decimals: usize) -> f64 {
     format!("{x:.decimals$}").parse().unwrap_or(x)
 }
 
-/// Python's `round(x)` without a number of decimals: the nearest whole number, halves to even.
+/// Python's `round(x)` without a number of decimals: the nearest integer, halves to even.
 pub fn round_to_integer(x: f64) -> f64 {
     x.round_ties_even()
 }

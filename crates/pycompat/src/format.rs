@@ -93,12 +93,12 @@ pub fn fixed_grouped(x: f64, decimals: usize) -> String {
     out
 }
 
-/// `format(text, ">{width}")`: blanks in front up to `width` code points; a longer text is not cut.
+/// `format(text, ">{width}")`: spaces in front up to `width` code points; a longer text is not cut.
 pub fn pad_left(text: &str, width: usize) -> String {
     format!("{text:>width$}")
 }
 
-/// `format(text, "<{width}")`: blanks behind up to `width` code points; a longer text is not cut.
+/// `format(text, "<{width}")`: spaces behind up to `width` code points; a longer text is not cut.
 pub fn pad_right(text: &str, width: usize) -> String {
     format!("{text:<width$}")
 }

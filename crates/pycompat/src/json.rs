@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// How a document is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// blanks per level, as `json.dump(indent=…)`; `None` for one line
+    /// spaces per level, as `json.dump(indent=…)`; `None` for one line
     pub indent: Option<usize>,
     /// between the items of one line, as `separators[0]`; unused with an indent
     pub item_separator: &'static str,
@@ -123,8 +123,8 @@ impl Writer {
 
     fn new_line(&mut self, level: usize) {
         self.out.push('\n');
-        let blanks = self.style.indent.unwrap_or(0) * level;
-        self.out.extend(std::iter::repeat_n(' ', blanks));
+        let spaces = self.style.indent.unwrap_or(0) * level;
+        self.out.extend(std::iter::repeat_n(' ', spaces));
     }
 }
 

@@ -25,12 +25,12 @@ pub struct Malformed {
 ///
 /// ```
 /// use perfdb_pycompat::{literal::parse, value::Value};
-/// assert_eq!(parse("[('a', 1_0), 0x1F]").unwrap().list_form(), "[('a', 10), 31]");
+/// assert_eq!(parse("[('a', 1_0), 0x1F]").unwrap().repr(), "[('a', 10), 31]");
 /// assert!(parse("[np.float64(9.0)]").is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Value, Malformed> {
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, depth: 0 };
-    // Blanks may stand in front of the first line, but in front of no other (Python calls that an unexpected indent).
+    // Whitespace may stand in front of the first line, but in front of no other (Python calls that an unexpected indent).
     while matches!(reader.peek(), Some(b' ' | b'\t')) {
         reader.at += 1;
     }
@@ -44,7 +44,7 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// Open brackets; line ends count as blanks inside them.
+    /// Open brackets; line ends count as whitespace inside them.
     depth: usize,
 }
 
@@ -72,7 +72,7 @@ impl Reader<'_> {
     }
 
     /// Blank and comment lines, up to the first character of another line or the end. That line may not be indented,
-    /// which a form feed takes back; the blanks in front of a joined line count for it.
+    /// which a form feed takes back; the whitespace in front of a joined line count for it.
     fn skip_blank_lines(&mut self) -> Result<(), Malformed> {
         loop {
             let (mut column, mut joined_column) = (0, 0);
@@ -112,7 +112,7 @@ impl Reader<'_> {
     }
 
     fn skip_to_end(&mut self) -> Result<(), Malformed> {
-        self.skip_blanks()?;
+        self.skip_whitespace()?;
         let line_end = self.line_end_len(self.at);
         if line_end > 0 {
             self.at += line_end;
@@ -121,8 +121,8 @@ impl Reader<'_> {
         if self.at == self.bytes.len() { Ok(()) } else { self.malformed() }
     }
 
-    /// Blanks, comments, joined lines; inside brackets line ends too.
-    fn skip_blanks(&mut self) -> Result<(), Malformed> {
+    /// Whitespace, comments, joined lines; inside brackets line ends too.
+    fn skip_whitespace(&mut self) -> Result<(), Malformed> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\x0c') => self.at += 1,
@@ -137,19 +137,19 @@ impl Reader<'_> {
     /// At the top a tuple may stand without parentheses.
     fn expression_list(&mut self) -> Result<Value, Malformed> {
         let first = self.expression()?;
-        self.skip_blanks()?;
+        self.skip_whitespace()?;
         if self.peek() != Some(b',') {
             return Ok(first);
         }
         let mut items = vec![first];
         while self.peek() == Some(b',') {
             self.at += 1;
-            self.skip_blanks()?;
+            self.skip_whitespace()?;
             if self.peek().is_none_or(|byte| matches!(byte, b'\n' | b'\r')) {
                 break;
             }
             items.push(self.expression()?);
-            self.skip_blanks()?;
+            self.skip_whitespace()?;
         }
         Ok(Value::Tuple(items))
     }
@@ -190,7 +190,7 @@ impl Reader<'_> {
         }
         self.depth += 1;
         self.at += 1;
-        self.skip_blanks()
+        self.skip_whitespace()
     }
 
     fn close(&mut self) {
@@ -208,11 +208,11 @@ impl Reader<'_> {
                 return self.malformed();
             }
             items.push(self.expression()?);
-            self.skip_blanks()?;
+            self.skip_whitespace()?;
             comma = self.peek() == Some(b',');
             if comma {
                 self.at += 1;
-                self.skip_blanks()?;
+                self.skip_whitespace()?;
             }
         }
         let had_comma = comma || items.len() > 1;

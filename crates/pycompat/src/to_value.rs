@@ -230,7 +230,7 @@ impl SerializeMap for Entries {
             Value::Text(text) => text,
             Value::None => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
-            number @ (Value::Int(_) | Value::BigInt(_) | Value::Float(_)) => number.plain_form(),
+            number @ (Value::Int(_) | Value::BigInt(_) | Value::Float(_)) => number.str(),
             _ => return Err(ser::Error::custom("a key that is no text")),
         });
         Ok(())

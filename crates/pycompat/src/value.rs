@@ -12,9 +12,9 @@ pub enum Value {
     None,
     /// `True` and `False`
     Bool(bool),
-    /// a whole number of 64 bits
+    /// an integer of 64 bits
     Int(i64),
-    /// a whole number beyond 64 bits
+    /// an integer beyond 64 bits
     BigInt(BigInt),
     /// a double; JSON numbers with a point or an exponent
     Float(f64),
@@ -29,7 +29,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The whole number, in the smaller form where it fits.
+    /// The integer, in the smaller form where it fits.
     pub fn from_big(number: BigInt) -> Value {
         i64::try_from(&number).map_or_else(|_| Value::BigInt(number), Value::Int)
     }
@@ -56,7 +56,7 @@ impl Value {
         }
     }
 
-    /// The number as a double (booleans count 1 and 0); `None` for other types, and an infinity for a whole number that
+    /// The number as a double (booleans count 1 and 0); `None` for other types, and an infinity for an integer that
     /// is too large.
     pub fn as_double(&self) -> Option<f64> {
         match self {
@@ -74,24 +74,24 @@ impl Value {
     /// ```
     /// use perfdb_pycompat::value::Value;
     /// let list = Value::List(vec![Value::Text("it's".into()), Value::None, Value::Float(0.5)]);
-    /// assert_eq!(list.list_form(), r#"["it's", None, 0.5]"#);
+    /// assert_eq!(list.repr(), r#"["it's", None, 0.5]"#);
     /// ```
-    pub fn list_form(&self) -> String {
+    pub fn repr(&self) -> String {
         let mut out = String::new();
-        self.push_list_form(&mut out);
+        self.push_repr(&mut out);
         out
     }
 
     /// `str(value)`: a text on its own stands without quotes.
-    pub fn plain_form(&self) -> String {
+    pub fn str(&self) -> String {
         match self {
             Value::Text(text) => text.clone(),
-            _ => self.list_form(),
+            _ => self.repr(),
         }
     }
 
-    /// [`Value::list_form`] appended to `out`.
-    pub fn push_list_form(&self, out: &mut String) {
+    /// [`Value::repr`] appended to `out`.
+    pub fn push_repr(&self, out: &mut String) {
         match self {
             Value::None => out.push_str("None"),
             Value::Bool(true) => out.push_str("True"),
@@ -112,7 +112,7 @@ impl Value {
                     }
                     push_quoted(out, key);
                     out.push_str(": ");
-                    value.push_list_form(out);
+                    value.push_repr(out);
                 }
                 out.push('}');
             }
@@ -126,7 +126,7 @@ fn push_items(out: &mut String, open: &str, items: &[Value], close: &str) {
         if at > 0 {
             out.push_str(", ");
         }
-        item.push_list_form(out);
+        item.push_repr(out);
     }
     out.push_str(close);
 }
@@ -197,22 +197,22 @@ mod tests {
 
     #[test]
     fn text_forms() {
-        let text = |text: &str| Value::from(text).list_form();
+        let text = |text: &str| Value::from(text).repr();
         assert_eq!(text("a"), "'a'");
         assert_eq!(text("a'b\"c"), r#"'a\'b"c'"#);
         assert_eq!(text("\u{7f}\u{200b}\u{10ffff}é\\"), r"'\x7f\u200b\U0010ffffé\\'");
-        assert_eq!(Value::Tuple(vec![Value::Int(1)]).list_form(), "(1,)");
-        assert_eq!(Value::Tuple(vec![]).list_form(), "()");
+        assert_eq!(Value::Tuple(vec![Value::Int(1)]).repr(), "(1,)");
+        assert_eq!(Value::Tuple(vec![]).repr(), "()");
         let dict = Value::Dict(IndexMap::from([("k".to_owned(), Value::Bool(true)), ("n".to_owned(), Value::None)]));
-        assert_eq!(dict.list_form(), "{'k': True, 'n': None}");
-        assert_eq!(Value::from("a").plain_form(), "a");
+        assert_eq!(dict.repr(), "{'k': True, 'n': None}");
+        assert_eq!(Value::from("a").str(), "a");
     }
 
     #[test]
     fn big_numbers_keep_their_digits() {
         let digits = "123456789012345678901234567890";
         let number = Value::from_big(digits.parse().unwrap());
-        assert_eq!(number.list_form(), digits);
+        assert_eq!(number.repr(), digits);
         assert_eq!(number.as_double(), Some(1.2345678901234568e29));
         assert_eq!(Value::from_big(BigInt::from(-5)), Value::Int(-5));
     }

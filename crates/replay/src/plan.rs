@@ -129,6 +129,11 @@ fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<
     }
 }
 
+/// Whether a row can be replayed, if need be with another number of expert-parallel ranks than in `options`.
+pub fn is_replayable(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> bool {
+    matches!(plan_row(operator, row, options), Ok((Planned::Replay(_) | Planned::Skip(SkipReason::EpSize), _)))
+}
+
 /// True if the row's `EP Size` is an integer other than `ep_size`.
 pub(crate) fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {
     row.cell(EP_SIZE).trim().parse::<i64>().is_ok_and(|recorded| recorded != i64::from(ep_size))

@@ -11,6 +11,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod collection;
 pub mod comparison_page;
 pub mod event_table;
 pub mod ledger;

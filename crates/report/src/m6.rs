@@ -41,7 +41,7 @@ impl Report<'_> {
              M6 = {}  (Empirical / Real)\n",
             self.tc_trace,
             self.prof_trace,
-            self.source_filter().list_form(),
+            self.source_filter().repr(),
             us(m6.empirical_us),
             ms(m6.empirical_us),
             us(m6.real_us),

@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn counts_of_any_size_are_integers() {
-        assert_eq!(whole(1e20).list_form(), "100000000000000000000");
-        assert_eq!(whole(-0.0).list_form(), "0");
+        assert_eq!(whole(1e20).repr(), "100000000000000000000");
+        assert_eq!(whole(-0.0).repr(), "0");
     }
 }

@@ -23,9 +23,9 @@ pub fn write_csv(rows: &[ShapeRow], out: &mut impl Write) -> io::Result<()> {
             [
                 row.kernel_type.as_str(),
                 &row.shape_key,
-                &figure(row.tc_dur_us).list_form(),
-                &figure(row.prof_dur_us).list_form(),
-                &figure(row.delta_pct).list_form(),
+                &figure(row.tc_dur_us).repr(),
+                &figure(row.prof_dur_us).repr(),
+                &figure(row.delta_pct).repr(),
                 &row.tc_count.to_string(),
                 &row.prof_count.to_string(),
                 &row.source,

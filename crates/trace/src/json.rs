@@ -27,7 +27,7 @@ pub enum Error {
 ///
 /// ```
 /// let value = perfdb_trace::json::parse(br#"{"a": 1, "n": [NaN, 1e400, 12345678901234567890], "a": "x"}"#).unwrap();
-/// assert_eq!(value.list_form(), "{'a': 'x', 'n': [nan, inf, 12345678901234567890]}");
+/// assert_eq!(value.repr(), "{'a': 'x', 'n': [nan, inf, 12345678901234567890]}");
 /// ```
 pub fn parse(bytes: &[u8]) -> Result<Value, Error> {
     let mut scanner = Scanner::new(bytes, TextRule::Strict);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn form(text: &str) -> String {
-        parse(text.as_bytes()).map_or_else(|error| error.to_string(), |value| value.list_form())
+        parse(text.as_bytes()).map_or_else(|error| error.to_string(), |value| value.repr())
     }
 
     #[test]

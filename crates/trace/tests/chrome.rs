@@ -26,11 +26,11 @@ fn seen(event: &Event<'_>) -> String {
         event.arg(1),
         event.arg(2),
     ];
-    let fields = fields.map(|field| field.map(|value| value.to_value().map(|value| value.list_form())));
+    let fields = fields.map(|field| field.map(|value| value.to_value().map(|value| value.repr())));
     let args = match event.args() {
         Args::Absent => "absent".to_owned(),
         Args::Object => "object".to_owned(),
-        Args::Other(value) => value.to_value().unwrap().list_form(),
+        Args::Other(value) => value.to_value().unwrap().repr(),
     };
     format!("{} {fields:?} {args}", event.offset())
 }
@@ -371,7 +371,7 @@ fn many_chunks() {
         let found = simulator(&text).unwrap();
         assert_eq!(found.len(), 12_000);
         // What was seen is what a plain reading of the JSON gives.
-        let value = json::parse(text.as_bytes()).unwrap().list_form();
+        let value = json::parse(text.as_bytes()).unwrap().repr();
         assert_eq!(found.iter().filter(|event| event.contains("'K1'")).count(), value.matches("'K1'").count());
     }
 }

@@ -125,7 +125,7 @@ fn what_python_takes_besides() {
         ("-0", "0"),
         ("1e-400", "0.0"),
     ] {
-        assert_eq!(json::parse(text.as_bytes()).unwrap().list_form(), form, "{text}");
+        assert_eq!(json::parse(text.as_bytes()).unwrap().repr(), form, "{text}");
     }
 }
 

@@ -143,7 +143,7 @@ fn double(value: &Value) -> Option<f64> {
 fn part(value: Option<&Value>) -> String {
     match value {
         Some(Value::Text(text)) => text.clone(),
-        Some(value) if double(value).is_some() => value.list_form(),
+        Some(value) if double(value).is_some() => value.repr(),
         _ => "0".to_owned(),
     }
 }

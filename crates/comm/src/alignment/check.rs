@@ -146,7 +146,7 @@ impl Alignment {
 /// Compares the communication tables in `directory` with the model. A tolerance that is not above 0 is refused.
 pub fn check(directory: &Path, options: &AlignmentOptions) -> Result<Alignment, Error> {
     if options.tolerance.is_nan() || options.tolerance <= 0.0 {
-        return Err(Error::usage("--tolerance", format!("{}: must be above 0", options.tolerance)));
+        return Err(Error::usage("tolerance", format!("{}: must be above 0", options.tolerance)));
     }
     if !directory.is_dir() {
         return Err(Error::input(directory, "not a directory"));

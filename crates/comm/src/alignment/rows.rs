@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use perfdb_files::escape::shown;
+use perfdb_pycompat::integer;
 use perfdb_pycompat::number::parse_float;
-use perfdb_pycompat::text::trim;
 use perfdb_trace::records::{Cell, Splitter};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<MeasuredRow>, usize), Error> {
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<MeasuredRow>, usize), Error> {
-    if perfdb_files::lfs::is_pointer(&bytes) {
+    if perfdb_files::lfs::is_pointer(bytes) {
         return Err(perfdb_store::Error::csv(path, perfdb_store::CsvFault::LfsPointer).into());
     }
     let mut splitter = Splitter::new(bytes);
@@ -111,22 +111,9 @@ fn needed<'a>(bytes: &'a [u8], cells: &[Cell], column: Option<usize>) -> Needed<
     Needed::Text(String::from_utf8_lossy(cell.decode(bytes, &mut buffer)).into_owned().into())
 }
 
-/// Python's `int()` of a text in ASCII digits: blanks around, a sign, leading zeros, single underscores between digits.
-/// `None` also beyond 64 bits.
+/// Python's `int()` of a text, within 64 bits.
 fn parse_integer(text: &str) -> Option<i64> {
-    let text = trim(text);
-    let (negative, digits) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
-    };
-    let well_formed = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    if !well_formed {
-        return None;
-    }
-    let digits: String = digits.split('_').collect();
-    let signed = if negative { format!("-{digits}") } else { digits };
-    signed.parse().ok()
+    i64::try_from(integer::parse(text)?).ok()
 }
 
 /// The warning about rows that were dropped.

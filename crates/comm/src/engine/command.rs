@@ -45,7 +45,7 @@ impl RunFolder {
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Where the launcher, or one rank, writes what it has to say.
+    /// The log of the launcher, or of one rank.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         self.path.join("logs").join(format!("{name}.log"))
     }
@@ -178,6 +178,7 @@ impl Start<'_> {
         // A process group of its own: Ctrl-C reaches us alone, and we end the run in order.
         command.stdin(Stdio::null()).stdout(log).stderr(also).process_group(0);
         let program = command.get_program().to_owned();
+        tracing::info!(command = ?command, log = %path.display(), "starting");
         let child = process::spawn(&mut command).map_err(|e| Error::io(program, e))?;
         Ok((child, path))
     }

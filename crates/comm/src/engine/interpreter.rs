@@ -7,11 +7,15 @@ use serde::Deserialize;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest wait for the answer of an interpreter; importing torch from a cold network disk takes its time.
 const PROBE_LIMIT: Duration = Duration::from_secs(120);
+
+/// How much of what an interpreter prints is looked at.
+const ANSWER_BYTES: u64 = 1 << 20;
 
 /// What the line with the answer begins with, whatever else the import prints.
 const MARK: &str = "PERFDB-PROBE ";
@@ -84,23 +88,27 @@ struct Answer {
 impl Interpreter {
     /// The interpreter that was asked for; else the first with torch of: `python3` of the search path, the interpreter that
     /// runs the `torchrun` found there, the system's own `python3`.
-    pub fn find(named: Option<&NamedInterpreter>) -> Result<Self, Error> {
+    ///
+    /// Importing torch takes its time: when `interrupt` becomes true meanwhile, the interpreter is ended and this fails with
+    /// [`Error::Interrupted`].
+    pub fn find(named: Option<&NamedInterpreter>, interrupt: &AtomicBool) -> Result<Self, Error> {
         let candidates = match named {
             Some(named) => vec![PathBuf::from(&named.program)],
             None => candidates(std::env::var_os("PATH").as_deref()),
         };
         let mut tried = Vec::new();
         for program in candidates {
-            match probe(&program) {
+            match probe(&program, interrupt) {
                 Ok(found) => return Ok(found),
-                Err(reason) => tried.push(format!("{}: {reason}", program.display())),
+                Err(Unusable::Interrupted) => return Err(Error::Interrupted { results: None }),
+                Err(Unusable::Because(reason)) => {
+                    tracing::debug!(program = %program.display(), reason, "interpreter without usable torch");
+                    tried.push(format!("{}: {reason}", program.display()));
+                }
             }
         }
-        Err(Error::NoEngine(one_line(&format!(
-            "no Python with torch found (tried: {}); install torch with the gloo, nccl or hccl backend, \
-             or name an interpreter with --python; --plan needs none",
-            if tried.is_empty() { "python3, not in PATH".to_owned() } else { tried.join("; ") }
-        ))))
+        let tried = if tried.is_empty() { "python3, not in PATH".to_owned() } else { tried.join("; ") };
+        Err(Error::NoInterpreter { tried: one_line(&tried) })
     }
 
     /// The engine for `ranks` ranks on this node: the one asked for if it is there, else the best that is.
@@ -118,13 +126,11 @@ impl Interpreter {
                 _ => None,
             }
         };
-        let refused = |backend: Backend, reason: String| {
-            let text = format!(
-                "--backend {backend}: not available with {} (torch {}): {reason}",
-                self.program.display(),
-                self.torch
-            );
-            Error::NoEngine(one_line(&text))
+        let refused = |backend: Backend, reason: String| Error::NoBackend {
+            backend,
+            program: self.program.clone(),
+            torch: self.torch.clone(),
+            reason,
         };
         match asked {
             Some(backend) => missing(backend).map_or(Ok(backend), |reason| Err(refused(backend, reason))),
@@ -185,31 +191,55 @@ fn interpreter_of(script: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(program))
 }
 
-/// Asks one interpreter; `Err` says why it cannot be used.
-fn probe(program: &Path) -> Result<Interpreter, String> {
-    let mut output = tempfile::tempfile().map_err(|e| e.to_string())?;
-    let mut child = Command::new(program)
-        .args(["-c", PROBE])
-        .stdin(Stdio::null())
-        .stdout(output.try_clone().map_err(|e| e.to_string())?)
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|e| format!("cannot be started: {e}"))?;
+/// Why an interpreter was not taken.
+enum Unusable {
+    /// The user ended the search.
+    Interrupted,
+    /// It has no torch that can be used.
+    Because(String),
+}
+
+impl From<std::io::Error> for Unusable {
+    fn from(error: std::io::Error) -> Self {
+        Self::Because(error.to_string())
+    }
+}
+
+/// Asks one interpreter what it can do.
+fn probe(program: &Path, interrupt: &AtomicBool) -> Result<Interpreter, Unusable> {
+    let mut output = tempfile::tempfile()?;
+    let mut command = Command::new(program);
+    command.args(["-c", PROBE]).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(Stdio::null());
+    tracing::info!(program = %program.display(), "asking the interpreter for torch");
     let start = Instant::now();
+    let spawned = perfdb_files::process::spawn(&mut command);
+    let mut child = spawned.map_err(|error| Unusable::Because(format!("cannot be started: {error}")))?;
     let status = loop {
-        match child.try_wait().map_err(|e| e.to_string())? {
+        let ended = child.try_wait()?;
+        let unusable = match ended {
             Some(status) => break status,
+            None if interrupt.load(Ordering::Relaxed) => Unusable::Interrupted,
             None if start.elapsed() > PROBE_LIMIT => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("no answer within {} s", PROBE_LIMIT.as_secs()));
+                Unusable::Because(format!("no answer within {} s", PROBE_LIMIT.as_secs()))
             }
-            None => std::thread::sleep(Duration::from_millis(10)),
-        }
+            None => {
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+        };
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(unusable);
     };
+    tracing::info!(program = %program.display(), seconds = start.elapsed().as_secs_f64(), %status, "the interpreter has answered");
     let mut bytes = Vec::new();
-    output.rewind().and_then(|()| output.read_to_end(&mut bytes)).map_err(|e| e.to_string())?;
-    let text = String::from_utf8_lossy(&bytes);
+    output.rewind()?;
+    output.take(ANSWER_BYTES).read_to_end(&mut bytes)?;
+    interpreter(program, &String::from_utf8_lossy(&bytes), status).map_err(Unusable::Because)
+}
+
+/// The interpreter that has given this answer; `Err` is why it cannot be used.
+fn interpreter(program: &Path, text: &str, status: ExitStatus) -> Result<Interpreter, String> {
     let Some(answer) = text.lines().find_map(|line| line.strip_prefix(MARK)) else {
         return Err(format!("no answer when asked for torch ({status})"));
     };
@@ -242,7 +272,7 @@ mod tests {
         assert_eq!(chosen(false, 2, None, 2).unwrap(), Backend::Nccl);
         assert_eq!(chosen(false, 1, None, 2).unwrap(), Backend::Gloo);
         let refusal = chosen(false, 1, Some(Backend::Nccl), 2).unwrap_err().to_string();
-        assert!(refusal.contains("--backend nccl") && refusal.contains("1 CUDA devices for 2 ranks"), "{refusal}");
+        assert!(refusal.contains("backend nccl") && refusal.contains("1 CUDA devices for 2 ranks"), "{refusal}");
         assert!(chosen(false, 0, Some(Backend::Hccl), 2).unwrap_err().to_string().contains("torch_npu"));
     }
 
@@ -266,12 +296,37 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_ends_at_once_when_the_user_asks_for_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (program, pid) = (folder.path().join("slow-python"), folder.path().join("pid"));
+        let script = format!("#!/bin/sh\necho $$ > '{0}.new' && mv '{0}.new' '{0}'\nexec sleep 600\n", pid.display());
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let interrupt = AtomicBool::new(false);
+        let found = std::thread::scope(|scope| {
+            let search = scope.spawn(|| {
+                let named = NamedInterpreter { program: program.clone().into() };
+                Interpreter::find(Some(&named), &interrupt)
+            });
+            while !pid.exists() && !search.is_finished() {
+                std::thread::yield_now();
+            }
+            interrupt.store(true, Ordering::Relaxed);
+            search.join().unwrap()
+        });
+        assert!(matches!(found, Err(Error::Interrupted { results: None })), "{found:?}");
+        let pid: i32 = std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+        assert!(!crate::engine::is_running(pid), "the interpreter is left behind");
+    }
+
+    #[test]
     fn the_only_one_tried_is_named() {
         let named = NamedInterpreter { program: "./no-such-python".into() };
-        let error = Interpreter::find(Some(&named)).unwrap_err().to_string();
+        let error = Interpreter::find(Some(&named), &AtomicBool::new(false)).unwrap_err().to_string();
         assert!(error.starts_with("no Python with torch found (tried: ./no-such-python: "), "{error}");
         let named = NamedInterpreter { program: "false".into() };
-        let error = Interpreter::find(Some(&named)).unwrap_err().to_string();
+        let error = Interpreter::find(Some(&named), &AtomicBool::new(false)).unwrap_err().to_string();
         assert!(error.contains("tried: false: ") && error.contains("install torch"), "{error}");
     }
 }

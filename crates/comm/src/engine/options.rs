@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::results::Backend;
-use crate::sessions::whole_number;
+use crate::sessions::parse_count;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Default for Nodes {
 }
 
 impl Nodes {
-    /// Puts together flags and variables, as texts; a flag goes before its variable. Each pair is (flag, variable).
+    /// Puts together options and variables, as texts; an option goes before its variable. Each pair is (option, variable).
     pub fn new(
         nnodes: (Option<String>, Option<String>),
         node_rank: (Option<String>, Option<String>),
@@ -48,19 +48,19 @@ impl Nodes {
         master_port: (Option<String>, Option<String>),
         nproc: (Option<String>, Option<String>),
     ) -> Result<Self, Error> {
-        let count = number(nnodes, "--nnodes", "NNODES")?.unwrap_or((1, "--nnodes"));
+        let count = number(nnodes, "nnodes", "NNODES")?.unwrap_or((1, "nnodes"));
         if count.0 == 0 {
             return Err(Error::usage(count.1, "0: there is at least one node"));
         }
-        let nproc = number(nproc, "--nproc", "NPROC")?;
+        let nproc = number(nproc, "nproc", "NPROC")?;
         if let Some((0, name)) = nproc {
             return Err(Error::usage(name, "0: a node has at least one rank"));
         }
-        let rank = number(node_rank, "--node-rank", "NODE_RANK")?.unwrap_or((0, "--node-rank"));
+        let rank = number(node_rank, "node_rank", "NODE_RANK")?.unwrap_or((0, "node_rank"));
         if rank.0 >= count.0 {
             return Err(Error::usage(rank.1, format!("{}: must be below the number of nodes, {}", rank.0, count.0)));
         }
-        let port = number(master_port, "--master-port", "MASTER_PORT")?;
+        let port = number(master_port, "master_port", "MASTER_PORT")?;
         let port = match port {
             None => None,
             Some((port, name)) => match u16::try_from(port) {
@@ -70,7 +70,7 @@ impl Nodes {
         };
         let addr = first(master_addr);
         if count.0 > 1 {
-            for (missing, name) in [(addr.is_none(), "--master-addr"), (port.is_none(), "--master-port")] {
+            for (missing, name) in [(addr.is_none(), "master_addr"), (port.is_none(), "master_port")] {
                 if missing {
                     return Err(Error::usage(name, "needed with several nodes, the same on all of them"));
                 }
@@ -98,17 +98,17 @@ fn first(texts: (Option<String>, Option<String>)) -> Option<String> {
 /// The number, and what it came from.
 fn number(
     texts: (Option<String>, Option<String>),
-    flag: &'static str,
+    option: &'static str,
     variable: &'static str,
 ) -> Result<Option<(u64, &'static str)>, Error> {
     match texts {
-        (Some(text), _) => whole_number(flag, &text).map(|number| Some((number, flag))),
-        (None, Some(text)) if !text.is_empty() => whole_number(variable, &text).map(|number| Some((number, variable))),
+        (Some(text), _) => parse_count(option, &text).map(|number| Some((number, option))),
+        (None, Some(text)) if !text.is_empty() => parse_count(variable, &text).map(|number| Some((number, variable))),
         _ => Ok(None),
     }
 }
 
-/// This process's place when another launcher has started it, once per rank.
+/// Which rank this process is when another launcher has started it, once per rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankOfLauncher {
     /// Rank in the world.
@@ -132,12 +132,12 @@ impl RankOfLauncher {
         else {
             return Ok(None);
         };
-        let world_size = whole_number("WORLD_SIZE", &world_size)?;
-        let rank = whole_number("RANK", &rank)?;
+        let world_size = parse_count("WORLD_SIZE", &world_size)?;
+        let rank = parse_count("RANK", &rank)?;
         if rank >= world_size {
             return Err(Error::usage("RANK", format!("{rank}: must be below WORLD_SIZE, {world_size}")));
         }
-        let or = |name: &str, default: u64| variable(name).map_or(Ok(default), |text| whole_number(name, &text));
+        let or = |name: &str, default: u64| variable(name).map_or(Ok(default), |text| parse_count(name, &text));
         Ok(Some(Self {
             rank,
             world_size,
@@ -204,7 +204,7 @@ mod tests {
     const NONE: Pair = (None, None);
 
     #[test]
-    fn flags_go_before_variables_and_empty_variables_are_unset() {
+    fn options_go_before_variables_and_empty_variables_are_unset() {
         let found =
             nodes((Some("2"), Some("9")), (None, Some("1")), (Some("a"), None), (None, Some("29500")), NONE).unwrap();
         assert_eq!((found.count, found.rank, found.master_addr.as_str(), found.master_port), (2, 1, "a", Some(29500)));
@@ -215,12 +215,12 @@ mod tests {
     fn what_cannot_be_right_is_named() {
         let error = |result: Result<Nodes, String>| result.unwrap_err();
         assert!(error(nodes((None, Some("abc")), NONE, NONE, NONE, NONE)).starts_with("NNODES: \"abc\""));
-        assert!(error(nodes((Some("0"), None), NONE, NONE, NONE, NONE)).starts_with("--nnodes: 0"));
+        assert!(error(nodes((Some("0"), None), NONE, NONE, NONE, NONE)).starts_with("nnodes: 0"));
         assert!(error(nodes(NONE, (None, Some("1")), NONE, NONE, NONE)).starts_with("NODE_RANK: 1"));
-        assert!(error(nodes((Some("2"), None), NONE, NONE, (Some("1"), None), NONE)).starts_with("--master-addr"));
-        assert!(error(nodes((Some("2"), None), NONE, (Some("a"), None), NONE, NONE)).starts_with("--master-port"));
+        assert!(error(nodes((Some("2"), None), NONE, NONE, (Some("1"), None), NONE)).starts_with("master_addr"));
+        assert!(error(nodes((Some("2"), None), NONE, (Some("a"), None), NONE, NONE)).starts_with("master_port"));
         assert!(error(nodes(NONE, NONE, NONE, (None, Some("70000")), NONE)).starts_with("MASTER_PORT: 70000"));
-        assert!(error(nodes(NONE, NONE, NONE, NONE, (Some("0"), None))).starts_with("--nproc: 0"));
+        assert!(error(nodes(NONE, NONE, NONE, NONE, (Some("0"), None))).starts_with("nproc: 0"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) fn new_run_mark() -> String {
 }
 
 /// Whether the process is there and not merely waiting to be reaped.
-pub(super) fn is_running(pid: i32) -> bool {
+pub(crate) fn is_running(pid: i32) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
         // The state follows the name, which stands in parentheses and may itself hold some.
         Ok(stat) => !matches!(stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes().first()), Some(Some(b'Z' | b'X'))),

@@ -1,4 +1,6 @@
-//! What a run tells while it goes on.
+//! What a run reports while it goes on.
+
+use std::path::PathBuf;
 
 /// A part of a run that goes over the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ impl Phase {
     }
 }
 
-/// Something that a run tells.
+/// Something that a run reports.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// What has been chosen or is being done.
@@ -41,6 +43,8 @@ pub enum Event {
     Waiting(String),
     /// Something that the user should know.
     Warning(String),
+    /// The run failed; what it measured is left in this folder, from which rows can still be made.
+    ResultsKept(PathBuf),
     /// The leader of this node begins a point.
     Progress {
         /// Part of the run.

@@ -39,9 +39,15 @@ pub(super) struct RankWatch {
     pub(super) begun: u64,
     pub(super) fatal: Option<Fatal>,
     /// Wrote a line that is none of the worker's.
-    pub(super) rubbish: bool,
+    pub(super) wrote_other_lines: bool,
     pub(super) done: bool,
 }
+
+/// Longest line of a rank: some million samples.
+const LONGEST_LINE_BYTES: usize = 64 << 20;
+
+const CHUNK_BYTES: usize = 1 << 18;
+const CHUNKS_PER_LOOK: usize = 256;
 
 impl RankWatch {
     pub(super) fn new(rank: u64, folder: &std::path::Path) -> Self {
@@ -55,32 +61,51 @@ impl RankWatch {
             at: None,
             begun: 0,
             fatal: None,
-            rubbish: false,
+            wrote_other_lines: false,
             done: false,
         }
     }
 
     /// Reads what is new; whether there was something.
     pub(super) fn follow(&mut self) -> bool {
-        let mut new = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
-            self.opened = true;
-            file.seek(SeekFrom::Start(self.read_bytes))?;
-            file.read_to_end(&mut new)
-        });
-        if read.is_err() || new.is_empty() {
+        let Ok(mut file) = File::open(&self.path) else {
+            return false;
+        };
+        self.opened = true;
+        if file.seek(SeekFrom::Start(self.read_bytes)).is_err() {
             return false;
         }
-        self.read_bytes += new.len() as u64;
-        self.partial.append(&mut new);
-        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.partial.drain(..=end).collect();
-            match serde_json::from_slice(&line) {
-                Ok(line) => self.take(line),
-                Err(_) => self.rubbish = true,
+        let before = self.read_bytes;
+        let mut chunk = vec![0; CHUNK_BYTES];
+        // Not without end, should the rank write faster than this reads.
+        for _ in 0..CHUNKS_PER_LOOK {
+            let length = match file.read(&mut chunk) {
+                Ok(0) | Err(_) => break,
+                Ok(length) => length,
+            };
+            self.read_bytes += length as u64;
+            self.take_bytes(&chunk[..length]);
+        }
+        self.read_bytes > before
+    }
+
+    fn take_bytes(&mut self, new: &[u8]) {
+        for piece in new.split_inclusive(|byte| *byte == b'\n') {
+            if self.partial.len() + piece.len() > LONGEST_LINE_BYTES {
+                // The rank is ended for it; what follows is of no interest.
+                self.wrote_other_lines = true;
+                self.partial.clear();
+                continue;
+            }
+            self.partial.extend_from_slice(piece);
+            if self.partial.ends_with(b"\n") {
+                match serde_json::from_slice(&self.partial) {
+                    Ok(line) => self.take(line),
+                    Err(_) => self.wrote_other_lines = true,
+                }
+                self.partial.clear();
             }
         }
-        true
     }
 
     fn take(&mut self, line: Line) {
@@ -102,6 +127,20 @@ mod tests {
     use std::io::Write;
 
     #[test]
+    fn a_line_without_end_takes_no_memory_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut watch = RankWatch::new(0, folder.path());
+        let file = File::create(folder.path().join("rank0.jsonl")).unwrap();
+        // A hole: it reads as zeros and takes no space.
+        file.set_len(3 * LONGEST_LINE_BYTES as u64).unwrap();
+        while watch.follow() {
+            assert!(watch.partial.capacity() <= 2 * LONGEST_LINE_BYTES);
+        }
+        assert!(watch.wrote_other_lines);
+        assert_eq!(watch.read_bytes, 3 * LONGEST_LINE_BYTES as u64);
+    }
+
+    #[test]
     fn lines_are_taken_when_they_are_whole() {
         let folder = tempfile::tempdir().unwrap();
         let mut watch = RankWatch::new(3, folder.path());
@@ -110,10 +149,10 @@ mod tests {
         file.write_all(b"{\"rank\": 3, \"pid\": 77}\n{\"begin\": 4, \"pha").unwrap();
         assert!(watch.follow() && watch.opened);
         assert_eq!((watch.pid, watch.at), (Some(77), None));
-        file.write_all(b"se\": \"warm-up\"}\nrubbish\n[]\n{\"fatal\": \"x\", \"time\": 5.5}\n").unwrap();
-        assert!(!watch.rubbish);
+        file.write_all(b"se\": \"warm-up\"}\nnoise\n[]\n{\"fatal\": \"x\", \"time\": 5.5}\n").unwrap();
+        assert!(!watch.wrote_other_lines);
         assert!(watch.follow() && !watch.follow());
-        assert!(watch.rubbish);
+        assert!(watch.wrote_other_lines);
         assert_eq!((watch.at, watch.begun), (Some((4, Phase::WarmUp)), 1));
         assert_eq!(watch.fatal, Some(Fatal { reason: "x".into(), time: 5.5 }));
     }

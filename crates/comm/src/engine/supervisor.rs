@@ -1,4 +1,4 @@
-//! Watches over the ranks of this node: tells progress, notices ranks that die or hang, and leaves no process behind.
+//! Watches over the ranks of this node: reports progress, notices ranks that die or hang, and leaves no process behind.
 
 use super::command::{LaunchKind, Start};
 use super::processes::{end_all, is_running};
@@ -7,6 +7,7 @@ use super::rank_watch::RankWatch;
 use crate::error::Error;
 use crate::plan::Plan;
 use perfdb_files::escape::one_line;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How often the supervisor looks.
 const TICK: Duration = Duration::from_millis(30);
 
-/// After the first rank is known to be in trouble, how long the others may take to say what they saw.
+/// After the first rank has failed, how long the others may take to report what they saw.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// On top of the limit for one collective: how long no rank may get on.
@@ -58,13 +59,14 @@ pub(crate) fn supervise(start: &Start<'_>, kind: LaunchKind, with: &Supervision<
         statuses: Vec::new(),
         ranks: start.local_ranks().iter().map(|rank| RankWatch::new(*rank, &start.folder.path)).collect(),
         plan: with.plan,
-        trouble_since: None,
+        failed_since: None,
         done_since: None,
         last_growth: Instant::now(),
         started: Instant::now(),
     };
     run.statuses = vec![None; run.children.len()];
     let cause = run.watch(start, kind, with);
+    tracing::info!(?cause, seconds = run.started.elapsed().as_secs_f64(), "the ranks of this node are to end");
     end_all(start.mark);
     for child in &mut run.children {
         let _ = child.wait();
@@ -78,7 +80,7 @@ pub(crate) fn supervise(start: &Start<'_>, kind: LaunchKind, with: &Supervision<
 #[derive(Debug, PartialEq, Eq)]
 enum Cause {
     Ended,
-    Trouble,
+    RankFailed,
     Stalled(Duration),
     NotStarted(Duration),
     Interrupted,
@@ -89,7 +91,7 @@ struct Run<'a> {
     statuses: Vec<Option<ExitStatus>>,
     ranks: Vec<RankWatch>,
     plan: &'a Plan,
-    trouble_since: Option<Instant>,
+    failed_since: Option<Instant>,
     done_since: Option<Instant>,
     last_growth: Instant,
     started: Instant,
@@ -105,15 +107,15 @@ impl Run<'_> {
         loop {
             let all_ended = self.reap();
             self.follow();
-            shown = self.tell(shown, with.events);
+            shown = self.report_progress(shown, with.events);
             if with.interrupt.load(Ordering::Relaxed) {
                 return Cause::Interrupted;
             }
             if all_ended {
                 return Cause::Ended;
             }
-            if self.trouble_since.is_some_and(|since| since.elapsed() > GRACE) {
-                return Cause::Trouble;
+            if self.failed_since.is_some_and(|since| since.elapsed() > GRACE) {
+                return Cause::RankFailed;
             }
             if self.done_since.is_some_and(|since| since.elapsed() > SHUTDOWN_LIMIT) {
                 return Cause::Ended;
@@ -147,17 +149,17 @@ impl Run<'_> {
         if grown {
             self.last_growth = Instant::now();
         }
-        let in_trouble = |rank: &RankWatch| rank.fatal.is_some() || rank.rubbish || died(rank);
+        let has_failed = |rank: &RankWatch| rank.fatal.is_some() || rank.wrote_other_lines || died(rank);
         let ended_badly = self.statuses.iter().flatten().any(|status| !status.success());
-        if self.ranks.iter().all(|rank| rank.done && !rank.rubbish) {
+        if self.ranks.iter().all(|rank| rank.done && !rank.wrote_other_lines) {
             self.done_since.get_or_insert_with(Instant::now);
-        } else if ended_badly || self.ranks.iter().any(in_trouble) {
-            self.trouble_since.get_or_insert_with(Instant::now);
+        } else if ended_badly || self.ranks.iter().any(has_failed) {
+            self.failed_since.get_or_insert_with(Instant::now);
         }
     }
 
-    /// Tells where the first rank of this node is, if that is news.
-    fn tell(&self, shown: Option<u64>, events: &(dyn Fn(Event) + Sync)) -> Option<u64> {
+    /// Reports where the first rank of this node is, if that has changed.
+    fn report_progress(&self, shown: Option<u64>, events: &(dyn Fn(Event) + Sync)) -> Option<u64> {
         let Some((first, (config, phase))) = self.ranks.first().and_then(|rank| rank.at.map(|at| (rank, at))) else {
             return shown;
         };
@@ -172,7 +174,7 @@ impl Run<'_> {
     }
 
     fn ending(&self, cause: Cause, logs: &[PathBuf]) -> Ending {
-        let all_done = self.ranks.iter().all(|rank| rank.done && !rank.rubbish);
+        let all_done = self.ranks.iter().all(|rank| rank.done && !rank.wrote_other_lines);
         let any_opened = self.ranks.iter().any(|rank| rank.opened);
         let bad_status = self.statuses.iter().flatten().find(|status| !status.success());
         let failure = match &cause {
@@ -185,10 +187,12 @@ impl Run<'_> {
             }
             Cause::Stalled(limit) => Some(self.blame().unwrap_or_else(|| {
                 let at: Vec<String> =
-                    self.ranks.iter().filter(|rank| !rank.done).map(|rank| self.place(rank)).collect();
+                    self.ranks.iter().filter(|rank| !rank.done).map(|rank| self.rank_and_point(rank)).collect();
                 format!("no rank got on for {} s: {}", limit.as_secs(), at.join("; "))
             })),
-            Cause::Ended | Cause::Trouble => Some(self.blame().unwrap_or_else(|| launcher_failure(bad_status, logs))),
+            Cause::Ended | Cause::RankFailed => {
+                Some(self.blame().unwrap_or_else(|| launcher_failure(bad_status, logs)))
+            }
         };
         Ending {
             failure,
@@ -202,8 +206,8 @@ impl Run<'_> {
     /// The rank that is to blame: one that died without a word, one that was silent while its peers ran into the time limit,
     /// or the first that failed of itself.
     fn blame(&self) -> Option<String> {
-        if let Some(rank) = self.ranks.iter().find(|rank| rank.rubbish) {
-            return Some(format!("rank {} wrote rubbish{}", rank.rank, self.during(rank)));
+        if let Some(rank) = self.ranks.iter().find(|rank| rank.wrote_other_lines) {
+            return Some(format!("rank {} wrote a line that is not the worker's{}", rank.rank, self.during(rank)));
         }
         if let Some(dead) = self.ranks.iter().find(|rank| died(rank) && self.was_alone(rank)) {
             return Some(format!("rank {} died{}", dead.rank, self.during(dead)));
@@ -241,7 +245,7 @@ impl Run<'_> {
         }
     }
 
-    fn place(&self, rank: &RankWatch) -> String {
+    fn rank_and_point(&self, rank: &RankWatch) -> String {
         format!("rank {}{}", rank.rank, self.during(rank))
     }
 }
@@ -269,14 +273,27 @@ fn is_time_out(reason: &str) -> bool {
 }
 
 fn says_port_in_use(log: &Path) -> bool {
-    let text = std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).to_ascii_lowercase());
-    text.is_ok_and(|text| text.contains("eaddrinuse") || text.contains("address already in use"))
+    let text = end_of_log(log).unwrap_or_default().to_ascii_lowercase();
+    text.contains("eaddrinuse") || text.contains("address already in use")
+}
+
+/// How much of a log is looked at.
+const LOG_END_BYTES: u64 = 1 << 20;
+
+/// The last part of a log; a rank may have written any amount.
+fn end_of_log(log: &Path) -> Option<String> {
+    let mut file = std::fs::File::open(log).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_END_BYTES))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LOG_END_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The last line of a log that names an exception: what Python said when it ended.
 fn last_words(logs: &[PathBuf]) -> Option<String> {
     logs.iter().find_map(|log| {
-        let text = String::from_utf8_lossy(&std::fs::read(log).ok()?).into_owned();
+        let text = end_of_log(log)?;
         let names_one = |line: &&str| {
             let name = line.split(':').next().unwrap_or_default();
             line.contains(": ") && (name.ends_with("Error") || name.ends_with("Exception")) && !name.contains(' ')

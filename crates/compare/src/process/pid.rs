@@ -29,7 +29,7 @@ impl Pid {
             Value::Text(text) => Pid::Text(crate::event::decode(text, "pid")?.into()),
             other => match other.to_value().map_err(|_| EventFault::HalfPair("pid"))? {
                 PythonValue::Text(text) => Pid::Text(text.into()),
-                value => Pid::Structured(value.list_form().into()),
+                value => Pid::Structured(value.repr().into()),
             },
         })
     }

@@ -56,7 +56,7 @@ fn push_shape(key: &mut String, shape: &Value) -> Option<()> {
                 }
                 match item {
                     Value::Text(text) => key.push_str(text),
-                    other => other.push_list_form(key),
+                    other => other.push_repr(key),
                 }
             }
         }

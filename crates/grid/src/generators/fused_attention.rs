@@ -67,6 +67,13 @@ const QWEN3_32B: Grid = Grid {
     decode_lengths: &[1024, 2048, 3072, 4096, 4224, 4352, 4608, 4864, 5120, 5376, 5632],
 };
 
+/// With the lengths that later workloads were added for.
+const QWEN3_32B_CORRECTED: Grid = Grid {
+    prefill_lengths: &[512, 1024, 2048, 3072, 3592, 4096, 4112, 4608, 5120, 6144],
+    decode_lengths: &[1024, 2048, 3072, 3593, 4096, 4224, 4352, 4608, 4864, 5120, 5376, 5632],
+    ..QWEN3_32B
+};
+
 const DEEPSEEK_V3: Grid = Grid {
     prefill_batches: &[1, 2, 4, 8],
     prefill_lengths: &[512, 1024, 2048, 3072, 4096, 4099, 4608, 5120, 6144],
@@ -101,6 +108,7 @@ pub(super) fn candidates(models: &Models, semantics: Semantics) -> Vec<Candidate
     for model in models.iter() {
         let scene_key = model.name.to_lowercase().replace(['-', '_'], "");
         let grid = match (scene_key.as_str(), model.has_latent_attention()) {
+            ("qwen332b", false) if semantics == Semantics::Corrected => QWEN3_32B_CORRECTED,
             ("qwen332b", false) => QWEN3_32B,
             ("deepseekv3", true) => DEEPSEEK_V3,
             _ => OTHERS,

@@ -45,7 +45,7 @@ impl Description {
                 None | Some(Value::None) => {}
                 Some(Value::Int(size @ 0..=LARGEST)) => return Ok(Some((key, i128::from(*size)))),
                 Some(other) => {
-                    let reason = format!("must be an integer from 0 to {LARGEST}, not {}", other.list_form());
+                    let reason = format!("must be an integer from 0 to {LARGEST}, not {}", other.repr());
                     return Err(Fault::new(key, perfdb_files::escape::excerpt(&reason)));
                 }
             }

@@ -112,7 +112,7 @@ fn constants(map: &Map) -> Result<IndexMap<String, i128>> {
         check_name(variable).map_err(Problem::new)?;
         let value = match node {
             Node::Integer(value) => Some(*value),
-            Node::Text(text) => crate::integer::parse(text).and_then(|integer| i128::try_from(integer).ok()),
+            Node::Text(text) => perfdb_pycompat::integer::parse(text).and_then(|integer| i128::try_from(integer).ok()),
             _ => None,
         };
         let value = value.ok_or_else(|| Problem::new(format!("the constant '{variable}' must be an integer")))?;
@@ -173,12 +173,12 @@ impl Names {
             if !takes_model_pairs || with_models(name) {
                 variables.push(name.clone());
             } else {
-                partly.push((name.clone(), "without --target-models"));
+                partly.push((name.clone(), "without target models"));
             }
         }
         for name in PAIR_VARIABLES {
             if takes_model_pairs && !variables.iter().any(|known| known == name) {
-                partly.push((name.to_owned(), "with --target-models"));
+                partly.push((name.to_owned(), "with target models"));
             }
         }
         let constants = constants.iter().map(|(name, value)| (name.as_str(), *value));

@@ -59,7 +59,7 @@ impl<'a> Signatures<'a> {
     pub(crate) fn new(kernel: &str, head: &Head, text: &'a RowText) -> Self {
         let rules = Rules::new(kernel, Variant::ShapeGrid);
         let columns = CELLS.map(|name| head.column(name));
-        let cells_are_constant = columns.into_iter().flatten().all(|column| !text.is_own(column));
+        let cells_are_constant = columns.into_iter().flatten().all(|column| !text.is_varying(column));
         Self {
             rules,
             text,
@@ -92,7 +92,8 @@ impl<'a> Signatures<'a> {
 
     fn signature(&self, row: RowCells<'_>) -> Signature {
         // Quotes around slots make no difference to a signature.
-        self.rules.signature(&named(self.columns.map(|column| self.text.cell(column, row))))
+        let cells = self.columns.map(|column| self.text.cell(column, row));
+        self.rules.signature(&named(cells.each_ref().map(|cell| cell.as_ref())))
     }
 
     fn insert_key(&mut self) -> bool {
@@ -154,7 +155,7 @@ impl<'a> Signatures<'a> {
                 }
             }
             None => {
-                for (slots, end) in [(row.inputs, 1), (outputs, 0)] {
+                for (slots, end) in [(row.inputs, 1), (outputs.as_ref(), 0)] {
                     // Empty slots at the end do not count.
                     self.key.extend_from_slice(slots.trim_end_matches(';').as_bytes());
                     self.key.push(end);

@@ -29,7 +29,12 @@ pub(crate) struct Growth<'a> {
     pub(crate) enumeration: Enumeration<'a>,
     pub(crate) template: TemplateRow,
     pub(crate) text: RowText,
+    /// Decides which rows may be written; `None` takes all.
+    pub(crate) filter: Option<RowFilter<'a>>,
 }
+
+/// Decides whether a row may be written: told the kernel, the columns and the cells, without quotes around slots.
+pub type RowFilter<'a> = &'a (dyn Fn(&str, &[String], &[&str]) -> bool + Sync);
 
 /// What became of the candidates that were looked at.
 #[derive(Debug, Default)]
@@ -38,6 +43,7 @@ pub(crate) struct Judged {
     pub(crate) rows: NewRows,
     pub(crate) positions: Vec<u64>,
     pub(crate) over_budget: u64,
+    pub(crate) refused: u64,
     pub(crate) duplicates: u64,
 }
 
@@ -140,6 +146,11 @@ impl Growth<'_> {
             }
             let rows = &mut judged.rows;
             rows.push(candidate);
+            if !self.is_allowed(rows.cells(rows.len() - 1)) {
+                rows.pop();
+                judged.refused += 1;
+                continue;
+            }
             if signatures.add(candidate, rows.cells(rows.len() - 1)) {
                 judged.positions.push(position);
             } else {
@@ -148,6 +159,15 @@ impl Growth<'_> {
             }
         }
         Ok(judged)
+    }
+
+    fn is_allowed(&self, row: RowCells<'_>) -> bool {
+        let Some(filter) = self.filter else {
+            return true;
+        };
+        let cells: Vec<_> = self.text.cells(row).collect();
+        let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
+        filter(self.kernel, &self.head.columns, &cells)
     }
 
     /// Makes the candidates at these positions, whatever they are.

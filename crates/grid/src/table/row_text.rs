@@ -1,5 +1,6 @@
 //! The cells of a new row.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use perfdb_pycompat::csv_text::push_cell;
@@ -23,6 +24,11 @@ enum Source {
     Outputs,
     /// A cell of the candidate, by its position among the rule's columns.
     Own(usize),
+    /// The first row's formats of the inputs or outputs, as far as they fit the shapes.
+    Formats {
+        of_inputs: bool,
+        formats: Vec<String>,
+    },
     Constant(String),
 }
 
@@ -37,6 +43,11 @@ pub(crate) struct RowCells<'a> {
 /// The columns that new rows take over from the first row, whatever their names contain.
 const DESCRIPTIVE: [&str; 6] =
     ["OP State", "Accelerator Core", INPUT_TYPES, INPUT_FORMATS, OUTPUT_TYPES, OUTPUT_FORMATS];
+
+/// The layout of matrices in blocks of 16 × 16, and how many dimensions it has at least.
+const FRACTAL_NZ: &str = "FRACTAL_NZ";
+const FRACTAL_DIMENSIONS: usize = 4;
+const ND: &str = "ND";
 
 /// Columns whose name contains one of these are measurements.
 const MEASUREMENTS: [&str; 7] = ["duration", "latency", "time", "cycles", "ratio", "miss", "utilization"];
@@ -70,6 +81,9 @@ impl RowText {
                 Source::Inputs => push_slots_cell(out, row.inputs),
                 Source::Outputs => push_slots_cell(out, row.outputs),
                 Source::Own(position) => push_cell(out, &row.own[*position]),
+                Source::Formats { of_inputs, formats } => {
+                    push_cell(out, &fitting(formats, if *of_inputs { row.inputs } else { row.outputs }));
+                }
             }
         }
         if self.columns.len() == 1 && out.len() == start + 2 {
@@ -78,20 +92,28 @@ impl RowText {
         }
     }
 
-    /// Whether candidates set the cell of a column themselves.
-    pub(crate) fn is_own(&self, column: usize) -> bool {
-        matches!(self.columns[column], Source::Own(_))
+    /// Whether a cell other than the shapes differs from row to row.
+    pub(crate) fn is_varying(&self, column: usize) -> bool {
+        matches!(self.columns[column], Source::Own(_) | Source::Formats { .. })
     }
 
     /// The text of one cell of a row, without the quotes around slots; empty where there is no such column.
-    pub(crate) fn cell<'a>(&'a self, column: Option<usize>, row: RowCells<'a>) -> &'a str {
+    pub(crate) fn cell<'a>(&'a self, column: Option<usize>, row: RowCells<'a>) -> Cow<'a, str> {
         match column.map(|column| &self.columns[column]) {
-            None => "",
-            Some(Source::Constant(text)) => text,
-            Some(Source::Inputs) => row.inputs,
-            Some(Source::Outputs) => row.outputs,
-            Some(Source::Own(position)) => &row.own[*position],
+            None => Cow::Borrowed(""),
+            Some(Source::Constant(text)) => Cow::Borrowed(text),
+            Some(Source::Inputs) => Cow::Borrowed(row.inputs),
+            Some(Source::Outputs) => Cow::Borrowed(row.outputs),
+            Some(Source::Own(position)) => Cow::Borrowed(&row.own[*position]),
+            Some(Source::Formats { of_inputs, formats }) => {
+                Cow::Owned(fitting(formats, if *of_inputs { row.inputs } else { row.outputs }))
+            }
         }
+    }
+
+    /// All cells of a row, without the quotes around slots.
+    pub(crate) fn cells<'a>(&'a self, row: RowCells<'a>) -> impl Iterator<Item = Cow<'a, str>> {
+        (0..self.columns.len()).map(move |column| self.cell(Some(column), row))
     }
 }
 
@@ -114,6 +136,12 @@ fn source(name: &str, head: &Head, set_columns: &[&str], semantics: Semantics) -
     if let Some(position) = set_columns.iter().position(|column| *column == name) {
         return Source::Own(position);
     }
+    if semantics == Semantics::Corrected && (name == INPUT_FORMATS || name == OUTPUT_FORMATS) {
+        let formats: Vec<String> = head.cell(name).trim_matches('"').split(';').map(str::to_owned).collect();
+        if formats.iter().any(|format| format == FRACTAL_NZ) {
+            return Source::Formats { of_inputs: name == INPUT_FORMATS, formats };
+        }
+    }
     if DESCRIPTIVE.contains(&name) {
         return template();
     }
@@ -122,9 +150,23 @@ fn source(name: &str, head: &Head, set_columns: &[&str], semantics: Semantics) -
     }
     let lower = name.to_lowercase();
     if MEASUREMENTS.iter().any(|word| lower.contains(word)) {
-        return Source::Constant("0".to_owned());
+        // A reader may take 0 for a measured time; nothing has been measured.
+        let unmeasured = if semantics == Semantics::Corrected { "" } else { "0" };
+        return Source::Constant(unmeasured.to_owned());
     }
     template()
+}
+
+/// The formats with ND in place of FRACTAL_NZ where a shape has too few dimensions for it: a rule that makes plain matrices
+/// makes them whatever the layout of the first row's were.
+fn fitting(formats: &[String], shapes: &str) -> String {
+    let mut shapes = shapes.split(';');
+    let fit = |format: &String| {
+        let dimensions = shapes.next().filter(|shape| !shape.is_empty()).map(|shape| shape.split(',').count());
+        let is_too_flat = format == FRACTAL_NZ && dimensions.is_some_and(|count| count < FRACTAL_DIMENSIONS);
+        if is_too_flat { ND.to_owned() } else { format.clone() }
+    };
+    formats.iter().map(fit).collect::<Vec<_>>().join(";")
 }
 
 /// Slots as they stand in the file: the cell has quotes of its own around them, so it is quoted and they are doubled.
@@ -169,7 +211,20 @@ mod tests {
         let upstream = line(&head, &["EP Size"], row, Semantics::Upstream);
         assert_eq!(upstream, "\"a,b\",static,\"\"\"1,2;;\"\"\",0,,16,0,\"ND;\"\"ND\"\"\"\r\n");
         let corrected = line(&head, &["EP Size"], row, Semantics::Corrected);
-        assert_eq!(corrected, "\"a,b\",static,\"\"\"1,2;;\"\"\",0,,16,,\"ND;\"\"ND\"\"\"\r\n");
+        assert_eq!(corrected, "\"a,b\",static,\"\"\"1,2;;\"\"\",,,16,,\"ND;\"\"ND\"\"\"\r\n");
+    }
+
+    #[test]
+    fn corrected_rows_claim_no_time_and_no_layout_that_does_not_fit() {
+        let columns = ["Input Shapes", "Input Formats", "Output Shapes", "Average Duration(us)", "aicore_time(us)"];
+        let head = head(&columns, &["1", "ND;FRACTAL_NZ", "2", "7.5", "3"]);
+        let flat = RowCells { inputs: "16,32;64,32", outputs: "16,64", own: &[] };
+        let corrected = |row| line(&head, &[], row, Semantics::Corrected);
+        assert_eq!(corrected(flat), "\"\"\"16,32;64,32\"\"\",ND;ND,\"\"\"16,64\"\"\",,\r\n");
+        let blocks = RowCells { inputs: "16,32;2,4,16,16", ..flat };
+        assert_eq!(corrected(blocks), "\"\"\"16,32;2,4,16,16\"\"\",ND;FRACTAL_NZ,\"\"\"16,64\"\"\",,\r\n");
+        let upstream = line(&head, &[], flat, Semantics::Upstream);
+        assert_eq!(upstream, "\"\"\"16,32;64,32\"\"\",ND;FRACTAL_NZ,\"\"\"16,64\"\"\",0,0\r\n");
     }
 
     #[test]

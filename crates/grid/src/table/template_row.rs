@@ -109,7 +109,7 @@ impl Side {
     }
 }
 
-/// A cell without blanks, and then without quotes, at its ends.
+/// A cell without whitespace, and then without quotes, at its ends.
 fn unquoted(cell: &str) -> &str {
     trim(cell).trim_matches('"')
 }
@@ -189,7 +189,7 @@ fn is_slot(piece: &str) -> bool {
     }
     let dimensions = piece.trim_matches(['(', ')']);
     let mut dimensions = dimensions.split(|character| character == ',' || perfdb_pycompat::text::is_space(character));
-    dimensions.all(|dimension| dimension.is_empty() || crate::integer::parse(dimension).is_some())
+    dimensions.all(|dimension| dimension.is_empty() || perfdb_pycompat::integer::parse(dimension).is_some())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ fn options(arguments: &[Value], directory: &Path) -> Options {
         max_hbm_gib: 32.0,
         config: None,
         semantics: Semantics::Upstream,
+        threads: None,
     };
     for pair in arguments.chunks(2) {
         let value = pair[1].as_str().expect("a text");
@@ -62,10 +64,9 @@ fn check(run: &Value, threads: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     unpack(&vectors::file("bench-db.tar.gz"), folder.path());
     let directory = folder.path().join("bench-db");
-    let options = options(list(run, "args"), &directory);
+    let options = Options { threads: NonZeroUsize::new(threads), ..options(list(run, "args"), &directory) };
     let locking = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-    let prepared = pool.install(|| prepare(&options, Mode::Write(&locking), &|_, _| {})).expect("a run");
+    let prepared = prepare(&options, Mode::Write(&locking), None, &|_, _| {}).expect("a run");
     let summary = prepared.commit(Vec::new()).expect("new files");
     assert_eq!(Some(summary.appended()), run["appended"].as_u64(), "{}", run["args"]);
     for (name, _) in run["sha256"].as_object().expect("a mapping") {

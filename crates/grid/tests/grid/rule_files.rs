@@ -104,10 +104,10 @@ fn names_must_be_defined_with_models_and_without() {
     let only_without = "patterns:\n  p:\n    model_nk_pairs: true\n    fallback_iterators: {N: [1], K: [1], x: [2]}\n    inputs: ['(N, x)']\n    outputs: []\n";
     assert_eq!(
         mistake(only_without),
-        "patterns.p.inputs[0]: '(N, x)': 'x' is defined only without --target-models (line 5)"
+        "patterns.p.inputs[0]: '(N, x)': 'x' is defined only without target models (line 5)"
     );
     let only_with = "patterns:\n  p:\n    model_nk_pairs: true\n    inputs: ['(N, K)']\n    outputs: []\n";
-    assert_eq!(mistake(only_with), "patterns.p.inputs[0]: '(N, K)': 'N' is defined only with --target-models (line 4)");
+    assert_eq!(mistake(only_with), "patterns.p.inputs[0]: '(N, K)': 'N' is defined only with target models (line 4)");
 }
 
 #[test]

@@ -32,15 +32,16 @@ fn options(folder: &TempDir) -> Options {
         max_hbm_gib: 0.0,
         config: None,
         semantics: Semantics::Upstream,
+        threads: None,
     }
 }
 
 fn write(options: &Options) -> Result<Summary, Error> {
-    prepare(options, Mode::Write(&LOCKING), &|_, _| {})?.commit(Vec::new())
+    prepare(options, Mode::Write(&LOCKING), None, &|_, _| {})?.commit(Vec::new())
 }
 
 fn look(options: &Options) -> Result<Summary, Error> {
-    Ok(prepare(options, Mode::DryRun, &|_, _| {})?.summary().clone())
+    Ok(prepare(options, Mode::DryRun, None, &|_, _| {})?.summary().clone())
 }
 
 fn read(folder: &TempDir, name: &str) -> String {
@@ -196,8 +197,8 @@ mod corrected {
         let folder = folder(&[("FusedInferAttentionScore.csv", columns)]);
         let qwen = Options { models: Some(vec!["qwen3-32b".to_owned()]), ..corrected(&folder) };
         let summary = write(&qwen).expect("a run");
-        // 124 pairs of batch and length for each of five head counts.
-        assert_eq!(summary.appended(), 5 * 124);
+        // 136 pairs of batch and length for each of five head counts.
+        assert_eq!(summary.appended(), 5 * 136);
         let table = read(&folder, "FusedInferAttentionScore.csv");
         for (heads, kv_heads) in [(64, 8), (32, 4), (16, 2), (8, 1), (4, 1)] {
             assert!(table.contains(&format!(",{heads},{kv_heads},3,TND,")), "{heads}");

@@ -9,7 +9,7 @@ impl Reader<'_> {
     pub(super) fn signed(&mut self) -> Result<Value, Malformed> {
         let negative = self.peek() == Some(b'-');
         self.at += 1;
-        self.skip_blanks()?;
+        self.skip_whitespace()?;
         let number = self.unsigned()?;
         Ok(match number {
             Value::Int(number) if negative => {
@@ -27,7 +27,7 @@ impl Reader<'_> {
             Some(b'(') => {
                 self.open()?;
                 let number = self.unsigned()?;
-                self.skip_blanks()?;
+                self.skip_whitespace()?;
                 if self.peek() != Some(b')') {
                     return self.malformed();
                 }

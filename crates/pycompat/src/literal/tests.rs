@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn form(text: &str) -> String {
-    parse(text).map_or_else(|_| "malformed".to_owned(), |value| value.list_form())
+    parse(text).map_or_else(|_| "malformed".to_owned(), |value| value.repr())
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn values() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn reads_back_its_list_form(value in values()) {
-        prop_assert_eq!(parse(&value.list_form()).unwrap(), value);
+    fn reads_back_its_repr(value in values()) {
+        prop_assert_eq!(parse(&value.repr()).unwrap(), value);
     }
 
     #[test]

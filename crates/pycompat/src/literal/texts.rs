@@ -9,7 +9,7 @@ impl Reader<'_> {
         let mut text = String::new();
         loop {
             self.piece(&mut text)?;
-            self.skip_blanks()?;
+            self.skip_whitespace()?;
             let quoted = |byte: Option<&u8>| matches!(byte, Some(b'\'' | b'"'));
             let another = quoted(self.bytes.get(self.at))
                 || matches!(self.peek(), Some(b'r' | b'R' | b'u' | b'U')) && quoted(self.bytes.get(self.at + 1));

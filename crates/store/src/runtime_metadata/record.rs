@@ -121,7 +121,7 @@ fn scalar_text(value: Option<&Value>) -> Result<String, String> {
     match value {
         None | Some(Value::None) => Ok(String::new()),
         Some(Value::List(_) | Value::Tuple(_) | Value::Dict(_)) => Err("not a number or text".to_owned()),
-        Some(value) => Ok(value.plain_form()),
+        Some(value) => Ok(value.str()),
     }
 }
 

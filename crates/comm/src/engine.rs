@@ -13,5 +13,7 @@ pub use options::{Launcher, Nodes, RankOfLauncher, RunOptions};
 pub use progress::{Event, Phase};
 
 pub(crate) use command::{LaunchKind, RunFolder, Start, free_port};
+#[cfg(test)]
+pub(crate) use processes::is_running;
 pub(crate) use processes::new_run_mark;
 pub(crate) use supervisor::{Ending, Supervision, supervise};

@@ -1,12 +1,12 @@
 //! Integers of any size in texts, as Python's `int()` reads them.
 
+use crate::text::trim;
 use num_bigint::BigInt;
-use perfdb_pycompat::text::trim;
 
-/// Reads surrounding blanks, a sign, ASCII digits and single underscores between digits.
+/// Reads surrounding whitespace, a sign, ASCII digits and single underscores between digits.
 ///
 /// ```
-/// use perfdb_grid::integer::parse;
+/// use perfdb_pycompat::integer::parse;
 /// assert_eq!(parse(" -1_000 "), Some((-1000).into()));
 /// assert_eq!([parse("twelve"), parse("1.5"), parse("1__0"), parse("")], [None, None, None, None]);
 /// ```
