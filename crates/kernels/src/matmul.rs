@@ -1,7 +1,7 @@
 //! Matrix products of tensors in their own element types, blocked and on many threads.
 //!
 //! The result is cut into tiles whose size depends on the shapes alone, so any number of threads gives the same bits.
-//! Per tile and per [`DEPTH`] of the inner dimension both operands are widened into small dense panels and handed to
+//! Per tile and per `DEPTH` of the inner dimension both operands are widened into small dense panels and handed to
 //! the `gemm` crate; nothing is converted as a whole. Sums stay wide (`f32`, `f64`, integers exactly) until a closure
 //! turns them into results, so scales, biases and roundings need no pass of their own.
 
