@@ -65,6 +65,13 @@ pub fn commit(set: Vec<Staged>) -> Result<(), Error> {
     commit_in(set, &[])
 }
 
+/// Drops a set that is not committed: first all temporaries, then the folders that were made for them, which are empty only then.
+pub fn discard(mut set: Vec<Staged>) {
+    let made: Vec<MadeFolders> = set.iter_mut().map(|staged| std::mem::take(&mut staged.made_folders)).collect();
+    drop(set);
+    drop(made);
+}
+
 /// Whether a path leads to a file, or to none yet, that is replaced as a whole: pipes, devices and what the shell has opened are written to.
 pub fn is_replaced(path: &Path) -> bool {
     !names_descriptor(path) && fs::metadata(path).map_or(true, |metadata| metadata.is_file())

@@ -17,21 +17,29 @@ use std::time::Instant;
 
 /// [`commit`](super::commit) in directories whose locks are held: for each of them a journal lists what is renamed below it.
 pub(crate) fn commit_in(mut set: Vec<Staged>, directories: &[PathBuf]) -> Result<(), Error> {
-    sync_all(&mut set)?;
+    let committed = commit_all(&mut set, directories);
+    if committed.is_err() {
+        super::discard(set);
+    }
+    committed
+}
+
+fn commit_all(set: &mut [Staged], directories: &[PathBuf]) -> Result<(), Error> {
+    sync_all(set)?;
     set.sort_by(|a, b| a.path.components().cmp(b.path.components()));
-    for staged in &mut set {
+    for staged in &mut *set {
         if let Spool::Direct(spool) = &mut staged.spool {
             write_directly(&staged.path, spool).map_err(|source| Error::io(&staged.path, source))?;
             tracing::info!("wrote {}", shown(&staged.path));
         }
     }
     let is_set = set.iter().filter(|staged| matches!(staged.spool, Spool::Beside(_))).nth(1).is_some();
-    let backups = if is_set { Backups::make(&set)? } else { Backups::default() };
-    let journals = if is_set { Journals::stage(&set, directories)? } else { Journals::default() };
+    let backups = if is_set { Backups::make(set)? } else { Backups::default() };
+    let journals = if is_set { Journals::stage(set, directories)? } else { Journals::default() };
     let held_off = leftovers::hold_off();
-    let renamed = journals.write().and_then(|()| rename_all(&mut set, &backups, &journals));
+    let renamed = journals.write().and_then(|()| rename_all(set, &backups, &journals));
     if renamed.is_ok() {
-        for folder in folders_of(&set) {
+        for folder in folders_of(set) {
             // Some file systems cannot sync a directory; the files themselves are safe.
             let _ = system::sync_folder(&folder);
         }
@@ -40,7 +48,7 @@ pub(crate) fn commit_in(mut set: Vec<Staged>, directories: &[PathBuf]) -> Result
     backups.remove();
     drop(held_off);
     if renamed.is_ok() {
-        for staged in &mut set {
+        for staged in set {
             std::mem::take(&mut staged.made_folders).keep();
         }
     }

@@ -182,6 +182,12 @@ fn warnings(options: &UpdateOptions<'_>, jobs: &[(PathBuf, Vec<String>)], sample
     warnings
 }
 
+impl Drop for Pending {
+    fn drop(&mut self) {
+        replace::discard(std::mem::take(&mut self.staged));
+    }
+}
+
 impl Pending {
     /// What happens to each table, in order.
     pub fn updates(&self) -> &[TableUpdate] {
