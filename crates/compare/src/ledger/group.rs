@@ -213,13 +213,13 @@ impl Unjoined {
         for (place, (at, _)) in list.iter().enumerate() {
             places[*at as usize] = place as u32;
         }
-        for place in by_key.values_mut() {
+        by_key.values_mut().for_each(|place| {
             let mut at = *place as usize;
             while let Some(into) = merged[at] {
                 at = into as usize;
             }
             *place = places[at];
-        }
+        });
         Groups { list: list.into_iter().map(|(_, group)| group).collect(), by_key }
     }
 }

@@ -105,10 +105,9 @@ fn usual_places(book: &Book, groups: &Groups, calls: &[Call]) -> FxHashMap<usize
     let mut totals: FxHashMap<usize, u64> = FxHashMap::default();
     places.iter().for_each(|((group, _), count)| *totals.entry(*group).or_default() += count);
     let mut usual: FxHashMap<usize, Option<(u32, u32)>> = totals.keys().map(|&group| (group, None)).collect();
-    for ((group, place), count) in places {
-        if count * 10 >= 6 * totals[&group] {
-            usual.insert(group, place);
-        }
-    }
+    // At most one place of a group has so many.
+    places.into_iter().filter(|((group, _), count)| count * 10 >= 6 * totals[group]).for_each(|((group, place), _)| {
+        usual.insert(group, place);
+    });
     usual
 }

@@ -19,6 +19,9 @@ const FUSED_FACTOR: i128 = 4;
 /// Calls of a composite operator and of its parts differ by at most this factor.
 const COMPOSITE_FACTOR: i128 = 2;
 
+/// The groups of each composite operator, and the kernel types it stands for.
+type Operators = IndexMap<Box<str>, (Vec<usize>, BTreeSet<Box<str>>), FxBuildHasher>;
+
 /// The groups with more calls than on the other side: predicted, and measured.
 pub(super) struct Signs {
     pub(super) predicted: Vec<usize>,
@@ -63,7 +66,7 @@ impl Splitter<'_> {
             let first = group.predicted.first.filter(|_| !group.is_measured())?;
             splitter.book.signatures[first as usize].prediction()?.composite.clone()
         };
-        let mut operators: IndexMap<Box<str>, (Vec<usize>, BTreeSet<Box<str>>), FxBuildHasher> = IndexMap::default();
+        let mut operators = Operators::default();
         for at in 0..self.groups.list.len() {
             if let Some(kernel_types) = composite(self, at) {
                 let operator = operators.entry(self.groups.list[at].kernel_type.clone()).or_default();

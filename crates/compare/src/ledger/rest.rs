@@ -27,15 +27,15 @@ impl Splitter<'_> {
         let waits = waits(self.book, measured);
         let events = Events::new(self.book, &self.groups, predicted);
         let operators = operators(self.book, predicted);
-        for at in 0..self.groups.list.len() {
+        for (at, &source) in sources.iter().enumerate() {
             let group = &self.groups.list[at];
             if group.is_on_both_sides() {
                 let wait_ps = waits.get(&group.kernel_type).copied().unwrap_or(0);
-                self.both_sides(at, sources[at], durations.of(at), wait_ps);
+                self.both_sides(at, source, durations.of(at), wait_ps);
             } else if group.pool.is_none() && group.difference_ps() != 0 {
                 let detail = if group.is_predicted() {
                     Detail::Predicted(PredictedDetail {
-                        source: sources[at],
+                        source,
                         place: events.position(at),
                         predicted_calls: self.calls(group.n1),
                     })
@@ -143,12 +143,12 @@ fn waits(book: &Book, measured: &[Call]) -> FxHashMap<Box<str>, i128> {
         }
     }
     let mut waits: FxHashMap<Box<str>, i128> = FxHashMap::default();
-    for ((signature, _), mut durations_ps) in classes {
+    classes.into_iter().for_each(|((signature, _), mut durations_ps)| {
         durations_ps.sort_unstable();
-        let Some(Spread { p10_ps, .. }) = spread_of(&durations_ps) else { continue };
+        let Some(Spread { p10_ps, .. }) = spread_of(&durations_ps) else { return };
         let above: i128 = durations_ps.iter().map(|&ps| i128::from((ps - p10_ps).max(0))).sum();
         *waits.entry(book.signatures[signature as usize].kernel_type.clone()).or_default() += above;
-    }
+    });
     waits
 }
 

@@ -88,10 +88,10 @@ impl Chunk {
         self.key.clear();
         push_text(&mut self.key, &name);
         self.key.push(u8::from(says_yes(event.arg(ZERO_COST))));
-        for at in FIRST_TEXT..ARGS.len() {
+        for (at, name) in ARGS.into_iter().enumerate().skip(FIRST_TEXT) {
             match event.arg(at) {
                 None | Some(Value::Null) => self.key.push(0),
-                Some(value) => push_text(&mut self.key, &plain_form(value, ARGS[at])?),
+                Some(value) => push_text(&mut self.key, &plain_form(value, name)?),
             }
         }
         let duration_ps = duration_ps(event)?;
