@@ -7,7 +7,7 @@
 //! those of kind `none` take as many instructions as reading and indexing.
 #![allow(clippy::print_stdout, missing_docs)]
 
-use perfdb_query::{Argument, DType, Database, Layer, Query, Reader, Semantics, Tensor};
+use perfdb_query::{Argument, DType, Database, Layer, Query, Reader, Tensor};
 use perfdb_store::columns::full_schema;
 use std::fs;
 use std::hint::black_box;
@@ -80,7 +80,7 @@ fn count(kind: &str, directory: &Path) -> AnyResult<()> {
 /// By the rules that `PERFDB_SEMANTICS` names, the default ones without.
 fn reader(database: &Database) -> Reader {
     let semantics = std::env::var("PERFDB_SEMANTICS").ok().and_then(|name| name.parse().ok());
-    database.reader(semantics.unwrap_or(Semantics::default()), Layer::default())
+    database.reader(semantics.unwrap_or_default(), Layer::default())
 }
 
 fn best(runs: usize, mut run: impl FnMut() -> AnyResult<()>) -> AnyResult<Duration> {

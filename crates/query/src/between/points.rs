@@ -145,13 +145,16 @@ impl PointIndex {
     }
 }
 
+/// Slices by the coordinates on which their points agree.
+type Slices = FxHashMap<[u64; MOST_AXES], Slice>;
+
 /// Points among which is interpolated.
 #[derive(Debug)]
 pub(crate) struct PointSet {
     pub(crate) axes: &'static Axes,
     pub(crate) points: Vec<Point>,
     /// For each set of axes: the places of the points that agree in all others.
-    slices: Box<[OnceLock<FxHashMap<[u64; MOST_AXES], Slice>>]>,
+    slices: Box<[OnceLock<Slices>]>,
 }
 
 /// Places of points that agree in all axes but some.

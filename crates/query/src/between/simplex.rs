@@ -104,8 +104,8 @@ impl Programme {
     fn matrix(&self) -> Square {
         let mut matrix = [[0.0; MOST]; MOST];
         for (at, &place) in self.basis[..self.rows].iter().enumerate() {
-            for row in 0..self.rows {
-                matrix[row][at] = self.columns[place][row];
+            for (row, value) in matrix.iter_mut().zip(&self.columns[place]).take(self.rows) {
+                row[at] = *value;
             }
         }
         matrix
@@ -266,10 +266,10 @@ impl Programme {
             Some(row)
         };
         let mut matrix = [[0i128; MOST]; MOST];
-        for at in 0..axes {
-            matrix[at] = row(self.basis[at + 1])?;
+        let corners = self.basis[1..self.rows].iter().copied();
+        for (line, corner) in matrix.iter_mut().zip(corners.chain([place])) {
+            *line = row(corner)?;
         }
-        matrix[axes] = row(place)?;
         let orientation = determinant(&matrix, axes)?;
         let lifted = determinant(&matrix, axes + 1)?;
         Some(match lifted.signum() * orientation.signum() {
@@ -312,11 +312,12 @@ fn solved(mut matrix: Square, mut right: [f64; MOST], size: usize) -> Option<[f6
         }
         matrix.swap(at, pivot);
         right.swap(at, pivot);
+        let pivot_row = matrix[at];
         for row in at + 1..size {
-            let factor = matrix[row][at] / matrix[at][at];
+            let factor = matrix[row][at] / pivot_row[at];
             if factor != 0.0 {
-                for column in at..size {
-                    matrix[row][column] -= factor * matrix[at][column];
+                for (value, pivot) in matrix[row].iter_mut().zip(&pivot_row).take(size).skip(at) {
+                    *value -= factor * pivot;
                 }
                 right[row] -= factor * right[at];
             }

@@ -233,7 +233,8 @@ pub(crate) fn find<'d>(context: &Context<'d>, names: &[&str], fields: &Fields) -
         }
     }
     // Reasons of a table that cannot be used stand for it alone where another one could.
-    if !columns.is_empty() && !(context.rules.reason_per_table && has_usable) {
+    let is_passed_over = context.rules.reason_per_table && has_usable;
+    if !columns.is_empty() && !is_passed_over {
         let is_none = selection.result().ok().flatten();
         if let Some(found) = is_none {
             return Ok(found);

@@ -16,8 +16,11 @@ pub struct MalformedCall {
 
 type Result<T> = std::result::Result<T, MalformedCall>;
 
+/// Positional arguments, and those with a name.
+type Arguments<Name> = (Vec<Argument>, Vec<(Name, Argument)>);
+
 /// Positional and keyword arguments of a printed call.
-pub(super) fn call(text: &str) -> Result<(Vec<Argument>, Vec<(String, Argument)>)> {
+pub(super) fn call(text: &str) -> Result<Arguments<String>> {
     let mut parser = Parser { text, at: 0, level: 0 };
     let arguments = match parser.value()? {
         Argument::List(arguments) => arguments,
@@ -228,7 +231,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Positional and named arguments in parentheses.
-    fn arguments(&mut self) -> Result<(Vec<Argument>, Vec<(&'t str, Argument)>)> {
+    fn arguments(&mut self) -> Result<Arguments<&'t str>> {
         self.takes("(");
         let (mut positional, mut named) = (Vec::new(), Vec::new());
         loop {
