@@ -37,9 +37,9 @@ struct Profile {
 }
 
 fn write(rows: &[String]) -> Profile {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("kernel_details.csv");
-    std::fs::write(&path, format!("{HEADER}{}", rows.concat())).unwrap();
+    std::fs::write(&path, format!("{HEADER}{}", rows.concat())).expect("a file");
     Profile { _folder: folder, path }
 }
 
@@ -57,8 +57,8 @@ fn passes(sizes: &[(usize, u64, u64)], gap: f64) -> Vec<Vec<String>> {
 
 fn copied(cut: &Cut, at: usize) -> String {
     let mut out = Vec::new();
-    cut.write(at, &mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    cut.write(at, &mut out).expect("rows in memory");
+    String::from_utf8(out).expect("rows are text")
 }
 
 #[test]

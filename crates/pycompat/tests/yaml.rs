@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 fn map(text: &str) -> Map {
-    yaml::parse(text).unwrap().into_map().unwrap()
+    yaml::parse(text).expect("a document").into_map().expect("a map at the top")
 }
 
 fn text(text: &str) -> Option<Node> {

@@ -276,8 +276,8 @@ fn scaled(ps: u64, (top, bottom): (u64, u64)) -> u64 {
 }
 
 /// Every kernel of a row.
-fn each(pass: &mut [Layer], key: &Key, mut change: impl FnMut(&mut Kernel)) {
-    pass.iter_mut().flatten().filter(|kernel| kernel.key() == *key).for_each(|kernel| change(kernel));
+fn each(pass: &mut [Layer], key: &Key, change: impl FnMut(&mut Kernel)) {
+    pass.iter_mut().flatten().filter(|kernel| kernel.key() == *key).for_each(change);
 }
 
 /// A pair with this cause.
