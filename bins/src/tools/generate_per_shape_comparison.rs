@@ -66,11 +66,11 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), semantics)?;
     say_warnings(&outcome.warnings);
     let ShapeComparison { rows, joined_share } = outcome.result;
-    say_joined_share(joined_share, arguments.semantics);
     if arguments.output.is_empty() {
         let mut csv = Vec::new();
         write_csv(&rows, &mut csv)?;
         print_bytes(&csv)?;
+        say_joined_share(joined_share, arguments.semantics);
         return Ok(Status::Success);
     }
     let output = Path::new(&arguments.output);
@@ -79,6 +79,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     write_csv(&rows, &mut staged).and_then(|()| staged.flush()).map_err(unwritable)?;
     commit(vec![staged.into_inner().map_err(|error| unwritable(error.into_error()))?])?;
     print(&format!("Generated {} per-shape comparison rows → {}\n", rows.len(), output.display()))?;
+    say_joined_share(joined_share, arguments.semantics);
     Ok(Status::Success)
 }
 
