@@ -342,7 +342,8 @@ fn the_gate_names_the_worst_kernel_type() -> TestResult {
     let json = folder.read("op.json")?;
     let gated = run(&["--fail-above", "9.5", "--min-share", "5"])?;
     assert_eq!((gated.code, &gated.stdout), (Some(3), &plain.stdout));
-    let never_measured = "limit: one: aten.add.Tensor is predicted and was never measured (limit 9.5%), 2 kernel types beyond it\n";
+    let never_measured =
+        "limit: one: aten.add.Tensor is predicted and was never measured (limit 9.5%), 2 kernel types beyond it\n";
     assert_eq!(gated.stderr, never_measured);
     let gated = run(&["--fail-above", "9.5", "--min-share", "20"])?;
     assert_eq!(gated.stderr, "limit: one: MatMulV2 is off by -10.0% (limit 9.5%), 1 kernel types beyond it\n");

@@ -189,7 +189,7 @@ fn offered_by_bash(line: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
 fn bash_completes_tools_and_their_options_also_by_link() -> Outcome {
     assert_eq!(offered_by_bash(&["perfdb", "compu"])?, ["compute-m6"]);
     assert_eq!(offered_by_bash(&["perfdb", "compute-m6", "--tc"])?, ["--tc-trace"]);
-    assert_eq!(offered_by_bash(&["compute-m6", "--fail"])?, ["--fail-outside"]);
+    assert_eq!(offered_by_bash(&["compute-m6", "--fail"])?, ["--fail-outside", "--fail-regression"]);
     assert_eq!(offered_by_bash(&["compute-m6", "--semantics", "c"])?, ["corrected"]);
     Ok(())
 }

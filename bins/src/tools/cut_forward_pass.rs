@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub const TOOL: Tool = Tool {
     name: "cut-forward-pass",
     job: Job::ComparePrediction,
-    summary: "find the forward passes of a profile and copy one",
+    summary: "find forward passes in a profile and copy one",
     main,
     command: command_of::<Arguments>,
 };
