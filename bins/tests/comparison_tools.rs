@@ -59,7 +59,8 @@ impl Folder {
         let before = self.names()?;
         let ran = self.run(tool, arguments)?;
         assert_eq!(ran.code, Some(1), "{tool} {arguments:?}: {ran:?}");
-        let lines: Vec<&str> = ran.stderr.lines().filter(|line| !line.starts_with("warning:")).collect();
+        let is_error = |line: &&str| !line.starts_with("warning:") && !line.starts_with("note:");
+        let lines: Vec<&str> = ran.stderr.lines().filter(is_error).collect();
         assert_eq!(lines.len(), 1, "{tool} {arguments:?}: {ran:?}");
         assert!(lines[0].starts_with("error: "), "{ran:?}");
         for part in parts {
@@ -336,6 +337,18 @@ fn the_gate_names_the_worst_kernel_type() -> TestResult {
     let run = |more: &[&str]| {
         folder.run("generate-op-comparison", &[&["--scenarios", "s.yaml", "--output", "op.json"][..], more].concat())
     };
+    let predicted_only = run(&["--fail-above", "200", "--min-share", "5"])?;
+    assert_eq!(
+        (predicted_only.code, predicted_only.stderr.as_str()),
+        (
+            Some(3),
+            "limit: one: aten.add.Tensor is predicted and was never measured (limit 200%), 1 kernel types beyond it\n"
+        )
+    );
+    folder.write(
+        "t.json",
+        TRACE.replace(r#""name": "aten.add.Tensor", "ph": "X""#, r#""name": "aten.add.Tensor", "ph": "i""#),
+    )?;
     let plain = run(&[])?;
     assert_eq!((plain.code, plain.stderr.as_str()), (Some(0), ""));
     assert!(plain.stdout.ends_with("SKIP two: [Errno 2] No such file or directory: 'none.json'\n\nSaved to op.json\n"));
@@ -560,4 +573,47 @@ fn passes_are_listed_and_copied() -> TestResult {
     assert_eq!(folder.read("two.csv")?, format!("{header}2,Add,9,2\n2,Mul,12,1\n"));
     folder.fails("cut-forward-pass", &["k.csv", "--pass", "3", "--output", "three.csv"], &["k.csv", "no such pass"])?;
     folder.fails("cut-forward-pass", &["k.csv", "--pass", "2", "--output", "k.csv"], &["k.csv", "is an input"])
+}
+
+/// Forward passes of eight layers each, one after the other.
+fn profile_of(passes: usize) -> String {
+    let (mut text, mut start_us) = ("Type,Start Time(us),Duration(us),Input Shapes\n".to_owned(), 1000);
+    for _ in 0..passes {
+        for kernel_type in ["RmsNorm", "MatMulV2", "Add"].repeat(8).into_iter().chain(["ArgMaxV2"]) {
+            text += &format!("{kernel_type},{start_us}.5\t,10,16\n");
+            start_us += 11;
+        }
+        start_us += 40;
+    }
+    text
+}
+
+#[test]
+fn several_passes_compared_as_one_are_worth_a_warning() -> TestResult {
+    let folder = Folder::new()?;
+    folder.write("one.csv", profile_of(1))?;
+    folder.write("three.csv", profile_of(3))?;
+    folder.write(
+        "s.yaml",
+        "- {name: told, tc_trace: t.json, trace_csv: three.csv, n_forward_passes: 3}\n\
+         - {name: untold, tc_trace: t.json, trace_csv: three.csv, n_forward_passes: 1}\n",
+    )?;
+    let warning = "warning: three.csv: 3 forward passes seem to be in this file, and it is compared as one (cut-forward-pass copies one of them)";
+    let warnings = |ran: &Ran| -> Vec<String> {
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(!ran.stdout.contains("forward passes seem"), "{ran:?}");
+        ran.stderr.lines().filter(|line| line.contains("forward pass")).map(str::to_owned).collect()
+    };
+    for semantics in ["upstream", "corrected"] {
+        for tool in ["compute-m6", "generate-per-shape-comparison", "generate-op-comparison"] {
+            let run = |profile| {
+                folder.run(tool, &["--tc-trace", "t.json", "--prof-trace", profile, "--semantics", semantics])
+            };
+            assert_eq!(warnings(&run("three.csv")?), [warning], "{tool} {semantics}");
+            assert!(warnings(&run("one.csv")?).is_empty(), "{tool} {semantics}");
+        }
+        let ran = folder.run("generate-op-comparison", &["--scenarios", "s.yaml", "--semantics", semantics])?;
+        assert_eq!(warnings(&ran), [warning], "whoever gives the number knows it: {semantics}");
+    }
+    Ok(())
 }

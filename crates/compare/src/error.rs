@@ -173,6 +173,8 @@ pub enum Warning {
         path: PathBuf,
         /// How many.
         passes: usize,
+        /// Whether only the beginning of the file was looked at.
+        at_least: bool,
     },
     /// Negative durations count as 0.
     NegativeDurations {
@@ -218,10 +220,11 @@ impl fmt::Display for Warning {
             Warning::NoMeasuredTime { path } => {
                 write!(f, "{}: no kernel with a duration, so M6 is 0 (is this a forward pass?)", path.display())
             }
-            Warning::SeveralPasses { path, passes } => write!(
+            Warning::SeveralPasses { path, passes, at_least } => write!(
                 f,
-                "{}: {passes} forward passes seem to be in this file, and it is compared as one (cut-forward-pass copies one of them)",
-                path.display()
+                "{}: {}{passes} forward passes seem to be in this file, and it is compared as one (cut-forward-pass copies one of them)",
+                path.display(),
+                if *at_least { "at least " } else { "" }
             ),
             Warning::NegativeDurations { path, rows } => {
                 write!(f, "{}: {rows} negative durations count as 0", path.display())

@@ -136,7 +136,8 @@ pub fn compare_files(trace: &Path, profile: &Path, options: &Options) -> Result<
     let totals = profile.result;
     let result = M6::from_sums(empirical.total_us, totals.compute_us(), totals.collective_us());
     // Missing columns are the reason where they have been told already.
-    if result.real_us == 0.0 && profile.warnings.is_empty() {
+    let told = profile.warnings.iter().any(|warning| !matches!(warning, Warning::SeveralPasses { .. }));
+    if result.real_us == 0.0 && !told {
         warnings.push(Warning::NoMeasuredTime { path: measured.to_owned() });
     }
     warnings.extend(profile.warnings);

@@ -3,6 +3,7 @@
 mod cells;
 mod policy;
 mod read;
+mod sample;
 mod totals;
 
 pub use cells::{CellRule, CellRules};

@@ -76,10 +76,7 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     families.learn(mapping);
     let book = Book::new(predicted.calls, measured.calls);
     if options.passes == Passes::default() {
-        let passes = 1 + find_passes(&MeasuredSequence(&book)).starts.len();
-        if passes > 1 {
-            warnings.push(Warning::SeveralPasses { path: profile.to_owned(), passes });
-        }
+        warnings.extend(several_passes(&book, profile));
     }
     let ledger = split(&book, &book.predicted, &book.measured, options.passes, &families, Places::Used);
     let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
@@ -99,6 +96,12 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
     let layers = layers(&book, options.passes, &families);
     Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
+}
+
+/// A warning when the measured side holds several passes.
+fn several_passes(book: &Book, profile: &Path) -> Option<Warning> {
+    let passes = 1 + find_passes(&MeasuredSequence(book)).starts.len();
+    (passes > 1).then(|| Warning::SeveralPasses { path: profile.to_owned(), passes, at_least: false })
 }
 
 /// The measured calls as a sequence of kernel types.
@@ -125,6 +128,7 @@ pub(crate) fn ledger_of_files(trace: &Path, profile: &Path) -> Result<Outcome<Le
     let mut warnings = std::mem::take(&mut predicted.warnings);
     warnings.append(&mut measured.warnings);
     let book = Book::new(predicted.calls, measured.calls);
+    warnings.extend(several_passes(&book, profile));
     let families = Families::default();
     let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Places::Used);
     Ok(Outcome { result: ledger, warnings })

@@ -2,6 +2,7 @@
 
 use super::cells::{Cell, CellFault, CellRule};
 use super::policy::{ByteOrderMark, GroupKey, GroupingPolicy, KernelClass, ReadDuration, ReadStart};
+use super::sample::{PassSample, SampleRow};
 use super::totals::{Kernel, KernelTotals};
 use crate::error::{Error, Outcome, Warning};
 use crate::shapes::ShapeKeys;
@@ -14,11 +15,12 @@ const TYPE: &str = "Type";
 const DURATION: &str = "Duration(us)";
 const START: &str = "Start Time(us)";
 const SHAPES: &str = "Input Shapes";
+const STEP: &str = "Step Id";
 
 /// How much of a cell a message shows.
 const EXCERPT_CHARACTERS: usize = 60;
 
-/// The sums over a forward-pass CSV.
+/// The sums over a forward-pass CSV. Several passes in it are worth a [`Warning::SeveralPasses`].
 ///
 /// # Errors
 /// When the file can't be read, or a cell has a fault that the policy does not tolerate.
@@ -52,7 +54,7 @@ pub struct ProfileRow<'a> {
     pub duration_us: f64,
 }
 
-/// Hands over every kept row in file order. `each` gives back the column and the reason when it refuses a row.
+/// Hands over every kept row in file order; the warnings are those of [`read_profile`]. `each` gives back the column and the reason when it refuses a row.
 ///
 /// # Errors
 /// When the file can't be read, a cell has a fault that the policy does not tolerate, or `each` refuses a row.
@@ -68,12 +70,14 @@ pub fn read_profile_rows(
     };
     let mut reader = Reader::new(&mut source, options)?;
     let columns = Columns::of(&reader);
-    let warnings = columns.check(path, policy, reader.header())?;
+    let mut warnings = columns.check(path, policy, reader.header())?;
+    let mut sample = PassSample::default();
     while let Some(record) = reader.next_record()? {
         let refused =
             |(column, reason): Refusal| Error::Cell { path: path.to_owned(), line: record.line(), column, reason };
-        columns.row(&record, &policy, &mut each).map_err(refused)?;
+        columns.row(&record, &policy, &mut sample, &mut each).map_err(refused)?;
     }
+    warnings.extend(sample.warning(path));
     Ok(warnings)
 }
 
@@ -83,6 +87,7 @@ struct Columns {
     duration: Option<usize>,
     start: Option<usize>,
     shapes: Option<usize>,
+    step: Option<usize>,
 }
 
 impl Columns {
@@ -92,6 +97,7 @@ impl Columns {
             duration: reader.column(DURATION),
             start: reader.column(START),
             shapes: reader.column(SHAPES),
+            step: reader.column(STEP),
         }
     }
 
@@ -126,6 +132,7 @@ impl Columns {
         &self,
         record: &Record<'_>,
         policy: &GroupingPolicy,
+        sample: &mut PassSample,
         each: &mut impl FnMut(ProfileRow<'_>) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         let Some(type_column) = self.kernel_type else { return Ok(()) };
@@ -137,6 +144,9 @@ impl Columns {
         let kernel_type = trim(&kernel_type);
         if kernel_type.is_empty() {
             return Ok(());
+        }
+        if sample.is_open() {
+            self.take_sample(record, kernel_type, sample);
         }
         let class = policy.class_of(kernel_type);
         let kept = class != KernelClass::LeftOut;
@@ -172,6 +182,13 @@ impl Columns {
         };
         row.input_shapes = shapes.as_deref().unwrap_or_default();
         each(row)
+    }
+
+    fn take_sample(&self, record: &Record<'_>, kernel_type: &str, sample: &mut PassSample) {
+        let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
+        let (start_us, duration_us, step) = (cell(self.start), cell(self.duration), cell(self.step));
+        let (start_us, duration_us, step) = (&*start_us, &*duration_us, &*step);
+        sample.add(SampleRow { kernel_type, start_us, duration_us, step });
     }
 }
 
