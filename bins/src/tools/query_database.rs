@@ -14,6 +14,7 @@ use comparison::compare;
 use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, Semantics};
 use printing::{Form, Sink};
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -76,11 +77,11 @@ struct Arguments {
 #[command(next_help_heading = "Question")]
 struct QuestionArguments {
     /// The operator, as in op_mapping.yaml
-    #[arg(value_name = "OPERATOR")]
+    #[arg(value_name = "OPERATOR", help_heading = None::<&str>)]
     operator: Option<String>,
 
     /// Its arguments: DIMENSIONS:TYPE for a tensor, with @VALUES for known contents, none, or JSON
-    #[arg(value_name = "ARGUMENT", allow_hyphen_values = true)]
+    #[arg(value_name = "ARGUMENT", allow_negative_numbers = true, help_heading = None::<&str>)]
     arguments: Vec<String>,
 
     /// A result of the operator, DIMENSIONS:TYPE; once for each
@@ -188,10 +189,18 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     for one in &answered {
         sink.add(&one.question.id, &one.question.name, &one.answer)?;
     }
-    if sink.shows_table() {
+    let shows_table = sink.shows_table();
+    if shows_table && !answered.is_empty() {
         print(&printing::table(&answered))?;
-        for one in &answered {
-            print(&more(&reader, one, &arguments))?;
+    }
+    // Answers for programs have stdout for themselves; what was asked for besides goes to stderr.
+    for one in answered.iter().filter(|_| shows_table || arguments.explain || arguments.nearest > 0) {
+        let text = more(&reader, one, &arguments);
+        if shows_table {
+            print(&text)?;
+        } else {
+            // Nobody who reads stderr: no reason to stop.
+            let _ = std::io::stderr().write_all(text.as_bytes());
         }
     }
     sink.finish()?;
@@ -202,9 +211,12 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 /// What was tried for a question, and the nearest rows.
 fn more(reader: &Reader, one: &Answered<'_>, arguments: &Arguments) -> String {
     let mut text = String::new();
+    if let Err(miss) = &one.answer {
+        text.push_str(&format!("\nno answer to {}: {} ({miss})\n", one.question.name, miss.reason.meaning()));
+    }
     if arguments.explain {
         let (answer, explanation) = reader.explain(&one.question.query);
-        text.push_str(&format!("\n{}\n", one.question.name));
+        text.push_str(&format!("\nhow {} was looked up\n", one.question.name));
         explanation.lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
         if let Ok(answer) = &answer {
             text.push_str(&printing::details(answer));

@@ -1,5 +1,6 @@
 //! Answers, and why there is none.
 
+use crate::reason::Reason;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
@@ -153,38 +154,6 @@ impl Answer {
             rule: Some(rule),
             rows: SmallVec::new(),
             more: None,
-        }
-    }
-}
-
-/// Why there is no answer: a code, and what it is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
-    code: &'static str,
-    about: Option<Box<str>>,
-}
-
-impl Reason {
-    pub(crate) const fn new(code: &'static str) -> Self {
-        Reason { code, about: None }
-    }
-
-    pub(crate) fn about(code: &'static str, about: impl Into<Box<str>>) -> Self {
-        Reason { code, about: Some(about.into()) }
-    }
-
-    /// The code: `shape_mismatch`, `csv_not_found`, …
-    pub fn code(&self) -> &'static str {
-        self.code
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.code)?;
-        match &self.about {
-            Some(about) => write!(formatter, ":{about}"),
-            None => Ok(()),
         }
     }
 }

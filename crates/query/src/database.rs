@@ -119,8 +119,8 @@ impl Reader {
     pub fn explain(&self, query: &Query) -> (Result<Answer, Miss>, Explanation) {
         let explanation = RefCell::new(Explanation::default());
         let context = Context::new(&self.state, self.semantics.rules(), query, Some(&explanation));
-        let answer = context.answer(self.layer);
         context.explain_tables();
+        let answer = context.answer(self.layer);
         (answer, explanation.into_inner())
     }
 
@@ -131,6 +131,6 @@ impl Reader {
 
 impl From<StoreError> for Miss {
     fn from(error: StoreError) -> Self {
-        Miss { reason: crate::answer::Reason::new("unreadable"), detail: Some(error.to_string()) }
+        Miss { reason: crate::reason::Reason::new("unreadable"), detail: Some(error.to_string()) }
     }
 }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 /// Why a JSON value is no question: the field, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
+#[error("{}{reason}", if field.is_empty() { String::new() } else { format!("{field}: ") })]
 pub struct MalformedQuery {
-    /// The path of the field: `inputs[1].dtype`.
+    /// The path of the field: `inputs[1].dtype`; empty for the question itself.
     pub field: String,
     /// What is wrong.
     pub reason: String,
@@ -59,7 +59,7 @@ impl Query {
     /// # Errors
     /// The first field that cannot be read.
     pub fn from_json(value: &Value) -> Result<Query> {
-        let Some(object) = value.as_object() else { return malformed("query", "not an object") };
+        let Some(object) = value.as_object() else { return malformed("", "not an object") };
         if let Some(unknown) = object.keys().find(|key| !FIELDS.contains(&key.as_str())) {
             return malformed(unknown, "unknown field");
         }

@@ -1,8 +1,8 @@
 //! Choosing one of the rows that fit.
 
-use crate::answer::Reason;
 use crate::operands::{Operand, Operands};
 use crate::query::elements;
+use crate::reason::Reason;
 use crate::semantics::{Choice, Padded, Rules};
 use crate::shapes::{Tolerance, combine, is_padding_rule};
 use crate::table::index::{Likeness, key};

@@ -1,7 +1,8 @@
 //! What is known of a database at one time: its mapping, and its tables once they were read.
 
-use crate::answer::{Miss, Reason};
+use crate::answer::Miss;
 use crate::error::Error;
+use crate::reason::Reason;
 use crate::table::KernelRows;
 use crate::table::collective::CollectiveRows;
 use crate::table::policy::KernelPolicy;

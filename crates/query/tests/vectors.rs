@@ -54,7 +54,12 @@ fn check(folder: &str, semantics: Semantics, least: usize) -> TestResult {
                 continue;
             }
             let query = Query::from_json(&case["query"]).map_err(|error| format!("{}: {error}", case["name"]))?;
-            let answer = answer_to_json(&reader.lookup(&query));
+            let answer = reader.lookup(&query);
+            if let Some(miss) = answer.as_ref().err().filter(|miss| miss.reason.meaning().contains("the rules for it"))
+            {
+                wrong.push(format!("{} ({name}): no words for {}", case["name"], miss.reason));
+            }
+            let answer = answer_to_json(&answer);
             if let Some(what) = difference(&answer, expected) {
                 wrong.push(format!("{} ({name}): {what}\n   {answer}\n   {expected}", case["name"]));
             }

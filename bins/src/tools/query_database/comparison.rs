@@ -3,7 +3,7 @@
 use super::printing::{Sink, aligned};
 use super::{Arguments, questions};
 use crate::{Failure, Status, print};
-use perfdb_query::{Answer, Miss, Reader, TracedCall, read_trace};
+use perfdb_query::{Answer, Miss, Reader, TracedCall};
 use serde_json::Value;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const TOLERANCE_US: f64 = ROUNDING_US + 1e-6;
 
 /// Asks every call and lists where the trace says something else.
 pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut sink: Sink) -> Result<Status, Failure> {
-    let calls = read_trace(trace, &questions::surroundings(&arguments.surroundings))?;
+    let calls = questions::traced_calls(trace, &arguments.surroundings)?;
     let mut lines =
         vec![["event", "operator", "calls", "differs in", "here", "in the trace"].map(str::to_owned).to_vec()];
     let (mut asked, mut different, mut unanswered) = (0, 0, 0);

@@ -3,6 +3,7 @@
 use super::Answered;
 use crate::json_file::JsonFile;
 use crate::{Failure, print};
+use perfdb_pycompat::json::Style;
 use perfdb_query::{Answer, Miss, answer_to_json};
 use perfdb_store::table::LineEnd;
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ impl Sink {
     pub(super) fn add(&mut self, id: &Option<Value>, name: &str, answer: &Result<Answer, Miss>) -> Result<(), Failure> {
         if self.json.is_wanted() {
             let line = json!({"id": id.as_ref().unwrap_or(&Value::Null), "answer": answer_to_json(answer)});
-            self.json.text.push_str(&(perfdb_pycompat::json::to_string(&line)? + "\n"));
+            self.json.text.push_str(&(perfdb_pycompat::json::to_string_with(&line, Style::ONE_LINE)? + "\n"));
         }
         if self.csv.is_wanted() {
             let cells = cells(name, answer);
@@ -106,6 +107,7 @@ fn rows(answer: &Answer) -> String {
 /// Answers as columns for people.
 pub(super) fn table(answered: &[Answered<'_>]) -> String {
     let head = ["question", "us", "source", "confidence", "kernel", "rule", "rows"].map(str::to_owned);
+    let columns = head.len();
     let mut lines: Vec<Vec<String>> = vec![head.to_vec()];
     for one in answered {
         lines.push(match &one.answer {
@@ -114,25 +116,23 @@ pub(super) fn table(answered: &[Answered<'_>]) -> String {
                 format!("{:.3}", answer.duration_us),
                 answer.source.name().to_owned(),
                 format!("{:.2}", answer.confidence),
-                answer.kernel_type().map_or("-".to_owned(), |kernel| kernel.into_owned()),
+                or_dash(answer.kernel_type().unwrap_or_default().into_owned()),
                 answer.rule.unwrap_or("-").to_owned(),
                 shortened(&rows(answer)),
             ],
-            Err(miss) => {
-                let none = || "-".to_owned();
-                vec![
-                    one.question.name.clone(),
-                    none(),
-                    "no answer".to_owned(),
-                    none(),
-                    none(),
-                    miss.to_string(),
-                    none(),
-                ]
+            Err(_) => {
+                let mut line = vec!["-".to_owned(); columns];
+                line[0].clone_from(&one.question.name);
+                "no answer".clone_into(&mut line[2]);
+                line
             }
         });
     }
     aligned(&lines)
+}
+
+fn or_dash(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
 }
 
 fn shortened(rows: &str) -> String {

@@ -2,9 +2,9 @@
 
 use super::{Arguments, Question, SurroundingArguments};
 use crate::Failure;
-use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, read_trace};
+use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, read_trace};
 use serde_json::Value;
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
 /// All questions of a command line.
@@ -27,7 +27,7 @@ pub(super) fn read(arguments: &Arguments) -> Result<Vec<Question>, Failure> {
 }
 
 /// What the command line says about a call's surroundings.
-pub(super) fn surroundings(arguments: &SurroundingArguments) -> Surroundings {
+fn surroundings(arguments: &SurroundingArguments) -> Surroundings {
     Surroundings {
         tp_size: arguments.tp_size,
         ep_size: arguments.ep_size,
@@ -45,8 +45,8 @@ pub(super) fn grid(arguments: &SurroundingArguments) -> Option<Grid> {
 }
 
 fn of_trace(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<Question>, Failure> {
-    let calls = read_trace(path, &surroundings(arguments))?;
-    let question = |call: perfdb_query::TracedCall| {
+    let calls = traced_calls(path, arguments)?;
+    let question = |call: TracedCall| {
         let query = match grid(arguments) {
             Some(grid) => call.query.grid(grid),
             None => call.query,
@@ -54,6 +54,18 @@ fn of_trace(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<Questio
         Question { id: Some(Value::from(call.event)), name: call.operator, query }
     };
     Ok(calls.into_iter().map(question).collect())
+}
+
+/// The calls of a trace that a profiling database answered, or was asked for in vain.
+pub(super) fn traced_calls(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<TracedCall>, Failure> {
+    let calls = read_trace(path, &surroundings(arguments))?;
+    match calls.is_empty() {
+        true => Err(Failure::lines(vec![format!(
+            "{}: no calls that were looked up in a profiling database (was it written by the analytic model?)",
+            path.display()
+        )])),
+        false => Ok(calls),
+    }
 }
 
 fn results(outputs: &[String]) -> Result<Results, Failure> {
@@ -92,7 +104,7 @@ fn argument(text: &str) -> Result<Argument, Failure> {
     let malformed = |reason: String| {
         Failure::usage(format!("argument '{text}': {reason} (a tensor is DIMENSIONS:TYPE, such as 16,5120:bf16)"))
     };
-    let value: Value = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| malformed(not_json(&error)))?;
     let call = serde_json::json!({"op": "", "args": [value]});
     let query = Query::from_json(&call).map_err(|error| malformed(error.reason))?;
     query.positional().first().cloned().ok_or_else(|| malformed("nothing".to_owned()))
@@ -128,6 +140,11 @@ fn manifest(path: Option<&Path>, arguments: &SurroundingArguments) -> Result<Vec
             path.display().to_string()
         }
         None => {
+            if std::io::stdin().is_terminal() {
+                return Err(Failure::usage(
+                    "no question: give an operator, --kernel, --from-trace, --manifest or JSON lines on stdin",
+                ));
+            }
             let read = std::io::stdin().lock().read_to_string(&mut text);
             read.map_err(|error| perfdb_files::Error::io("stdin", error))?;
             "stdin".to_owned()
@@ -136,10 +153,13 @@ fn manifest(path: Option<&Path>, arguments: &SurroundingArguments) -> Result<Vec
     let mut questions = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let failure = |reason: String| Failure::lines(vec![format!("{name}:{}: {reason}", at + 1)]);
-        let value: Value = serde_json::from_str(line).map_err(|error| failure(error.to_string()))?;
-        let Some(query) = value.get("query") else { return Err(failure("query: missing".to_owned())) };
-        let id = value.get("id").or_else(|| value.get("workload_id")).cloned();
-        let parsed = Query::from_json(query).map_err(|error| failure(format!("query.{error}")))?;
+        let value: Value = serde_json::from_str(line).map_err(|error| failure(not_json(&error)))?;
+        let Some(object) = value.as_object() else { return Err(failure("not an object".to_owned())) };
+        let Some(query) = object.get("query") else { return Err(failure("query: missing".to_owned())) };
+        let id = object.get("id").or_else(|| object.get("workload_id")).cloned();
+        let parsed = Query::from_json(query).map_err(|error| {
+            failure(if error.field.is_empty() { format!("query: {error}") } else { format!("query.{error}") })
+        })?;
         let parsed = with_defaults(parsed, query, arguments);
         let id = id.unwrap_or_else(|| Value::from(at + 1));
         let name = match &id {
@@ -149,6 +169,13 @@ fn manifest(path: Option<&Path>, arguments: &SurroundingArguments) -> Result<Vec
         questions.push(Question { id: Some(id), name, query: parsed });
     }
     Ok(questions)
+}
+
+/// What is wrong with a text that is not JSON; it is one line, so that its column says where.
+fn not_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or_default();
+    format!("not JSON: {what} at column {}", error.column())
 }
 
 fn with_defaults(mut query: Query, value: &Value, arguments: &SurroundingArguments) -> Query {

@@ -1,9 +1,10 @@
 //! Looking up attention by tokens, heads, average length and the runtime fields of a row.
 
 use super::of_row;
-use crate::answer::{Answer, Miss, Reason};
+use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::query::{Argument, Tensor};
+use crate::reason::Reason;
 use crate::search::{Found, Selection};
 use crate::semantics::{Choice, Rules};
 use crate::shapes::is_equal_or_rounded;

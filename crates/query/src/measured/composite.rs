@@ -18,7 +18,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             let requires =
                 options.map("visible_kernel_regime").is_some_and(|regime| regime.flag("requires_sequence_parallel"));
             match requires && !context.query.sequence_parallel {
-                true => Err(crate::answer::Reason::about(
+                true => Err(crate::reason::Reason::about(
                     "structural_mismatch",
                     "mlapo_quant:opaque_mla_preprocess:visible_kernel_regime_requires_sequence_parallel",
                 )

@@ -1,9 +1,10 @@
 //! The kernel that prepares latent attention as a whole: found by its runtime fields, and between two numbers of tokens.
 
 use super::parts::Measured;
-use crate::answer::{Part, Reason, Source};
+use crate::answer::{Part, Source};
 use crate::decompose::OpaquePart;
 use crate::engine::Context;
+use crate::reason::Reason;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;

@@ -1,10 +1,11 @@
 //! The sum of the parts of a decomposition.
 
 use super::{attention, inputs, opaque};
-use crate::answer::{Answer, Miss, More, Part, Reason, RowRef, Source};
+use crate::answer::{Answer, Miss, More, Part, RowRef, Source};
 use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
 use crate::engine::{Context, Names};
 use crate::operands::{Dims, Operand, Operands};
+use crate::reason::Reason;
 use crate::search::{Found, Selection};
 use crate::table::KernelRow;
 use perfdb_store::op_mapping::Entry;

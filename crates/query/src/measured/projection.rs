@@ -1,9 +1,10 @@
 //! Projections of which the table has another shape than the call: tensor-parallel shards, and those of multi-token prediction.
 
 use super::{inputs, of_row};
-use crate::answer::{Answer, Miss, Reason};
+use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::operands::{Operand, Operands};
+use crate::reason::Reason;
 use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::{Entry, TpLinearProjection};
 

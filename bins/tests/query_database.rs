@@ -1,0 +1,196 @@
+//! query-database as it is called: exit statuses, what people read, answers for programs.
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+type TestResult = Result<(), Box<dyn Error>>;
+
+const MAPPING: &str = "\
+version: '1.0'
+operator_mappings:
+  aten.mm.default:
+    kernel_type: MatMulV2
+";
+const ROWS: &str = "\
+Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Duration(us)
+\"\"\"16,512;512,768\"\"\",DT_BF16;DT_BF16,ND;ND,\"\"\"16,768\"\"\",DT_BF16,ND,5.0
+\"\"\"64,512;512,768\"\"\",DT_BF16;DT_BF16,ND;ND,\"\"\"64,768\"\"\",DT_BF16,ND,20.0
+";
+
+struct Ran {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// A small database.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Result<Folder, Box<dyn Error>> {
+        let folder = Folder(tempfile::tempdir()?);
+        std::fs::create_dir(folder.0.path().join("db"))?;
+        std::fs::write(folder.0.path().join("db/op_mapping.yaml"), MAPPING)?;
+        std::fs::write(folder.0.path().join("db/MatMulV2.csv"), ROWS)?;
+        Ok(folder)
+    }
+
+    fn run(&self, arguments: &[&str], stdin: &str) -> Result<Ran, Box<dyn Error>> {
+        run(self.0.path(), &[&["--database-path", "db"], arguments].concat(), stdin)
+    }
+}
+
+fn run(folder: &Path, arguments: &[&str], stdin: &str) -> Result<Ran, Box<dyn Error>> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_query-database"));
+    let output = command.current_dir(folder).args(arguments).write_stdin(stdin).output()?;
+    Ok(Ran {
+        status: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
+}
+
+const EXACT: [&str; 3] = ["aten.mm.default", "16,512:bf16", "512,768:bf16"];
+const BETWEEN: [&str; 3] = ["aten.mm.default", "40,512:bf16", "512,768:bf16"];
+const OUTSIDE: [&str; 3] = ["aten.mm.default", "40,513:bf16", "513,768:bf16"];
+
+#[test]
+fn exit_statuses() -> TestResult {
+    let folder = Folder::new()?;
+    let status = |arguments: &[&str]| -> Result<Option<i32>, Box<dyn Error>> { Ok(folder.run(arguments, "")?.status) };
+    assert_eq!(status(&EXACT)?, Some(0));
+    assert_eq!(status(&OUTSIDE)?, Some(0));
+    assert_eq!(status(&[&OUTSIDE[..], &["--require"]].concat())?, Some(3));
+    assert_eq!(status(&[&BETWEEN[..], &["--require"]].concat())?, Some(0));
+    assert_eq!(status(&[&BETWEEN[..], &["--require", "--layer", "measured"]].concat())?, Some(3));
+    assert_eq!(status(&["aten.mm.default", "16"])?, Some(0));
+    assert_eq!(status(&["aten.mm.default", "16,512"])?, Some(2));
+    assert_eq!(status(&["aten.mm.default", "16,512:bf17"])?, Some(2));
+    assert_eq!(status(&[&EXACT[..], &["--json", "-", "--csv", "-"]].concat())?, Some(2));
+    assert_eq!(status(&["--compare"])?, Some(2));
+    assert_eq!(status(&["--manifest", "nothing.jsonl"])?, Some(1));
+    assert_eq!(status(&["--from-trace", "db/MatMulV2.csv"])?, Some(1));
+    Ok(())
+}
+
+#[test]
+fn a_kernel_is_asked_like_an_operator() -> TestResult {
+    let folder = Folder::new()?;
+    let kernel = ["--kernel", "MatMulV2", "--input-shapes", "16,512;512,768", "--types", "DT_BF16", "--csv", "-"];
+    assert_eq!(
+        folder.run(&kernel, "")?.stdout,
+        "question,us,source,confidence,kernel,rule,rows,reason\n\
+         MatMulV2,5,MEASURED,1,MatMulV2,identity,MatMulV2.csv:2,\n"
+    );
+    Ok(())
+}
+
+#[test]
+fn options_may_stand_behind_the_arguments() -> TestResult {
+    let folder = Folder::new()?;
+    let ran = folder.run(&[&EXACT[..], &["--json", "-"]].concat(), "")?;
+    assert_eq!(ran.stdout.lines().count(), 1);
+    let line: Value = serde_json::from_str(&ran.stdout)?;
+    assert_eq!((&line["answer"]["latency_us"], &line["answer"]["rows"]), (&json!(5.0), &json!(["MatMulV2.csv:2"])));
+    Ok(())
+}
+
+#[test]
+fn what_people_read() -> TestResult {
+    let folder = Folder::new()?;
+    let mut text = String::new();
+    for arguments in [
+        EXACT.to_vec(),
+        [&BETWEEN[..], &["--explain", "--nearest", "2"]].concat(),
+        OUTSIDE.to_vec(),
+        vec!["aten.what.default", "--explain"],
+    ] {
+        let ran = folder.run(&arguments, "")?;
+        assert_eq!(ran.stderr, "");
+        text.push_str(&format!("$ query-database {}\n{}\n", arguments.join(" "), ran.stdout));
+    }
+    insta::assert_snapshot!(text);
+    Ok(())
+}
+
+#[test]
+fn stdout_is_for_programs_alone_where_they_read_it() -> TestResult {
+    let folder = Folder::new()?;
+    let plain = folder.run(&[&BETWEEN[..], &["--json", "-"]].concat(), "")?;
+    let explained = folder.run(&[&BETWEEN[..], &["--json", "-", "--explain", "--nearest", "1"]].concat(), "")?;
+    assert_eq!(plain.stdout, explained.stdout);
+    assert_eq!(plain.stderr, "");
+    assert!(explained.stderr.contains("how aten.mm.default was looked up"), "{}", explained.stderr);
+    assert!(explained.stderr.contains("nearest rows to aten.mm.default"), "{}", explained.stderr);
+    Ok(())
+}
+
+#[test]
+fn a_malformed_manifest_is_told_with_line_and_field() -> TestResult {
+    let folder = Folder::new()?;
+    for (line, told) in [
+        ("{", "not JSON: EOF while parsing an object at column 1"),
+        ("[]", "not an object"),
+        (r#"{"id": 1}"#, "query: missing"),
+        (r#"{"query": []}"#, "query: not an object"),
+        (r#"{"query": {"opp": "x"}}"#, "query.opp: unknown field"),
+        (
+            r#"{"query": {"op": "x", "inputs": [{"shape": [1, -2], "dtype": "bf16"}]}}"#,
+            "query.inputs[0].shape: a dimension below 0",
+        ),
+        (r#"{"query": {"op": "x", "inputs": [null, {"shape": [1], "dtype": "b"}]}}"#, "query.inputs[0]: not a tensor"),
+        (
+            r#"{"query": {"op": "x", "args": [null, {"shape": [1], "dtype": "b"}]}}"#,
+            r#"query.args[1].dtype: unknown data type "b""#,
+        ),
+    ] {
+        let text = format!("{{\"query\": {{\"op\": \"x\"}}}}\n\n{line}\n");
+        let ran = folder.run(&["--json", "-"], &text)?;
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{line}");
+        assert_eq!(ran.stderr, format!("error: stdin:3: {told}\n"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_trace_without_lookups_is_no_agreement() -> TestResult {
+    let folder = Folder::new()?;
+    std::fs::write(folder.0.path().join("t.json"), r#"{"traceEvents": []}"#)?;
+    let ran = folder.run(&["--from-trace", "t.json", "--compare"], "")?;
+    assert_eq!((ran.status, ran.stderr.lines().count()), (Some(1), 1));
+    assert!(ran.stderr.starts_with("error: t.json: no calls that were looked up"), "{}", ran.stderr);
+    Ok(())
+}
+
+/// The vectors of the newest reader, through the program: one line comes back for each, in order, with the same answer.
+#[test]
+fn a_manifest_of_vectors_comes_back_answered() -> TestResult {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden/lookup-newest");
+    let vectors: Value = serde_json::from_str(&std::fs::read_to_string(golden.join("vectors.json"))?)?;
+    let database = vectors["database"].as_str().ok_or("no database")?;
+    let cases = vectors["cases"].as_array().ok_or("no cases")?;
+    let manifest: String =
+        cases.iter().map(|case| format!("{}\n", json!({"id": case["name"], "query": case["query"]}))).collect();
+    for (layer, key) in [("measured", "exact"), ("interpolating", "with_interpolation")] {
+        let arguments = ["--database-path", database, "--semantics", "upstream", "--layer", layer, "--json", "-"];
+        let ran = run(&golden, &arguments, &manifest)?;
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
+        let lines: Vec<Value> = ran.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        assert_eq!(lines.len(), cases.len());
+        for (case, line) in cases.iter().zip(&lines) {
+            assert_eq!(line["id"], case["name"]);
+            let (answer, expected) = (&line["answer"], &case[key]);
+            if expected.get("error").is_some() {
+                continue;
+            }
+            assert_eq!(answer["hit"], expected["hit"], "{line}");
+            if let Some(expected) = expected["latency_us"].as_f64().filter(|_| expected["unique"] != false) {
+                let own = answer["latency_us"].as_f64().ok_or("no duration")?;
+                assert!((own - expected).abs() <= 1e-9 * expected.abs(), "{line}\n{expected}");
+            }
+        }
+    }
+    Ok(())
+}
