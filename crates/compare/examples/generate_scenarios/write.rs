@@ -79,6 +79,7 @@ impl Trace {
                 }
                 if kernels.len() > 1 {
                     args += &composite(kernels, &times);
+                    args += &sub_kernel_shapes(kernels);
                 }
                 self.event(operator, shapes, times.iter().sum(), &args);
             }
@@ -134,6 +135,18 @@ fn composite(kernels: &[Kernel], times_ns: &[u64]) -> String {
     };
     let parts: Vec<String> = kernels.iter().zip(times_ns).map(part).collect();
     format!(r#", "composite": "True", "sub_kernel_durations": "[{}]""#, parts.join(", "))
+}
+
+/// The rows that answered for the parts: JSON in a text.
+fn sub_kernel_shapes(kernels: &[Kernel]) -> String {
+    let part = |kernel: &Kernel| {
+        let (kernel_type, shapes) = (kernel.kernel_type, list(&kernel.inputs));
+        format!(
+            r#"{{\"kernel_type\": \"{kernel_type}\", \"kernel_shapes\": \"{shapes}\", \"shape_match_rule\": \"exact\"}}"#
+        )
+    };
+    let parts: Vec<String> = kernels.iter().map(part).collect();
+    format!(r#", "sub_kernel_shapes": "[{}]""#, parts.join(", "))
 }
 
 const HEADER: &str = "Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim,Input Shapes,Input Data Types,Output Shapes\n";
