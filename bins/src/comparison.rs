@@ -1,28 +1,25 @@
 //! What the comparison tools have in common on the command line.
 
 use crate::output::{print_limit, warn, warn_as_original};
-use clap::ValueEnum;
-use perfdb_compare::Warning;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use perfdb_compare::regression::{Baseline, Regression};
+use perfdb_compare::{Semantics, Warning};
 use std::num::NonZero;
 use std::str::FromStr;
 
-/// `--semantics`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Semantics {
-    /// The original tools' figures, known faults included
-    Upstream,
-    /// Known faults switched off
-    Corrected,
-}
+/// `--semantics` when it is not given.
+pub const DEFAULT_SEMANTICS: &str = "upstream";
 
-impl From<Semantics> for perfdb_compare::Semantics {
-    fn from(semantics: Semantics) -> Self {
-        match semantics {
-            Semantics::Upstream => perfdb_compare::Semantics::Upstream,
-            Semantics::Corrected => perfdb_compare::Semantics::Corrected,
-        }
-    }
+/// Reads `--semantics`.
+pub fn semantics() -> impl TypedValueParser<Value = Semantics> {
+    let names = [
+        PossibleValue::new(DEFAULT_SEMANTICS).help("The original tools' figures, known faults included"),
+        PossibleValue::new("corrected").help("Known faults switched off"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        DEFAULT_SEMANTICS => Semantics::Upstream,
+        _ => Semantics::Corrected,
+    })
 }
 
 /// Says what was odd about the inputs.

@@ -1,10 +1,11 @@
 //! M6 of one simulated and one measured forward pass.
 
-use crate::comparison::{Range, RegressionGate, Semantics, hold_regressions, say_warnings};
+use crate::comparison::{DEFAULT_SEMANTICS, Range, RegressionGate, hold_regressions, say_warnings, semantics};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_limit, run};
 use clap::Parser;
+use perfdb_compare::Semantics;
 use perfdb_compare::m6::{Options, SourceFilter, compare_files};
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_report::m6::{Report, tidy_path};
@@ -58,7 +59,7 @@ struct Arguments {
     json_output: PathBuf,
 
     /// Whether known faults of the original tool are kept
-    #[arg(long, value_enum, default_value_t = Semantics::Upstream)]
+    #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
     semantics: Semantics,
 
     /// Exit with status 3 unless LOW <= M6 <= HIGH
@@ -78,7 +79,7 @@ fn compute(arguments: Arguments) -> Result<Status, Failure> {
     refuse_inputs(Path::new(&tidy_path(&arguments.json_output)), inputs)?;
     let baseline = arguments.regression.read()?;
     let source_filter = SourceFilter::parse(&arguments.source_filter);
-    let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics.into() };
+    let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics };
     let outcome = compare_files(&arguments.tc_trace, &arguments.prof_trace, &options)?;
     say_warnings(&outcome.warnings);
     let m6 = outcome.result;

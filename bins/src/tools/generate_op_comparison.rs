@@ -1,14 +1,16 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
-use crate::comparison::{GivenNumber, RegressionGate, Semantics, hold_regressions, say_warnings, usable_cores};
+use crate::comparison::{
+    DEFAULT_SEMANTICS, GivenNumber, RegressionGate, hold_regressions, say_warnings, semantics, usable_cores,
+};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, print_limit, print_note, run};
 use clap::Parser;
-use perfdb_compare::Warning;
 use perfdb_compare::m6::{self, SourceFilter};
 use perfdb_compare::operators::{Gate, GateFinding, Offence, OpRow};
 use perfdb_compare::scenario::{ForwardPasses, Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
+use perfdb_compare::{Semantics, Warning};
 use perfdb_files::replace::{Parents, Staged, commit, replace};
 use perfdb_pycompat::value::Value;
 use perfdb_report::comparison_page::page;
@@ -80,7 +82,7 @@ struct Arguments {
     keep_going: bool,
 
     /// Whether known faults of the original tool are kept
-    #[arg(long, value_enum, default_value_t = Semantics::Upstream)]
+    #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
     semantics: Semantics,
 
     /// Exit with status 3 if a kernel type is off by more than this, in percent of its measured time
@@ -167,7 +169,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     }
     let options = Options {
         mapping: &mapping,
-        semantics: arguments.semantics.into(),
+        semantics: arguments.semantics,
         jobs: arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize),
     };
     let mut compared: Vec<(String, Vec<OpRow>)> = Vec::new();
@@ -250,7 +252,7 @@ fn compute_missing_m6(scenario: &Scenario) -> Result<(), Failure> {
         return Ok(());
     }
     let source_filter = SourceFilter::default();
-    let options = m6::Options { source_filter: source_filter.clone(), semantics: perfdb_compare::Semantics::Corrected };
+    let options = m6::Options { source_filter: source_filter.clone(), semantics: Semantics::Corrected };
     // What is wrong with the files is said when they are compared.
     let Ok(outcome) = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options) else { return Ok(()) };
     let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());

@@ -1,9 +1,10 @@
 //! Predicted and measured time per kernel type and shape.
 
-use crate::comparison::{Semantics, say_warnings};
+use crate::comparison::{DEFAULT_SEMANTICS, say_warnings, semantics};
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
 use clap::Parser;
+use perfdb_compare::Semantics;
 use perfdb_compare::shapes::{ShapeComparison, compare_files};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::shapes::write_csv;
@@ -51,7 +52,7 @@ struct Arguments {
     output: OsString,
 
     /// Whether known faults of the original tool are kept
-    #[arg(long, value_enum, default_value_t = Semantics::Upstream)]
+    #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
     semantics: Semantics,
 }
 
@@ -62,8 +63,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
     refuse_inputs(Path::new(&arguments.output), inputs)?;
-    let semantics = arguments.semantics.into();
-    let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), semantics)?;
+    let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), arguments.semantics)?;
     say_warnings(&outcome.warnings);
     let ShapeComparison { rows, joined_share } = outcome.result;
     if arguments.output.is_empty() {
