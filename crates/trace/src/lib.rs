@@ -34,6 +34,7 @@ pub mod id;
 pub mod json;
 pub mod kernels;
 pub mod names;
+pub mod numbering;
 pub mod records;
 pub mod scan;
 pub mod source;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::columns::Numbering;
 use crate::compare::{average_ratio, ratio};
 use crate::context::OUTSIDE;
 use crate::names::NameId;
@@ -13,6 +12,7 @@ use crate::steps::PhaseFilter;
 use crate::time::{Picoseconds, average_microseconds, microseconds};
 use crate::totals::Sum;
 use crate::trace::Trace;
+use perfdb_trace::numbering::Numbering;
 
 /// A layer of both traces, kernel by kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,12 +1,11 @@
 //! What is kept of a trace: compact rows for the events that matter, texts interned.
 
-use rustc_hash::FxHashMap;
-
 use crate::copies::GpuCopy;
 use crate::id::{Id, IdTable};
 use crate::legacy::times::LegacyTimes;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::time::Picoseconds;
+use perfdb_trace::numbering::Numbering;
 
 /// A kernel event.
 #[derive(Debug, Clone, Copy)]
@@ -63,43 +62,6 @@ pub(crate) struct Annotation {
     pub(crate) start: Picoseconds,
     pub(crate) duration: Picoseconds,
     pub(crate) name: String,
-}
-
-/// Distinct keys, numbered in order of appearance.
-#[derive(Debug)]
-pub(crate) struct Numbering<K> {
-    numbers: FxHashMap<K, u32>,
-    keys: Vec<K>,
-    last: Option<(K, u32)>,
-}
-
-impl<K> Default for Numbering<K> {
-    fn default() -> Self {
-        Numbering { numbers: FxHashMap::default(), keys: Vec::new(), last: None }
-    }
-}
-
-impl<K: Copy + Eq + std::hash::Hash> Numbering<K> {
-    /// Number of a key.
-    pub(crate) fn number(&mut self, key: K) -> u32 {
-        if let Some((last, number)) = self.last
-            && last == key
-        {
-            return number;
-        }
-        let next = self.keys.len() as u32;
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number == next {
-            self.keys.push(key);
-        }
-        self.last = Some((key, number));
-        number
-    }
-
-    /// The keys in order.
-    pub(crate) fn keys(&self) -> &[K] {
-        &self.keys
-    }
 }
 
 /// The rows of a trace or of a piece of it.
@@ -192,16 +154,5 @@ impl Columns {
         self.devices.rename(|device| table.adopt(device, &ids));
         self.streams.rename(|(device, stream)| (device, table.adopt(stream, &ids)));
         self.threads.rename(|(process, thread)| (table.adopt(process, &ids), table.adopt(thread, &ids)));
-    }
-}
-
-impl<K: Copy + Eq + std::hash::Hash> Numbering<K> {
-    /// Replaces the keys, one for one.
-    fn rename(&mut self, mut rename: impl FnMut(K) -> K) {
-        let renamed: Vec<K> = self.keys.iter().map(|key| rename(*key)).collect();
-        *self = Numbering::default();
-        for key in renamed {
-            self.number(key);
-        }
     }
 }

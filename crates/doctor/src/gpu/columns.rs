@@ -1,11 +1,9 @@
 //! What is kept of a GPU trace: compact rows for the events that rules look at, texts interned.
 
-use std::hash::Hash;
-
 use perfdb_trace::id::{Id, IdTable};
 use perfdb_trace::names::{NO_NAME, NameId, Names};
+use perfdb_trace::numbering::Numbering;
 use perfdb_trace::time::Picoseconds;
-use rustc_hash::FxHashMap;
 
 use super::coverage::Coverage;
 
@@ -81,45 +79,6 @@ pub(crate) struct Step {
     pub(crate) end: Picoseconds,
     pub(crate) name: NameId,
     pub(crate) thread: u32,
-}
-
-/// Distinct keys, numbered in order of appearance.
-#[derive(Debug)]
-pub(crate) struct Numbering<K> {
-    numbers: FxHashMap<K, u32>,
-    keys: Vec<K>,
-    last: Option<(K, u32)>,
-}
-
-impl<K> Default for Numbering<K> {
-    fn default() -> Self {
-        Numbering { numbers: FxHashMap::default(), keys: Vec::new(), last: None }
-    }
-}
-
-impl<K: Copy + Eq + Hash> Numbering<K> {
-    pub(crate) fn number(&mut self, key: K) -> u32 {
-        if let Some((last, number)) = self.last
-            && last == key
-        {
-            return number;
-        }
-        let next = self.keys.len() as u32;
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number == next {
-            self.keys.push(key);
-        }
-        self.last = Some((key, number));
-        number
-    }
-
-    pub(crate) fn keys(&self) -> &[K] {
-        &self.keys
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.keys.len()
-    }
 }
 
 /// Events that end before they begin.
@@ -239,17 +198,8 @@ impl Columns {
         for (_, count) in &mut self.elements {
             *count = adopt(*count);
         }
-        renumber(&mut self.devices, &mut adopt);
-        renumber(&mut self.streams, |(device, stream)| (device, adopt(stream)));
-        renumber(&mut self.threads, |(process, thread)| (adopt(process), adopt(thread)));
-    }
-}
-
-/// Replaces the keys; different keys stay different.
-fn renumber<K: Copy + Eq + Hash>(numbering: &mut Numbering<K>, mut key: impl FnMut(K) -> K) {
-    let keys = std::mem::take(&mut numbering.keys);
-    *numbering = Numbering::default();
-    for old in keys {
-        numbering.number(key(old));
+        self.devices.rename(&mut adopt);
+        self.streams.rename(|(device, stream)| (device, adopt(stream)));
+        self.threads.rename(|(process, thread)| (adopt(process), adopt(thread)));
     }
 }

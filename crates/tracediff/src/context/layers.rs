@@ -4,8 +4,9 @@ use super::OUTSIDE;
 use super::classes::Classes;
 use super::passes::KernelPass;
 use crate::classify::{ATTENTION, MATRIX_PRODUCTS, STATE_SPACE};
-use crate::columns::{Kernel, Numbering};
+use crate::columns::Kernel;
 use crate::time_order::TimeOrder;
+use perfdb_trace::numbering::Numbering;
 
 /// The layers of a trace.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
         }
         return;
     }
-    let mut first_launched = vec![Picoseconds::MAX; trace.columns.streams.len()];
+    let mut first_launched = vec![Picoseconds::MAX; trace.columns.streams.keys().len()];
     for (at, row) in trace.kernel_rows() {
         if trace.launch_index(at).is_some()
             && let Some(first) = first_launched.get_mut(row.stream as usize)
