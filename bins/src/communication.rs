@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use perfdb_comm::Error;
 use perfdb_comm::bench::Outcome;
 use perfdb_comm::collective::Collective;
-use perfdb_comm::dtype::DataType;
+use perfdb_comm::dtype::CollectiveDType;
 use perfdb_comm::engine::{Event, Launcher, NamedInterpreter};
 use perfdb_comm::plan::{BenchMode, PlanWarning};
 use perfdb_comm::results::Backend;
@@ -138,9 +138,8 @@ pub fn collective(text: &str) -> Result<Collective, String> {
 }
 
 /// Parses a dtype.
-pub fn data_type(text: &str) -> Result<DataType, String> {
-    let names = DataType::ALL.map(DataType::torch_name).join(", ");
-    DataType::from_torch_name(text).ok_or_else(|| format!("unknown dtype; one of {names}"))
+pub fn data_type(text: &str) -> Result<CollectiveDType, String> {
+    CollectiveDType::from_torch_name(text).ok_or_else(|| format!("unknown dtype; one of {}", CollectiveDType::names()))
 }
 
 /// Parses an integer of 0 or more, in digits alone.

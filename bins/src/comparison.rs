@@ -1,26 +1,10 @@
 //! What the comparison tools have in common on the command line.
 
 use crate::output::{print_limit, warn, warn_as_original};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use perfdb_compare::Warning;
 use perfdb_compare::regression::{Baseline, Regression};
-use perfdb_compare::{Semantics, Warning};
 use std::num::NonZero;
 use std::str::FromStr;
-
-/// `--semantics` when it is not given.
-pub const DEFAULT_SEMANTICS: &str = "upstream";
-
-/// Reads `--semantics`.
-pub fn semantics() -> impl TypedValueParser<Value = Semantics> {
-    let names = [
-        PossibleValue::new(DEFAULT_SEMANTICS).help("The original tools' figures, known faults included"),
-        PossibleValue::new("corrected").help("Known faults switched off"),
-    ];
-    PossibleValuesParser::new(names).map(|name| match name.as_str() {
-        DEFAULT_SEMANTICS => Semantics::Upstream,
-        _ => Semantics::Corrected,
-    })
-}
 
 /// Says what was odd about the inputs.
 pub fn say_warnings(warnings: &[Warning]) {

@@ -37,6 +37,7 @@ pub mod program;
 pub mod progress;
 pub mod registry;
 pub mod replay;
+pub mod semantics;
 mod tool;
 pub mod tools;
 

@@ -1,8 +1,9 @@
 //! M6 of one simulated and one measured forward pass.
 
-use crate::comparison::{DEFAULT_SEMANTICS, Range, RegressionGate, hold_regressions, say_warnings, semantics};
+use crate::comparison::{Range, RegressionGate, hold_regressions, say_warnings};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
+use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, print, print_limit, run};
 use clap::Parser;
 use perfdb_compare::Semantics;

@@ -1,10 +1,9 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
-use crate::comparison::{
-    DEFAULT_SEMANTICS, GivenNumber, RegressionGate, hold_regressions, say_warnings, semantics, usable_cores,
-};
+use crate::comparison::{GivenNumber, RegressionGate, hold_regressions, say_warnings, usable_cores};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
+use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, error_line, print, print_limit, print_note, run};
 use clap::Parser;
 use perfdb_compare::m6::{self, SourceFilter};

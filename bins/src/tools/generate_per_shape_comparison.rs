@@ -1,7 +1,8 @@
 //! Predicted and measured time per kernel type and shape.
 
-use crate::comparison::{DEFAULT_SEMANTICS, say_warnings, semantics};
+use crate::comparison::say_warnings;
 use crate::registry::{Job, Tool};
+use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
 use clap::Parser;
 use perfdb_compare::Semantics;

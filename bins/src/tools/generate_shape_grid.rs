@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::database::{DatabaseArguments, LockArguments};
+use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, print, print_line, print_note, progress, run, warn};
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use num_bigint::BigInt;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{Parents, Staged, refuse_inputs};
@@ -68,8 +69,8 @@ struct Arguments {
     json: Option<PathBuf>,
 
     /// What to do where the original tool is wrong: the same, or better
-    #[arg(long, value_enum, default_value_t = Choice::Upstream)]
-    semantics: Choice,
+    #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
+    semantics: Semantics,
 
     #[command(flatten)]
     lock: LockArguments,
@@ -109,12 +110,6 @@ op-replay cannot run. start-microbench --update-mode missing-only measures them.
 
 Exit status: 0 done (also when nothing was appended), 1 failed, 2 wrong usage.";
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Choice {
-    Upstream,
-    Corrected,
-}
-
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], generate)
 }
@@ -132,10 +127,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
         seed: seed.clone(),
         max_hbm_gib: arguments.max_hbm_gb,
         config: arguments.config,
-        semantics: match arguments.semantics {
-            Choice::Upstream => Semantics::Upstream,
-            Choice::Corrected => Semantics::Corrected,
-        },
+        semantics: arguments.semantics,
         threads: None,
     };
     let locking = arguments.lock.options(TOOL.name);

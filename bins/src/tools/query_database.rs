@@ -11,7 +11,7 @@ use crate::{Failure, Status, command_of, print, run};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use comparison::compare;
-use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, Semantics};
+use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics};
 use printing::{Form, Sink};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -41,7 +41,7 @@ struct Arguments {
     surroundings: SurroundingArguments,
 
     /// Whose answers: the product's own, or those of the simulator's reader of 2026 or of 2025
-    #[arg(long, value_name = "NAME", default_value = Semantics::default().name(), value_parser = PossibleValuesParser::new(Semantics::ALL.map(Semantics::name)))]
+    #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
     semantics: String,
 
     /// Rows only, or also between rows [default: interpolating; measured for a trace under upstream-2025]
@@ -168,13 +168,13 @@ struct Answered<'q> {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let directory = arguments.database.directory(None)?;
-    let semantics: Semantics = arguments.semantics.parse()?;
+    let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let is_trace = arguments.question.from_trace.is_some();
     let layer = match arguments.layer.as_deref() {
         Some("measured") => Layer::Measured,
         Some(_) => Layer::Interpolating,
         // The simulator of 2025 did not interpolate.
-        None if is_trace && semantics == Semantics::Upstream2025 => Layer::Measured,
+        None if is_trace && semantics == ReaderSemantics::Upstream2025 => Layer::Measured,
         None => Layer::Interpolating,
     };
     let mut sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref())?;

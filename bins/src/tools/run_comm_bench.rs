@@ -8,7 +8,7 @@ use crate::{Failure, Status, command_of, print, print_error, run, warn};
 use clap::Parser;
 use perfdb_comm::Error;
 use perfdb_comm::collection::{Collection, CollectionOptions, Step};
-use perfdb_comm::dtype::DataType;
+use perfdb_comm::dtype::CollectiveDType;
 use perfdb_comm::engine::Interpreter;
 use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_files::replace::{Parents, replace};
@@ -86,7 +86,7 @@ struct Arguments {
 
     /// torch.bfloat16, torch.float16, torch.float32 or torch.int8
     #[arg(long, value_name = "NAME", default_value = "torch.bfloat16", value_parser = data_type)]
-    dtype: DataType,
+    dtype: CollectiveDType,
 
     #[command(flatten)]
     run: RunArguments,

@@ -1,7 +1,7 @@
 //! From raw results to one value per point, and to rows.
 
 use crate::collective::Collective;
-use crate::dtype::DataType;
+use crate::dtype::CollectiveDType;
 use crate::plan::{Batch, Plan};
 use crate::profile::{CALLS_PER_SMALL_POINT, SESSIONS_PER_LARGE_POINT, large_session, read_session, small_session};
 use crate::results::{Backend, PointResult, RankResults, Results, Timing};
@@ -79,7 +79,7 @@ pub struct Row {
     /// Ranks in the group.
     pub num_devices: u64,
     /// Element type of the tensors that were really sent.
-    pub dtype: DataType,
+    pub dtype: CollectiveDType,
     /// Tier.
     pub topology_tier: u64,
     /// Latency in microseconds, rounded to two decimals, correction included.
@@ -149,7 +149,7 @@ pub fn aggregate(results: &Results, dispatch_overhead: DispatchOverhead) -> Aggr
     Aggregate { measurements, missing, rows, warnings }
 }
 
-fn row(plan: &Plan, value: &Measurement, dtype: DataType, corrected: bool) -> Row {
+fn row(plan: &Plan, value: &Measurement, dtype: CollectiveDType, corrected: bool) -> Row {
     let point = &plan.configs[value.config];
     let overhead = if corrected { point.op.dispatch_overhead_us(point.num_devices) } else { 0.0 };
     let mut duration_us = round(value.median_us, 2);
@@ -331,7 +331,7 @@ mod tests {
                 timing: Timing::Event,
                 world_size: devices,
                 torch: "2.9.0".into(),
-                executed_dtype: DataType::BFloat16,
+                executed_dtype: CollectiveDType::BFLOAT16,
             },
             ranks,
             warnings: Vec::new(),

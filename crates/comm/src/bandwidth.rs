@@ -2,7 +2,7 @@
 
 use crate::aggregate::Measurement;
 use crate::collective::Collective;
-use crate::dtype::DataType;
+use crate::dtype::CollectiveDType;
 use crate::plan::Plan;
 use perfdb_pycompat::csv_text::push_cell;
 use perfdb_pycompat::float::round;
@@ -54,7 +54,7 @@ const COLUMNS: [&str; 16] = [
 ];
 
 /// The lines of a report, in the order of the measurements.
-pub fn bandwidth_rows(plan: &Plan, measurements: &[Measurement], dtype: DataType) -> Vec<BandwidthRow> {
+pub fn bandwidth_rows(plan: &Plan, measurements: &[Measurement], dtype: CollectiveDType) -> Vec<BandwidthRow> {
     measurements
         .iter()
         .map(|value| {
@@ -172,7 +172,7 @@ mod tests {
             mean_us: 103.5,
             slowest_rank_us: 110.0,
         };
-        bandwidth_rows(&plan, &[value(0), value(1)], DataType::Float16)
+        bandwidth_rows(&plan, &[value(0), value(1)], CollectiveDType::FLOAT16)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::bandwidth::BandwidthRow;
 use crate::bench::{Bench, Outcome, Output, report_bytes};
 use crate::collective::Collective;
-use crate::dtype::DataType;
+use crate::dtype::CollectiveDType;
 use crate::engine::{Event, Interpreter, Launcher, RunOptions};
 use crate::error::Error;
 use crate::plan::PlanWarning;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct CollectionOptions {
     /// Element type.
-    pub dtype: DataType,
+    pub dtype: CollectiveDType,
     /// Engine; `None` = by what the machine has.
     pub backend: Option<Backend>,
     /// What starts the ranks.

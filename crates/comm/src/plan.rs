@@ -3,7 +3,7 @@
 mod builder;
 
 use crate::collective::Collective;
-use crate::dtype::DataType;
+use crate::dtype::CollectiveDType;
 use crate::error::Error;
 use crate::topology::Grid;
 use builder::Builder;
@@ -38,7 +38,7 @@ pub struct PlanRequest {
     /// Hardware grid, outermost dimension first.
     pub grid_shape: Vec<u64>,
     /// Element type.
-    pub dtype: DataType,
+    pub dtype: CollectiveDType,
     /// Message sizes in bytes, in run order.
     pub bytes_grid: Vec<u64>,
     /// How times are taken.
@@ -52,7 +52,7 @@ impl Default for PlanRequest {
             num_devices: vec![16],
             topology_tier: None,
             grid_shape: vec![48, 8, 2],
-            dtype: DataType::BFloat16,
+            dtype: CollectiveDType::BFLOAT16,
             bytes_grid: powers_of_two(10, 29),
             bench_mode: BenchMode::Kernel,
         }
@@ -72,7 +72,7 @@ pub struct Plan {
     /// How times are taken.
     pub bench_mode: BenchMode,
     /// Element type.
-    pub dtype: DataType,
+    pub dtype: CollectiveDType,
     /// Element type as the tables name it.
     pub dtype_csv: String,
     /// Bytes of one element.

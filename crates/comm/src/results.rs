@@ -7,7 +7,7 @@
 //! prof/…         profiler output of the leader, see the profile module
 //! ```
 
-use crate::dtype::DataType;
+use crate::dtype::CollectiveDType;
 use crate::error::Error;
 use crate::plan::Plan;
 use perfdb_files::escape::shown;
@@ -75,7 +75,7 @@ pub struct RunRecord {
     /// Version of torch.
     pub torch: String,
     /// Element type of the tensors that were really used.
-    pub executed_dtype: DataType,
+    pub executed_dtype: CollectiveDType,
 }
 
 /// The result of one rank for one point.

@@ -1,7 +1,7 @@
 //! The standard collection: which sessions of the bench run, on one node or on many.
 
 use crate::collective::Collective;
-use crate::dtype::DataType;
+use crate::dtype::CollectiveDType;
 use crate::engine::Nodes;
 use crate::error::Error;
 use crate::plan::{BenchMode, PlanRequest, powers_of_two};
@@ -50,7 +50,7 @@ pub struct SessionOptions {
     /// How times are taken.
     pub bench_mode: Option<BenchMode>,
     /// Element type.
-    pub dtype: Option<DataType>,
+    pub dtype: Option<CollectiveDType>,
 }
 
 /// One node or many.
@@ -110,7 +110,7 @@ pub struct Session {
 
 impl Session {
     /// What the session asks of the bench.
-    pub fn request(&self, dtype: DataType) -> PlanRequest {
+    pub fn request(&self, dtype: CollectiveDType) -> PlanRequest {
         PlanRequest {
             ops: self.ops.clone(),
             num_devices: self.num_devices.clone(),

@@ -205,14 +205,14 @@ impl std::fmt::Display for WrittenTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DataType;
+    use crate::dtype::CollectiveDType;
 
     fn row(message_bytes: u64, duration_us: f64) -> Row {
         Row {
             op: Collective::AllReduce,
             message_bytes,
             num_devices: 4,
-            dtype: DataType::BFloat16,
+            dtype: CollectiveDType::BFLOAT16,
             topology_tier: 1,
             duration_us,
             bandwidth_gbps: 0.5,

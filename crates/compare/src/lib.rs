@@ -25,6 +25,19 @@
 //! Each level can be called on its own: whole files (`compare_files` and the like), or sums and rows from iterators
 //! ([`m6::m6`], [`operators::op_rows`], [`shapes::shape_rows`]). Rendering is `perfdb_report`'s job.
 //!
+//! # Semantics
+//!
+//! [`Semantics::Upstream`] gives the same numbers as the original tools. [`Semantics::Corrected`] switches their faults off:
+//!
+//! 1. a byte-order mark in a CSV never hides the first column (per operator);
+//! 2. operators are looked up under `operator_mappings`, where the mapping has them (per operator);
+//! 3. a CSV without a needed column is an error instead of zeros;
+//! 4. durations are used as written instead of as end minus start, which rounds them to steps of 0.25 µs when start
+//!    times count from the epoch (M6);
+//! 5. shapes meet: by the row that answered, formats folded, attention by its own key, collectives by size or name, and
+//!    only the profiling model's process counts (per shape);
+//! 6. a kernel type that is predicted and was never measured has an infinite error and a status of its own (per operator).
+//!
 //! Sums are plain additions of doubles in file order, whatever the number of threads, so results are the same bit by bit
 //! on every run. Memory grows with the number of kernel types and shapes, not with the files.
 #![forbid(unsafe_code)]
@@ -41,13 +54,13 @@ mod process;
 pub mod profile;
 pub mod regression;
 pub mod scenario;
-mod semantics;
 pub mod shapes;
 pub mod sub_kernels;
 
 pub use error::{Error, Outcome, Warning};
 pub use event::EventFault;
-pub use semantics::Semantics;
+#[doc(no_inline)]
+pub use perfdb_store::Semantics;
 
 /// Runs the reader of a trace and the reader of a CSV at the same time. The trace's reader is told how many threads it may use.
 fn side_by_side<A, B: Send>(trace: impl FnOnce(usize) -> A, profile: impl FnOnce() -> B + Send) -> (A, B) {

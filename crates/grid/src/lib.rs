@@ -45,15 +45,7 @@ mod table;
 pub mod template;
 
 pub use error::Error;
+#[doc(no_inline)]
+pub use perfdb_store::Semantics;
 pub use run::{Mode, Options, Prepared, Progress, prepare};
 pub use table::growth::RowFilter;
-
-/// Whose rules are followed where the original tool's are questionable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Semantics {
-    /// The original's, byte for byte.
-    #[default]
-    Upstream,
-    /// The original's with its mistakes corrected.
-    Corrected,
-}

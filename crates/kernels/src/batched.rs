@@ -1,11 +1,11 @@
 //! Batched matrix products of whole tensors, of every element type.
 
-use crate::dtype::DType;
 use crate::error::KernelError;
 use crate::jobs::Jobs;
 use crate::matmul::{Operand, integer_product, product, rounded_product};
 use crate::tensor::Tensor;
 use crate::typed::{Float, Stored, zeros};
+use perfdb_dtype::DType;
 
 /// Where a batch's rows lie in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub fn matrix_product(a: &Tensor, b: &Tensor, order: Order) -> Result<Tensor, Ke
         DType::Int32 => integers::<i32>(a, b, sizes, order, shape, i64::from, |sum| sum as i32),
         DType::Int64 => integers::<i64>(a, b, sizes, order, shape, |value| value, |sum| sum),
         DType::Bool => integers::<bool>(a, b, sizes, order, shape, i64::from, |sum| sum != 0),
+        other => Err(KernelError::unsupported(format!("products of {other}"))),
     }
 }
 
@@ -133,7 +134,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let refused = |a: &[usize], b: &[usize]| {
-            matrix_product(&Tensor::zeros(a, DType::Int8), &Tensor::zeros(b, DType::Int8), Order::BatchFirst).is_err()
+            let zeros = |shape: &[usize]| Tensor::new(shape, Data::Int8(vec![0; shape.iter().product()]));
+            matrix_product(&zeros(a).expect("a tensor"), &zeros(b).expect("a tensor"), Order::BatchFirst).is_err()
         };
         assert!(refused(&[2, 3], &[2, 3]) && refused(&[2, 3, 4], &[4, 4]) && refused(&[2, 3, 4], &[1, 4, 4]));
         assert!(!refused(&[2, 3], &[3, 2]));

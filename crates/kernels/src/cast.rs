@@ -2,10 +2,11 @@
 
 use half::{bf16, f16};
 
-use crate::dtype::DType;
-use crate::tensor::{Data, Tensor};
+use crate::error::KernelError;
+use crate::tensor::Tensor;
 use crate::typed::Stored;
 use crate::with_type;
+use perfdb_dtype::DType;
 
 /// An element that can be turned into any other type: integers by way of `i64`, the rest by way of `f64`.
 pub trait Convert: Stored {
@@ -81,29 +82,32 @@ impl Convert for bool {
     }
 }
 
-/// The tensor's elements in memory order, in another type.
-pub fn cast(tensor: &Tensor, to: DType) -> Data {
-    with_type!(to, T => T::wrap(elements::<T>(tensor)))
+/// The tensor in another type, laid out in the same way (`unsupported` if tensors have no such type).
+pub fn cast(tensor: &Tensor, to: DType) -> Result<Tensor, KernelError> {
+    let data = with_type!(to, T => elements::<T>(tensor).map(T::wrap))?;
+    tensor.with_data(data).ok_or_else(|| KernelError::Internal("a cast of another size".to_owned()))
 }
 
-fn elements<T: Convert>(tensor: &Tensor) -> Vec<T> {
+fn elements<T: Convert>(tensor: &Tensor) -> Result<Vec<T>, KernelError> {
     with_type!(tensor.dtype(), From => {
         let values = From::slice(tensor.data()).unwrap_or_default();
-        if tensor.dtype().is_float() {
+        Ok(if tensor.dtype().is_float() {
             values.iter().map(|value| T::from_f64(value.to_f64())).collect()
         } else {
             values.iter().map(|value| T::from_i64(value.to_i64())).collect()
-        }
+        })
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::Data;
 
     #[test]
     fn exact_where_it_can_be() {
         let large = Tensor::new([2], Data::Int64(vec![i64::MAX, -3])).expect("two elements");
+        let cast = |tensor: &Tensor, to| cast(tensor, to).expect("a type of tensors").data().clone();
         assert_eq!(cast(&large, DType::Int64), Data::Int64(vec![i64::MAX, -3]));
         assert_eq!(cast(&large, DType::Int8), Data::Int8(vec![-1, -3]));
         assert_eq!(cast(&large, DType::Bool), Data::Bool(vec![true, true]));
@@ -111,5 +115,17 @@ mod tests {
             Tensor::new([2], Data::Float16(vec![f16::from_f32(0.1), f16::from_f32(-2.5)])).expect("two elements");
         assert_eq!(cast(&halves, DType::Float32), Data::Float32(vec![0.099_975_586, -2.5]));
         assert_eq!(cast(&halves, DType::Int32), Data::Int32(vec![0, -2]));
+    }
+
+    #[test]
+    fn views_stay_views_and_other_types_are_refused() {
+        let view = Tensor::new([1, 2], Data::Int8(vec![1, 2])).expect("two elements").transposed_view();
+        let wide = cast(&view, DType::Int64).expect("a type of tensors");
+        assert_eq!((wide.shape(), wide.is_transposed()), (&[2, 1][..], true));
+        let error = cast(&view, DType::Float8E5M2).expect_err("tensors have no such type");
+        assert_eq!(error, KernelError::Unsupported("tensors of float8_e5m2".to_owned()));
+        for dtype in Data::DTYPES {
+            assert_eq!(cast(&view, dtype).map(|tensor| tensor.dtype()), Ok(dtype));
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Feed-forward networks of the experts of a mixture: two products with SwiGLU between them.
 
-use crate::dtype::DType;
 use crate::element::{Element, Wide};
 use crate::error::KernelError;
 use crate::matmul::{Factor, Operand, product};
@@ -9,6 +8,7 @@ use crate::quantise::quantise_row;
 use crate::rows::{map_plain_rows, map_rows};
 use crate::tensor::Tensor;
 use crate::typed::{Float, Stored, require, scales, values};
+use perfdb_dtype::DType;
 
 /// One weight matrix: in the type of the tokens, or int8 with a scale per column.
 enum Weight<'a, E: Element> {

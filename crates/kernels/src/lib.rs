@@ -20,7 +20,6 @@ pub mod broadcast;
 pub mod cached;
 pub mod cast;
 pub mod context;
-pub mod dtype;
 pub mod element;
 pub mod error;
 pub mod experts;
@@ -48,3 +47,5 @@ pub mod window;
 
 /// The sixteen-bit floating-point types of tensors.
 pub use half;
+#[doc(no_inline)]
+pub use perfdb_dtype::DType;

@@ -53,11 +53,11 @@ impl Target for i32 {
 macro_rules! with_target {
     ($dtype:expr, $target:ident => $body:expr) => {
         match $dtype {
-            $crate::dtype::DType::Int8 => {
+            $crate::DType::Int8 => {
                 type $target = i8;
                 $body
             }
-            $crate::dtype::DType::Int32 => {
+            $crate::DType::Int32 => {
                 type $target = i32;
                 $body
             }

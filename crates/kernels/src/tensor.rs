@@ -1,14 +1,14 @@
-//! Tensors in host memory.
+//! Tensors in host memory. Their data types are those that the operators of a database take: [`Data::DTYPES`].
 
 use half::{bf16, f16};
 
-use crate::dtype::DType;
 use crate::number::Number;
 use crate::shape::{Shape, elements, swap_last_two};
+use perfdb_dtype::DType;
 
 /// Elements of a tensor, row-major.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "one variant per element type, named as in DType")]
+#[expect(missing_docs, reason = "one variant per data type, named as in DType")]
 pub enum Data {
     Float32(Vec<f32>),
     Float16(Vec<f16>),
@@ -51,23 +51,21 @@ pub struct Tensor {
 }
 
 impl Data {
-    /// Zeros of that type.
-    pub fn zeros(dtype: DType, count: usize) -> Data {
-        match dtype {
-            DType::Float32 => Data::Float32(vec![0.0; count]),
-            DType::Float16 => Data::Float16(vec![f16::ZERO; count]),
-            DType::BFloat16 => Data::BFloat16(vec![bf16::ZERO; count]),
-            DType::Float64 => Data::Float64(vec![0.0; count]),
-            DType::Int8 => Data::Int8(vec![0; count]),
-            DType::UInt8 => Data::UInt8(vec![0; count]),
-            DType::Int16 => Data::Int16(vec![0; count]),
-            DType::Int32 => Data::Int32(vec![0; count]),
-            DType::Int64 => Data::Int64(vec![0; count]),
-            DType::Bool => Data::Bool(vec![false; count]),
-        }
-    }
+    /// The data types that tensors can have.
+    pub const DTYPES: [DType; 10] = [
+        DType::Float32,
+        DType::Float16,
+        DType::BFloat16,
+        DType::Float64,
+        DType::Int8,
+        DType::UInt8,
+        DType::Int16,
+        DType::Int32,
+        DType::Int64,
+        DType::Bool,
+    ];
 
-    /// The element type.
+    /// The data type, one of [`DTYPES`](Data::DTYPES).
     pub fn dtype(&self) -> DType {
         match self {
             Data::Float32(_) => DType::Float32,
@@ -101,11 +99,19 @@ impl Tensor {
         (elements(&shape) == data.len()).then_some(Tensor { shape, transposed: false, data })
     }
 
-    /// A plain tensor of zeros.
-    pub fn zeros(shape: impl Into<Shape>, dtype: DType) -> Tensor {
-        let shape = shape.into();
-        let data = Data::zeros(dtype, elements(&shape));
-        Tensor { shape, transposed: false, data }
+    /// A tensor without dimensions, of 64-bit type or `bool`.
+    pub fn scalar(number: Number) -> Tensor {
+        let data = match number {
+            Number::Float(value) => Data::Float64(vec![value]),
+            Number::Int(value) => Data::Int64(vec![value]),
+            Number::Bool(value) => Data::Bool(vec![value]),
+        };
+        Tensor { shape: Shape::default(), transposed: false, data }
+    }
+
+    /// The tensor with other elements in the same places; `None` if there are more or fewer of them.
+    pub(crate) fn with_data(&self, data: Data) -> Option<Tensor> {
+        (data.len() == self.len()).then(|| Tensor { shape: self.shape.clone(), transposed: self.transposed, data })
     }
 
     /// The same memory seen with the last two dimensions swapped.
@@ -124,7 +130,7 @@ impl Tensor {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// The element type.
+    /// The data type.
     pub fn dtype(&self) -> DType {
         self.data.dtype()
     }

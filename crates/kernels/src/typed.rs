@@ -2,11 +2,11 @@
 
 use half::{bf16, f16};
 
-use crate::dtype::DType;
 use crate::element::{Element, Wide};
 use crate::error::KernelError;
 use crate::shape::elements;
 use crate::tensor::{Data, Tensor};
+use perfdb_dtype::DType;
 
 /// An element type of tensors.
 pub trait Stored: Copy + Default + PartialEq + Send + Sync + std::fmt::Debug + 'static {
@@ -54,19 +54,19 @@ impl Float for f64 {}
 macro_rules! with_float {
     ($dtype:expr, $element:ident => $body:expr) => {
         match $dtype {
-            $crate::dtype::DType::Float32 => {
+            $crate::DType::Float32 => {
                 type $element = f32;
                 $body
             }
-            $crate::dtype::DType::Float16 => {
+            $crate::DType::Float16 => {
                 type $element = $crate::half::f16;
                 $body
             }
-            $crate::dtype::DType::BFloat16 => {
+            $crate::DType::BFloat16 => {
                 type $element = $crate::half::bf16;
                 $body
             }
-            $crate::dtype::DType::Float64 => {
+            $crate::DType::Float64 => {
                 type $element = f64;
                 $body
             }
@@ -77,7 +77,8 @@ macro_rules! with_float {
     };
 }
 
-/// Evaluates an expression with `$element` naming the element type of `$dtype`.
+/// Evaluates an expression with `$element` naming the element type of `$dtype`; types that no tensor has are answered with an
+/// `unsupported` error.
 #[macro_export]
 macro_rules! with_type {
     ($dtype:expr, $element:ident => $body:expr) => {
@@ -87,10 +88,11 @@ macro_rules! with_type {
     };
     (@arms $dtype:expr, $element:ident, $body:expr, $($variant:ident $type:ty),*) => {
         match $dtype {
-            $($crate::dtype::DType::$variant => {
+            $($crate::DType::$variant => {
                 type $element = $type;
                 $body
             })*
+            other => Err($crate::error::KernelError::unsupported(format!("tensors of {other}")).into()),
         }
     };
 }

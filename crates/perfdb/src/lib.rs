@@ -44,11 +44,12 @@
 //! | `perfdb-comm` | measuring collectives |
 //! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
 //! | `perfdb-sequence` | what repeats in a sequence of kernels: layers, passes |
+//! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
 //! | `perfdb-parallel` | work on several threads with results in order |
 //! | `perfdb-pycompat` | text as CPython writes and reads it |
 //!
-//! Dependencies point one way, from the tools down to `perfdb-pycompat`; `CONTRIBUTING.md` has the picture.
+//! Dependencies point one way, from the tools down to `perfdb-pycompat` and `perfdb-dtype`; `CONTRIBUTING.md` has the picture.
 #![forbid(unsafe_code)]
 
 #[doc(no_inline)]

@@ -160,7 +160,7 @@ fn call(table: usize, m: usize, k: usize) -> Query {
 }
 
 fn tensor(rows: usize, columns: usize) -> Tensor {
-    Tensor::new([rows as i64, columns as i64], DType::Bf16)
+    Tensor::new([rows as i64, columns as i64], DType::BFloat16)
 }
 
 fn exact() -> Vec<Query> {
@@ -199,8 +199,8 @@ fn attention() -> Vec<Query> {
     let of = |at: usize| {
         let lengths = Tensor::of_values([(at % 50 * 40 + at % 16) as i64], DType::Int64);
         Query::operator("op0")
-            .input(Tensor::new([1 + (at % 40 * 64) as i64, 32, 128], DType::Bf16))
-            .input(Tensor::new([9, 1, 128], DType::Bf16))
+            .input(Tensor::new([1 + (at % 40 * 64) as i64, 32, 128], DType::BFloat16))
+            .input(Tensor::new([9, 1, 128], DType::BFloat16))
             .arguments([Argument::None, Argument::None, Argument::None, Argument::None])
             .input(lengths)
     };

@@ -5,7 +5,7 @@ use crate::engine::Context;
 use crate::error::Error;
 use crate::explain::Explanation;
 use crate::query::Query;
-use crate::semantics::{Layer, Semantics};
+use crate::semantics::{Layer, ReaderSemantics};
 use crate::state::State;
 use crate::table::KernelRows;
 use perfdb_store::Error as StoreError;
@@ -35,7 +35,7 @@ impl Database {
     }
 
     /// A reader: answers by these semantics from the files as they are known now, whatever [`reopen`](Self::reopen) finds later.
-    pub fn reader(&self, semantics: Semantics, layer: Layer) -> Reader {
+    pub fn reader(&self, semantics: ReaderSemantics, layer: Layer) -> Reader {
         Reader { state: self.state(), semantics, layer }
     }
 
@@ -44,7 +44,7 @@ impl Database {
     /// # Errors
     /// The reason why there is no answer.
     pub fn lookup(&self, query: &Query) -> Result<Answer, Miss> {
-        self.reader(Semantics::default(), Layer::default()).lookup(query)
+        self.reader(ReaderSemantics::default(), Layer::default()).lookup(query)
     }
 
     /// Looks whether files were replaced, added or removed, and forgets those that were. Whether there were any. Others may read meanwhile.
@@ -96,13 +96,13 @@ impl Database {
 #[derive(Debug, Clone)]
 pub struct Reader {
     state: Arc<State>,
-    semantics: Semantics,
+    semantics: ReaderSemantics,
     layer: Layer,
 }
 
 impl Reader {
     /// Whose answers it gives.
-    pub fn semantics(&self) -> Semantics {
+    pub fn semantics(&self) -> ReaderSemantics {
         self.semantics
     }
 

@@ -12,8 +12,8 @@
 //!
 //! let database = Database::open(folder.path())?;
 //! let query = Query::operator("aten.mm.default")
-//!     .input(Tensor::new([16, 512], DType::Bf16))
-//!     .input(Tensor::new([512, 2048], DType::Bf16));
+//!     .input(Tensor::new([16, 512], DType::BFloat16))
+//!     .input(Tensor::new([512, 2048], DType::BFloat16));
 //! let answer = database.lookup(&query)?;
 //! assert_eq!((answer.duration_us, answer.rule, answer.rows[0].line), (5.0, Some("identity"), 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,13 +42,14 @@ mod trace;
 
 pub use answer::{Answer, Interpolation, Miss, Part, Place, RowRef, Source};
 pub use database::{Database, Reader};
-pub use dtype::{DType, UnknownDType};
 pub use error::Error;
 pub use explain::{Explanation, Nearest};
 pub use json::{MalformedQuery, answer_to_json};
+#[doc(no_inline)]
+pub use perfdb_dtype::{DType, UnknownDType};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
-pub use semantics::{Layer, Semantics, UnknownSemantics};
+pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
 pub use table::pool::{Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
 pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace};

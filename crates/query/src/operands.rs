@@ -1,5 +1,6 @@
 //! The arguments of a query as a kernel takes them.
 
+use crate::dtype::profiler_name;
 use crate::query::Tensor;
 use crate::shapes::{Arrangement, strip};
 use smallvec::{SmallVec, smallvec};
@@ -43,7 +44,7 @@ pub(crate) type Operands<'q> = SmallVec<[Operand<'q>; 4]>;
 impl<'q> Operand<'q> {
     #[inline]
     pub(crate) fn of(tensor: &'q Tensor) -> Self {
-        Operand { shape: Dims::Borrowed(&tensor.shape), dtype: tensor.dtype.profiler_name() }
+        Operand { shape: Dims::Borrowed(&tensor.shape), dtype: profiler_name(tensor.dtype) }
     }
 
     pub(crate) fn made(shape: &[i64], dtype: Option<&'static str>) -> Self {

@@ -1,6 +1,6 @@
 //! Questions: calls of a simulator operator, or a kernel with its operands.
 
-use crate::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use std::sync::Arc;
 
@@ -164,9 +164,9 @@ pub(crate) enum Target {
 /// use perfdb_query::{DType, Query, Tensor};
 ///
 /// let query = Query::operator("aten.mm.default")
-///     .input(Tensor::new([16, 5120], DType::Bf16))
-///     .input(Tensor::new([5120, 768], DType::Bf16))
-///     .output(Tensor::new([16, 768], DType::Bf16))
+///     .input(Tensor::new([16, 5120], DType::BFloat16))
+///     .input(Tensor::new([5120, 768], DType::BFloat16))
+///     .output(Tensor::new([16, 768], DType::BFloat16))
 ///     .tp_size(4);
 /// assert_eq!(query.name(), "aten.mm.default");
 /// ```

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// Whose answers are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Semantics {
+pub enum ReaderSemantics {
     /// The simulator's reader of August 2026, to the last bit.
     Upstream,
     /// The simulator's reader of 2025.
@@ -14,24 +14,25 @@ pub enum Semantics {
     Corrected,
 }
 
-impl Semantics {
+impl ReaderSemantics {
     /// All of them, the default first.
-    pub const ALL: [Semantics; 3] = [Semantics::Corrected, Semantics::Upstream, Semantics::Upstream2025];
+    pub const ALL: [ReaderSemantics; 3] =
+        [ReaderSemantics::Corrected, ReaderSemantics::Upstream, ReaderSemantics::Upstream2025];
 
     /// The name.
     pub fn name(self) -> &'static str {
         match self {
-            Semantics::Corrected => "corrected",
-            Semantics::Upstream => "upstream",
-            Semantics::Upstream2025 => "upstream-2025",
+            ReaderSemantics::Corrected => "corrected",
+            ReaderSemantics::Upstream => "upstream",
+            ReaderSemantics::Upstream2025 => "upstream-2025",
         }
     }
 
     pub(crate) fn rules(self) -> &'static Rules {
         match self {
-            Semantics::Upstream => &UPSTREAM,
-            Semantics::Upstream2025 => &UPSTREAM_2025,
-            Semantics::Corrected => &CORRECTED,
+            ReaderSemantics::Upstream => &UPSTREAM,
+            ReaderSemantics::Upstream2025 => &UPSTREAM_2025,
+            ReaderSemantics::Corrected => &CORRECTED,
         }
     }
 }
@@ -41,11 +42,11 @@ impl Semantics {
 #[error("unknown semantics {0:?} (corrected, upstream, upstream-2025)")]
 pub struct UnknownSemantics(String);
 
-impl FromStr for Semantics {
+impl FromStr for ReaderSemantics {
     type Err = UnknownSemantics;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let all = Semantics::ALL.into_iter();
+        let all = ReaderSemantics::ALL.into_iter();
         all.into_iter().find(|semantics| semantics.name() == name).ok_or_else(|| UnknownSemantics(name.to_owned()))
     }
 }
@@ -206,9 +207,9 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for semantics in Semantics::ALL {
+        for semantics in ReaderSemantics::ALL {
             assert_eq!(semantics.name().parse(), Ok(semantics));
         }
-        assert!("best-of-all".parse::<Semantics>().is_err());
+        assert!("best-of-all".parse::<ReaderSemantics>().is_err());
     }
 }

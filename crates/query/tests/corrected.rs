@@ -1,6 +1,6 @@
 //! What the product answers where the simulator's readers are wrong, and what every rule set must hold.
 
-use perfdb_query::{Argument, DType, Database, Grid, Layer, Query, Reader, Semantics, Source, Tensor};
+use perfdb_query::{Argument, DType, Database, Grid, Layer, Query, Reader, ReaderSemantics, Source, Tensor};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ fn mapping(entry: &str) -> String {
 }
 
 fn bf16(shape: &[i64]) -> Tensor {
-    Tensor::new(shape, DType::Bf16)
+    Tensor::new(shape, DType::BFloat16)
 }
 
 fn product(m: i64, k: i64, n: i64) -> Query {
@@ -40,7 +40,7 @@ fn products(rows: &[(i64, i64, i64, f64)]) -> String {
     table
 }
 
-fn reader(database: &Database, semantics: Semantics) -> Reader {
+fn reader(database: &Database, semantics: ReaderSemantics) -> Reader {
     database.reader(semantics, Layer::Interpolating)
 }
 
@@ -53,8 +53,8 @@ fn an_exact_row_wins_over_a_padded_one_that_stands_earlier() -> AnyResult<()> {
     let table = products(&[(1, 512, 256, 8.0), (16, 512, 256, 54.0)]);
     let (_folder, database) =
         database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
-    assert_eq!(us(&reader(&database, Semantics::Corrected), &product(16, 512, 256)), Some(54.0));
-    assert_eq!(us(&reader(&database, Semantics::Upstream), &product(16, 512, 256)), Some(8.0));
+    assert_eq!(us(&reader(&database, ReaderSemantics::Corrected), &product(16, 512, 256)), Some(54.0));
+    assert_eq!(us(&reader(&database, ReaderSemantics::Upstream), &product(16, 512, 256)), Some(8.0));
     Ok(())
 }
 
@@ -63,7 +63,7 @@ fn of_padded_rows_the_one_with_the_fewest_padded_elements_answers() -> AnyResult
     let table = products(&[(1, 512, 256, 8.0), (15, 512, 256, 50.0)]);
     let (_folder, database) =
         database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
-    let answer = reader(&database, Semantics::Corrected).lookup(&product(16, 512, 256))?;
+    let answer = reader(&database, ReaderSemantics::Corrected).lookup(&product(16, 512, 256))?;
     assert_eq!((answer.duration_us, answer.rows[0].line), (50.0, 3));
     Ok(())
 }
@@ -73,10 +73,10 @@ fn inner_sizes_are_not_padded() -> AnyResult<()> {
     let table = products(&[(16, 250, 256, 8.0)]);
     let (_folder, database) =
         database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
-    assert_eq!(us(&reader(&database, Semantics::Corrected), &product(16, 256, 256)), None);
+    assert_eq!(us(&reader(&database, ReaderSemantics::Corrected), &product(16, 256, 256)), None);
     assert_eq!(
         us(
-            &reader(&database, Semantics::Upstream2025),
+            &reader(&database, ReaderSemantics::Upstream2025),
             &Query::operator("op").input(bf16(&[16, 256])).input(bf16(&[256, 256]))
         ),
         Some(8.0)
@@ -92,10 +92,10 @@ fn a_row_with_one_token_is_the_lower_end_of_a_bracket() -> AnyResult<()> {
     let (_folder, database) =
         database(&[("RmsNorm.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: RmsNorm"))])?;
     let query = Query::operator("op").input(bf16(&[3, 512])).input(bf16(&[512])).output(bf16(&[3, 512]));
-    let corrected = reader(&database, Semantics::Corrected).lookup(&query)?;
+    let corrected = reader(&database, ReaderSemantics::Corrected).lookup(&query)?;
     assert_eq!(corrected.source, Source::Interpolated);
     assert!((corrected.duration_us - 20f64.sqrt()).abs() < 1e-9, "{}", corrected.duration_us);
-    assert_eq!(us(&reader(&database, Semantics::Upstream2025), &query), Some(4.0));
+    assert_eq!(us(&reader(&database, ReaderSemantics::Upstream2025), &query), Some(4.0));
     Ok(())
 }
 
@@ -107,13 +107,13 @@ fn without_a_tier_the_first_row_of_a_size_counts_on_both_sides() -> AnyResult<()
     let (_folder, database) = database(&[("hcom_allReduce_.csv", table), ("op_mapping.yaml", &entry)])?;
     let ranks = || Argument::List(vec![Argument::Integer(0), Argument::Integer(1)]);
     let query = Query::operator("op").input(Tensor::new([2000], DType::Int8)).argument(ranks());
-    for semantics in Semantics::ALL {
+    for semantics in ReaderSemantics::ALL {
         let answer = reader(&database, semantics).lookup(&query)?;
         assert!((10.0..=30.0).contains(&answer.duration_us), "{semantics:?}: {}", answer.duration_us);
         assert_eq!(answer.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
     }
     let inner = query.clone().grid(Grid { shape: vec![2, 2, 2], tiers: vec![1, 2] });
-    let answer = reader(&database, Semantics::Corrected).lookup(&inner)?;
+    let answer = reader(&database, ReaderSemantics::Corrected).lookup(&inner)?;
     assert_eq!(answer.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 5]);
     Ok(())
 }
@@ -126,12 +126,12 @@ fn a_composite_whose_collective_misses_says_so_and_one_between_rows_is_interpola
     let (_folder, database) =
         database(&[("MatMulV2.csv", &table), ("hcom_allReduce_.csv", collective), ("op_mapping.yaml", &entry)])?;
     let ranks = |count: i64| Argument::List((0..count).map(Argument::Integer).collect());
-    for semantics in Semantics::ALL {
+    for semantics in ReaderSemantics::ALL {
         let measured = database.reader(semantics, Layer::Measured);
         let miss = measured.lookup(&product(16, 512, 256).argument(ranks(3))).err().ok_or("an answer")?;
         assert_eq!(miss.reason.code(), "comm_sub_kernel_miss", "{semantics:?}");
     }
-    for semantics in [Semantics::Corrected, Semantics::Upstream2025] {
+    for semantics in [ReaderSemantics::Corrected, ReaderSemantics::Upstream2025] {
         let answer = reader(&database, semantics).lookup(&product(24, 512, 256).argument(ranks(2)))?;
         assert_eq!((answer.source, answer.confidence), (Source::Interpolated, 0.5), "{semantics:?}");
     }
@@ -160,7 +160,7 @@ fn attention_call(query: &[i64], key: &[i64], length: i64) -> Query {
 fn an_empty_layout_never_matches_and_a_blank_one_always_does() -> AnyResult<()> {
     let (_folder, database) = attention(&[("16,4,128", 100, 3, "", 1.0), ("16,4,128", 110, 3, " ", 2.0)])?;
     let query = attention_call(&[16, 4, 128], &[9, 2, 128], 100);
-    for semantics in Semantics::ALL {
+    for semantics in ReaderSemantics::ALL {
         let answer = database.reader(semantics, Layer::Measured).lookup(&query)?;
         assert_eq!(answer.duration_us, 2.0, "{semantics:?}");
     }
@@ -173,8 +173,8 @@ fn rows_without_causal_mode_answer_decode_calls_of_four_dimensions() -> AnyResul
     let query = attention_call(&[16, 4, 1, 128], &[9, 2, 64, 128], 100);
     let measured =
         |semantics| database.reader(semantics, Layer::Measured).lookup(&query).ok().map(|answer| answer.duration_us);
-    assert_eq!(measured(Semantics::Corrected), Some(7.0));
-    assert_eq!(measured(Semantics::Upstream), None);
+    assert_eq!(measured(ReaderSemantics::Corrected), Some(7.0));
+    assert_eq!(measured(ReaderSemantics::Upstream), None);
     Ok(())
 }
 
@@ -182,8 +182,8 @@ fn rows_without_causal_mode_answer_decode_calls_of_four_dimensions() -> AnyResul
 fn exact_tokens_come_before_a_nearer_length() -> AnyResult<()> {
     let (_folder, database) = attention(&[("15,4,128", 100, 3, "TND", 1.0), ("16,4,128", 110, 3, "TND", 2.0)])?;
     let query = attention_call(&[16, 4, 128], &[9, 2, 128], 100);
-    assert_eq!(us(&reader(&database, Semantics::Corrected), &query), Some(2.0));
-    assert_eq!(us(&reader(&database, Semantics::Upstream), &query), Some(1.0));
+    assert_eq!(us(&reader(&database, ReaderSemantics::Corrected), &query), Some(2.0));
+    assert_eq!(us(&reader(&database, ReaderSemantics::Upstream), &query), Some(1.0));
     Ok(())
 }
 
@@ -193,9 +193,9 @@ fn a_row_of_another_type_is_no_measurement_of_an_elementwise_call() -> AnyResult
     let (_folder, database) =
         database(&[("Add.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: Add, query_mode: elementwise"))])?;
     let query = Query::operator("op").input(bf16(&[8, 512])).input(bf16(&[8, 512])).output(bf16(&[8, 512]));
-    let corrected = reader(&database, Semantics::Corrected).lookup(&query)?;
+    let corrected = reader(&database, ReaderSemantics::Corrected).lookup(&query)?;
     assert_eq!((corrected.duration_us, corrected.source, corrected.confidence), (2.0, Source::Interpolated, 0.5));
-    let upstream = reader(&database, Semantics::Upstream).lookup(&query)?;
+    let upstream = reader(&database, ReaderSemantics::Upstream).lookup(&query)?;
     assert_eq!((upstream.duration_us, upstream.source, upstream.confidence), (2.0, Source::Measured, 0.9));
     Ok(())
 }
@@ -205,7 +205,7 @@ fn the_narrowest_bracket_answers() -> AnyResult<()> {
     let table = products(&[(1, 512, 64, 1.0), (4096, 512, 64, 4096.0), (100, 500, 64, 10.0), (100, 520, 64, 11.0)]);
     let (_folder, database) =
         database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
-    let answer = reader(&database, Semantics::Corrected).lookup(&product(100, 512, 64))?;
+    let answer = reader(&database, ReaderSemantics::Corrected).lookup(&product(100, 512, 64))?;
     assert_eq!(answer.interpolation().map(|between| between.axes.to_vec()), Some(vec!["K"]));
     assert!((10.0..11.0).contains(&answer.duration_us));
     Ok(())
@@ -220,7 +220,7 @@ fn rows_that_cannot_be_read_are_passed_over_and_the_others_answer() -> AnyResult
     );
     let (_folder, database) =
         database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
-    for semantics in Semantics::ALL {
+    for semantics in ReaderSemantics::ALL {
         let reader = reader(&database, semantics);
         assert_eq!(us(&reader, &product(16, 512, 256)), Some(8.0));
         assert_eq!(us(&reader, &product(1, 1, 1)), None, "no made-up number");
@@ -237,7 +237,7 @@ fn replaced_files_are_seen_when_the_database_is_opened_again() -> AnyResult<()> 
         ("op_mapping.yaml", &mapping("kernel_type: MatMulV2")),
     ])?;
     assert_eq!(database.lookup(&product(16, 512, 256))?.duration_us, 8.0);
-    let before = reader(&database, Semantics::Corrected);
+    let before = reader(&database, ReaderSemantics::Corrected);
     assert!(!database.reopen()?);
     let new = folder.path().join("new");
     std::fs::write(&new, products(&[(16, 512, 256, 9.25)]))?;
@@ -272,7 +272,7 @@ proptest! {
             ("MatMulV2.csv", &products(&rows)),
             ("op_mapping.yaml", &mapping("kernel_type: MatMulV2")),
         ]).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let reader = reader(&database, Semantics::Corrected);
+        let reader = reader(&database, ReaderSemantics::Corrected);
         for (m, k, n, us) in rows {
             let answer = reader.lookup(&product(m, k, n)).map_err(|miss| TestCaseError::fail(miss.to_string()))?;
             prop_assert_eq!((answer.duration_us, answer.source), (us, Source::Measured));
@@ -295,7 +295,7 @@ proptest! {
         let entry = mapping("kernel_type: MatMulV2");
         let answer = |rows: &[(i64, i64, i64, f64)]| -> AnyResult<Option<f64>> {
             let (_folder, database) = database(&[("MatMulV2.csv", &products(rows)), ("op_mapping.yaml", &entry)])?;
-            Ok(us(&reader(&database, Semantics::Corrected), &product(m, k, 64)))
+            Ok(us(&reader(&database, ReaderSemantics::Corrected), &product(m, k, 64)))
         };
         let forward = answer(&rows).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let backward = answer(&turned).map_err(|error| TestCaseError::fail(error.to_string()))?;

@@ -1,6 +1,6 @@
 //! Every call of the simulator's traces, answered as the simulator was. The traces lie beside the repository, where they are.
 
-use perfdb_query::{Database, Layer, Semantics, Surroundings, read_trace};
+use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings, read_trace};
 use std::path::{Path, PathBuf};
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -16,7 +16,7 @@ fn data() -> Option<PathBuf> {
     is_there.then_some(data)
 }
 
-fn check(folder: &str, semantics: Semantics, layer: Layer) -> TestResult {
+fn check(folder: &str, semantics: ReaderSemantics, layer: Layer) -> TestResult {
     let Some(data) = data() else { return Ok(()) };
     let database = Database::open(data.join(DATABASE))?;
     let reader = database.reader(semantics, layer);
@@ -60,10 +60,10 @@ fn check(folder: &str, semantics: Semantics, layer: Layer) -> TestResult {
 
 #[test]
 fn of_the_newest_simulator() -> TestResult {
-    check("tc-traces-newest", Semantics::Upstream, Layer::Interpolating)
+    check("tc-traces-newest", ReaderSemantics::Upstream, Layer::Interpolating)
 }
 
 #[test]
 fn of_the_simulator_of_2025() -> TestResult {
-    check("tc-traces/profiling", Semantics::Upstream2025, Layer::Measured)
+    check("tc-traces/profiling", ReaderSemantics::Upstream2025, Layer::Measured)
 }

@@ -1,6 +1,6 @@
 //! The answers of the simulator's readers: all cases of both sets of vectors.
 
-use perfdb_query::{Database, Layer, Query, Semantics, answer_to_json};
+use perfdb_query::{Database, Layer, Query, ReaderSemantics, answer_to_json};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ fn difference(answer: &Value, expected: &Value) -> Option<String> {
     (!is_same).then(|| format!("latency_us {own}, expected {us}"))
 }
 
-fn check(folder: &str, semantics: Semantics, least: usize) -> TestResult {
+fn check(folder: &str, semantics: ReaderSemantics, least: usize) -> TestResult {
     let folder = golden(folder);
     let vectors: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("vectors.json"))?)?;
     let database = Database::open(folder.join(vectors["database"].as_str().ok_or("no database")?))?;
@@ -71,10 +71,10 @@ fn check(folder: &str, semantics: Semantics, least: usize) -> TestResult {
 
 #[test]
 fn the_newest_reader() -> TestResult {
-    check("lookup-newest", Semantics::Upstream, 1170)
+    check("lookup-newest", ReaderSemantics::Upstream, 1170)
 }
 
 #[test]
 fn the_reader_of_2025() -> TestResult {
-    check("lookup", Semantics::Upstream2025, 64)
+    check("lookup", ReaderSemantics::Upstream2025, 64)
 }

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::tensor::{Data, Tensor};
 use perfdb_replay::bindings::Bindings;
 use perfdb_replay::case::{Call, TensorSpec};

@@ -1,6 +1,6 @@
 //! Arguments of a call as a case carries them.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::number::Number;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

@@ -1,6 +1,6 @@
 //! A call with its tensors in host memory: what a reference implementation gets to see.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::shape::Shape;
 use perfdb_kernels::tensor::{Data, Tensor};

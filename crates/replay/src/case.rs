@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::shape::{Shape, swap_last_two};
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! Builds the tensors of a case in host memory, the same values on every machine and at any number of threads.
 
 use half::{bf16, f16};
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::jobs::Jobs;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::shape::elements;
@@ -46,7 +46,7 @@ fn build(case: &Case, spec: &TensorSpec, seed: u64) -> Result<Tensor, CaseError>
         return Err(CaseError::rejected(format!("{}: shape does not fit its storage", spec.name)));
     }
     let values = Values::new(spec, storage, || key(seed, &case.op, case.row, &spec.name))?;
-    let tensor = Tensor::new(storage.clone(), values.fill(spec.dtype, elements(storage)))
+    let tensor = Tensor::new(storage.clone(), values.fill(spec.dtype, elements(storage))?)
         .ok_or_else(|| CaseError::new(ErrorKind::Internal, format!("{}: wrong number of elements", spec.name)))?;
     Ok(if spec.view == Some(View::T) { tensor.transposed_view() } else { tensor })
 }
@@ -159,8 +159,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn fill(&self, dtype: DType, count: usize) -> Data {
-        match dtype {
+    fn fill(&self, dtype: DType, count: usize) -> Result<Data, CaseError> {
+        Ok(match dtype {
             DType::Float32 => Data::Float32(self.collect(count, |value| value.as_f64() as f32)),
             DType::Float16 => Data::Float16(self.collect(count, |value| f16::from_f32(value.as_f64() as f32))),
             DType::BFloat16 => Data::BFloat16(self.collect(count, |value| bf16::from_f32(value.as_f64() as f32))),
@@ -171,7 +171,8 @@ impl<'a> Values<'a> {
             DType::Int32 => Data::Int32(self.collect(count, |value| value.as_i64() as i32)),
             DType::Int64 => Data::Int64(self.collect(count, Number::as_i64)),
             DType::Bool => Data::Bool(self.collect(count, |value| value.as_f64() != 0.0)),
-        }
+            other => return Err(CaseError::unsupported(format!("tensors of {other}"))),
+        })
     }
 
     fn collect<T: Copy + Default + Send>(&self, count: usize, convert: impl Fn(Number) -> T + Sync) -> Vec<T> {

@@ -1,6 +1,6 @@
 //! Initial values of tensors: kinds as they stand in a case.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::number::Number;
 use serde::Deserialize;
 

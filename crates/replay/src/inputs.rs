@@ -1,7 +1,7 @@
 //! Several recorded inputs at once. Row rules check what they ask for in the order of the refusals: the shapes and ranks
 //! of all inputs before any type.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::shape::Shape;
 
 use crate::refusal::{Refusal, out_of_range, shape_mismatch, unsupported_dtype};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perfdb_dtype::DType;
 use perfdb_files::replace::{Parents, replace};
 use perfdb_pycompat::csv_text::{push_cell, push_row};
 use perfdb_pycompat::format::fixed;
@@ -83,17 +84,10 @@ impl RowCells {
         let inputs = &case.call.inputs;
         let metadata = [
             join(inputs.iter().map(|spec| shape_text(spec.storage_shape())).collect()),
-            join(inputs.iter().map(|spec| format!("DT_{}", spec.dtype.database_name())).collect()),
+            join(inputs.iter().map(|spec| dtype_cell(Some(spec.dtype))).collect()),
             join(inputs.iter().map(|_| "ND".to_owned()).collect()),
             join(case.outputs.iter().map(|output| shape_text(output.shape.as_deref().unwrap_or_default())).collect()),
-            join(
-                case.outputs
-                    .iter()
-                    .map(|output| {
-                        output.dtype.map_or("DT_UNDEFINED".to_owned(), |dtype| format!("DT_{}", dtype.database_name()))
-                    })
-                    .collect(),
-            ),
+            join(case.outputs.iter().map(|output| dtype_cell(output.dtype)).collect()),
             join(case.outputs.iter().map(|_| "ND".to_owned()).collect()),
         ];
         RowCells { state: String::new(), metadata }
@@ -166,6 +160,11 @@ pub(crate) fn write(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Op
     let file = folder.join("mindstudio_profiler_output").join(format!("op_summary_{run_id}.csv"));
     replace(&file, content.as_bytes(), Parents::Create)?;
     Ok(Some(file))
+}
+
+/// `DT_BF16`; `DT_UNDEFINED` without a type or a profiler's name for it.
+fn dtype_cell(dtype: Option<DType>) -> String {
+    format!("DT_{}", dtype.and_then(DType::database_name).unwrap_or("UNDEFINED"))
 }
 
 #[cfg(test)]

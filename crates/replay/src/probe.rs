@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use serde::Serialize;
 
 use crate::argument::Argument;

@@ -3,6 +3,7 @@
 mod slot;
 mod slots;
 
+pub(crate) use slot::dtype_of_cell;
 pub use slot::{Recorded, Slot};
 pub use slots::{Present, Slots};
 
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
     use crate::case::Format;
     use crate::refusal::RefusalKind;
-    use perfdb_kernels::dtype::DType;
+    use perfdb_dtype::DType;
     use proptest::prelude::*;
 
     fn header() -> Vec<String> {

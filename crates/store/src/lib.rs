@@ -35,6 +35,7 @@ pub mod near_name;
 pub mod op_mapping;
 mod profile;
 pub mod runtime_metadata;
+mod semantics;
 pub mod signature;
 pub mod slots;
 pub mod table;
@@ -42,3 +43,4 @@ pub mod update;
 pub mod version;
 
 pub use error::{CELL_LIMIT, CsvFault, Error};
+pub use semantics::Semantics;

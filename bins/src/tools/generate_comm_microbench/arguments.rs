@@ -6,7 +6,7 @@ use clap::{Parser, ValueEnum};
 use perfdb_comm::aggregate::DispatchOverhead;
 use perfdb_comm::bench::Output;
 use perfdb_comm::collective::Collective;
-use perfdb_comm::dtype::DataType;
+use perfdb_comm::dtype::CollectiveDType;
 use perfdb_comm::engine::{Nodes, RankOfLauncher, RunOptions};
 use perfdb_comm::plan::PlanRequest;
 use perfdb_comm::tables::Destination;
@@ -71,7 +71,7 @@ pub(super) struct Arguments {
 
     /// torch.bfloat16, torch.float16, torch.float32 or torch.int8
     #[arg(long, value_name = "NAME", default_value = "torch.bfloat16", value_parser = data_type)]
-    pub(super) dtype: DataType,
+    pub(super) dtype: CollectiveDType,
 
     /// Message sizes in bytes [default: powers of two from 1024 to 536870912]
     #[arg(long, value_name = "B", num_args = 1.., value_parser = count, action = clap::ArgAction::Set)]

@@ -83,7 +83,7 @@ fn push_row(out: &mut String, row: &Row, line_end: &str) {
 mod tests {
     use super::*;
     use crate::collective::Collective;
-    use crate::dtype::DataType;
+    use crate::dtype::CollectiveDType;
     use proptest::prelude::*;
 
     fn row(message_bytes: u64, duration_us: f64) -> Row {
@@ -91,7 +91,7 @@ mod tests {
             op: Collective::AllReduce,
             message_bytes,
             num_devices: 4,
-            dtype: DataType::BFloat16,
+            dtype: CollectiveDType::BFLOAT16,
             topology_tier: 1,
             duration_us,
             bandwidth_gbps: 0.5,

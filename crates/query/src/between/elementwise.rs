@@ -4,6 +4,7 @@ use super::attempt::{FEW, Status, of_group};
 use super::generic::stripping;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss, Source};
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::measured;
 use crate::query::elements;
@@ -34,9 +35,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         let inputs: Vec<(&[i64], &str)> = context
             .query
             .input_tensors()
-            .map(|tensor| (tensor.shape.as_slice(), tensor.dtype.profiler_name().unwrap_or_default()))
+            .map(|tensor| (tensor.shape.as_slice(), profiler_name(tensor.dtype).unwrap_or_default()))
             .collect();
-        let Some(dtype) = output.dtype.profiler_name() else { continue };
+        let Some(dtype) = profiler_name(output.dtype) else { continue };
         let (key, at) = place(&inputs, &output.shape, dtype, with_types, strip);
         let name = IndexName { kind: "elementwise", count: None, is_corrected: with_types };
         let index = table.points.get_or_make(name, || {

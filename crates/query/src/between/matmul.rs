@@ -3,6 +3,7 @@
 use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::measured::{inputs, projected};
 use crate::operands::{Operand, Operands};
@@ -197,7 +198,7 @@ fn quantised_target(
         key.text(tolerance.type_class(operand.dtype?));
     }
     key.shape(&[]).shape(&[]).integer(results.len() as i64);
-    let types: Vec<&str> = results.iter().map(|result| result.dtype.profiler_name()).collect::<Option<_>>()?;
+    let types: Vec<&str> = results.iter().map(|result| profiler_name(result.dtype)).collect::<Option<_>>()?;
     key.texts(types).texts(results.iter().map(|_| "ND")).texts(formats.iter().map(String::as_str));
     Some((key, [rows as f64, inner as f64, columns as f64, ABSENT, ABSENT]))
 }

@@ -1,6 +1,7 @@
 //! Interpolation as the reader of 2025 does it: one axis, rows of the first table.
 
 use crate::answer::{Answer, Miss, Source};
+use crate::dtype::profiler_name;
 use crate::engine::{Context, Names};
 use crate::measured::attention::AttentionCall;
 use crate::measured::{composite, inputs};
@@ -101,7 +102,7 @@ fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Answer, Miss> {
             continue;
         }
         if let Some(scale) = crate::measured::elementwise::scale(row, output) {
-            any_scaled |= row.output_types().first().map(|name| &**name) != output.dtype.profiler_name();
+            any_scaled |= row.output_types().first().map(|name| &**name) != profiler_name(output.dtype);
             points.push(Point { x: shape[0] as f64, duration_us: row.duration_us() * scale, row });
         }
     }

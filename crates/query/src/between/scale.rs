@@ -3,10 +3,11 @@
 use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
-use crate::dtype::DType;
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::elements;
 use crate::table::{KernelRow, KernelRows};
+use perfdb_dtype::DType;
 use perfdb_store::op_mapping::Entry;
 
 const FAILED: &str = "compute_scale_interpolation_failed";
@@ -39,8 +40,8 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 
 fn target(context: &Context<'_>, kernel_type: &str) -> Option<(Key, Coordinates)> {
     let name = |dtype: DType| match dtype {
-        DType::Fp16 => Some("DT_FLOAT16"),
-        dtype => dtype.profiler_name(),
+        DType::Float16 => Some("DT_FLOAT16"),
+        dtype => profiler_name(dtype),
     };
     let input = context.query.input_tensors().next()?;
     let results = context.query.results.tensors()?;

@@ -2,10 +2,11 @@
 
 use super::sparse::{SparseCall, required_rank_vectors};
 use super::{Kind, PartQuery, Phase, ScatterPart, phase, requests};
-use crate::dtype::DType;
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::measured::attention::average;
 use crate::query::{Argument, Tensor, elements};
+use perfdb_dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use smallvec::{SmallVec, smallvec};
 
@@ -27,7 +28,7 @@ pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry) -> Option<Vec<P
     if !is_matrix(x) || !is_matrix(qa) {
         return None;
     }
-    let dtype = x.dtype.profiler_name()?;
+    let dtype = profiler_name(x.dtype)?;
     let (width, low_width) = (*x.shape.last()?, *qa.shape.last()?);
     let all_tokens = elements(&x.shape).checked_div(width)?;
     let average = average(context.rules, lengths.values.as_deref());

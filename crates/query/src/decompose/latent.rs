@@ -2,6 +2,7 @@
 
 use super::sparse::{SparseCall, rank_vectors};
 use super::{Kind, Options, PartQuery, Phase, phase, requests};
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::measured::attention::{Fields, average};
 use crate::query::Tensor;
@@ -68,7 +69,7 @@ impl<'q> LatentCall<'q> {
             q,
             tokens,
             heads,
-            dtype: q.dtype.profiler_name()?,
+            dtype: profiler_name(q.dtype)?,
             cache: query.tensor(1)?,
             lengths,
             average,

@@ -1,9 +1,10 @@
 //! The projections in front of latent attention: the visible kernels, or one opaque kernel.
 
 use super::{CachePart, Kind, OpaquePart, Options, PartQuery};
-use crate::dtype::DType;
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::Tensor;
+use perfdb_dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use smallvec::smallvec;
 
@@ -17,7 +18,7 @@ pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry, is_quantised: b
         return None;
     }
     let [x, a, b, k] = [0, 3, 5, 6].map(|at| query.tensor(at));
-    let call = Projections { x: x?, a: a?, b: b?, k: k?, dtype: x?.dtype.profiler_name()?, is_quantised };
+    let call = Projections { x: x?, a: a?, b: b?, k: k?, dtype: profiler_name(x?.dtype)?, is_quantised };
     let options = Options::of(entry);
     let is_opaque =
         options.map("visible_kernel_regime").is_some_and(|regime| regime.flag("requires_sequence_parallel"))

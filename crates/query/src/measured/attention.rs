@@ -2,6 +2,7 @@
 
 use super::of_row;
 use crate::answer::{Answer, Miss};
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::{Argument, Tensor};
 use crate::reason::Reason;
@@ -133,7 +134,7 @@ impl<'q> AttentionCall<'q> {
             return Err("insufficient_args");
         }
         let q = query.tensor(0).ok_or("query_not_tensor")?;
-        let dtype = q.dtype.profiler_name().ok_or("dtype_unmapped")?;
+        let dtype = profiler_name(q.dtype).ok_or("dtype_unmapped")?;
         let key = query.tensor(1);
         let size = key.and_then(|key| key.shape.last()).copied().unwrap_or(0);
         let normalised = normalised(&q.shape, size).ok_or("q_shape_normalize_failed")?;

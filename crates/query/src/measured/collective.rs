@@ -1,6 +1,7 @@
 //! Looking up collectives by message size, devices and tier.
 
 use crate::answer::{Answer, Miss, Part, RowRef, Source};
+use crate::dtype::size_bytes;
 use crate::engine::Context;
 use crate::query::{Argument, Grid};
 use crate::semantics::Sizes;
@@ -66,7 +67,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let query = context.query;
     let (Some(tensor), Some(ranks)) = (query.tensor(0), query.ranks()) else { return Err(Miss::new("invalid_args")) };
     let devices = ranks.len() as i64;
-    let mut bytes = tensor.elements().saturating_mul(tensor.dtype.bytes());
+    let mut bytes = tensor.elements().saturating_mul(size_bytes(tensor.dtype));
     if query.name() == "tensor_cast.reduce_scatter.default" && devices > 1 {
         bytes /= devices;
     }

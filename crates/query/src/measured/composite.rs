@@ -4,6 +4,7 @@ use super::collective::{self, Message, Method};
 use super::{inputs, of_row, parts};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::decompose::{self, Decomposed};
+use crate::dtype::{is_one_byte_number, size_bytes};
 use crate::engine::{Context, Names};
 use crate::query::Query;
 use perfdb_pycompat::yaml::{Map, Node};
@@ -114,7 +115,7 @@ fn message(context: &Context<'_>) -> Option<Message> {
         (true, [rest @ .., _]) if !rest.is_empty() => crate::query::elements(rest),
         (_, shape) => *shape.first()?,
     };
-    let element = if a.dtype.is_one_byte_number() { 2 } else { a.dtype.bytes() };
+    let element = if is_one_byte_number(a.dtype) { 2 } else { size_bytes(a.dtype) };
     let bytes = rows.saturating_mul(*b.shape.last()?).saturating_mul(element);
     Some(Message { bytes, devices: ranks.len() as i64, tier: collective::tier(context), method: Method::AlphaBeta })
 }

@@ -2,6 +2,7 @@
 
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss};
+use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::{Tensor, elements};
 use crate::search::Selection;
@@ -43,7 +44,7 @@ pub(crate) fn find(
                 }
                 let Some(fit) = fit(wanted, flat, row) else { continue };
                 let row_type = row.output_types().first().map(|name| &**name);
-                let is_same_type = row_type.is_some() && output.dtype.profiler_name() == row_type;
+                let is_same_type = row_type.is_some() && profiler_name(output.dtype) == row_type;
                 let accepted = if scales { scale(row, output).is_some() } else { is_same_type };
                 let types = !context.rules.pads_tokens_only || scales || has_input_types(context, row);
                 let padding = fit == 0.0 || !context.rules.pads_tokens_only || pads_tokens(wanted, flat, row);
@@ -55,7 +56,7 @@ pub(crate) fn find(
     }
     Ok(selection.result()?.map(|found| {
         let scale = scale(found.row, output).unwrap_or(1.0);
-        let is_same_type = found.row.output_types().first().map(|name| &**name) == output.dtype.profiler_name();
+        let is_same_type = found.row.output_types().first().map(|name| &**name) == profiler_name(output.dtype);
         let mut answer = of_row(&found, if is_same_type { 1.0 } else { 0.9 }, "elementwise");
         if !is_same_type {
             answer.duration_us *= scale;
@@ -86,14 +87,14 @@ fn pads_tokens(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bo
 fn has_input_types(context: &Context<'_>, row: KernelRow<'_>) -> bool {
     let mut types = row.input_types().iter();
     context.query.input_tensors().all(|tensor| match types.next() {
-        Some(row_type) => tensor.dtype.profiler_name() == Some(row_type),
+        Some(row_type) => profiler_name(tensor.dtype) == Some(row_type),
         None => true,
     })
 }
 
 /// By what the duration of a row is multiplied for an output of this type; `None` if a size is not known.
 pub(crate) fn scale(row: KernelRow<'_>, output: &Tensor) -> Option<f64> {
-    let query_type = output.dtype.profiler_name()?;
+    let query_type = profiler_name(output.dtype)?;
     let row_type = row.output_types().first()?;
     match query_type == &**row_type {
         true => Some(1.0),

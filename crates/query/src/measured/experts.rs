@@ -3,12 +3,13 @@
 use super::collective::{self, Message, Method};
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss, More, Part, Source};
-use crate::dtype::DType;
+use crate::dtype::{profiler_name, size_bytes};
 use crate::engine::Context;
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
 use crate::table::columns::Column;
+use perfdb_dtype::DType;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
 use smallvec::{SmallVec, smallvec};
@@ -108,7 +109,7 @@ fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<Found
             else {
                 return Ok(None);
             };
-            let operands: Operands<'_> = smallvec![Operand::made(&indices.shape, x.dtype.profiler_name())];
+            let operands: Operands<'_> = smallvec![Operand::made(&indices.shape, profiler_name(x.dtype))];
             let accepts = |row: crate::table::KernelRow<'_>| {
                 row.outputs().iter().eq([indices.shape.as_slice()])
                     && row.output_types().iter().map(|name| &**name).eq([result])
@@ -135,7 +136,7 @@ fn residual_norm(query: &Query, flattens: bool) -> Option<Operands<'static>> {
         [rest @ .., width] if flattens && rest.len() > 1 => (elements(rest), *width),
         _ => return None,
     };
-    let dtype = x.dtype.profiler_name();
+    let dtype = profiler_name(x.dtype);
     let shapes: [&[i64]; 4] = [&[rows, width], &[rows, width], &[width], &[width]];
     Some(shapes.iter().map(|shape| Operand::made(shape, dtype)).collect())
 }
@@ -159,7 +160,7 @@ fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Result<(&'e str,
         return Err(mismatch());
     }
     let topk = if indices.shape.len() >= 2 { *indices.shape.last().unwrap_or(&1) } else { 1 };
-    let bytes = x.elements().saturating_mul(x.dtype.bytes()).saturating_mul(topk);
+    let bytes = x.elements().saturating_mul(size_bytes(x.dtype)).saturating_mul(topk);
     Ok((name, Message { bytes, devices, tier: collective::tier(context), method }))
 }
 
@@ -201,9 +202,9 @@ impl Projection {
         let second = if b != hidden && a == hidden { [experts, b, a] } else { [experts, a, b] };
         Some(Projection {
             x: [rows, hidden],
-            x_type: x.dtype.profiler_name(),
+            x_type: profiler_name(x.dtype),
             weights: [first, second],
-            weight_type: weight_type.profiler_name(),
+            weight_type: profiler_name(weight_type),
             indices: SmallVec::from_slice(&indices.shape),
         })
     }

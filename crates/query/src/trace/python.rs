@@ -1,7 +1,7 @@
 //! Arguments as Python prints them: `(tensor(..., size=(16, 512), dtype=torch.int8), None, [0, 1]) kwargs: {}`.
 
-use crate::dtype::DType;
 use crate::query::{Argument, Tensor};
+use perfdb_dtype::DType;
 
 /// How deep lists may stand in each other.
 const MOST_LEVELS: usize = 32;
@@ -264,7 +264,7 @@ impl<'t> Parser<'t> {
         let contents = positional.first().filter(|contents| **contents != Argument::None);
         let dtype = match of("dtype") {
             Some(Argument::Text(name)) => name.parse().or_else(|_| self.fail("an unknown data type"))?,
-            _ => contents.map_or(DType::Fp32, literal_type),
+            _ => contents.map_or(DType::Float32, literal_type),
         };
         let shape = match (of("size"), contents) {
             (Some(Argument::List(size)), _) => size.iter().map(Argument::as_integer).collect::<Option<Vec<_>>>(),
@@ -283,10 +283,10 @@ impl<'t> Parser<'t> {
 
 fn literal_type(contents: &Argument) -> DType {
     match contents {
-        Argument::List(items) => items.first().map_or(DType::Fp32, literal_type),
+        Argument::List(items) => items.first().map_or(DType::Float32, literal_type),
         Argument::Integer(_) => DType::Int64,
         Argument::Boolean(_) => DType::Bool,
-        _ => DType::Fp32,
+        _ => DType::Float32,
     }
 }
 
@@ -315,13 +315,13 @@ mod tests {
         assert_eq!(
             arguments,
             [
-                tensor(&[8, 4], DType::Fp16),
+                tensor(&[8, 4], DType::Float16),
                 Argument::Tensor(Tensor::of_values([0, 1], DType::Int64)),
-                Argument::List(vec![tensor(&[], DType::Fp32), Argument::None]),
+                Argument::List(vec![tensor(&[], DType::Float32), Argument::None]),
                 Argument::Float(1e-6),
                 Argument::Text("torch.int8".to_owned()),
                 Argument::List(vec![Argument::Integer(2)]),
-                tensor(&[3], DType::Fp32),
+                tensor(&[3], DType::Float32),
             ]
         );
         assert_eq!(keywords[0], ("phase".to_owned(), Argument::Text("prefill".to_owned())));

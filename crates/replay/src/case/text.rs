@@ -3,7 +3,7 @@
 //! A plan is mostly text: written piece by piece, without asking for every key and every word whether it has to be
 //! escaped, it costs a third of what a general serializer takes (docs/benchmarks/replay.md).
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::shape::Shape;
 use serde::{Serialize, Serializer};

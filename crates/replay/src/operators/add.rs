@@ -1,12 +1,12 @@
 //! Add: x + y, or x + 1 where the database has one input (a scalar operand leaves an empty slot).
 
 use half::{bf16, f16};
+use perfdb_dtype::DType;
 use perfdb_kernels::broadcast::{Stretched, combine, combine_floats};
 use perfdb_kernels::cast::cast;
-use perfdb_kernels::dtype::DType;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::shape::{Shape, broadcast};
-use perfdb_kernels::tensor::{Data, Tensor};
+use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{Float, Stored, common_type, values, zeros};
 
 use crate::argument::Argument;
@@ -36,11 +36,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     let x = bindings.tensor(0)?;
     match bindings.arg(1)? {
-        Argument::Number(number) => {
-            let dtype = type_with_number(x.dtype(), *number);
-            let one = Tensor::new([], scalar(dtype, *number)).unwrap_or_else(|| Tensor::zeros([], dtype));
-            sum(x, &one)
-        }
+        Argument::Number(number) => sum(x, &cast(&Tensor::scalar(*number), type_with_number(x.dtype(), *number))?),
         _ => sum(x, bindings.tensor(1)?),
     }
     .map(|sum| vec![sum])
@@ -55,22 +51,12 @@ fn type_with_number(tensor: DType, number: Number) -> DType {
     }
 }
 
-fn scalar(dtype: DType, number: Number) -> Data {
-    let data = match number {
-        Number::Float(value) => Data::Float64(vec![value]),
-        Number::Int(value) => Data::Int64(vec![value]),
-        Number::Bool(value) => Data::Bool(vec![value]),
-    };
-    Tensor::new([], data).map_or_else(|| Data::zeros(dtype, 1), |number| cast(&number, dtype))
-}
-
 fn sum(x: &Tensor, y: &Tensor) -> Result<Output, CaseError> {
     let shape = broadcast(x.shape(), y.shape())
         .ok_or_else(|| CaseError::rejected(format!("shapes {:?} and {:?} do not broadcast", x.shape(), y.shape())))?;
     let dtype = common_type(x.dtype(), y.dtype());
-    let brought =
-        |tensor: &Tensor| (tensor.dtype() != dtype).then(|| Tensor::new(tensor.shape(), cast(tensor, dtype))).flatten();
-    let (x_cast, y_cast) = (brought(x), brought(y));
+    let brought = |tensor: &Tensor| (tensor.dtype() != dtype).then(|| cast(tensor, dtype)).transpose();
+    let (x_cast, y_cast) = (brought(x)?, brought(y)?);
     let (x, y) = (x_cast.as_ref().unwrap_or(x), y_cast.as_ref().unwrap_or(y));
     match dtype {
         DType::Float32 => floats::<f32>(x, y, shape),
@@ -83,6 +69,7 @@ fn sum(x: &Tensor, y: &Tensor) -> Result<Output, CaseError> {
         DType::Int32 => each(x, y, shape, i32::wrapping_add),
         DType::Int64 => each(x, y, shape, i64::wrapping_add),
         DType::Bool => each(x, y, shape, |x: bool, y: bool| x | y),
+        other => Err(CaseError::unsupported(format!("sums of {other}"))),
     }
 }
 
@@ -102,6 +89,8 @@ fn each<T: Stored>(x: &Tensor, y: &Tensor, shape: Shape, add: impl Fn(T, T) -> T
 
 #[cfg(test)]
 mod tests {
+    use perfdb_kernels::tensor::Data;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! DispatchFFNCombine: tokens to their experts, the experts' feed-forward networks, and the weighted sum of the choices.
 
+use perfdb_dtype::DType;
 use perfdb_kernels::context;
-use perfdb_kernels::dtype::DType;
 use perfdb_kernels::element::Element;
 use perfdb_kernels::experts::{Expert, experts};
 use perfdb_kernels::number::Number;

@@ -1,6 +1,6 @@
 //! FusedInferAttentionScore: attention of token-major or batched queries over plain or paged keys and values.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::shape::{Shape, elements};
 use perfdb_kernels::with_float;

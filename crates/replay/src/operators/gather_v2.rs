@@ -1,6 +1,6 @@
 //! GatherV2: rows of a table. Only eight different rows are ever gathered, as in the databases' own measurements.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::rows::gather;
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{Stored, indices, values, zeros};

@@ -1,6 +1,6 @@
 //! GroupedMatmul: groups of rows, each times a matrix of its own, with scales per column and per row.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::element::Wide;
 use perfdb_kernels::grouped::{Group, Matrices, grouped_product};
 use perfdb_kernels::matmul::Factor;
@@ -19,7 +19,7 @@ use crate::init::Init;
 use crate::inputs::{factors, is_scale, listable, require_fit, running_sums, spread};
 use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal, unsupported_dtype};
-use crate::row::{Recorded, Row, Slot, column};
+use crate::row::{Recorded, Row, Slot, column, dtype_of_cell};
 
 pub(super) const OPERATOR: Operator = Operator::new("GroupedMatmul", INPUTS, plan, run);
 
@@ -112,7 +112,7 @@ fn result_type(row: &Row<'_>) -> Result<Option<DType>, Refusal> {
     let Some(word) = row.slots_of(column::OUTPUT_DATA_TYPES).find(|word| !word.is_empty()) else {
         return Ok(None);
     };
-    DType::from_database(word).map(Some).ok_or_else(|| unsupported_dtype(format!("a result of type {word}")))
+    dtype_of_cell(word).map(Some).ok_or_else(|| unsupported_dtype(format!("a result of type {word}")))
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {

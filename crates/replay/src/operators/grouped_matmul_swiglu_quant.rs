@@ -1,6 +1,6 @@
 //! GroupedMatmulSwigluQuant: grouped int8 product, SwiGLU, and int8 again with a scale per row.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::element::{Element, Wide};
 use perfdb_kernels::grouped::grouped_product;
 use perfdb_kernels::matmul::Factor;

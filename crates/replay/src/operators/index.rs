@@ -1,6 +1,6 @@
 //! Index: rows of a tensor, `source[index]`.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::typed::{index, integers};
 use perfdb_kernels::with_type;
 

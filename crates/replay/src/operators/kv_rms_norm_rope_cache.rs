@@ -1,6 +1,6 @@
 //! KvRmsNormRopeCache: the latent part of each token normalised, its position part rotated, both written to paged caches.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::element::{Element, Wide};
 use perfdb_kernels::normalise::root_mean_square_norm;
 use perfdb_kernels::number::Number;

@@ -1,7 +1,7 @@
 //! LightningIndexer: per query the positions with the largest index scores, over a paged key cache.
 
+use perfdb_dtype::DType;
 use perfdb_kernels::context;
-use perfdb_kernels::dtype::DType;
 use perfdb_kernels::element::Wide;
 use perfdb_kernels::paging::{BlockTable, sequences};
 use perfdb_kernels::product::{Matrix, Previous, multiply};

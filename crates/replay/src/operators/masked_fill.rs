@@ -1,11 +1,11 @@
 //! MaskedFill: zeros where the mask is true, in place.
 
+use perfdb_dtype::DType;
 use perfdb_kernels::broadcast::{Stretched, mask_into};
 use perfdb_kernels::cast::{Convert, cast};
-use perfdb_kernels::dtype::DType;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::shape::broadcasts_to;
-use perfdb_kernels::tensor::{Data, Tensor};
+use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{require, values, values_mut};
 use perfdb_kernels::with_type;
 
@@ -48,9 +48,8 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
 }
 
 fn fill<T: Convert>(x: &mut Tensor, mask: &Tensor, value: Number) -> Result<(), CaseError> {
-    let number = Tensor::new([], Data::Float64(vec![value.as_f64()])).map(|number| cast(&number, x.dtype()));
-    let value =
-        number.as_ref().and_then(|data| T::slice(data)).and_then(|values| values.first().copied()).unwrap_or_default();
+    let number = cast(&Tensor::scalar(Number::Float(value.as_f64())), x.dtype())?;
+    let value = values::<T>(&number)?.first().copied().unwrap_or_default();
     let [way] = Stretched::all([mask.shape()], x.shape());
     mask_into(values_mut::<T>(x)?, (values::<bool>(mask)?, &way), value);
     Ok(())

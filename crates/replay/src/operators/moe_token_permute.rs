@@ -1,6 +1,6 @@
 //! MoeTokenPermute: tokens in the order of their experts, one copy per choice.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::rows::gather;
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{Stored, integers, rank, require, values, zeros};

@@ -1,6 +1,6 @@
 //! MoeTokenUnpermute: tokens back in their own order, the choices of a token weighted and summed.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::rows::{each_row, gather};
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{Float, Stored, indices, rank, require, values, wide, zeros};

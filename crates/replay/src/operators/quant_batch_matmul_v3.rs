@@ -1,6 +1,6 @@
 //! QuantBatchMatmulV3: an int8 product with scales per column and per row, a bias or an offset.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::matmul::{Operand, product};
 use perfdb_kernels::shape::elements;
 use perfdb_kernels::target::Target;

@@ -1,6 +1,6 @@
 //! ReshapeAndCacheNdKernel: keys and values written to the slots of a paged cache.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::shape::elements;
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{Stored, index, integers, require, values, values_mut};

@@ -1,8 +1,8 @@
 //! RINGMLAPrefillBF16Kernel: one step of ring attention: causal in the first step, merged with the state so far in later ones.
 
+use perfdb_dtype::DType;
 use perfdb_kernels::attention::{Attended, Visible, attend};
 use perfdb_kernels::cached::{Cached, Part};
-use perfdb_kernels::dtype::DType;
 use perfdb_kernels::element::Wide;
 use perfdb_kernels::heads::{Block, blocks, each_block};
 use perfdb_kernels::number::Number;

@@ -1,6 +1,6 @@
 //! ScatterNdUpdate: rows of a tensor replaced in place.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::shape::elements;
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{Stored, indices, rank, require, values, values_mut};

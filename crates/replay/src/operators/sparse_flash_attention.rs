@@ -1,9 +1,9 @@
 //! SparseFlashAttention: attention of each query to the positions of its own list, over a paged cache.
 
+use perfdb_dtype::DType;
 use perfdb_kernels::attention::{Visible, attend};
 use perfdb_kernels::cached::{Cached, Part};
 use perfdb_kernels::context;
-use perfdb_kernels::dtype::DType;
 use perfdb_kernels::element::Wide;
 use perfdb_kernels::number::Number;
 use perfdb_kernels::paging::{BlockTable, sequences};

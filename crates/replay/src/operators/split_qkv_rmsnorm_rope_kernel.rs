@@ -1,7 +1,7 @@
 //! split_qkv_rmsnorm_rope_kernel: queries, keys and values of a fused projection, queries and keys normalised per head
 //! and rotated.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::element::Wide;
 use perfdb_kernels::normalise::root_mean_square_norm;
 use perfdb_kernels::number::Number;

@@ -1,7 +1,8 @@
 //! One slot of a row: shape, type and format of a tensor.
 
-use perfdb_kernels::dtype::DType;
+use perfdb_dtype::DType;
 use perfdb_kernels::shape::{Shape, unfold_fractal_nz};
+use perfdb_kernels::tensor::Data;
 
 use crate::case::{Format, TensorSpec};
 use crate::refusal::{Refusal, bad_rank, bad_shape, metadata_length, unsupported_dtype};
@@ -56,8 +57,13 @@ impl<'a> Slot<'a> {
     }
 
     pub(super) fn recorded_dtype(&self) -> Option<DType> {
-        DType::from_database(self.dtype)
+        dtype_of_cell(self.dtype)
     }
+}
+
+/// The type that a cell names, with or without `DT_`, if replay can build tensors of it.
+pub(crate) fn dtype_of_cell(cell: &str) -> Option<DType> {
+    DType::from_database(cell).filter(|dtype| Data::DTYPES.contains(dtype))
 }
 
 fn dtype_word(text: &str) -> &str {
@@ -116,7 +122,7 @@ impl<'a> Recorded<'a> {
 
     /// The element type (`unsupported-dtype`).
     pub fn dtype(&self) -> Result<DType, Refusal> {
-        DType::from_database(self.dtype).ok_or_else(|| self.unsupported_dtype("is not a type that replay can build"))
+        dtype_of_cell(self.dtype).ok_or_else(|| self.unsupported_dtype("is not a type that replay can build"))
     }
 
     /// The element type, `default` where none is recorded.
