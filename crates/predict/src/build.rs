@@ -1,0 +1,278 @@
+//! From measured rows to a model.
+
+use crate::calibration::Calibration;
+use crate::forest::Forest;
+use crate::kriging::{Correlation, Correlations, Likeness, SQRT_3};
+use crate::model::{FEWEST_ROWS, Mean, Model, Outlier, Scale};
+use crate::rows::{Rows, Settled, choose};
+use crate::search::{Field, Ranges};
+use perfdb_roofline::{Roofline, Work};
+use std::ops::Range;
+
+/// Neighbours that a value rests on.
+pub const NEIGHBOURS: usize = 12;
+/// Rows that a roofline is fitted to at most.
+const MOST_FITTED: usize = 4000;
+/// Rows below which a slice shares its roofline with the others.
+const FEWEST_FOR_ROOFLINE: usize = 16;
+/// The share of difficulties above which they are cut.
+const CUT: f64 = 0.98;
+/// Sigmas of its own prediction beyond which a row is an outlier.
+const OUTLIER_SIGMAS: f64 = 8.0;
+/// The squares below which nine of ten, and half, of standard normal values lie.
+const NINE_OF_TEN_SQUARED: f64 = 2.706;
+const MEDIAN_SQUARED: f64 = 0.455;
+/// The length of an axis on which no row varies, in octaves.
+const CONSTANT_LENGTH: f64 = 4.0;
+
+impl Model {
+    /// Learns from the rows of one slice, or of several at once; `size` is the axis along which calls grow.
+    ///
+    /// The order of the rows is of no matter. `None` without any usable row.
+    ///
+    /// # Panics
+    /// With slices of different numbers of axes.
+    pub fn build(slices: Vec<Rows>, size: Option<usize>) -> Option<Model> {
+        let settled: Vec<Settled> = slices.into_iter().map(Rows::settle).collect();
+        let count: usize = settled.iter().map(|slice| slice.measured.len()).sum();
+        if count == 0 {
+            return None;
+        }
+        let axis_count = settled[0].axis_count();
+        assert!(settled.iter().all(|slice| slice.axis_count() == axis_count), "slices of one model have the same axes");
+        let reference_us =
+            median(settled.iter().flat_map(|slice| slice.measured.iter().map(|row| row.time_us)).collect());
+        let logs: Vec<Vec<f64>> = settled
+            .iter()
+            .map(|slice| slice.measured.iter().map(|row| steady((row.time_us / reference_us).ln())).collect())
+            .collect();
+        let means = fit_means(&settled, &logs)?;
+        let (mut scale, coordinates) = lay_out(&settled, axis_count, size);
+        let dims = scale.varying.len().max(1);
+        let values: Vec<f64> = settled
+            .iter()
+            .zip(&logs)
+            .zip(&means)
+            .flat_map(|((slice, logs), mean)| {
+                slice.measured.iter().zip(logs).map(|(row, log)| log - mean.log(row.work))
+            })
+            .collect();
+        let ranges = ranges_of(&settled);
+        let steps = grid_steps(dims, &coordinates);
+        let field = Field { dims, coordinates: &coordinates, values: &values, slices: &ranges, steps: &steps };
+        let neighbours = NEIGHBOURS.min(count.saturating_sub(1));
+        let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours) };
+        for ((_, factor), length) in scale.varying.iter_mut().zip(&found.lengths) {
+            *factor = SQRT_3 / length;
+        }
+        let (forest, order) = field.plant(&found.lengths, &found.slice_lengths);
+        drop(coordinates);
+        Some(Model::learn(scale, forest, &order, settled, &values, means, reference_us, found.correlation))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a model, each made in its own step")]
+    fn learn(
+        scale: Scale,
+        forest: Forest,
+        order: &[u32],
+        settled: Vec<Settled>,
+        values: &[f64],
+        means: Vec<Mean>,
+        reference_us: f64,
+        correlation: Correlation,
+    ) -> Model {
+        let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
+        let mut configurations: Vec<u64> = measured.iter().map(|row| row.configuration).collect();
+        configurations.sort_unstable();
+        configurations.dedup();
+        configurations.shrink_to_fit();
+        let number = |hash: u64| configurations.binary_search(&hash).unwrap_or_default() as u32;
+        let in_order = || order.iter().map(|row| measured[*row as usize]);
+        let has_spreads = measured.iter().any(|row| row.spread.is_finite());
+        let mut model = Model {
+            residuals: order.iter().map(|row| values[*row as usize]).collect(),
+            times_us: in_order().map(|row| row.time_us).collect(),
+            difficulty: vec![0.0; order.len()],
+            row_numbers: in_order().map(|row| row.row).collect(),
+            configuration_of: in_order().map(|row| number(row.configuration)).collect(),
+            spreads: if has_spreads { in_order().map(|row| row.spread).collect() } else { Vec::new() },
+            // Of few rows all count; else one can be left out.
+            neighbours: if order.len() < FEWEST_ROWS { order.len() } else { NEIGHBOURS.min(order.len() - 1) },
+            calibration: Calibration::default(),
+            outliers: Vec::new(),
+            typical: 1e-12,
+            configurations,
+            scale,
+            forest,
+            means,
+            reference_us,
+            correlation,
+        };
+        drop(settled);
+        if model.len() >= FEWEST_ROWS {
+            let median_distance = model.leave_one_out();
+            model.calibration = Calibration::of(&model, median_distance);
+        }
+        model
+    }
+
+    /// Predicts every row from the others: how hard each is, and which are outliers. The median distance to the nearest other row.
+    fn leave_one_out(&mut self) -> f64 {
+        let count = self.len();
+        let mut left_out = Vec::with_capacity(count);
+        let mut distances = Vec::with_capacity(count);
+        for row in 0..count as u32 {
+            let slice = self.forest.slice_of(row);
+            let near = self.forest.nearest::<16>(slice, self.forest.row(row), self.neighbours, |other| other != row);
+            let rows = near.rows();
+            let correlations =
+                Correlations::of(&self.forest, rows, slice, self.forest.row(row), Likeness::SAME, self.correlation);
+            let kriged = correlations.solve(&self.values_of(rows), self.correlation.nugget);
+            let residual = kriged.value - self.residuals[row as usize];
+            self.difficulty[row as usize] = (residual * residual / kriged.variance) as f32;
+            left_out.push((residual, kriged.variance));
+            distances.push(near.distances().first().copied().unwrap_or_default());
+        }
+        let mut sorted = self.difficulty.clone();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let nine_of_ten = f64::from(sorted[(count - 1) * 9 / 10]) / NINE_OF_TEN_SQUARED;
+        let position = CUT * (count - 1) as f64;
+        let (below, part) = (position as usize, position.fract() as f32);
+        let cut = sorted[below] + part * (sorted[(below + 1).min(count - 1)] - sorted[below]);
+        self.outliers = self.find_outliers(&left_out, nine_of_ten);
+        for difficulty in &mut self.difficulty {
+            *difficulty = difficulty.min(cut);
+        }
+        self.typical =
+            self.difficulty.iter().map(|difficulty| f64::from(*difficulty)).sum::<f64>() / count as f64 + 1e-12;
+        median(distances).max(1e-6)
+    }
+
+    /// Rows far from what their neighbours say, in units of what most rows, and most of their neighbours, are missed by:
+    /// an outlier must not hide behind the errors that it makes of its neighbours.
+    fn find_outliers(&self, left_out: &[(f64, f64)], nine_of_ten: f64) -> Vec<Outlier> {
+        let mut outliers = Vec::new();
+        for (row, (residual, variance)) in left_out.iter().enumerate() {
+            let own = row as u32;
+            let sigmas = |scale: f64| residual.abs() / (variance * scale).max(1e-12).sqrt();
+            if sigmas(nine_of_ten) < OUTLIER_SIGMAS {
+                continue;
+            }
+            let slice = self.forest.slice_of(own);
+            let near = self.forest.nearest::<16>(slice, self.forest.row(own), self.neighbours, |other| other != own);
+            let around = near.rows().iter().map(|row| f64::from(self.difficulty[*row as usize])).collect();
+            let sigmas = sigmas(nine_of_ten.max(median(around) / MEDIAN_SQUARED));
+            if sigmas > OUTLIER_SIGMAS {
+                let measured_us = self.times_us[row];
+                let predicted_us = measured_us * residual.exp();
+                outliers.push(Outlier { row: self.row_numbers[row], measured_us, predicted_us, sigmas });
+            }
+        }
+        outliers.sort_by_key(|outlier| outlier.row);
+        outliers
+    }
+}
+
+/// A logarithm without the last digits, so that times in another unit make the same choices.
+fn steady(log: f64) -> f64 {
+    const STEP: f64 = (1u64 << 32) as f64;
+    (log * STEP).round() / STEP
+}
+
+/// The lower one of the two in the middle.
+fn median(mut values: Vec<f64>) -> f64 {
+    let middle = values.len().saturating_sub(1) / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+fn ranges_of(settled: &[Settled]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut next = |slice: &Settled| {
+        let range = start..start + slice.measured.len();
+        start = range.end;
+        range
+    };
+    settled.iter().map(&mut next).collect()
+}
+
+/// A roofline for each slice; small ones share one, moved by their median residual.
+fn fit_means(settled: &[Settled], logs: &[Vec<f64>]) -> Option<Vec<Mean>> {
+    let samples_of = |slice: &Settled, logs: &[f64]| -> Vec<(Work, f64)> {
+        slice.measured.iter().zip(logs).map(|(row, log)| (row.work, log.exp())).collect()
+    };
+    let fit = |samples: Vec<(Work, f64)>| {
+        let chosen: Vec<(Work, f64)> =
+            choose(samples.len(), MOST_FITTED, 7).into_iter().map(|index| samples[index]).collect();
+        Roofline::fit(&chosen)
+    };
+    let is_small = |slice: &Settled| slice.measured.len() < FEWEST_FOR_ROOFLINE;
+    let is_shared = settled.len() > 1 && settled.iter().any(is_small);
+    let shared = if is_shared {
+        fit(settled.iter().zip(logs).flat_map(|(slice, logs)| samples_of(slice, logs)).collect())
+    } else {
+        None
+    };
+    settled
+        .iter()
+        .zip(logs)
+        .map(|(slice, logs)| match shared.filter(|_| is_small(slice)) {
+            Some(roofline) => {
+                let count = logs.len() as f64;
+                let shared = Mean { roofline, offset: 0.0 };
+                let over: Vec<f64> =
+                    slice.measured.iter().zip(logs).map(|(row, log)| log - shared.log(row.work)).collect();
+                let offset = if over.is_empty() { 0.0 } else { middle(over) * count / (count + 1.0) };
+                Some(Mean { offset, ..shared })
+            }
+            None => fit(samples_of(slice, logs)).map(|roofline| Mean { roofline, offset: 0.0 }),
+        })
+        .collect()
+}
+
+/// The median, between the two in the middle of an even number.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    (values[values.len() / 2] + values[(values.len() - 1) / 2]) / 2.0
+}
+
+/// Which axes vary, and the coordinates of the rows on them in octaves.
+fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scale, Vec<f64>) {
+    let rows = || settled.iter().flat_map(|slice| (0..slice.measured.len()).map(|index| slice.axes(index)));
+    let bound = |axis: usize, start: f64, pick: fn(f64, f64) -> f64| rows().map(|row| row[axis]).fold(start, pick);
+    let mut scale = Scale { shifts: Vec::new(), varying: Vec::new(), constant: Vec::new(), least: Vec::new(), size };
+    for axis in 0..axis_count {
+        let (low, high) = (bound(axis, f64::INFINITY, f64::min), bound(axis, 0.0, f64::max));
+        scale.shifts.push(if low <= 0.0 { 1.0 } else { 0.0 });
+        scale.least.push(if low <= 0.0 { 1.0 } else { low });
+        if low < high {
+            scale.varying.push((axis, SQRT_3));
+        } else {
+            let coordinate = scale.octaves(axis, low);
+            scale.constant.push((axis, coordinate, SQRT_3 / CONSTANT_LENGTH));
+        }
+    }
+    if scale.varying.is_empty() {
+        // One place alone still needs an axis to lie on.
+        return (scale, vec![0.0; rows().count()]);
+    }
+    let coordinates =
+        rows().flat_map(|row| scale.varying.iter().map(|(axis, _)| scale.octaves(*axis, row[*axis]))).collect();
+    (scale, coordinates)
+}
+
+/// The median difference of neighbouring values on each axis.
+fn grid_steps(dims: usize, coordinates: &[f64]) -> Vec<f64> {
+    let step = |axis: usize| {
+        let mut values: Vec<f64> = coordinates.iter().skip(axis).step_by(dims).copied().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        if steps.is_empty() { 1.0 } else { middle(steps) }
+    };
+    (0..dims).map(step).collect()
+}
+
+fn of_few(dims: usize, slices: usize) -> Ranges {
+    let correlation = Correlation { long_share: 0.5, nugget: 1e-2 };
+    Ranges { lengths: vec![CONSTANT_LENGTH; dims], slice_lengths: vec![CONSTANT_LENGTH; slices], correlation }
+}

@@ -1,0 +1,36 @@
+//! How a question lies to the rows.
+
+/// How a question lies to the rows that answer it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// It is a measured row.
+    Measured,
+    /// Between rows.
+    Inside,
+    /// None of the neighbours is as large.
+    Beyond,
+    /// None of the neighbours has its configuration: the weight of a product, the heads of attention, the experts, the ranks.
+    NewConfiguration,
+}
+
+impl Class {
+    /// The name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Measured => "measured",
+            Class::Inside => "inside",
+            Class::Beyond => "beyond",
+            Class::NewConfiguration => "new configuration",
+        }
+    }
+
+    /// Its place among the predicted ones.
+    pub(crate) fn index(self) -> Option<usize> {
+        match self {
+            Class::Measured => None,
+            Class::Inside => Some(0),
+            Class::Beyond => Some(1),
+            Class::NewConfiguration => Some(2),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Why an estimate is what it is, for a person.
+
+use crate::beyond::{Method, hold, plane};
+use crate::class::Class;
+use crate::estimate::Estimate;
+use crate::kriging::MOST_NEIGHBOURS;
+use crate::model::{FEWEST_ROWS, Found, Model, Spot};
+use crate::place::Place;
+use perfdb_roofline::Roofline;
+use std::fmt;
+
+/// Rows with less weight than this are not named.
+const LEAST_WEIGHT: f64 = 0.1;
+
+/// An estimate with what it rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The duration and its interval.
+    pub estimate: Estimate,
+    /// The rows that it rests on, the heaviest first; the measured one alone where there is one.
+    pub neighbours: Vec<Neighbour>,
+    /// The duration of the fitted roofline over this one: 0.62 for 62 %.
+    pub efficiency: f64,
+    /// The fitted roofline of the slice.
+    pub roofline: Roofline,
+    /// How many doublings the call is larger than all of its neighbours, where it is.
+    pub octaves_beyond: Option<f64>,
+    /// How many places are known of its slice, and of those that it was learnt from together with.
+    pub known: usize,
+    /// How the value was found.
+    pub method: Method,
+}
+
+/// A row that an estimate rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbour {
+    /// Its number.
+    pub row: u32,
+    /// Its share in the logarithm of the efficiency; they add up to one, and single ones may be negative.
+    pub weight: f64,
+    /// Its duration.
+    pub duration_us: f64,
+    /// Its efficiency.
+    pub efficiency: f64,
+}
+
+impl Model {
+    /// How long a call takes, and which rows say so; `None` as [`predict`](Model::predict).
+    pub fn explain(&self, slice: usize, place: &Place) -> Option<Explanation> {
+        let spot = self.spot(slice, place)?;
+        let found = self.find(&spot, |_| true);
+        let measured = self.row_at(&spot, &found);
+        let estimate = match measured {
+            Some(row) => self.measured(row),
+            None => self.estimate(slice, place.work, &found),
+        };
+        let weights = match measured {
+            Some(row) => vec![(row, 1.0)],
+            None => found.near.rows().iter().copied().zip(self.weights(&spot, &found)).collect(),
+        };
+        let mut neighbours: Vec<Neighbour> = weights
+            .into_iter()
+            .filter(|(_, weight)| *weight != 0.0)
+            .map(|(row, weight)| Neighbour {
+                row: self.row_numbers[row as usize],
+                weight,
+                duration_us: self.times_us[row as usize],
+                efficiency: (-self.residuals[row as usize]).exp(),
+            })
+            .collect();
+        neighbours.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+        let roofline = self.roofline(slice)?;
+        let octaves_beyond = match self.size_axis() {
+            Some((axis, octave)) if estimate.class == Class::Beyond => {
+                let largest = found.near.rows().iter().map(|row| self.forest.row(*row)[axis]);
+                Some((spot.place[axis] - largest.fold(f64::NEG_INFINITY, f64::max)) / octave)
+            }
+            _ => None,
+        };
+        Some(Explanation {
+            efficiency: roofline.time_us(place.work) / estimate.duration_us,
+            method: found.method,
+            known: self.len(),
+            estimate,
+            neighbours,
+            roofline,
+            octaves_beyond,
+        })
+    }
+
+    /// The share of each neighbour in the value: every method is linear in the values of the rows.
+    fn weights(&self, spot: &Spot, found: &Found) -> Vec<f64> {
+        let rows = found.near.rows();
+        if self.len() < FEWEST_ROWS {
+            return vec![1.0 / rows.len().max(1) as f64; rows.len()];
+        }
+        if found.method == Method::Kriging {
+            return self.correlations(spot, &found.near).weights(self.correlation.nugget);
+        }
+        let of_unit = |index: usize| {
+            let mut unit = [0.0; MOST_NEIGHBOURS];
+            unit[index] = 1.0;
+            let near = self.near(spot, &found.near, &unit);
+            if found.method == Method::Hold { hold(near) } else { plane(near) }
+        };
+        (0..rows.len()).map(of_unit).collect()
+    }
+}
+
+impl Explanation {
+    /// The explanation as a sentence or two, with names of rows by their numbers.
+    pub fn sentence(&self, name: impl Fn(u32) -> String) -> String {
+        use fmt::Write;
+        let Estimate { duration_us, low_us, high_us, class } = self.estimate;
+        let mut text = format!(
+            "{} µs ±{} ({}–{})",
+            grouped(duration_us),
+            percent(self.estimate.half_width()),
+            grouped(low_us),
+            grouped(high_us)
+        );
+        let heavy: Vec<&Neighbour> =
+            self.neighbours.iter().filter(|neighbour| neighbour.weight >= LEAST_WEIGHT).collect();
+        let names: Vec<String> = heavy.iter().map(|neighbour| name(neighbour.row)).collect();
+        let rows = match names.len() {
+            0 => "many rows".to_owned(),
+            1 => format!("row {}", names[0]),
+            _ => format!("rows {}", names.join(", ")),
+        };
+        // Writing to a string does not fail.
+        let _ = match (class, self.octaves_beyond) {
+            (Class::Measured, _) => write!(text, ", measured: {rows}"),
+            (Class::Inside, _) => write!(text, ", between {rows}"),
+            (Class::Beyond, Some(octaves)) => write!(text, ", {octaves:.1} octaves beyond {rows}"),
+            (Class::Beyond, None) => write!(text, ", beyond {rows}"),
+            (Class::NewConfiguration, _) => write!(text, ", a configuration that was not measured, from {rows}"),
+        };
+        let efficiencies = heavy.iter().map(|neighbour| neighbour.efficiency);
+        let (low, high) = efficiencies
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), efficiency| (low.min(efficiency), high.max(efficiency)));
+        if high > 0.0 {
+            let (low, high) = (format!("{:.0}", 100.0 * low), format!("{:.0}", 100.0 * high));
+            let (subject, verb) = if heavy.len() == 1 { ("it", "runs") } else { ("they", "run") };
+            let range = if low == high { low } else { format!("{low}–{high}") };
+            let _ = write!(text, "; {subject} {verb} at {range} % of the fitted roofline");
+        }
+        text
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.sentence(|row| row.to_string()))
+    }
+}
+
+/// Three significant digits, at least; thousands apart.
+fn grouped(number: f64) -> String {
+    let decimals = if number >= 100.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{number:.decimals$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + fraction
+}
+
+fn percent(share: f64) -> String {
+    let decimals = usize::from(share < 0.0995);
+    let text = format!("{:.decimals$}", 100.0 * share);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_rounded() {
+        assert_eq!([0.1234, 12.34, 2310.4, 1_234_567.8].map(grouped), ["0.12", "12.3", "2,310", "1,234,568"]);
+        assert_eq!([0.04, 0.043, 0.5].map(percent), ["4 %", "4.3 %", "50 %"]);
+    }
+}

@@ -1,0 +1,292 @@
+//! The nearest rows of a place.
+
+use std::ops::Range;
+
+/// Rows in a leaf of a tree at most.
+const LEAF: usize = 12;
+
+/// One k-d tree for each slice over scaled coordinates; the distance is the sum of absolute differences, and between rows of two
+/// slices both slices' penalties come on top.
+#[derive(Debug, Clone)]
+pub(crate) struct Forest {
+    pub(crate) dims: usize,
+    /// Scaled, in tree order.
+    pub(crate) coordinates: Vec<f64>,
+    /// The rows of each slice.
+    pub(crate) slices: Vec<Range<u32>>,
+    /// What each slice adds to a distance to another.
+    pub(crate) penalties: Vec<f64>,
+    roots: Vec<u32>,
+    nodes: Vec<Node>,
+}
+
+/// A node; its left child follows it.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// The greatest coordinate to the left, and the least one to the right.
+    left_end: f64,
+    right_start: f64,
+    /// Where the right child is, or the first row of a leaf.
+    right_or_start: u32,
+    /// The axis, or `LEAF_MARK` plus the number of rows of a leaf.
+    axis: u32,
+}
+
+const LEAF_MARK: u32 = 1 << 16;
+
+/// Calls a generic function with the number of axes as a constant.
+macro_rules! with_dims {
+    ($dims:expr, $constant:ident => $body:expr) => {
+        match $dims {
+            1 => {
+                const $constant: usize = 1;
+                $body
+            }
+            2 => {
+                const $constant: usize = 2;
+                $body
+            }
+            3 => {
+                const $constant: usize = 3;
+                $body
+            }
+            4 => {
+                const $constant: usize = 4;
+                $body
+            }
+            5 => {
+                const $constant: usize = 5;
+                $body
+            }
+            6 => {
+                const $constant: usize = 6;
+                $body
+            }
+            7 => {
+                const $constant: usize = 7;
+                $body
+            }
+            _ => {
+                const $constant: usize = 8;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_dims;
+
+/// The nearest rows found so far, nearest first.
+#[derive(Debug, Clone)]
+pub(crate) struct Nearest<const K: usize> {
+    limit: usize,
+    len: usize,
+    distances: [f64; K],
+    rows: [u32; K],
+}
+
+impl<const K: usize> Nearest<K> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Nearest { limit: limit.min(K), len: 0, distances: [f64::INFINITY; K], rows: [0; K] }
+    }
+
+    pub(crate) fn rows(&self) -> &[u32] {
+        &self.rows[..self.len]
+    }
+
+    pub(crate) fn distances(&self) -> &[f64] {
+        &self.distances[..self.len]
+    }
+
+    /// Distances from here on do not count.
+    #[inline]
+    fn bound(&self) -> f64 {
+        if self.len < self.limit { f64::INFINITY } else { self.distances[self.limit - 1] }
+    }
+
+    #[inline]
+    fn insert(&mut self, distance: f64, row: u32) {
+        if self.len < self.limit {
+            self.len += 1;
+        }
+        let mut at = self.len - 1;
+        while at > 0 && self.distances[at - 1] > distance {
+            self.distances[at] = self.distances[at - 1];
+            self.rows[at] = self.rows[at - 1];
+            at -= 1;
+        }
+        self.distances[at] = distance;
+        self.rows[at] = row;
+    }
+}
+
+impl Forest {
+    /// Trees over the scaled coordinates of the rows of each slice, and the order in which the rows lie in them.
+    pub(crate) fn plant(
+        dims: usize,
+        scaled: &[f64],
+        slices: &[Range<usize>],
+        penalties: Vec<f64>,
+    ) -> (Forest, Vec<u32>) {
+        let count = slices.last().map_or(0, |slice| slice.end);
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        let mut nodes = Vec::new();
+        let mut roots = Vec::new();
+        for slice in slices {
+            roots.push(nodes.len() as u32);
+            let mut planter = Planter { dims, scaled, nodes: &mut nodes };
+            planter.split(&mut order[slice.clone()], slice.start as u32);
+        }
+        nodes.shrink_to_fit();
+        let mut coordinates = Vec::with_capacity(count * dims);
+        for row in &order {
+            coordinates.extend_from_slice(&scaled[*row as usize * dims..(*row as usize + 1) * dims]);
+        }
+        let slices = slices.iter().map(|slice| slice.start as u32..slice.end as u32).collect();
+        (Forest { dims, coordinates, slices, penalties, roots, nodes }, order)
+    }
+
+    /// Scaled coordinates of a row.
+    #[inline]
+    pub(crate) fn row(&self, row: u32) -> &[f64] {
+        &self.coordinates[row as usize * self.dims..(row as usize + 1) * self.dims]
+    }
+
+    /// The slice of a row.
+    #[inline]
+    pub(crate) fn slice_of(&self, row: u32) -> usize {
+        if self.slices.len() == 1 { 0 } else { self.slices.partition_point(|slice| slice.end <= row) }
+    }
+
+    /// What lies between a row of one slice and one of another.
+    #[inline]
+    pub(crate) fn penalty(&self, one: usize, other: usize) -> f64 {
+        if one == other { 0.0 } else { self.penalties[one] + self.penalties[other] }
+    }
+
+    /// The nearest rows of a place that pass; of equally distant ones those that lie first in the trees.
+    #[inline]
+    pub(crate) fn nearest<const K: usize>(
+        &self,
+        slice: usize,
+        place: &[f64],
+        limit: usize,
+        passes: impl Fn(u32) -> bool,
+    ) -> Nearest<K> {
+        with_dims!(self.dims, D => self.nearest_in::<K, D>(slice, place, limit, &passes))
+    }
+
+    #[inline]
+    fn nearest_in<const K: usize, const D: usize>(
+        &self,
+        slice: usize,
+        place: &[f64],
+        limit: usize,
+        passes: &impl Fn(u32) -> bool,
+    ) -> Nearest<K> {
+        let mut target = [0.0; D];
+        target.copy_from_slice(&place[..D]);
+        let mut search = Search { forest: self, target, base: 0.0, passes, best: Nearest::new(limit) };
+        if limit == 0 {
+            return search.best;
+        }
+        search.visit(self.roots[slice] as usize, 0.0, &mut [0.0; D]);
+        for other in 0..self.slices.len() {
+            let penalty = self.penalty(slice, other);
+            if other != slice && penalty < search.best.bound() {
+                search.base = penalty;
+                search.visit(self.roots[other] as usize, penalty, &mut [0.0; D]);
+            }
+        }
+        search.best
+    }
+}
+
+struct Search<'f, const K: usize, const D: usize, P> {
+    forest: &'f Forest,
+    target: [f64; D],
+    base: f64,
+    passes: &'f P,
+    best: Nearest<K>,
+}
+
+impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
+    /// Looks at a node no part of which is nearer than `least`; `gaps` are the parts of that on each axis.
+    fn visit(&mut self, at: usize, least: f64, gaps: &mut [f64; D]) {
+        let node = self.forest.nodes[at];
+        if node.axis >= LEAF_MARK {
+            return self.leaf(node.right_or_start, node.axis - LEAF_MARK);
+        }
+        let axis = node.axis as usize % D;
+        let place = self.target[axis];
+        let before = gaps[axis];
+        let left_gap = before.max(place - node.left_end);
+        let right_gap = before.max(node.right_start - place);
+        let mut children = [(at + 1, left_gap), (node.right_or_start as usize, right_gap)];
+        if right_gap < left_gap {
+            children.swap(0, 1);
+        }
+        for (child, gap) in children {
+            let distance = least - before + gap;
+            if distance < self.best.bound() {
+                gaps[axis] = gap;
+                self.visit(child, distance, gaps);
+            }
+        }
+        gaps[axis] = before;
+    }
+
+    #[inline]
+    fn leaf(&mut self, start: u32, count: u32) {
+        let (from, to) = (start as usize * D, (start + count) as usize * D);
+        let (rows, _) = self.forest.coordinates[from..to].as_chunks::<D>();
+        for (offset, row) in rows.iter().enumerate() {
+            let mut distance = self.base;
+            for axis in 0..D {
+                distance += (row[axis] - self.target[axis]).abs();
+            }
+            if distance < self.best.bound() && (self.passes)(start + offset as u32) {
+                self.best.insert(distance, start + offset as u32);
+            }
+        }
+    }
+}
+
+struct Planter<'p> {
+    dims: usize,
+    scaled: &'p [f64],
+    nodes: &'p mut Vec<Node>,
+}
+
+impl Planter<'_> {
+    fn at(&self, row: u32, axis: usize) -> f64 {
+        self.scaled[row as usize * self.dims + axis]
+    }
+
+    fn split(&mut self, order: &mut [u32], start: u32) {
+        let widest = (0..self.dims).map(|axis| (axis, self.width(order, axis)));
+        let widest = widest.fold((0, 0.0), |best, one| if one.1 > best.1 { one } else { best });
+        if order.len() <= LEAF || widest.1 <= 0.0 {
+            order.sort_unstable();
+            let axis = LEAF_MARK + order.len() as u32;
+            return self.nodes.push(Node { left_end: 0.0, right_start: 0.0, right_or_start: start, axis });
+        }
+        let axis = widest.0;
+        let middle = order.len() / 2;
+        order.select_nth_unstable_by(middle, |a, b| self.at(*a, axis).total_cmp(&self.at(*b, axis)).then(a.cmp(b)));
+        let (left, right) = order.split_at_mut(middle);
+        let left_end = left.iter().map(|row| self.at(*row, axis)).fold(f64::NEG_INFINITY, f64::max);
+        let right_start = right.iter().map(|row| self.at(*row, axis)).fold(f64::INFINITY, f64::min);
+        let node = self.nodes.len();
+        self.nodes.push(Node { left_end, right_start, right_or_start: 0, axis: axis as u32 });
+        self.split(left, start);
+        self.nodes[node].right_or_start = self.nodes.len() as u32;
+        self.split(right, start + middle as u32);
+    }
+
+    fn width(&self, order: &[u32], axis: usize) -> f64 {
+        let values = order.iter().map(|row| self.at(*row, axis));
+        let (low, high) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        high - low
+    }
+}

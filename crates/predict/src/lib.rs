@@ -1,0 +1,55 @@
+//! Durations between, beside and beyond measured ones, with intervals that hold the truth nine times in ten.
+//!
+//! ```
+//! use perfdb_predict::{Class, MatMul, Operands, Place, Precision, Rows, Table};
+//!
+//! let product = |rows| {
+//!     let product = MatMul { rows, columns: 4096.0, inner: 4096.0 };
+//!     Place::matmul(product, Operands::of(Precision::Bf16))
+//! };
+//! let mut measured = Rows::new(3);
+//! for (line, (rows, time_us)) in [(64.0, 30.0), (256.0, 33.0), (1024.0, 110.0), (4096.0, 401.0)].into_iter().enumerate() {
+//!     measured.push(line as u32, &product(rows), time_us, None);
+//! }
+//! let table = Table::new(vec![measured], Some(0));
+//! let answer = table.predict(0, &product(2048.0)).ok_or("no rows")?;
+//! assert_eq!(answer.class, Class::Inside);
+//! assert!(answer.low_us < answer.duration_us && answer.duration_us < answer.high_us);
+//! # Ok::<(), &str>(())
+//! ```
+//!
+//! A [`Place`] says what a call is: its axes, its work, its configuration. A [`Table`] holds the measured [`Rows`] of a kernel
+//! type by slice, learns from them when it is first asked, and answers with an [`Estimate`]. The method: the time of a fitted
+//! roofline, times the efficiency of the nearest rows (ordinary kriging of its logarithm), with an interval as wide as the errors
+//! of rows that were left out in the way the question lies to the rows.
+#![forbid(unsafe_code)]
+
+mod beyond;
+mod build;
+mod calibration;
+mod class;
+mod estimate;
+mod explanation;
+mod family;
+mod forest;
+mod kriging;
+mod model;
+mod place;
+mod rows;
+mod search;
+mod table;
+
+pub use beyond::Method;
+pub use build::NEIGHBOURS;
+pub use calibration::COVERAGE;
+pub use class::Class;
+pub use estimate::{Estimate, REPEAT_HALF_WIDTH, measured_interval};
+pub use explanation::{Explanation, Neighbour};
+pub use family::{Columns, Family};
+pub use model::{Model, Outlier};
+pub use perfdb_roofline::{
+    Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
+};
+pub use place::{MOST_AXES, Place, configuration};
+pub use rows::Rows;
+pub use table::Table;

@@ -1,0 +1,316 @@
+//! What is kept of measured rows to predict others.
+
+use crate::beyond::{Method, Near, hold, plane};
+use crate::calibration::Calibration;
+use crate::class::Class;
+use crate::estimate::{Estimate, measured_interval};
+use crate::forest::{Forest, Nearest};
+use crate::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3};
+use crate::place::{MOST_AXES, Place};
+use perfdb_roofline::{Roofline, Work};
+
+/// Rows of one slice, or of several small ones, ready to predict.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) scale: Scale,
+    pub(crate) forest: Forest,
+    /// Logarithm of the time over the roofline's, in tree order, as all that follows.
+    pub(crate) residuals: Vec<f64>,
+    pub(crate) times_us: Vec<f64>,
+    /// How hard a row is to predict from its neighbours: the square of its residual in units of the variance.
+    pub(crate) difficulty: Vec<f32>,
+    pub(crate) row_numbers: Vec<u32>,
+    pub(crate) configuration_of: Vec<u32>,
+    /// The deviation of the logarithm; empty where no row has one.
+    pub(crate) spreads: Vec<f32>,
+    /// Hashes of the configurations, sorted.
+    pub(crate) configurations: Vec<u64>,
+    /// One for each slice.
+    pub(crate) means: Vec<Mean>,
+    /// Times within are relative to this.
+    pub(crate) reference_us: f64,
+    pub(crate) correlation: Correlation,
+    /// The mean difficulty.
+    pub(crate) typical: f64,
+    pub(crate) neighbours: usize,
+    pub(crate) calibration: Calibration,
+    pub(crate) outliers: Vec<Outlier>,
+}
+
+/// From axes to coordinates.
+#[derive(Debug, Clone)]
+pub(crate) struct Scale {
+    /// Added before the logarithm: one on axes on which nought occurs.
+    pub(crate) shifts: Vec<f64>,
+    /// The axes on which rows differ, each with √3 over its length.
+    pub(crate) varying: Vec<(usize, f64)>,
+    /// The others: the axis, its coordinate in octaves, and √3 over its length.
+    pub(crate) constant: Vec<(usize, f64, f64)>,
+    /// The least number above nought on each axis: what is below it counts as half of it.
+    pub(crate) least: Vec<f64>,
+    /// The axis along which calls grow.
+    pub(crate) size: Option<usize>,
+}
+
+impl Scale {
+    /// The coordinate of a number in octaves.
+    pub(crate) fn octaves(&self, axis: usize, value: f64) -> f64 {
+        let shifted = value + self.shifts[axis];
+        shifted.max(self.least[axis] / 2.0).log2()
+    }
+}
+
+/// The time that a slice would take if all of its rows were as efficient as each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mean {
+    /// In units of the model's reference.
+    pub(crate) roofline: Roofline,
+    /// Of slices too small for a roofline of their own.
+    pub(crate) offset: f64,
+}
+
+impl Mean {
+    /// The logarithm of the time.
+    pub(crate) fn log(&self, work: Work) -> f64 {
+        self.roofline.time_us(work).ln() + self.offset
+    }
+}
+
+/// A row that is far from what its neighbours say of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlier {
+    /// The number of the row.
+    pub row: u32,
+    /// Its time.
+    pub measured_us: f64,
+    /// That which its neighbours predict.
+    pub predicted_us: f64,
+    /// How many of its own standard deviations lie between.
+    pub sigmas: f64,
+}
+
+/// Where a question lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Spot {
+    pub(crate) slice: usize,
+    pub(crate) place: [f64; MOST_AXES],
+    /// How it differs on axes on which no row varies.
+    pub(crate) beside: Likeness,
+    pub(crate) beside_distance: f64,
+    /// The number of its configuration, if a row has it.
+    pub(crate) configuration: Option<u32>,
+    /// Larger than all rows, where all have one size.
+    pub(crate) is_larger: bool,
+}
+
+impl Spot {
+    pub(crate) fn of_row(model: &Model, row: u32) -> Spot {
+        let mut place = [0.0; MOST_AXES];
+        place[..model.forest.dims].copy_from_slice(model.forest.row(row));
+        Spot {
+            slice: model.forest.slice_of(row),
+            place,
+            beside: Likeness::SAME,
+            beside_distance: 0.0,
+            configuration: Some(model.configuration_of[row as usize]),
+            is_larger: false,
+        }
+    }
+}
+
+/// A value with what it rests on.
+pub(crate) struct Found {
+    pub(crate) near: Nearest<MOST_NEIGHBOURS>,
+    pub(crate) class: Class,
+    /// Logarithm over the roofline.
+    pub(crate) value: f64,
+    /// Half of the interval.
+    pub(crate) half_width: f64,
+    /// By which the value was found.
+    pub(crate) method: Method,
+}
+
+/// Rows below which there is nothing to krige with.
+pub(crate) const FEWEST_ROWS: usize = 4;
+
+impl Model {
+    /// How many places are known.
+    pub fn len(&self) -> usize {
+        self.residuals.len()
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.residuals.is_empty()
+    }
+
+    /// Rows that lie more than eight of their own standard deviations from what their neighbours say.
+    pub fn outliers(&self) -> &[Outlier] {
+        &self.outliers
+    }
+
+    /// The fitted roofline of a slice, in microseconds.
+    pub fn roofline(&self, slice: usize) -> Option<Roofline> {
+        let mean = self.means.get(slice)?;
+        let factor = mean.offset.exp() * self.reference_us;
+        Some(Roofline {
+            overhead_us: mean.roofline.overhead_us * factor,
+            operations_per_us: mean.roofline.operations_per_us / factor,
+            bytes_per_us: mean.roofline.bytes_per_us / factor,
+        })
+    }
+
+    /// How long a call takes; `None` for a slice or a number of axes that the model does not have.
+    pub fn predict(&self, slice: usize, place: &Place) -> Option<Estimate> {
+        let spot = self.spot(slice, place)?;
+        let found = self.find(&spot, |_| true);
+        if let Some(row) = self.row_at(&spot, &found) {
+            return Some(self.measured(row));
+        }
+        Some(self.estimate(slice, place.work, &found))
+    }
+
+    /// Where a question lies.
+    pub(crate) fn spot(&self, slice: usize, place: &Place) -> Option<Spot> {
+        let scale = &self.scale;
+        if slice >= self.means.len() || place.axes.len() != scale.shifts.len() {
+            return None;
+        }
+        if !place.axes.iter().all(|value| value.is_finite() && *value >= 0.0) {
+            return None;
+        }
+        let mut spot = Spot {
+            slice,
+            place: [0.0; MOST_AXES],
+            beside: Likeness::SAME,
+            beside_distance: 0.0,
+            configuration: self.configurations.binary_search(&place.configuration).ok().map(|index| index as u32),
+            is_larger: false,
+        };
+        for (index, (axis, factor)) in scale.varying.iter().enumerate() {
+            spot.place[index] = scale.octaves(*axis, place.axes[*axis]) * factor;
+        }
+        for (axis, coordinate, factor) in &scale.constant {
+            let here = scale.octaves(*axis, place.axes[*axis]);
+            let difference = (here - coordinate).abs() * factor;
+            if difference > 0.0 {
+                spot.beside = spot.beside.and(difference);
+                spot.beside_distance += difference;
+                spot.is_larger |= scale.size == Some(*axis) && here > coordinate + 1e-9;
+            }
+        }
+        Some(spot)
+    }
+
+    /// Predicts a spot from the rows that pass.
+    pub(crate) fn find(&self, spot: &Spot, passes: impl Fn(u32) -> bool) -> Found {
+        let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, passes);
+        let class = self.class(spot, near.rows());
+        if self.len() < FEWEST_ROWS || near.rows().is_empty() {
+            let value = self.residuals.iter().sum::<f64>() / self.len().max(1) as f64;
+            return Found { near, class, value, half_width: 3f64.ln(), method: Method::Hold };
+        }
+        let values = self.values_of(near.rows());
+        let correlations = self.correlations(spot, &near);
+        let Kriged { value, variance } = correlations.solve(&values, self.correlation.nugget);
+        let distance = near.distances()[0] + spot.beside_distance;
+        let half_width = self.sigma(variance, near.rows()) * self.calibration.multiple(class, distance);
+        let method = self.calibration.method(class);
+        let value = match method {
+            Method::Kriging => value,
+            Method::Hold => hold(self.near(spot, &near, &values)),
+            Method::Plane => plane(self.near(spot, &near, &values)),
+        };
+        Found { near, class, value, half_width, method }
+    }
+
+    pub(crate) fn correlations(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Correlations {
+        Correlations::of(&self.forest, near.rows(), spot.slice, &spot.place, spot.beside, self.correlation)
+    }
+
+    pub(crate) fn near<'n>(
+        &'n self,
+        spot: &'n Spot,
+        near: &'n Nearest<MOST_NEIGHBOURS>,
+        values: &'n [f64; MOST_NEIGHBOURS],
+    ) -> Near<'n> {
+        Near {
+            forest: &self.forest,
+            values,
+            rows: near.rows(),
+            distances: near.distances(),
+            slice: spot.slice,
+            place: &spot.place,
+            beside: spot.beside_distance,
+            size: self.size_axis().map(|(axis, _)| axis),
+        }
+    }
+
+    /// The row that is the question itself.
+    pub(crate) fn row_at(&self, spot: &Spot, found: &Found) -> Option<u32> {
+        if spot.beside_distance != 0.0 {
+            return None;
+        }
+        let same = found.near.rows().iter().zip(found.near.distances()).take_while(|(_, distance)| **distance == 0.0);
+        let mut same = same.map(|(row, _)| *row);
+        same.find(|row| {
+            Some(self.configuration_of[*row as usize]) == spot.configuration && self.forest.slice_of(*row) == spot.slice
+        })
+    }
+
+    /// A row as an answer.
+    pub(crate) fn measured(&self, row: u32) -> Estimate {
+        let duration_us = self.times_us[row as usize];
+        let spread = self.spreads.get(row as usize).copied().filter(|spread| spread.is_finite()).map(f64::from);
+        measured_interval(duration_us, spread)
+    }
+
+    pub(crate) fn estimate(&self, slice: usize, work: Work, found: &Found) -> Estimate {
+        let log = self.means[slice].log(work) + found.value;
+        Estimate {
+            duration_us: log.exp() * self.reference_us,
+            low_us: (log - found.half_width).exp() * self.reference_us,
+            high_us: (log + found.half_width).exp() * self.reference_us,
+            class: found.class,
+        }
+    }
+
+    pub(crate) fn values_of(&self, rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
+        let mut values = [0.0; MOST_NEIGHBOURS];
+        for (value, row) in values.iter_mut().zip(rows) {
+            *value = self.residuals[*row as usize];
+        }
+        values
+    }
+
+    /// How these rows lie to a spot.
+    pub(crate) fn class(&self, spot: &Spot, rows: &[u32]) -> Class {
+        let is_known = |row: &u32| spot.configuration == Some(self.configuration_of[*row as usize]);
+        if !rows.iter().any(is_known) {
+            return Class::NewConfiguration;
+        }
+        let Some((axis, _)) = self.size_axis() else {
+            return if spot.is_larger { Class::Beyond } else { Class::Inside };
+        };
+        let end = spot.place[axis] - 1e-9;
+        if rows.iter().all(|row| self.forest.row(*row)[axis] < end) { Class::Beyond } else { Class::Inside }
+    }
+
+    /// The size among the coordinates, and how long an octave is there.
+    pub(crate) fn size_axis(&self) -> Option<(usize, f64)> {
+        let size = self.scale.size?;
+        let index = self.scale.varying.iter().position(|(axis, _)| *axis == size)?;
+        Some((index, self.scale.varying[index].1))
+    }
+
+    /// The standard deviation of a value of this variance between these rows: wide where they themselves are hard to predict.
+    pub(crate) fn sigma(&self, variance: f64, rows: &[u32]) -> f64 {
+        let sum: f64 = rows.iter().map(|row| f64::from(self.difficulty[*row as usize])).sum();
+        (variance * (sum + 4.0 * self.typical) / (rows.len() as f64 + 4.0)).sqrt()
+    }
+
+    /// The distance at which rows are not alike any more, in octaves, of each axis on which they vary.
+    pub fn lengths(&self) -> Vec<(usize, f64)> {
+        self.scale.varying.iter().map(|(axis, factor)| (*axis, SQRT_3 / factor)).collect()
+    }
+}
