@@ -186,7 +186,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
                 table
             }
             ScenarioOutcome::Skipped(path) => {
-                let path = Value::Text(path).repr();
+                let path = Value::Text(path.to_string_lossy().into_owned()).repr();
                 format!("SKIP {}: [Errno 2] No such file or directory: {path}\n", report.name)
             }
             ScenarioOutcome::Failed(error) => {

@@ -2,8 +2,9 @@
 
 use crate::event::EventFault;
 use perfdb_trace::chrome::ReadError;
+use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a comparison fails. Every message starts with the file it is about.
 #[derive(Debug, thiserror::Error)]
@@ -12,14 +13,14 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] perfdb_trace::Error),
     /// An event of a trace can't be used.
-    #[error("{}: {fault} {place}", path.display())]
+    #[error("{}: {fault} {location}", path.display())]
     Event {
         /// The trace.
         path: PathBuf,
         /// What is wrong with the event.
         fault: EventFault,
         /// `(event I) at byte N (line L, column C)`, as far as it is known.
-        place: String,
+        location: String,
     },
     /// The operator mapping can't be used.
     #[error(transparent)]
@@ -112,7 +113,7 @@ pub enum Error {
 
 impl Error {
     /// The file that does not exist, if that is the reason (no other reason for not reading it).
-    pub fn missing_file(&self) -> Option<&str> {
+    pub fn missing_file(&self) -> Option<&Path> {
         match self {
             Error::Read(error) if error.is_missing() => Some(error.path()),
             _ => None,
@@ -120,15 +121,14 @@ impl Error {
     }
 }
 
-impl From<ReadError<EventFault>> for Error {
-    fn from(error: ReadError<EventFault>) -> Error {
+impl From<ReadError<EventFault, Infallible>> for Error {
+    fn from(error: ReadError<EventFault, Infallible>) -> Error {
         match error {
             ReadError::Read(error) => Error::Read(error),
-            ReadError::Event { path, reason, place } => {
-                Error::Event { path: path.into(), fault: reason, place: place.to_string() }
+            ReadError::Event { path, reason, location } => {
+                Error::Event { path, fault: reason, location: location.to_string() }
             }
-            // Merging is adding, which can't fail.
-            ReadError::Merge(fault) => Error::Event { path: PathBuf::new(), fault, place: String::new() },
+            ReadError::Merge(never) => match never {},
         }
     }
 }

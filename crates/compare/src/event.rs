@@ -1,7 +1,7 @@
 //! What the metrics ask of an event of a simulator's trace, and what can be wrong with it.
 
 use perfdb_pycompat::value::Value as PythonValue;
-use perfdb_trace::chrome::{Args, Event};
+use perfdb_trace::chrome::{Args, Event, Field};
 use perfdb_trace::scan::{Text, Value};
 use std::borrow::Cow;
 
@@ -58,7 +58,7 @@ pub(crate) fn check_args(event: &Event<'_>) -> Result<(), EventFault> {
 /// `dur` as an addend; absent counts as 0.
 #[inline]
 pub(crate) fn duration_us(event: &Event<'_>) -> Result<f64, EventFault> {
-    match event.duration() {
+    match event.field(Field::Duration) {
         None => Ok(0.0),
         Some(Value::Bool(value)) => Ok(f64::from(u8::from(value))),
         Some(Value::Number(number)) => number.to_addend().ok_or(EventFault::TooLarge("dur")),

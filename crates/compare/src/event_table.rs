@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::event::{EventFault, check_args, decode};
 use perfdb_pycompat::float;
 use perfdb_pycompat::value::Value as PythonValue;
-use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
+use perfdb_trace::chrome::{Event, Field, Part, ReadError, ReadOptions, read_ordered};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
 use std::borrow::Cow;
@@ -89,8 +89,7 @@ pub fn read_events<C: Default + Send>(
     let mut source = Source::open(trace).map_err(Error::from)?;
     let args = COLUMNS.iter().enumerate().filter(|(at, _)| *at != NAME && *at != DURATION).map(|(_, name)| *name);
     let options = ReadOptions::simulator().args(args);
-    let mut failed = None;
-    let result = read_ordered(
+    read_ordered(
         &mut source,
         &options,
         threads,
@@ -98,24 +97,21 @@ pub fn read_events<C: Default + Send>(
             if let Some(cells) = event_row(event)? {
                 row(chunk, &cells);
             }
-            Ok(())
+            Ok::<(), EventFault>(())
         },
-        |part| {
-            let part = match part {
-                Part::Chunk(value) => TablePart::Rows(value),
-                Part::Restart => TablePart::Restart,
-                Part::Member { .. } => return Ok(()),
-            };
-            sink(part).map_err(|error| {
-                failed = Some(error);
-                EventFault::Args
-            })
+        |part| match part {
+            Part::Chunk(value) => sink(TablePart::Rows(value)),
+            Part::Restart => sink(TablePart::Restart),
+            Part::Member { .. } => Ok(()),
         },
-    );
-    match failed {
-        Some(error) => Err(TableError::Sink(error)),
-        None => result.map_err(|error| TableError::Read(error.into())),
-    }
+    )
+    .map_err(|error| match error {
+        ReadError::Read(error) => TableError::Read(error.into()),
+        ReadError::Event { path, reason, location } => {
+            TableError::Read(Error::Event { path, fault: reason, location: location.to_string() })
+        }
+        ReadError::Merge(error) => TableError::Sink(error),
+    })
 }
 
 fn event_row<'e>(event: &Event<'e>) -> Result<Option<EventRow<'e>>, EventFault> {
@@ -127,8 +123,10 @@ fn event_row<'e>(event: &Event<'e>) -> Result<Option<EventRow<'e>>, EventFault> 
     let mut arg = 0;
     for (at, cell) in row.iter_mut().enumerate() {
         *cell = match at {
-            NAME => event.name().map_or(Ok(EventCell::Plain(b"")), |value| event_cell(value, "name"))?,
-            DURATION => event.duration().map_or(Ok(EventCell::Plain(b"0")), |value| event_cell(value, "dur"))?,
+            NAME => event.field(Field::Name).map_or(Ok(EventCell::Plain(b"")), |value| event_cell(value, "name"))?,
+            DURATION => {
+                event.field(Field::Duration).map_or(Ok(EventCell::Plain(b"0")), |value| event_cell(value, "dur"))?
+            }
             _ => {
                 arg += 1;
                 match event.arg(arg - 1) {

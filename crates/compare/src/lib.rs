@@ -46,6 +46,7 @@ pub mod cut;
 mod error;
 mod event;
 pub mod event_table;
+mod fold;
 pub mod ledger;
 pub mod m6;
 pub mod operators;

@@ -2,11 +2,11 @@
 
 use crate::error::{Error, Outcome, Warning};
 use crate::event::{EventFault, check_args, duration_us};
+use crate::fold::fold_trace;
 use crate::profile::{GroupingPolicy, Kernel, KernelTotals, NoGroup, read_profile};
 use crate::{Semantics, side_by_side};
-use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
+use perfdb_trace::chrome::Event;
 use perfdb_trace::scan::Value;
-use perfdb_trace::source::Source;
 use std::path::Path;
 
 /// Which events count: those whose `source` is one of these names, which are kept in code-point order.
@@ -120,7 +120,7 @@ pub struct Options {
 /// When one of the files is missing (the trace is looked for first), can't be read, or holds what can't be used.
 pub fn compare_files(trace: &Path, profile: &Path, options: &Options) -> Result<Outcome<M6>, Error> {
     for path in [trace, profile] {
-        let missing = |source| perfdb_trace::Error::Io { path: path.to_string_lossy().into_owned(), source };
+        let missing = |source| perfdb_trace::Error::Io { path: path.to_owned(), source };
         std::fs::metadata(path).map_err(missing)?;
     }
     let policy = GroupingPolicy::m6(options.semantics);
@@ -161,30 +161,15 @@ pub struct Empirical {
 /// # Errors
 /// When the trace can't be read or an event has fields of unusable types.
 pub fn empirical(trace: &Path, filter: &SourceFilter, threads: usize) -> Result<Empirical, Error> {
-    let mut source = Source::open(trace)?;
-    let options = ReadOptions::simulator().args(["source", "kernel_type"]);
-    let mut sum = Empirical::default();
-    read_ordered(
-        &mut source,
-        &options,
-        threads,
-        |durations: &mut Vec<f64>, event| {
-            durations.extend(empirical_duration_us(event, filter)?);
-            Ok(())
-        },
-        |part| {
-            match part {
-                Part::Chunk(durations) => {
-                    sum.events += durations.len() as u64;
-                    sum.total_us = durations.iter().fold(sum.total_us, |sum, duration_us| sum + duration_us);
-                }
-                Part::Restart => sum = Empirical::default(),
-                Part::Member { .. } => {}
-            }
-            Ok::<(), EventFault>(())
-        },
-    )?;
-    Ok(sum)
+    let collect = |durations_us: &mut Vec<f64>, event: &Event<'_>| {
+        durations_us.extend(empirical_duration_us(event, filter)?);
+        Ok(())
+    };
+    let add = |sum: &mut Empirical, durations_us: Vec<f64>| {
+        sum.events += durations_us.len() as u64;
+        sum.total_us = durations_us.iter().fold(sum.total_us, |sum, duration_us| sum + duration_us);
+    };
+    Ok(fold_trace(trace, &["source", "kernel_type"], threads, Empirical::default, collect, add)?.value)
 }
 
 #[inline]
@@ -198,7 +183,7 @@ fn empirical_duration_us(event: &Event<'_>, filter: &SourceFilter) -> Result<Opt
     }
     let duration = duration_us(event);
     // An integer too large for a sum may still be negative, or belong to an operator without a kernel.
-    if let Some(Value::Number(number)) = event.duration()
+    if let Some(number) = event.duration()
         && matches!(duration, Err(EventFault::TooLarge(_)))
         && number.text().starts_with('-')
     {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use perfdb_trace::chrome::{Item, Part, ReadError, ReadOptions, Reader, read_ordered};
+use perfdb_trace::chrome::{Field, Item, Part, ReadOptions, Reader, read_ordered};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
 
@@ -150,7 +150,7 @@ fn thorough(input: &Input, options: &Options) -> io::Result<Report> {
     let mended = || -> io::Result<_> {
         let opened = open(&input.path)?;
         let (mender, progress) = Mender::new(opened.reader, Plan::Check);
-        let source = Source::from_reader(input.name.clone(), mender).map_err(plain)?;
+        let source = Source::from_reader(&input.name, mender).map_err(plain)?;
         Ok((source, opened.oddities, progress))
     };
     let (mut source, _, _) = mended()?;
@@ -198,8 +198,9 @@ fn kind_of(source: &mut Source) -> Result<Option<Kind>, perfdb_trace::Error> {
             continue;
         };
         seen += 1;
-        let timed = event.phase().is_some() || event.timestamp().is_some();
-        is_trace |= timed && (event.name().is_some() || event.category().is_some());
+        let has = |field| event.field(field).is_some();
+        let timed = has(Field::Phase) || has(Field::Timestamp);
+        is_trace |= timed && (has(Field::Name) || has(Field::Category));
         if seen <= LOOKED_AT_FOR_SHAPES && event.has_phase("X") && event.arg(0).is_some() {
             return Ok(Some(Kind::TcTrace));
         }
@@ -249,10 +250,9 @@ fn read_gpu(source: &mut Source, options: &Options) -> Result<Collector, perfdb_
                     }
                 }
             }
-            Ok(())
+            Ok::<(), Infallible>(())
         },
-    )
-    .map_err(read_error)?;
+    )?;
     Ok(collector)
 }
 
@@ -278,19 +278,11 @@ fn read_tc(source: &mut Source, options: &Options) -> Result<TcCollector, perfdb
                 }
                 Part::Member { name, value } => members.look_at(name.raw(), &value, &mut rest),
             }
-            Ok(())
+            Ok::<(), Infallible>(())
         },
-    )
-    .map_err(read_error)?;
+    )?;
     collector.lint.join(rest.lint);
     Ok(collector)
-}
-
-fn read_error(error: ReadError<Infallible>) -> perfdb_trace::Error {
-    match error {
-        ReadError::Read(error) => error,
-        ReadError::Event { reason, .. } | ReadError::Merge(reason) => match reason {},
-    }
 }
 
 /// The members at the top of a document.

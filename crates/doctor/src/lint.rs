@@ -52,15 +52,15 @@ impl Lint {
     #[inline]
     pub(crate) fn look_at_event(&mut self, event: &Event<'_>) {
         let form = event.form();
-        if form.is_odd() || !event.text().is_ascii() {
-            self.look_at(event.text());
+        if form.is_odd() || !event.raw().is_ascii() {
+            self.look_at(event.raw());
             return;
         }
         // Told from the hashes of `look_at` by the lowest bit.
         let keys = form.keys() | 1;
         let place = (keys >> 58) as usize % RECENT;
         if self.recent[place] != keys && !self.good.contains(&keys) {
-            if has_repeated_key(event.text()) {
+            if has_repeated_key(event.raw()) {
                 self.suspicious = true;
                 return;
             }

@@ -5,9 +5,9 @@ mod python;
 use crate::query::{Argument, Query, Results, Tensor};
 use crate::{DType, Error};
 use perfdb_trace::chrome::{Item, ReadOptions, Reader};
-use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::path::Path;
 
 pub use python::MalformedCall;
@@ -84,15 +84,21 @@ pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<Traced
     let mut tiers: FxHashMap<Vec<i64>, i64> = FxHashMap::default();
     while let Some(item) = reader.next_item()? {
         let Item::Event(event) = item else { continue };
-        let arg = |at: usize| text(event.arg(at));
-        let (Some(inputs), Some(name)) = (arg(0), text(event.name())) else { continue };
-        let (category, rule, answer_source) = (text(event.category()), arg(5), arg(2));
+        let arg = |at: usize| event.text_arg(at).map(Cow::into_owned);
+        let (Some(inputs), Some(name)) = (arg(0), event.name()) else { continue };
+        let (category, rule, answer_source) = (event.category(), arg(5), arg(2));
         // The analytic model's own estimates stand beside the answers in some traces.
         if category.as_deref() == Some(ANALYTIC) || (rule.is_none() && answer_source.is_none()) {
             continue;
         }
-        let duration_us = event.duration().and_then(|value| value.as_number()).map_or(0.0, |number| number.to_f64());
-        let key = [name, inputs, arg(1).unwrap_or_default(), arg(7).unwrap_or_default(), arg(8).unwrap_or_default()];
+        let duration_us = event.duration().map_or(0.0, |number| number.to_f64());
+        let key = [
+            name.into_owned(),
+            inputs,
+            arg(1).unwrap_or_default(),
+            arg(7).unwrap_or_default(),
+            arg(8).unwrap_or_default(),
+        ];
         if let Some(&at) = known.get(&key) {
             let call = &mut calls[at];
             call.count += 1;
@@ -132,10 +138,6 @@ pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<Traced
         call.query.tier = ranks(&call.query).and_then(|ranks| tiers.get(&ranks).copied());
     }
     Ok(calls)
-}
-
-fn text(value: Option<Value<'_>>) -> Option<String> {
-    value.and_then(|value| value.as_text()).map(|text| text.decode_lossy().into_owned())
 }
 
 fn ranks(query: &Query) -> Option<Vec<i64>> {

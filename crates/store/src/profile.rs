@@ -89,7 +89,7 @@ pub(crate) fn check_header(path: &Path, wanted: Wanted<'_>) -> Result<(), Error>
 fn open(path: &Path, wanted: Wanted<'_>, buffer: Vec<u8>) -> Result<Current, Error> {
     let failed = |source| Error::io(path, source);
     let file = File::open(path).map_err(failed)?;
-    let source = Source::from_reader(path.to_string_lossy(), file).map_err(|error| match error {
+    let source = Source::from_reader(path, file).map_err(|error| match error {
         perfdb_trace::Error::Io { source, .. } => failed(source),
         _ => Error::csv(path, CsvFault::LfsPointer),
     })?;

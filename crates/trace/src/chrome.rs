@@ -18,7 +18,7 @@ mod reader;
 mod seen;
 mod take;
 
-pub use event::{Args, Event};
+pub use event::{Args, Event, Field};
 pub use form::Form;
 pub use options::{ReadOptions, TopLevel};
 pub use ordered::{Part, ReadError, read_ordered};

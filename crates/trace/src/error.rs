@@ -1,24 +1,25 @@
 //! What can go wrong while reading a file.
 
 use crate::scan::FaultKind;
-use perfdb_files::escape::one_line;
+use perfdb_files::escape::shown;
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
-/// A place in a JSON file. Shown as `at byte N (line L, column C)`, with `(event I)` in front inside an event.
+/// Where something stands in a JSON file. Shown as `at byte N (line L, column C)`, with `(event I)` in front inside an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Position in the (inflated) file, in bytes from 0.
     pub byte: u64,
     /// Line, from 1.
     pub line: u64,
     /// Column in characters, from 1.
     pub column: u64,
-    /// Index in `traceEvents`, from 0, where the place is inside an event.
+    /// Index in `traceEvents`, from 0, where it is inside an event.
     pub event: Option<u64>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(event) = self.event {
             write!(f, "(event {event}) ")?;
@@ -33,52 +34,52 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be opened or read, or the gzip stream of a CSV is broken.
-    #[error("{}: {source}", one_line(path))]
+    #[error("{}: {source}", shown(path))]
     Io {
         /// File as given.
-        path: String,
+        path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
     /// The gzip stream of a JSON file is broken, breaks off, or is followed by something else.
-    #[error("{}: {fault} {place}", one_line(path))]
+    #[error("{}: {fault} {location}", shown(path))]
     Gzip {
         /// File as given.
-        path: String,
-        /// What is wrong with it. Not named `source`: the place follows it, so the message would have it twice.
+        path: PathBuf,
+        /// What is wrong with it. Not named `source`: the location follows it, so the message would have it twice.
         fault: io::Error,
         /// Where the inflated text ends.
-        place: Place,
+        location: Location,
     },
     /// The file is a Git LFS pointer instead of what it should be.
-    #[error("{}: Git LFS pointer, run git lfs pull", one_line(path))]
+    #[error("{}: Git LFS pointer, run git lfs pull", shown(path))]
     LfsPointer {
         /// File as given.
-        path: String,
+        path: PathBuf,
     },
     /// The file is no valid JSON, or not of the shape that its format asks for.
-    #[error("{}: {kind} {place}", one_line(path))]
+    #[error("{}: {kind} {location}", shown(path))]
     Json {
         /// File as given.
-        path: String,
+        path: PathBuf,
         /// What is wrong.
         kind: FaultKind,
         /// Where.
-        place: Place,
+        location: Location,
     },
     /// `traceEvents` is no list, or one of its elements no object.
-    #[error("{}: {} {place}", one_line(path), if place.event.is_some() { "not an object" } else { "traceEvents is not a list" })]
+    #[error("{}: {} {location}", shown(path), if location.event.is_some() { "not an object" } else { "traceEvents is not a list" })]
     Shape {
         /// File as given.
-        path: String,
+        path: PathBuf,
         /// Where; the event if it is one.
-        place: Place,
+        location: Location,
     },
     /// A record of a CSV cannot be read.
-    #[error("{}:{line}: {reason}", one_line(path))]
+    #[error("{}:{line}: {reason}", shown(path))]
     Record {
         /// File as given.
-        path: String,
+        path: PathBuf,
         /// Line on which the record starts, from 1.
         line: u64,
         /// What is wrong.
@@ -100,7 +101,7 @@ pub enum RecordFault {
 
 impl Error {
     /// The file as given.
-    pub fn path(&self) -> &str {
+    pub fn path(&self) -> &Path {
         match self {
             Error::Io { path, .. }
             | Error::Gzip { path, .. }

@@ -17,8 +17,8 @@
 //! let mut time_us = BTreeMap::new();
 //! while let Some(item) = reader.next_item()? {
 //!     let Item::Event(event) = item else { continue };
-//!     if let (Some(name), Some(duration)) = (event.arg(0).and_then(|v| v.as_text()), event.duration().and_then(|v| v.as_number())) {
-//!         *time_us.entry(name.decode_lossy().into_owned()).or_insert(0.0) += duration.to_f64();
+//!     if let (Some(name), Some(duration)) = (event.text_arg(0), event.duration()) {
+//!         *time_us.entry(name.into_owned()).or_insert(0.0) += duration.to_f64();
 //!     }
 //! }
 //! assert_eq!(time_us["MEASURED"], 12.0);

@@ -3,10 +3,11 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use perfdb_trace::chrome::{Args, Event, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
+use perfdb_trace::chrome::{Args, Event, Field, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
 use perfdb_trace::source::Source;
 use perfdb_trace::{Error, json};
 use proptest::prelude::*;
+use std::convert::Infallible;
 use std::io::{Read, Write};
 
 const WANTED: [&str; 3] = ["source", "kernel_type", "External id"];
@@ -14,11 +15,11 @@ const WANTED: [&str; 3] = ["source", "kernel_type", "External id"];
 /// What a caller can see of an event.
 fn seen(event: &Event<'_>) -> String {
     let fields = [
-        event.name(),
-        event.category(),
-        event.phase(),
-        event.timestamp(),
-        event.duration(),
+        event.field(Field::Name),
+        event.field(Field::Category),
+        event.field(Field::Phase),
+        event.field(Field::Timestamp),
+        event.field(Field::Duration),
         event.process(),
         event.thread(),
         event.id(),
@@ -66,7 +67,7 @@ fn ordered(mut source: Source, options: &ReadOptions, threads: usize) -> Result<
                 Part::Restart => found.clear(),
                 Part::Member { name, value } => found.push(format!("{} = {:?}", name.decode_lossy(), value.to_value())),
             }
-            Ok(())
+            Ok::<(), Infallible>(())
         },
     );
     result.map(|()| found).map_err(|error| error.to_string())
@@ -174,7 +175,7 @@ fn last_trace_events_wins() {
 }
 
 #[test]
-fn faults_and_their_places() {
+fn faults_and_their_locations() {
     let cases = [
         ("", "JSON ends too early at byte 0 (line 1, column 1)"),
         ("[]", "the top level is not an object at byte 0 (line 1, column 1)"),
@@ -251,7 +252,7 @@ fn an_error_of_the_caller_waits_for_the_end() {
             |_: &mut (), event| if event.has_phase("bad") { Err("bad phase") } else { Ok(()) },
             |_| Ok(()),
         )
-        .map_err(|error: ReadError<&str>| error.to_string())
+        .map_err(|error: ReadError<&str, Infallible>| error.to_string())
     };
     let bad = r#"{"traceEvents": [{}, {"ph": "bad"}, 5]"#;
     assert_eq!(
@@ -391,9 +392,9 @@ fn a_file_that_is_shortened_while_it_is_read_is_an_error() {
             threads,
             |_: &mut (), _| {
                 file.as_file().set_len(100).unwrap();
-                Ok::<(), std::convert::Infallible>(())
+                Ok::<(), Infallible>(())
             },
-            |_| Ok(()),
+            |_| Ok::<(), Infallible>(()),
         );
         let error = result.unwrap_err().to_string();
         assert!(error.ends_with(message), "{threads}: {error}");

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use perfdb_files::escape::one_line;
-use perfdb_trace::chrome::{Event, Part, ReadError, ReadOptions, read_ordered};
-use perfdb_trace::scan::{Text, Value};
+use perfdb_files::escape::shown;
+use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
+use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
 use crate::columns::{Annotation, Columns, Frame, HostOperator, Kernel, Launch};
@@ -41,7 +41,7 @@ pub(crate) fn reader(
     reader: impl Read + Send + 'static,
     wanted: Wanted,
 ) -> Result<(Columns, Members), Error> {
-    read(&mut Source::from_reader(path.to_string_lossy(), reader)?, wanted)
+    read(&mut Source::from_reader(path, reader)?, wanted)
 }
 
 fn read(source: &mut Source, wanted: Wanted) -> Result<(Columns, Members), Error> {
@@ -63,19 +63,16 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<(Columns, Members), Error
                 Part::Restart => columns = Columns::default(),
                 Part::Member { name, value } => take_member(&mut members, &name, &value),
             }
-            Ok(())
+            Ok::<(), Infallible>(())
         },
     )
-    .map_err(|error| match error {
-        ReadError::Read(error) => Error::from(error),
-        ReadError::Event { reason, .. } | ReadError::Merge(reason) => match reason {},
-    })?;
+    .map_err(perfdb_trace::Error::from)?;
     if wanted.legacy_times {
         columns.legacy_times.get_or_insert_default();
     }
     tracing::debug!(
         "{}: {} kernels, {} launches, {} host operators, {} Python frames, {} annotations read in {:.3} s",
-        one_line(source.name()),
+        shown(source.path()),
         columns.kernels.len(),
         columns.launches.len(),
         columns.operators.len(),
@@ -105,7 +102,7 @@ pub(crate) struct Wanted {
 
 impl Columns {
     fn take(&mut self, event: &Event<'_>, wanted: Wanted) {
-        let Some(Value::Text(category)) = event.category() else { return };
+        let Some(Value::Text(category)) = event.field(Field::Category) else { return };
         let decoded;
         let category = if category.is_escaped() {
             decoded = category.decode_lossy();
@@ -134,9 +131,9 @@ impl Columns {
     fn take_kernel(&mut self, event: &Event<'_>, wanted: Wanted) {
         let name = name(&mut self.names, event);
         let start = time(event.timestamp());
-        let duration = match event.duration() {
+        let duration = match event.field(Field::Duration) {
             None | Some(Value::Null) => Some(0),
-            value => time(value).filter(|duration| *duration >= 0),
+            _ => time(event.duration()).filter(|duration| *duration >= 0),
         };
         let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration) else {
             self.skipped_kernels += 1;
@@ -164,8 +161,8 @@ impl Columns {
     fn take_copy(&mut self, event: &Event<'_>, kind: impl Fn(&str) -> CopyKind) {
         let duration = time(event.duration()).unwrap_or(0);
         let Some(start) = time(event.timestamp()).filter(|_| duration >= 0) else { return };
-        let name = event.name().and_then(|name| name.as_text()).map(|name| name.decode_lossy());
-        let bytes = event.arg(BYTES).and_then(|bytes| bytes.as_number());
+        let name = event.name();
+        let bytes = event.number_arg(BYTES);
         let device = self.id(event.arg(DEVICE));
         let copy = GpuCopy {
             start,
@@ -233,8 +230,7 @@ impl Columns {
     }
 
     fn take_annotation(&mut self, event: &Event<'_>, wanted: Wanted) {
-        let (Some(Value::Text(name)), Some(start)) = (event.name(), time(event.timestamp())) else { return };
-        let name = name.decode_lossy();
+        let (Some(name), Some(start)) = (event.name(), time(event.timestamp())) else { return };
         if !may_be_step(&name) {
             return;
         }
@@ -264,20 +260,19 @@ fn id(ids: &mut IdTable, value: Option<Value<'_>>) -> Id {
 }
 
 fn name(names: &mut Names, event: &Event<'_>) -> NameId {
-    match event.name() {
+    match event.field(Field::Name) {
         Some(Value::Text(text)) => names.source(text.raw(), || text.decode_lossy()),
         _ => NO_NAME,
     }
 }
 
-fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
-    picoseconds(value?.as_number()?.raw())
+fn time(number: Option<Number<'_>>) -> Option<Picoseconds> {
+    picoseconds(number?.raw())
 }
 
 /// Start and duration as doubles, for the legacy rules; events without a start are not asked.
 fn doubles(event: &Event<'_>) -> Doubles {
-    let double = |value: Option<Value<'_>>| {
-        let number = value.and_then(|value| value.as_number());
+    let double = |number: Option<Number<'_>>| {
         number.filter(|number| picoseconds(number.raw()).is_some()).map_or(0.0, |number| number.to_f64())
     };
     Doubles { start: double(event.timestamp()), duration: double(event.duration()) }

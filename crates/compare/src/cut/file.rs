@@ -33,7 +33,7 @@ pub fn profile_in(path: &Path) -> Result<PathBuf, Error> {
 }
 
 fn collect(folder: &Path, deeper: usize, found: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let unreadable = |source| perfdb_trace::Error::Io { path: folder.to_string_lossy().into_owned(), source };
+    let unreadable = |source| perfdb_trace::Error::Io { path: folder.to_owned(), source };
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

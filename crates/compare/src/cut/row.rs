@@ -90,7 +90,7 @@ impl ProfileRows {
     pub(super) fn open(path: &Path) -> Result<ProfileRows, Error> {
         // Read, not mapped: the file is streamed twice and may be larger than memory.
         let file = File::open(path).map_err(|source| unreadable(path, source))?;
-        let source = Source::from_reader(path.to_string_lossy(), file)?;
+        let source = Source::from_reader(path, file)?;
         let mut blocks = Blocks::new(source.into_reader(), BLOCK_BYTES);
         let first = blocks.next_block(Vec::new()).map_err(|source| unreadable(path, source))?;
         let text = first.as_ref().map_or(&[][..], |block| &block.text);
@@ -142,7 +142,7 @@ impl ProfileRows {
 }
 
 fn unreadable(path: &Path, source: std::io::Error) -> Error {
-    perfdb_trace::Error::Io { path: path.to_string_lossy().into_owned(), source }.into()
+    perfdb_trace::Error::Io { path: path.to_owned(), source }.into()
 }
 
 /// What a thread keeps from block to block.

@@ -5,13 +5,12 @@ mod template;
 
 use super::call::{Call, Calls};
 use crate::error::{Error, Warning};
-use crate::event::EventFault;
-use crate::operators::place_of;
+use crate::fold::{Folded, fold_trace};
+use crate::operators::location_of;
 use crate::process::{Choice, NotChosen, PlacedFault, Processes, globally};
 use chunk::{ARGS, Chunk, Record};
 use perfdb_store::op_mapping::OpMapping;
-use perfdb_trace::chrome::{Part, ReadOptions, read_ordered};
-use perfdb_trace::source::Source;
+use perfdb_trace::chrome::Event;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 use template::Template;
@@ -37,30 +36,12 @@ pub(super) struct PredictedSide {
 /// # Errors
 /// When the trace can't be read, no process is the profiling model's, or one of its events can't be used.
 pub(super) fn read_predicted(trace: &Path, mapping: &OpMapping, threads: usize) -> Result<PredictedSide, Error> {
-    let mut source = Source::open(trace)?;
-    let options = ReadOptions::simulator().args(ARGS);
-    let mut events = Events::new(mapping);
-    let mut restarts = 0;
-    read_ordered(
-        &mut source,
-        &options,
-        threads,
-        |chunk: &mut Chunk, event| {
-            chunk.add(event);
-            Ok(())
-        },
-        |part| {
-            match part {
-                Part::Chunk(chunk) => events.add(chunk),
-                Part::Restart => {
-                    restarts += 1;
-                    events = Events::new(mapping);
-                }
-                Part::Member { .. } => {}
-            }
-            Ok::<(), EventFault>(())
-        },
-    )?;
+    let add_event = |chunk: &mut Chunk, event: &Event<'_>| {
+        chunk.add(event);
+        Ok(())
+    };
+    let Folded { value: events, restarts } =
+        fold_trace(trace, &ARGS, threads, || Events::new(mapping), add_event, Events::add)?;
     match events.finish() {
         Ok((mut side, sole_pid)) => {
             side.warnings.extend(sole_pid.map(|pid| Warning::SoleProcess { path: trace.to_owned(), pid }));
@@ -68,7 +49,7 @@ pub(super) fn read_predicted(trace: &Path, mapping: &OpMapping, threads: usize) 
         }
         Err(NotChosen::NoProcess(pids)) => Err(Error::NoProcess { path: trace.to_owned(), pids }),
         Err(NotChosen::Fault(PlacedFault { event, offset, fault })) => {
-            Err(Error::Event { path: trace.to_owned(), fault, place: place_of(trace, restarts, event, offset) })
+            Err(Error::Event { path: trace.to_owned(), fault, location: location_of(trace, restarts, event, offset) })
         }
     }
 }

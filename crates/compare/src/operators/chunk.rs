@@ -5,7 +5,7 @@ use crate::process::{NamedProcess, PlacedFault, SeenPids};
 use crate::sub_kernels;
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::chrome::Event;
+use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::scan::{Text, Value};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -100,7 +100,7 @@ impl Chunk {
     }
 
     fn operator(&mut self, event: &Event<'_>) -> Result<u32, EventFault> {
-        let text = match event.name() {
+        let text = match event.field(Field::Name) {
             Some(Value::Text(name)) => name,
             Some(_) => return Err(EventFault::NotText("name")),
             None => return Err(EventFault::Missing("name")),

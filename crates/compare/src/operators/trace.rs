@@ -3,11 +3,11 @@
 use super::chunk::{ARGS, Chunk};
 use super::totals::{Chosen, Predicted, Totals};
 use crate::error::{Error, Warning};
-use crate::event::EventFault;
+use crate::fold::{Folded, fold_trace};
 use crate::process::{NotChosen, PlacedFault};
 use indexmap::IndexMap;
 use perfdb_store::op_mapping::{Lookup, OpMapping};
-use perfdb_trace::chrome::{Item, Part, ReadOptions, Reader, read_ordered};
+use perfdb_trace::chrome::{Event, Item, ReadOptions, Reader};
 use perfdb_trace::source::Source;
 use std::path::Path;
 
@@ -32,30 +32,12 @@ pub fn read_predicted(
     lookup: Lookup,
     threads: usize,
 ) -> Result<PredictedTrace, Error> {
-    let mut source = Source::open(trace)?;
-    let options = ReadOptions::simulator().args(ARGS);
-    let mut totals = Totals::new(mapping, lookup);
-    let mut restarts = 0;
-    read_ordered(
-        &mut source,
-        &options,
-        threads,
-        |chunk: &mut Chunk, event| {
-            chunk.add(event);
-            Ok(())
-        },
-        |part| {
-            match part {
-                Part::Chunk(chunk) => totals.add(chunk),
-                Part::Restart => {
-                    restarts += 1;
-                    totals = Totals::new(mapping, lookup);
-                }
-                Part::Member { .. } => {}
-            }
-            Ok::<(), EventFault>(())
-        },
-    )?;
+    let add_event = |chunk: &mut Chunk, event: &Event<'_>| {
+        chunk.add(event);
+        Ok(())
+    };
+    let Folded { value: totals, restarts } =
+        fold_trace(trace, &ARGS, threads, || Totals::new(mapping, lookup), add_event, Totals::add)?;
     match totals.finish() {
         Ok(Chosen { rows, sole_pid, mapping_used }) => {
             let warnings = sole_pid.map(|pid| Warning::SoleProcess { path: trace.to_owned(), pid });
@@ -63,15 +45,15 @@ pub fn read_predicted(
         }
         Err(NotChosen::NoProcess(pids)) => Err(Error::NoProcess { path: trace.to_owned(), pids }),
         Err(NotChosen::Fault(PlacedFault { event, offset, fault })) => {
-            let place = place_of(trace, restarts, event, offset);
-            Err(Error::Event { path: trace.to_owned(), fault, place })
+            let location = location_of(trace, restarts, event, offset);
+            Err(Error::Event { path: trace.to_owned(), fault, location })
         }
     }
 }
 
 /// Where an event stands, for a message. Only the end of the trace tells which fault counts, so the line and the column are
 /// looked for in a second reading, which a pipe does not allow.
-pub(crate) fn place_of(trace: &Path, restarts: usize, event: u64, offset: u64) -> String {
+pub(crate) fn location_of(trace: &Path, restarts: usize, event: u64, offset: u64) -> String {
     let fallback = format!("(event {event}) at byte {offset}");
     if !std::fs::metadata(trace).is_ok_and(|metadata| metadata.is_file()) {
         return fallback;
@@ -84,7 +66,7 @@ pub(crate) fn place_of(trace: &Path, restarts: usize, event: u64, offset: u64) -
         match item {
             Item::Restart => restarts_left = restarts_left.saturating_sub(1),
             Item::Event(found) if restarts_left == 0 && found.index() == event => {
-                return reader.place(offset, Some(event)).to_string();
+                return reader.location(offset, Some(event)).to_string();
             }
             _ => {}
         }

@@ -56,9 +56,7 @@ impl SeenPids {
 
     /// The process if the event names the profiling model. `name_argument` is the position of `name` among the wanted args.
     pub(crate) fn named(&mut self, event: &Event<'_>, name_argument: usize) -> Option<NamedProcess> {
-        if !event.has_phase("M")
-            || !event.name().and_then(|name| name.as_text()).is_some_and(|name| name.is("process_name"))
-        {
+        if !event.has_phase("M") || event.name().as_deref() != Some("process_name") {
             return None;
         }
         self.try_named(event, name_argument).map_err(|fault| PlacedFault::at(event, fault)).transpose()

@@ -10,6 +10,7 @@ use perfdb_parallel::{OrderedMap, states};
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 /// How to compare scenarios.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +29,7 @@ pub enum ScenarioOutcome {
     /// With rows.
     Compared(Vec<OpRow>),
     /// One of its files, this one, does not exist.
-    Skipped(String),
+    Skipped(PathBuf),
     /// With a fault.
     Failed(Error),
 }

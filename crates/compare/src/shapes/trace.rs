@@ -5,13 +5,13 @@ use super::met::compare_met;
 use super::rows::{ShapeRow, ShapeRowKey, ShapeTotal, shape_rows};
 use crate::error::{Error, Outcome};
 use crate::event::{EventFault, check_args, decode, duration_us, plain_form};
+use crate::fold::fold_trace;
 use crate::profile::{GroupingPolicy, read_profile};
 use crate::{Semantics, side_by_side, sub_kernels};
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::chrome::{Event, Part, ReadOptions, read_ordered};
+use perfdb_trace::chrome::Event;
 use perfdb_trace::scan::Value;
-use perfdb_trace::source::Source;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::path::Path;
 
@@ -59,24 +59,7 @@ fn joined_share(rows: &[ShapeRow]) -> Option<f64> {
 /// # Errors
 /// When the trace can't be read or one of these events can't be used.
 pub fn read_predicted(trace: &Path, threads: usize) -> Result<IndexMap<ShapeRowKey, ShapeTotal, FxBuildHasher>, Error> {
-    let mut source = Source::open(trace)?;
-    let options = ReadOptions::simulator().args(ARGS);
-    let mut totals = Totals::default();
-    read_ordered(
-        &mut source,
-        &options,
-        threads,
-        |chunk: &mut Chunk, event| chunk.add(event),
-        |part| {
-            match part {
-                Part::Chunk(value) => totals.add(value),
-                Part::Restart => totals = Totals::default(),
-                Part::Member { .. } => {}
-            }
-            Ok::<(), EventFault>(())
-        },
-    )?;
-    Ok(totals.finish())
+    Ok(fold_trace(trace, &ARGS, threads, Totals::default, Chunk::add, Totals::add)?.value.finish())
 }
 
 type Texts = IndexSet<Box<str>, FxBuildHasher>;

@@ -1,6 +1,6 @@
 //! Taking the events of a GPU trace, from whoever reads it.
 
-use perfdb_trace::chrome::Event;
+use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::id::Id;
 use perfdb_trace::names::{NO_NAME, NameId};
 use perfdb_trace::scan::{Text, Value};
@@ -48,10 +48,9 @@ const ELEMENTS: usize = 5;
 ///             Part::Restart => collector = Collector::default(),
 ///             Part::Member { name, value } => collector.take_member(&name, &value),
 ///         }
-///         Ok(())
+///         Ok::<(), std::convert::Infallible>(())
 ///     },
-/// )
-/// .unwrap();
+/// )?;
 /// assert!(!collector.needs_a_closer_look());
 /// let report = collector.report("t.json", &Selection::default());
 /// assert!(report.finding(Code::NegativeDuration).is_some());
@@ -128,7 +127,7 @@ impl Columns {
     pub(crate) fn take(&mut self, event: &Event<'_>) {
         let index = self.events;
         self.events += 1;
-        let start = match event.timestamp() {
+        let start = match event.field(Field::Timestamp) {
             Some(Value::Text(_)) => {
                 self.text_times += 1;
                 None
@@ -203,8 +202,8 @@ impl Columns {
     }
 
     fn take_step(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
-        let (Some(Value::Text(name)), Some(start)) = (event.name(), start) else { return };
-        if !STEPS.iter().any(|step| name.decode_lossy().starts_with(step)) {
+        let (Some(name), Some(start)) = (event.name(), start) else { return };
+        if !STEPS.iter().any(|step| name.starts_with(step)) {
             return;
         }
         let (name, thread) = (self.name(event), self.thread(event));
@@ -212,7 +211,7 @@ impl Columns {
     }
 
     fn name(&mut self, event: &Event<'_>) -> NameId {
-        match event.name() {
+        match event.field(Field::Name) {
             Some(Value::Text(text)) => self.names.source(text.raw(), || text.decode_lossy()),
             _ => NO_NAME,
         }
@@ -257,7 +256,7 @@ enum Duration {
 
 impl Duration {
     fn of(event: &Event<'_>) -> Duration {
-        match event.duration() {
+        match event.field(Field::Duration) {
             None | Some(Value::Null) => Duration::Missing,
             value => match time(value) {
                 Some(duration) if duration < 0 => Duration::Negative(duration),
@@ -285,7 +284,7 @@ impl Duration {
 
 /// The category of an event, and whether it has the name that old profilers gave it.
 fn category(event: &Event<'_>) -> (Category, bool) {
-    let Some(Value::Text(text)) = event.category() else { return (Category::Other, false) };
+    let Some(Value::Text(text)) = event.field(Field::Category) else { return (Category::Other, false) };
     let decoded;
     let name = if text.is_escaped() {
         decoded = text.decode_lossy();

@@ -1,10 +1,10 @@
 //! Taking the events of a simulator's trace.
 
 use perfdb_pycompat::{literal, value::Value as Literal};
-use perfdb_trace::chrome::Event;
+use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::id::{Id, IdTable};
 use perfdb_trace::names::{NO_NAME, NameId, Names};
-use perfdb_trace::scan::Value;
+use perfdb_trace::scan::{Number, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
 
 use super::prepared::TcPrepared;
@@ -64,7 +64,7 @@ impl TcCollector {
         if !event.has_phase("X") {
             return;
         }
-        if let Some(Value::Text(_)) = event.timestamp() {
+        if let Some(Value::Text(_)) = event.field(Field::Timestamp) {
             self.text_times += 1;
         }
         let (Some(start), Some(duration)) = (time(event.timestamp()), time(event.duration())) else {
@@ -76,7 +76,7 @@ impl TcCollector {
             self.worst = self.worst.min(duration);
             return;
         }
-        let name = self.name(event.name());
+        let name = self.name(event.field(Field::Name));
         let source = self.name(event.arg(SOURCE));
         let has_type = matches!(event.arg(KERNEL_TYPE), Some(Value::Text(text)) if !text.is_empty());
         let free = matches!(event.arg(ZERO_COST), Some(Value::Text(text)) if text.is("True"))
@@ -136,8 +136,8 @@ impl TcCollector {
     }
 }
 
-fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
-    picoseconds(value?.as_number()?.raw())
+fn time(number: Option<Number<'_>>) -> Option<Picoseconds> {
+    picoseconds(number?.raw())
 }
 
 /// Reads `[('MatMulV2', 22.80), …]`.

@@ -124,7 +124,7 @@ fn read_table(path: &Path) -> Result<Table, Error> {
 fn records(path: &Path) -> Result<HashMap<Key, Payloads>, Error> {
     let failed = |source| Error::io(path, source);
     let file = File::open(path).map_err(failed)?;
-    let source = Source::from_reader(path.to_string_lossy(), file).map_err(|error| match error {
+    let source = Source::from_reader(path, file).map_err(|error| match error {
         perfdb_trace::Error::Io { source, .. } => failed(source),
         _ => Error::csv(path, CsvFault::LfsPointer),
     })?;

@@ -2,7 +2,8 @@
 
 use super::form::Form;
 use super::seen::Seen;
-use crate::scan::{Kind, Span, TextRule, Value};
+use crate::scan::{Kind, Number, Span, Text, TextRule, Value};
+use std::borrow::Cow;
 
 /// Where the fields and wanted args of an event stand.
 #[derive(Debug, Clone)]
@@ -10,7 +11,7 @@ pub(super) struct Record {
     pub(super) start: usize,
     /// One past the event's `}`.
     pub(super) end: usize,
-    pub(super) fields: [Span; FIELDS],
+    pub(super) fields: [Span; Field::COUNT],
     pub(super) args: Span,
     pub(super) wanted: Vec<Span>,
     /// Where the keys of the members of `args` start; only while an event is taken.
@@ -19,22 +20,37 @@ pub(super) struct Record {
     pub(super) form: Form,
 }
 
-pub(super) const FIELDS: usize = 8;
-pub(super) const NAME: usize = 0;
-pub(super) const CATEGORY: usize = 1;
-pub(super) const PHASE: usize = 2;
-pub(super) const TIMESTAMP: usize = 3;
-pub(super) const DURATION: usize = 4;
-pub(super) const PROCESS: usize = 5;
-pub(super) const THREAD: usize = 6;
-pub(super) const ID: usize = 7;
+/// A field that every event can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// `name`
+    Name,
+    /// `cat`
+    Category,
+    /// `ph`
+    Phase,
+    /// `ts`, in microseconds
+    Timestamp,
+    /// `dur`, in microseconds
+    Duration,
+    /// `pid`
+    Process,
+    /// `tid`
+    Thread,
+    /// `id`
+    Id,
+}
+
+impl Field {
+    pub(super) const COUNT: usize = 8;
+}
 
 impl Record {
     pub(super) fn new(wanted_args: usize) -> Record {
         Record {
             start: 0,
             end: 0,
-            fields: [Span::ABSENT; FIELDS],
+            fields: [Span::ABSENT; Field::COUNT],
             args: Span::ABSENT,
             wanted: vec![Span::ABSENT; wanted_args],
             keys: Vec::new(),
@@ -72,7 +88,10 @@ pub enum Args<'r> {
     Other(Value<'r>),
 }
 
-/// One event of a trace. Of equal keys the last one counts, `args` included. All fields can be of any type.
+/// One event of a trace. Of equal keys the last one counts, `args` included.
+///
+/// Any field can be of any type. [`Event::name`] and the like give a field if it is of the type that it should be;
+/// [`Event::field`] and [`Event::arg`] give it as it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'r> {
     pub(super) window: &'r [u8],
@@ -83,58 +102,80 @@ pub struct Event<'r> {
 }
 
 impl<'r> Event<'r> {
-    /// `name`
+    /// `name`, if it is a text; what is no text in it becomes U+FFFD.
     #[inline]
-    pub fn name(&self) -> Option<Value<'r>> {
-        self.field(NAME)
+    pub fn name(&self) -> Option<Cow<'r, str>> {
+        self.text(Field::Name).map(|name| name.decode_lossy())
     }
 
-    /// `cat`
+    /// `cat`, if it is a text; what is no text in it becomes U+FFFD.
     #[inline]
-    pub fn category(&self) -> Option<Value<'r>> {
-        self.field(CATEGORY)
+    pub fn category(&self) -> Option<Cow<'r, str>> {
+        self.text(Field::Category).map(|category| category.decode_lossy())
     }
 
-    /// `ph`
+    /// `ts` in microseconds, if it is a number.
     #[inline]
-    pub fn phase(&self) -> Option<Value<'r>> {
-        self.field(PHASE)
+    pub fn timestamp(&self) -> Option<Number<'r>> {
+        self.number(Field::Timestamp)
     }
 
-    /// `ts`, in microseconds
+    /// `dur` in microseconds, if it is a number.
     #[inline]
-    pub fn timestamp(&self) -> Option<Value<'r>> {
-        self.field(TIMESTAMP)
+    pub fn duration(&self) -> Option<Number<'r>> {
+        self.number(Field::Duration)
     }
 
-    /// `dur`, in microseconds
-    #[inline]
-    pub fn duration(&self) -> Option<Value<'r>> {
-        self.field(DURATION)
-    }
-
-    /// `pid`
+    /// `pid`, which can be a number or a text
     #[inline]
     pub fn process(&self) -> Option<Value<'r>> {
-        self.field(PROCESS)
+        self.field(Field::Process)
     }
 
-    /// `tid`
+    /// `tid`, which can be a number or a text
     #[inline]
     pub fn thread(&self) -> Option<Value<'r>> {
-        self.field(THREAD)
+        self.field(Field::Thread)
     }
 
-    /// `id`
+    /// `id`, which can be a number or a text
     #[inline]
     pub fn id(&self) -> Option<Value<'r>> {
-        self.field(ID)
+        self.field(Field::Id)
+    }
+
+    /// The member of `args` at a position, if it is a text; what is no text in it becomes U+FFFD. See [`Event::arg`].
+    #[inline]
+    pub fn text_arg(&self, position: usize) -> Option<Cow<'r, str>> {
+        self.arg(position)?.as_text().map(|text| text.decode_lossy())
+    }
+
+    /// The member of `args` at a position, if it is a number. See [`Event::arg`].
+    #[inline]
+    pub fn number_arg(&self, position: usize) -> Option<Number<'r>> {
+        self.arg(position)?.as_number()
+    }
+
+    /// A field, whatever it is; `None` where it is absent.
+    #[inline]
+    pub fn field(&self, field: Field) -> Option<Value<'r>> {
+        self.record.fields[field as usize].of(self.window, self.rule)
+    }
+
+    #[inline]
+    fn text(&self, field: Field) -> Option<Text<'r>> {
+        self.field(field)?.as_text()
+    }
+
+    #[inline]
+    fn number(&self, field: Field) -> Option<Number<'r>> {
+        self.field(field)?.as_number()
     }
 
     /// Whether `ph` is the text `phase`: `X` complete events, `M` metadata, `s` and `f` flows.
     #[inline]
     pub fn has_phase(&self, phase: &str) -> bool {
-        let span = self.record.fields[PHASE];
+        let span = self.record.fields[Field::Phase as usize];
         match span.kind {
             Kind::PlainText => self.window.get(span.start..span.end) == Some(phase.as_bytes()),
             Kind::EscapedText => self.has_escaped_phase(phase),
@@ -144,7 +185,7 @@ impl<'r> Event<'r> {
 
     #[cold]
     fn has_escaped_phase(&self, phase: &str) -> bool {
-        self.phase().and_then(|value| value.as_text()).is_some_and(|text| text.is(phase))
+        self.text(Field::Phase).is_some_and(|text| text.is(phase))
     }
 
     /// What `args` is.
@@ -179,7 +220,7 @@ impl<'r> Event<'r> {
 
     /// The event as it stands in the file, from brace to brace.
     #[inline]
-    pub fn text(&self) -> &'r [u8] {
+    pub fn raw(&self) -> &'r [u8] {
         self.window.get(self.record.start..self.record.end).unwrap_or_default()
     }
 
@@ -187,10 +228,5 @@ impl<'r> Event<'r> {
     #[inline]
     pub fn form(&self) -> Form {
         self.record.form
-    }
-
-    #[inline]
-    fn field(&self, field: usize) -> Option<Value<'r>> {
-        self.record.fields[field].of(self.window, self.rule)
     }
 }

@@ -5,12 +5,14 @@ use super::chunk::{Chunk, ChunkEnd, Cuts, Problem, Work};
 use super::event::{Event, Record};
 use super::machine::{Machine, Step};
 use super::options::ReadOptions;
-use crate::error::{Error, Place};
+use crate::error::{Error, Location};
 use crate::scan::{FaultKind, Text, Value};
 use crate::source::{Positioned, Refill, Source, Window};
-use perfdb_files::escape::one_line;
+use perfdb_files::escape::shown;
 use perfdb_parallel::{OrderedMap, states};
+use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 /// Bytes that a thread takes at once.
 const CHUNK: usize = 1 << 20;
@@ -31,25 +33,35 @@ pub enum Part<'r, C> {
     },
 }
 
-/// Why [`read_ordered`] stopped.
+/// Why [`read_ordered`] stopped: because of the file, of an event that `map` refused with an `E`, or of `merge`, which failed with
+/// an `M`. Where neither can fail, both are [`Infallible`] and `?` makes an [`Error`] of it.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError<E> {
+pub enum ReadError<E, M> {
     /// The file cannot be read, or is no trace.
     #[error(transparent)]
     Read(#[from] Error),
     /// The caller's `map` refused an event. Shown as `PATH: reason (event I) at byte N (line L, column C)`.
-    #[error("{}: {reason} {place}", one_line(path))]
+    #[error("{}: {reason} {location}", shown(path))]
     Event {
         /// File as given.
-        path: String,
+        path: PathBuf,
         /// The caller's reason.
         reason: E,
         /// Where the event stands.
-        place: Place,
+        location: Location,
     },
     /// The caller's `merge` failed.
     #[error("{0}")]
-    Merge(E),
+    Merge(M),
+}
+
+impl From<ReadError<Infallible, Infallible>> for Error {
+    fn from(error: ReadError<Infallible, Infallible>) -> Error {
+        match error {
+            ReadError::Read(error) => error,
+            ReadError::Event { reason, .. } | ReadError::Merge(reason) => match reason {},
+        }
+    }
 }
 
 /// Reads a trace with up to `threads` threads and merges in file order.
@@ -64,6 +76,7 @@ pub enum ReadError<E> {
 /// ```
 /// use perfdb_trace::chrome::{Part, ReadOptions, read_ordered};
 /// use perfdb_trace::source::Source;
+/// use std::convert::Infallible;
 ///
 /// let trace = r#"{"traceEvents": [{"ph": "X", "dur": 3}, {"ph": "X", "dur": 0.5}]}"#;
 /// let mut source = Source::from_bytes("trace.json", trace)?;
@@ -73,9 +86,8 @@ pub enum ReadError<E> {
 ///     &ReadOptions::simulator(),
 ///     2,
 ///     |durations: &mut Vec<f64>, event| {
-///         let duration = event.duration().and_then(|value| value.as_number()).ok_or("no duration")?;
-///         durations.push(duration.to_f64());
-///         Ok(())
+///         durations.push(event.duration().ok_or("no duration")?.to_f64());
+///         Ok::<(), &str>(())
 ///     },
 ///     |part| {
 ///         match part {
@@ -83,20 +95,20 @@ pub enum ReadError<E> {
 ///             Part::Restart => total_us = 0.0,
 ///             Part::Member { .. } => {}
 ///         }
-///         Ok::<(), &str>(())
+///         Ok::<(), Infallible>(())
 ///     },
 /// )
 /// .unwrap();
 /// assert_eq!(total_us, 3.5);
 /// # Ok::<(), perfdb_trace::Error>(())
 /// ```
-pub fn read_ordered<C, E>(
+pub fn read_ordered<C, E, M>(
     source: &mut Source,
     options: &ReadOptions,
     threads: usize,
     map: impl Fn(&mut C, &Event<'_>) -> Result<(), E> + Sync,
-    merge: impl FnMut(Part<'_, C>) -> Result<(), E>,
-) -> Result<(), ReadError<E>>
+    merge: impl FnMut(Part<'_, C>) -> Result<(), M>,
+) -> Result<(), ReadError<E, M>>
 where
     C: Default + Send,
     E: Send,
@@ -132,18 +144,18 @@ where
     }
 }
 
-struct Run<'s, 'o, M, G, E> {
+struct Run<'s, 'o, F, G, E, M> {
     window: Window<'s>,
     machine: Machine<'o>,
     record: Record,
     options: &'o ReadOptions,
-    map: &'o M,
+    map: &'o F,
     merge: G,
     events: u64,
-    deferred: Option<ReadError<E>>,
+    deferred: Option<ReadError<E, M>>,
 }
 
-impl<M, G, E: Send> Run<'_, '_, M, G, E> {
+impl<F, G, E: Send, M> Run<'_, '_, F, G, E, M> {
     fn refill(&mut self) -> Result<Refill, Error> {
         let done = self.machine.position();
         let event = self.machine.in_events().then_some(self.events);
@@ -154,22 +166,22 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         Ok(refill)
     }
 
-    fn fault(&self, kind: FaultKind, at: usize) -> ReadError<E> {
+    fn fault(&self, kind: FaultKind, at: usize) -> ReadError<E, M> {
         let event = self.machine.in_events().then_some(self.events);
         ReadError::Read(self.window.error(kind, at, event))
     }
 
-    fn outside_events<C>(&mut self, step: Step) -> Result<(), ReadError<E>>
+    fn outside_events<C>(&mut self, step: Step) -> Result<(), ReadError<E, M>>
     where
-        G: FnMut(Part<'_, C>) -> Result<(), E>,
+        G: FnMut(Part<'_, C>) -> Result<(), M>,
     {
         match step {
             Step::Events { again } | Step::NoList { again, .. } => {
                 self.events = 0;
                 self.deferred = None;
                 if let Step::NoList { at, .. } = step {
-                    let (path, place) = (self.window.name().to_owned(), self.window.place(at, None));
-                    self.deferred = Some(ReadError::Read(Error::Shape { path, place }));
+                    let (path, location) = (self.window.path().to_owned(), self.window.location(at, None));
+                    self.deferred = Some(ReadError::Read(Error::Shape { path, location }));
                 }
                 if again {
                     (self.merge)(Part::Restart).map_err(ReadError::Merge)?;
@@ -194,11 +206,11 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
     }
 
     /// Takes events up to the end of a chunk or of what is in view.
-    fn events_in_sequence<C>(&mut self) -> Result<(), ReadError<E>>
+    fn events_in_sequence<C>(&mut self) -> Result<(), ReadError<E, M>>
     where
         C: Default,
-        M: Fn(&mut C, &Event<'_>) -> Result<(), E>,
-        G: FnMut(Part<'_, C>) -> Result<(), E>,
+        F: Fn(&mut C, &Event<'_>) -> Result<(), E>,
+        G: FnMut(Part<'_, C>) -> Result<(), M>,
     {
         let limit = self.machine.position() + CHUNK;
         let work = Work { rule: self.options.text_rule, map: self.map };
@@ -217,11 +229,11 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
     ///
     /// Each thread takes a block and looks for a place in it where an event seems to start. Where the events in front of it
     /// end somewhere else, the guess was wrong and the block is taken again from the right place.
-    fn events_in_parallel<C>(&mut self, input: &Positioned, threads: usize) -> Result<(), ReadError<E>>
+    fn events_in_parallel<C>(&mut self, input: &Positioned, threads: usize) -> Result<(), ReadError<E, M>>
     where
         C: Default + Send,
-        M: Fn(&mut C, &Event<'_>) -> Result<(), E> + Sync,
-        G: FnMut(Part<'_, C>) -> Result<(), E>,
+        F: Fn(&mut C, &Event<'_>) -> Result<(), E> + Sync,
+        G: FnMut(Part<'_, C>) -> Result<(), M>,
     {
         let first = self.window.base() + self.machine.position() as u64;
         // An event that is cut off here still tells how others begin.
@@ -250,7 +262,7 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
                     Ok(_) => reader.take(expected, to, &mut again),
                     Err(error) => Err(error),
                 };
-                let block = block.map_err(|source| Error::Io { path: self.window.name().to_owned(), source })?;
+                let block = block.map_err(|source| Error::Io { path: self.window.path().to_owned(), source })?;
                 self.take(block.chunk)?;
                 match block.end {
                     BlockEnd::Limit(position) => expected = position,
@@ -259,9 +271,9 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
                         list_ended = true;
                     }
                     BlockEnd::Fault { kind, position } => {
-                        let place = self.window.place_at(position, Some(self.events));
-                        let path = self.window.name().to_owned();
-                        return Err(ReadError::Read(Error::Json { path, kind, place }));
+                        let location = self.window.location_at(position, Some(self.events));
+                        let path = self.window.path().to_owned();
+                        return Err(ReadError::Read(Error::Json { path, kind, location }));
                     }
                 }
                 Ok(if list_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -272,20 +284,20 @@ impl<M, G, E: Send> Run<'_, '_, M, G, E> {
         Ok(())
     }
 
-    fn take<C>(&mut self, chunk: Chunk<C, E>) -> Result<(), ReadError<E>>
+    fn take<C>(&mut self, chunk: Chunk<C, E>) -> Result<(), ReadError<E, M>>
     where
-        G: FnMut(Part<'_, C>) -> Result<(), E>,
+        G: FnMut(Part<'_, C>) -> Result<(), M>,
     {
         if let (Some(Problem { position, index, reason }), None) = (chunk.problem, &self.deferred) {
-            let path = self.window.name().to_owned();
+            let path = self.window.path().to_owned();
             let event = Some(self.events + index);
-            let place = match usize::try_from(position.saturating_sub(self.window.base())) {
-                Ok(at) if self.window.positioned().is_none() => self.window.place(at, event),
-                _ => self.window.place_at(position, event),
+            let location = match usize::try_from(position.saturating_sub(self.window.base())) {
+                Ok(at) if self.window.positioned().is_none() => self.window.location(at, event),
+                _ => self.window.location_at(position, event),
             };
             self.deferred = Some(match reason {
-                Some(reason) => ReadError::Event { path, reason, place },
-                None => ReadError::Read(Error::Shape { path, place }),
+                Some(reason) => ReadError::Event { path, reason, location },
+                None => ReadError::Read(Error::Shape { path, location }),
             });
         }
         self.events += chunk.events;

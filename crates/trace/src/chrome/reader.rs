@@ -4,7 +4,7 @@ use super::event::{Event, Record};
 use super::machine::{Machine, Step};
 use super::options::ReadOptions;
 use crate::Error;
-use crate::error::Place;
+use crate::error::Location;
 use crate::scan::{FaultKind, Text, Value};
 use crate::source::{Refill, Source, Window};
 
@@ -37,7 +37,7 @@ pub enum Item<'r> {
 /// let mut sources = Vec::new();
 /// while let Some(item) = reader.next_item()? {
 ///     match item {
-///         Item::Event(event) => sources.extend(event.arg(0).and_then(|source| source.as_text()).map(|text| text.decode_lossy().into_owned())),
+///         Item::Event(event) => sources.extend(event.text_arg(0).map(|source| source.into_owned())),
 ///         Item::Restart => sources.clear(),
 ///         Item::Member { .. } => {}
 ///     }
@@ -139,15 +139,15 @@ impl<'s, 'o> Reader<'s, 'o> {
         Ok(more)
     }
 
-    /// The place of an event that this reader has just handed over, for a message of the caller's own.
-    pub fn place(&self, offset: u64, event: Option<u64>) -> Place {
+    /// Where an event stands that this reader has just handed over, for a message of the caller's own.
+    pub fn location(&self, offset: u64, event: Option<u64>) -> Location {
         let at = usize::try_from(offset.saturating_sub(self.window.base())).unwrap_or(usize::MAX);
-        self.window.place(at, event)
+        self.window.location(at, event)
     }
 
     fn defer(&mut self, at: usize, event: Option<u64>) {
-        let place = self.window.place(at, event);
-        let path = self.window.name().to_owned();
-        self.deferred.get_or_insert(Error::Shape { path, place });
+        let location = self.window.location(at, event);
+        let path = self.window.path().to_owned();
+        self.deferred.get_or_insert(Error::Shape { path, location });
     }
 }

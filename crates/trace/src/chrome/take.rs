@@ -1,6 +1,6 @@
 //! Taking one event: notes where its fields and the wanted members of its `args` stand, and passes over the rest.
 
-use super::event::{CATEGORY, DURATION, ID, NAME, PHASE, PROCESS, Record, THREAD, TIMESTAMP};
+use super::event::{Field, Record};
 use super::form::Form;
 use super::seen::{Known, tag_of};
 use crate::scan::{Behind, Fast, Key, Kind, Span, TextRule};
@@ -63,17 +63,17 @@ pub(super) fn take_event<const FORMS: bool>(
         if FORMS {
             record.form.key(rest, key.raw, key.kind);
         }
-        rest = match field(key) {
-            Field::Known(field) => {
+        rest = match named(key) {
+            Named::Field(field) => {
                 let (value, rest) = fast.value(key.rest)?;
                 if FORMS {
                     record.form.value(fast.all(), value);
                 }
-                record.fields[field] = value;
+                record.fields[field as usize] = value;
                 rest
             }
-            Field::Args => take_args::<FORMS>(fast, key.rest, wanted, record)?,
-            Field::Other => {
+            Named::Args => take_args::<FORMS>(fast, key.rest, wanted, record)?,
+            Named::Other => {
                 let (value, rest) = fast.value(key.rest)?;
                 if FORMS {
                     record.form.value(fast.all(), value);
@@ -142,7 +142,7 @@ fn known_args(fast: Fast<'_>, args: &[u8], start: usize, record: &mut Record) ->
     if !record.seen.is_worth_it() {
         return (Known::Nothing, None);
     }
-    let Some(tag) = tag_of(fast.raw(record.fields[NAME]), args) else { return (Known::Nothing, None) };
+    let Some(tag) = tag_of(fast.raw(record.fields[Field::Name as usize]), args) else { return (Known::Nothing, None) };
     (record.seen.look_up(tag, args, start, &mut record.wanted), Some(tag))
 }
 
@@ -186,44 +186,45 @@ fn take_members<'a, const FORMS: bool>(
     }
 }
 
-enum Field {
-    Known(usize),
+/// What a key of an event names.
+enum Named {
+    Field(Field),
     Args,
     Other,
 }
 
 #[inline(always)]
-fn field(key: Key<'_>) -> Field {
-    if key.kind == Kind::PlainText { field_named(key.raw) } else { escaped_field(key.raw) }
+fn named(key: Key<'_>) -> Named {
+    if key.kind == Kind::PlainText { named_plainly(key.raw) } else { named_with_escapes(key.raw) }
 }
 
 #[cold]
-fn escaped_field(raw: &[u8]) -> Field {
-    field_named(unescaped(raw).as_bytes())
+fn named_with_escapes(raw: &[u8]) -> Named {
+    named_plainly(unescaped(raw).as_bytes())
 }
 
 #[inline(always)]
-fn field_named(name: &[u8]) -> Field {
+fn named_plainly(name: &[u8]) -> Named {
     match name.len() {
         2 => match name {
-            b"ph" => Field::Known(PHASE),
-            b"ts" => Field::Known(TIMESTAMP),
-            b"id" => Field::Known(ID),
-            _ => Field::Other,
+            b"ph" => Named::Field(Field::Phase),
+            b"ts" => Named::Field(Field::Timestamp),
+            b"id" => Named::Field(Field::Id),
+            _ => Named::Other,
         },
         3 => match name {
-            b"dur" => Field::Known(DURATION),
-            b"pid" => Field::Known(PROCESS),
-            b"tid" => Field::Known(THREAD),
-            b"cat" => Field::Known(CATEGORY),
-            _ => Field::Other,
+            b"dur" => Named::Field(Field::Duration),
+            b"pid" => Named::Field(Field::Process),
+            b"tid" => Named::Field(Field::Thread),
+            b"cat" => Named::Field(Field::Category),
+            _ => Named::Other,
         },
         4 => match name {
-            b"name" => Field::Known(NAME),
-            b"args" => Field::Args,
-            _ => Field::Other,
+            b"name" => Named::Field(Field::Name),
+            b"args" => Named::Args,
+            _ => Named::Other,
         },
-        _ => Field::Other,
+        _ => Named::Other,
     }
 }
 

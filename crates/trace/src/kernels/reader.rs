@@ -116,7 +116,7 @@ impl<'s> Reader<'s> {
     }
 
     fn fault(&self, line: u64, reason: RecordFault) -> Error {
-        Error::Record { path: self.window.name().to_owned(), line, reason }
+        Error::Record { path: self.window.path().to_owned(), line, reason }
     }
 }
 

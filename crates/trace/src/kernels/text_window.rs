@@ -3,13 +3,14 @@
 use crate::Error;
 use crate::source::{Content, Source};
 use std::io::{self, Read};
+use std::path::Path;
 
 /// How much is taken into view at once.
 const PIECE: usize = 256 * 1024;
 
 /// A window on a text file.
 pub(super) struct TextWindow<'s> {
-    name: &'s str,
+    path: &'s Path,
     content: &'s mut Content,
     text: String,
     /// What was read behind the text in view: the beginning of a character, or what is none.
@@ -22,12 +23,12 @@ pub(super) struct TextWindow<'s> {
 
 impl<'s> TextWindow<'s> {
     pub(super) fn new(source: &'s mut Source) -> TextWindow<'s> {
-        let (name, content) = source.parts();
-        TextWindow { name, content, text: String::new(), undecided: Vec::new(), base: 0, ended: false, bad: false }
+        let (path, content) = source.parts();
+        TextWindow { path, content, text: String::new(), undecided: Vec::new(), base: 0, ended: false, bad: false }
     }
 
-    pub(super) fn name(&self) -> &'s str {
-        self.name
+    pub(super) fn path(&self) -> &'s Path {
+        self.path
     }
 
     /// The text in view.
@@ -55,7 +56,7 @@ impl<'s> TextWindow<'s> {
         bytes.drain(..done);
         let room = PIECE.max(bytes.len());
         bytes.append(&mut self.undecided);
-        let count = self.read(room, &mut bytes).map_err(|source| Error::Io { path: self.name.to_owned(), source })?;
+        let count = self.read(room, &mut bytes).map_err(|source| Error::Io { path: self.path.to_owned(), source })?;
         self.undecided = bytes.split_off(bytes.len() - unfinished(&bytes));
         match String::from_utf8(bytes) {
             Ok(text) => {

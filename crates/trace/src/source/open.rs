@@ -4,18 +4,18 @@ use super::gzip::{MAGIC, inflated};
 use super::positioned::{Buffer, InOrder, Positioned};
 use crate::Error;
 use crate::error::RecordFault;
-use perfdb_files::escape::one_line;
+use perfdb_files::escape::shown;
 use perfdb_files::lfs::{POINTER_START, is_pointer};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// EISDIR, so that the message is the system's.
 const IS_A_DIRECTORY: i32 = 21;
 
-/// The bytes of one input, with the name it was given.
+/// The bytes of one input, with the path it was given.
 pub struct Source {
-    name: String,
+    path: PathBuf,
     content: Content,
 }
 
@@ -28,42 +28,41 @@ pub(crate) enum Content {
 impl Source {
     /// Opens a file, a gzip file or a pipe.
     pub fn open(path: impl AsRef<Path>) -> Result<Source, Error> {
-        let path = path.as_ref();
-        let name = path.to_string_lossy().into_owned();
-        match content_of(path) {
+        let path = path.as_ref().to_owned();
+        match content_of(&path) {
             Ok(content) => {
-                let source = Source { name, content };
+                let source = Source { path, content };
                 match source.size() {
-                    Some(bytes) => tracing::info!("reading {} ({bytes} bytes)", one_line(&source.name)),
-                    None => tracing::info!("reading {} as a stream", one_line(&source.name)),
+                    Some(bytes) => tracing::info!("reading {} ({bytes} bytes)", shown(&source.path)),
+                    None => tracing::info!("reading {} as a stream", shown(&source.path)),
                 }
                 source.without_pointer()
             }
-            Err(source) => Err(Error::Io { path: name, source }),
+            Err(source) => Err(Error::Io { path, source }),
         }
     }
 
     /// Bytes that are there already, gzip or not.
-    pub fn from_bytes(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Result<Source, Error> {
-        let (name, bytes) = (name.into(), bytes.into());
+    pub fn from_bytes(path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Result<Source, Error> {
+        let (path, bytes) = (path.into(), bytes.into());
         if bytes.starts_with(&MAGIC) {
-            return Source::from_reader(name, Cursor::new(bytes));
+            return Source::from_reader(path, Cursor::new(bytes));
         }
-        Source { name, content: Content::Positioned(Positioned::memory(bytes)) }.without_pointer()
+        Source { path, content: Content::Positioned(Positioned::memory(bytes)) }.without_pointer()
     }
 
     /// Anything that can be read, gzip or not.
-    pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Source, Error> {
-        let name = name.into();
+    pub fn from_reader(path: impl Into<PathBuf>, reader: impl Read + Send + 'static) -> Result<Source, Error> {
+        let path = path.into();
         match stream(reader) {
-            Ok(content) => Source { name, content }.without_pointer(),
-            Err(source) => Err(Error::Io { path: name, source }),
+            Ok(content) => Source { path, content }.without_pointer(),
+            Err(source) => Err(Error::Io { path, source }),
         }
     }
 
-    /// The name as given.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// The path as given.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Number of bytes, where it is known before reading: not for pipes and gzip.
@@ -84,7 +83,7 @@ impl Source {
                 reader.read_to_end(&mut bytes).map(|_| bytes)
             }
         };
-        result.map_err(|source| Error::Io { path: self.name.clone(), source })
+        result.map_err(|source| Error::Io { path: self.path.clone(), source })
     }
 
     /// [`Source::read_all`] as text.
@@ -94,7 +93,7 @@ impl Source {
             let before = error.as_bytes().get(..byte).unwrap_or_default();
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
             let reason = RecordFault::Utf8 { byte: byte as u64 };
-            Error::Record { path: self.name.clone(), line, reason }
+            Error::Record { path: self.path.clone(), line, reason }
         })
     }
 
@@ -106,9 +105,9 @@ impl Source {
         }
     }
 
-    /// The name, and what a reader reads.
-    pub(crate) fn parts(&mut self) -> (&str, &mut Content) {
-        (&self.name, &mut self.content)
+    /// The path, and what a reader reads.
+    pub(crate) fn parts(&mut self) -> (&Path, &mut Content) {
+        (&self.path, &mut self.content)
     }
 
     fn without_pointer(mut self) -> Result<Source, Error> {
@@ -130,13 +129,13 @@ impl Source {
                 pointer
             }
         };
-        if pointer { Err(Error::LfsPointer { path: self.name }) } else { Ok(self) }
+        if pointer { Err(Error::LfsPointer { path: self.path }) } else { Ok(self) }
     }
 }
 
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source").field("name", &self.name).field("size", &self.size()).finish_non_exhaustive()
+        f.debug_struct("Source").field("path", &self.path).field("size", &self.size()).finish_non_exhaustive()
     }
 }
 

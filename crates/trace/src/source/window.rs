@@ -2,15 +2,16 @@
 
 use super::open::Content;
 use super::{Buffer, Positioned, Source};
-use crate::error::{Error, Place};
+use crate::error::{Error, Location};
 use std::io::{self, Read};
+use std::path::Path;
 
 /// How much a window takes in at once.
 const PIECE: usize = 1 << 20;
 
 /// The bytes in view, and what is known of those that are gone.
 pub(crate) struct Window<'s> {
-    name: &'s str,
+    path: &'s Path,
     input: Input<'s>,
     buffer: Buffer,
     /// Position of the first byte in view.
@@ -18,7 +19,7 @@ pub(crate) struct Window<'s> {
 }
 
 enum Input<'s> {
-    /// What is gone is read again for the place of a fault.
+    /// What is gone is read again for the location of a fault.
     Positioned(&'s Positioned),
     Stream {
         reader: &'s mut (dyn Read + Send),
@@ -66,14 +67,14 @@ pub(crate) enum Refill {
 
 impl<'s> Window<'s> {
     pub(crate) fn new(source: &'s mut Source) -> Window<'s> {
-        let (name, content) = source.parts();
+        let (path, content) = source.parts();
         let input = match content {
             Content::Positioned(bytes) => Input::Positioned(bytes),
             Content::Stream(reader) => {
                 Input::Stream { reader: reader.as_mut(), next: Next::More, gone: Gone::default() }
             }
         };
-        Window { name, input, buffer: Buffer::default(), base: 0 }
+        Window { path, input, buffer: Buffer::default(), base: 0 }
     }
 
     /// The bytes in view.
@@ -96,9 +97,9 @@ impl<'s> Window<'s> {
         self.base
     }
 
-    /// The input's name.
-    pub(crate) fn name(&self) -> &'s str {
-        self.name
+    /// The file as given.
+    pub(crate) fn path(&self) -> &'s Path {
+        self.path
     }
 
     /// Goes on at a position of an input that can be read at any: nothing is in view then.
@@ -147,37 +148,37 @@ impl<'s> Window<'s> {
     }
 
     fn unreadable(&self, fault: io::Error, event: Option<u64>) -> Error {
-        let path = self.name.to_owned();
+        let path = self.path.to_owned();
         match fault.kind() {
             // Only inflating finds fault with data.
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                Error::Gzip { path, fault, place: self.place(self.bytes().len(), event) }
+                Error::Gzip { path, fault, location: self.location(self.bytes().len(), event) }
             }
             _ => Error::Io { path, source: fault },
         }
     }
 
-    /// The place of the byte at `at` in view.
-    pub(crate) fn place(&self, at: usize, event: Option<u64>) -> Place {
+    /// Where the byte at `at` in view stands.
+    pub(crate) fn location(&self, at: usize, event: Option<u64>) -> Location {
         let in_view = self.bytes().get(..at).unwrap_or(self.bytes());
         let mut before = match &self.input {
             Input::Positioned(bytes) => before(bytes, self.base),
             Input::Stream { gone, .. } => *gone,
         };
         before.add(in_view);
-        Place { byte: self.base + at as u64, line: before.lines + 1, column: before.characters + 1, event }
+        Location { byte: self.base + at as u64, line: before.lines + 1, column: before.characters + 1, event }
     }
 
-    /// The place of the byte at a position of the input, which can be read at any.
-    pub(crate) fn place_at(&self, position: u64, event: Option<u64>) -> Place {
+    /// Where the byte at a position of the input stands, which can be read at any.
+    pub(crate) fn location_at(&self, position: u64, event: Option<u64>) -> Location {
         let before = self.positioned().map_or_else(Gone::default, |bytes| before(bytes, position));
-        Place { byte: position, line: before.lines + 1, column: before.characters + 1, event }
+        Location { byte: position, line: before.lines + 1, column: before.characters + 1, event }
     }
 
     /// The error for a fault in the JSON at `at` in view.
     pub(crate) fn error(&self, kind: crate::scan::FaultKind, at: usize, event: Option<u64>) -> Error {
         let kind = if self.base == 0 { kind.of_document(self.bytes(), at) } else { kind };
-        Error::Json { path: self.name.to_owned(), kind, place: self.place(at, event) }
+        Error::Json { path: self.path.to_owned(), kind, location: self.location(at, event) }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::picoseconds::{of_double_us, parse_duration_us, parse_us};
 use crate::process::{NamedProcess, PlacedFault, SeenPids};
 use crate::sub_kernels;
 use indexmap::IndexMap;
-use perfdb_trace::chrome::Event;
+use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::scan::Value;
 use rustc_hash::FxBuildHasher;
 
@@ -80,7 +80,7 @@ impl Chunk {
 
     fn operator(&mut self, event: &Event<'_>, pid: u32) -> Result<(), EventFault> {
         check_args(event)?;
-        let name = match event.name() {
+        let name = match event.field(Field::Name) {
             Some(Value::Text(name)) => decode(name, "name")?,
             Some(_) => return Err(EventFault::NotText("name")),
             None => return Err(EventFault::Missing("name")),
@@ -139,7 +139,7 @@ fn says_yes(flag: Option<Value<'_>>) -> bool {
 }
 
 fn duration_ps(event: &Event<'_>) -> Result<i64, EventFault> {
-    let duration_ps = match event.duration() {
+    let duration_ps = match event.field(Field::Duration) {
         None => 0,
         Some(Value::Bool(value)) => i64::from(value) * crate::picoseconds::PS_PER_US,
         Some(Value::Number(number)) if number.to_f64().is_nan() => return Err(EventFault::NotNumber("dur")),
@@ -150,7 +150,7 @@ fn duration_ps(event: &Event<'_>) -> Result<i64, EventFault> {
 }
 
 fn start_ps(event: &Event<'_>) -> Result<i128, EventFault> {
-    match event.timestamp() {
+    match event.field(Field::Timestamp) {
         None => Ok(0),
         Some(Value::Number(number)) if number.to_f64().is_nan() => Err(EventFault::NotNumber("ts")),
         Some(Value::Number(number)) => parse_us(number.text()).ok_or(EventFault::TooLarge("ts")),
