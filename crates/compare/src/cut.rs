@@ -16,16 +16,18 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The file is read twice: once for times and kernel types, of which 16 bytes per row are kept, and once more to count and
-//! copy rows. Neither needs memory for the text.
+//! The file is read once for times and kernel types, of which 16 bytes per row are kept, and once more to copy rows; where
+//! its rows are not in the order of their starts, once more to count them. Neither needs memory for the text.
 
+mod blocks;
+mod copy;
 mod file;
 mod find;
-mod row;
+mod profile_rows;
+mod rows;
 
 pub use file::profile_in;
 pub use find::Cut;
-pub use perfdb_sequence::Method;
 
 use serde::Serialize;
 

@@ -59,10 +59,14 @@ pub(crate) fn type_without_ending(kernel_type: &str) -> &str {
     family::canonical_type(kernel_type)
 }
 
+/// Whether a measured kernel is one of attention.
+pub(crate) fn is_measured_attention(kernel_type: &str) -> bool {
+    family::table_family(kernel_type) == Some("attention")
+}
+
 /// What a measured attention kernel works on, by its cell of input shapes; `None` for other kernels.
 pub(crate) fn measured_attention(kernel_type: &str, input_shapes: &str) -> Option<AttentionKey> {
-    let is_attention = family::table_family(kernel_type) == Some("attention");
-    is_attention
+    is_measured_attention(kernel_type)
         .then(|| operands::Operands::parse_cell(input_shapes))
         .flatten()
         .as_ref()

@@ -109,6 +109,27 @@ pub struct Record {
     pub line: u64,
 }
 
+/// A record whose cells are found when they are asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'s> {
+    text: &'s [u8],
+    bounds: &'s Bounds,
+    record: Record,
+}
+
+impl Row<'_> {
+    /// Where the record lies.
+    pub fn record(&self) -> Record {
+        self.record
+    }
+
+    /// The cell of a column; `None` where the record is too short for it.
+    #[inline]
+    pub fn cell(&self, column: usize) -> Option<Cell> {
+        Some(Cell::written(self.text, self.bounds.cell(column)?))
+    }
+}
+
 /// Walks over the records of a text.
 #[derive(Debug, Clone)]
 pub struct Splitter<'t> {
@@ -149,6 +170,15 @@ impl<'t> Splitter<'t> {
     #[inline]
     pub fn next_record(&mut self, cells: &mut Vec<Cell>) -> Option<Record> {
         cells.clear();
+        let text = self.text;
+        let row = self.next_row()?;
+        cells.extend(row.bounds.cells().map(|place| Cell::written(text, place)));
+        Some(row.record)
+    }
+
+    /// Reads the next record; for those who look at few of its cells.
+    #[inline]
+    pub fn next_row(&mut self) -> Option<Row<'_>> {
         loop {
             let (start, line) = (self.at, self.line);
             match split(self.text, start, true, &mut self.bounds) {
@@ -164,8 +194,8 @@ impl<'t> Splitter<'t> {
                 Split::End | Split::Cut => return None,
             }
             if !self.bounds.is_empty() {
-                cells.extend(self.bounds.cells().map(|place| Cell::written(self.text, place)));
-                return Some(Record { start, end: self.at, line });
+                let record = Record { start, end: self.at, line };
+                return Some(Row { text: self.text, bounds: &self.bounds, record });
             }
         }
     }

@@ -42,11 +42,13 @@ pub fn picoseconds(number: &[u8]) -> Option<Picoseconds> {
 }
 
 /// [`picoseconds`] up to another magnitude, in picoseconds; at most 1e33.
+#[inline]
 pub fn picoseconds_up_to(number: &[u8], limit: Picoseconds) -> Option<Picoseconds> {
     plain(number, limit).or_else(|| general(number, limit))
 }
 
-/// The common forms: at most 18 digits, at most six decimals, no exponent.
+/// The common forms: at most 19 digits, at most six decimals, no exponent.
+#[inline]
 fn plain(number: &[u8], limit: Picoseconds) -> Option<Picoseconds> {
     const SCALE: [u64; 7] = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     let (negative, digits) = match number.split_first()? {
@@ -61,12 +63,17 @@ fn plain(number: &[u8], limit: Picoseconds) -> Option<Picoseconds> {
     for (at, &byte) in digits.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
         if digit < 10 {
-            mantissa = mantissa.checked_mul(10)?.checked_add(u64::from(digit))?;
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
         } else if byte == b'.' && point.is_none() {
             point = Some(at);
         } else {
             return None;
         }
+    }
+    // 19 digits are less than 2⁶⁴; with 20 the mantissa may have wrapped around.
+    let count = digits.len() - usize::from(point.is_some());
+    if !(1..=19).contains(&count) {
+        return None;
     }
     let decimals = point.map_or(0, |at| digits.len() - at - 1);
     let scale = *SCALE.get(decimals)?;
@@ -124,6 +131,9 @@ impl Decimal {
         let mut digits = Vec::with_capacity(mantissa.len());
         let mut exponent = power;
         let mut behind_point = false;
+        if !mantissa.iter().any(u8::is_ascii_digit) {
+            return None;
+        }
         for &byte in mantissa {
             match byte {
                 b'.' if !behind_point => behind_point = true,
@@ -207,9 +217,9 @@ mod tests {
             let expected = i128::from(whole) * MICROSECOND
                 + part[..decimals].parse::<i128>().unwrap_or(0) * 10_i128.pow(6 - decimals as u32);
             prop_assert_eq!(slow, Some(expected));
-            // Up to 18 digits the common way must do.
+            // Up to 19 digits the common way must do.
             let fast = plain(text.as_bytes(), LIMIT);
-            prop_assert!(fast == slow || (fast.is_none() && text.len() > 19), "{}", text);
+            prop_assert!(fast == slow || (fast.is_none() && text.len() > 20), "{}", text);
             let exponent = format!("{text}E0");
             prop_assert_eq!(picoseconds(exponent.as_bytes()), slow);
         }

@@ -174,6 +174,8 @@ pub(crate) struct Book {
     pub(crate) signatures: Vec<Signature>,
     /// One per signature.
     pub(crate) keys: Vec<Keys>,
+    /// How many different kernel types and shapes there are.
+    pub(crate) group_count: usize,
     /// The kernel types without their endings.
     pub(crate) canonical_types: IndexSet<Box<str>, FxBuildHasher>,
     pub(crate) predicted: Vec<Call>,
@@ -201,7 +203,8 @@ impl Book {
             Keys { group, operands, canonical_type }
         };
         let keys = signatures.iter().map(keys).collect();
-        Book { signatures, keys, canonical_types, predicted: predicted.calls, measured }
+        let group_count = groups.len();
+        Book { signatures, keys, group_count, canonical_types, predicted: predicted.calls, measured }
     }
 
     pub(crate) fn signature(&self, call: &Call) -> &Signature {

@@ -76,7 +76,7 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     families.learn(mapping);
     let book = Book::new(predicted.calls, measured.calls);
     if options.passes == Passes::default() {
-        warnings.extend(several_passes(&book, profile));
+        warnings.extend(several_passes(&book, measured.steps, profile));
     }
     let ledger = split(&book, &book.predicted, &book.measured, options.passes, &families, Places::Used);
     let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
@@ -98,9 +98,9 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
 }
 
-/// A warning when the measured side holds several passes.
-fn several_passes(book: &Book, profile: &Path) -> Option<Warning> {
-    let passes = 1 + find_passes(&MeasuredSequence(book)).starts.len();
+/// A warning when the measured side holds several passes, told apart as [`Cut`](crate::cut::Cut) does.
+fn several_passes(book: &Book, steps: usize, profile: &Path) -> Option<Warning> {
+    let passes = if steps > 1 { steps } else { 1 + find_passes(&MeasuredSequence(book)).starts.len() };
     (passes > 1).then(|| Warning::SeveralPasses { path: profile.to_owned(), passes, at_least: false })
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn ledger_of_files(trace: &Path, profile: &Path) -> Result<Outcome<Le
     let mut warnings = std::mem::take(&mut predicted.warnings);
     warnings.append(&mut measured.warnings);
     let book = Book::new(predicted.calls, measured.calls);
-    warnings.extend(several_passes(&book, profile));
+    warnings.extend(several_passes(&book, measured.steps, profile));
     let families = Families::default();
     let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Places::Used);
     Ok(Outcome { result: ledger, warnings })

@@ -4,7 +4,6 @@ use super::call::{Book, Call, TimeSource};
 use super::family::{self, Families, Family, WorkKey, is_collective};
 use super::operands::{AttentionKey, Operands};
 use super::quotient::{Passes, rounded};
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// How the two sides of a group met.
@@ -109,13 +108,16 @@ impl Group {
 pub(crate) struct Groups {
     pub(crate) list: Vec<Group>,
     /// Position in `list` by the number that signatures of equal type and shape share.
-    by_key: FxHashMap<u32, u32>,
+    by_key: Vec<u32>,
 }
+
+/// The position of what has no group.
+const NO_GROUP: u32 = u32::MAX;
 
 /// Groups before their sums are final.
 pub(super) struct Unjoined {
     pub(super) groups: Vec<Group>,
-    pub(super) by_key: FxHashMap<u32, u32>,
+    pub(super) by_key: Vec<u32>,
     /// Where groups that were merged into others went.
     pub(super) merged: Vec<Option<u32>>,
 }
@@ -123,7 +125,8 @@ pub(super) struct Unjoined {
 impl Unjoined {
     /// Groups by exact kernel type and shape, in order of first appearance.
     pub(super) fn new(book: &Book, predicted: &[Call], measured: &[Call]) -> Unjoined {
-        let mut unjoined = Unjoined { groups: Vec::new(), by_key: FxHashMap::default(), merged: Vec::new() };
+        let mut unjoined =
+            Unjoined { groups: Vec::new(), by_key: vec![NO_GROUP; book.group_count], merged: Vec::new() };
         for call in predicted {
             let group = unjoined.group_of(book, call);
             add(&mut group.predicted, call);
@@ -146,9 +149,9 @@ impl Unjoined {
     }
 
     fn group_of(&mut self, book: &Book, call: &Call) -> &mut Group {
-        let next = self.groups.len() as u32;
-        let at = *self.by_key.entry(book.keys(call).group).or_insert(next);
-        if at == next {
+        let at = &mut self.by_key[book.keys(call).group as usize];
+        if *at == NO_GROUP {
+            *at = self.groups.len() as u32;
             let signature = book.signature(call);
             self.groups.push(Group {
                 kernel_type: signature.kernel_type.clone(),
@@ -169,7 +172,7 @@ impl Unjoined {
                 time_ps: 0,
             });
         }
-        &mut self.groups[at as usize]
+        &mut self.groups[*at as usize]
     }
 
     /// Moves the calls of one group into another.
@@ -213,7 +216,7 @@ impl Unjoined {
         for (place, (at, _)) in list.iter().enumerate() {
             places[*at as usize] = place as u32;
         }
-        by_key.values_mut().for_each(|place| {
+        by_key.iter_mut().filter(|place| **place != NO_GROUP).for_each(|place| {
             let mut at = *place as usize;
             while let Some(into) = merged[at] {
                 at = into as usize;
@@ -250,7 +253,7 @@ impl Group {
 impl Groups {
     /// The group of a call.
     pub(crate) fn position(&self, book: &Book, call: &Call) -> usize {
-        self.by_key.get(&book.keys(call).group).map_or(0, |&at| at as usize)
+        self.by_key[book.keys(call).group as usize] as usize
     }
 
     /// The labels of the predicted times of each group.

@@ -9,12 +9,13 @@ use crate::profile::excerpt;
 use perfdb_pycompat::text::trim;
 use perfdb_trace::kernels::{Options, Reader, Record};
 use perfdb_trace::source::Source;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 const TYPE: &str = "Type";
 const DURATION: &str = "Duration(us)";
 const START: &str = "Start Time(us)";
+const STEP: &str = "Step Id";
 
 /// The cells of a [`Row`], in the order of its fields.
 const ROW: [&str; 6] =
@@ -31,6 +32,8 @@ pub(super) struct MeasuredSide {
     pub(super) doubled_rows: u64,
     pub(super) aicpu_rows: u64,
     pub(super) aicpu_ps: i128,
+    /// Different values of the step column.
+    pub(super) steps: usize,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -49,7 +52,8 @@ pub(super) fn read_measured(profile: &Path, also_needed: &[&'static str]) -> Res
         return Err(Error::MissingColumns { path: profile.to_owned(), columns: missing });
     };
     let row = ROW.map(|name| reader.column(name));
-    let mut rows = Rows { columns: Columns { kernel_type, duration, start, row }, ..Rows::default() };
+    let step = reader.column(STEP);
+    let mut rows = Rows { columns: Columns { kernel_type, duration, start, step, row }, ..Rows::default() };
     while let Some(record) = reader.next_record()? {
         rows.add(&record).map_err(|(column, reason)| Error::Cell {
             path: profile.to_owned(),
@@ -59,6 +63,7 @@ pub(super) fn read_measured(profile: &Path, also_needed: &[&'static str]) -> Res
         })?;
     }
     let mut side = rows.side;
+    side.steps = rows.steps.len();
     let calls = &mut side.calls.calls;
     if !calls.is_sorted_by_key(|call| call.start_ps) {
         calls.sort_by_key(|call| call.start_ps);
@@ -74,6 +79,7 @@ struct Columns {
     kernel_type: usize,
     duration: usize,
     start: usize,
+    step: Option<usize>,
     row: [Option<usize>; 6],
 }
 
@@ -85,6 +91,9 @@ struct Rows {
     /// Position of the call of each collective, by whole microsecond and signature.
     collectives: FxHashMap<(i128, u32), u32>,
     key: Vec<u8>,
+    steps: FxHashSet<Box<str>>,
+    /// The step of the row before, as it stands in the file.
+    last_step: String,
     origin_ps: Option<i128>,
     negative_rows: u64,
 }
@@ -116,6 +125,7 @@ impl Rows {
         let relative_ps = i64::try_from(start_ps - origin_ps).ok().filter(|ps| ps.abs() < i64::MAX / 4);
         let relative_ps =
             relative_ps.ok_or_else(|| (START, format!("{} is too far from the first row", excerpt(&cell))))?;
+        self.step(record);
         let signature = self.signature(kernel_type, record);
         let call = Call { signature, event: 0, start_ps: relative_ps, duration_ps };
         if is_collective(kernel_type) {
@@ -134,6 +144,19 @@ impl Rows {
         Ok(())
     }
 
+    /// Takes note of the step that a row belongs to, if it belongs to one.
+    fn step(&mut self, record: &Record<'_>) {
+        let Some(written) = self.columns.step.and_then(|column| record.written(column)) else { return };
+        if written != self.last_step {
+            written.clone_into(&mut self.last_step);
+            let step = self.columns.step.and_then(|column| record.get(column)).unwrap_or_default();
+            let step = trim(&step);
+            if !step.is_empty() && step != "N/A" {
+                self.steps.insert(step.into());
+            }
+        }
+    }
+
     /// The position of a row's signature. Collectives have one per type: their rows do not say how large they are.
     fn signature(&mut self, kernel_type: &str, record: &Record<'_>) -> u32 {
         self.key.clear();
@@ -141,7 +164,8 @@ impl Rows {
         if !is_collective(kernel_type) {
             for column in self.columns.row[..KEY_CELLS].iter().copied() {
                 self.key.push(0x1f);
-                self.key.extend_from_slice(column.and_then(|column| record.get(column)).unwrap_or_default().as_bytes());
+                self.key
+                    .extend_from_slice(column.and_then(|column| record.written(column)).unwrap_or_default().as_bytes());
             }
         }
         if let Some(&at) = self.signatures.get(self.key.as_slice()) {

@@ -17,6 +17,8 @@ pub(super) struct Record {
     /// Where the keys of the members of `args` start; only while an event is taken.
     pub(super) keys: Vec<usize>,
     pub(super) seen: Seen,
+    /// Number of the args among those that are kept.
+    pub(super) repeated: Option<u64>,
     pub(super) form: Form,
 }
 
@@ -55,6 +57,7 @@ impl Record {
             wanted: vec![Span::ABSENT; wanted_args],
             keys: Vec::new(),
             seen: Seen::new(),
+            repeated: None,
             form: Form::UNKNOWN,
         }
     }
@@ -65,7 +68,7 @@ impl Record {
         for field in &mut self.fields {
             field.kind = Kind::Absent;
         }
-        // The wanted members are cleared when args come.
+        // The wanted members and their number are cleared when args come.
         self.args.kind = Kind::Absent;
     }
 
@@ -206,6 +209,14 @@ impl<'r> Event<'r> {
             return None;
         }
         self.record.wanted.get(position)?.of(self.window, self.rule)
+    }
+
+    /// A number that tells args which the reader has seen before: in one chunk of [`read_ordered`](super::read_ordered), or for
+    /// one [`Reader`](super::Reader), args of the same number are equal byte for byte. Equal args mostly have one, as layers
+    /// repeat; none says nothing.
+    #[inline]
+    pub fn args_number(&self) -> Option<u64> {
+        self.record.repeated.filter(|_| self.record.args.kind == Kind::Object)
     }
 
     /// Position in `traceEvents`, from 0. In [`read_ordered`](super::read_ordered) it counts from the start of the chunk.

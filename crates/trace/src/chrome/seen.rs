@@ -24,11 +24,15 @@ pub(super) struct Seen {
     entries: Vec<Entry>,
     turn: usize,
     credit: i32,
+    /// Number of the args that were kept last.
+    kept: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Entry {
     tag: u64,
+    /// Which of all args that were kept these are, from 1.
+    number: u64,
     /// The args from brace to brace.
     text: Vec<u8>,
     /// Where the keys of the members start.
@@ -40,8 +44,8 @@ struct Entry {
 /// How much of some args is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known {
-    /// All of them; the length.
-    All(usize),
+    /// All of them.
+    All { length: usize, number: u64 },
     /// The members in front of the key at this position, counted from the brace.
     Before(usize),
     /// Nothing that helps.
@@ -50,7 +54,7 @@ pub(super) enum Known {
 
 impl Seen {
     pub(super) fn new() -> Seen {
-        Seen { entries: Vec::new(), turn: 0, credit: CREDIT }
+        Seen { entries: Vec::new(), turn: 0, credit: CREDIT, kept: 0 }
     }
 
     /// Whether looking is worth it.
@@ -71,7 +75,7 @@ impl Seen {
             if common == entry.text.len() {
                 self.credit = (self.credit + 8).min(CREDIT);
                 put(entry, usize::MAX, start, wanted);
-                return Known::All(common);
+                return Known::All { length: common, number: entry.number };
             }
             if best.is_none_or(|(_, longest)| common > longest) {
                 best = Some((entry, common));
@@ -91,17 +95,20 @@ impl Seen {
         }
     }
 
-    /// Keeps args, the keys of whose members start at `keys`, counted from `start` like the wanted members.
-    pub(super) fn keep(&mut self, tag: u64, text: &[u8], keys: &[usize], start: usize, wanted: &[Span]) {
+    /// Keeps args, the keys of whose members start at `keys`, counted from `start` like the wanted members; the number by which
+    /// they are known from now on.
+    pub(super) fn keep(&mut self, tag: u64, text: &[u8], keys: &[usize], start: usize, wanted: &[Span]) -> Option<u64> {
         if text.len() > LONGEST {
-            return;
+            return None;
         }
         if self.entries.is_empty() {
             self.entries.resize(SETS * WAYS, Entry::default());
         }
         self.turn = (self.turn + 1) % WAYS;
+        self.kept += 1;
         if let Some(entry) = self.entries.get_mut(set_of(tag)).and_then(|set| set.get_mut(self.turn)) {
             entry.tag = tag;
+            entry.number = self.kept;
             entry.text.clear();
             entry.text.extend_from_slice(text);
             entry.keys.clear();
@@ -112,6 +119,7 @@ impl Seen {
                 kind => Span { start: span.start - start, end: span.end - start, kind },
             }));
         }
+        Some(self.kept)
     }
 }
 

@@ -96,6 +96,7 @@ fn take_args<'a, const FORMS: bool>(
     record: &mut Record,
 ) -> Option<&'a [u8]> {
     record.clear_args();
+    record.repeated = None;
     let args = fast.space(rest);
     let [b'{', inside @ ..] = args else {
         let (value, rest) = fast.value(args)?;
@@ -118,7 +119,10 @@ fn take_args<'a, const FORMS: bool>(
         return Some(rest);
     }
     let rest = match known_args(fast, args, start, record) {
-        (Known::All(length), _) => args.get(length..)?,
+        (Known::All { length, number }, _) => {
+            record.repeated = Some(number);
+            args.get(length..)?
+        }
         (Known::Before(key), _) => take_members::<false>(fast, args.get(key..)?, wanted, record)?.rest,
         (Known::Nothing, tag) => match fast.space(inside) {
             [b'}', rest @ ..] => rest,
@@ -126,7 +130,7 @@ fn take_args<'a, const FORMS: bool>(
                 let members = take_members::<false>(fast, first, wanted, record)?;
                 if let (Some(tag), false) = (tag, members.repeated) {
                     let text = args.get(..args.len() - members.rest.len())?;
-                    record.seen.keep(tag, text, &record.keys, start, &record.wanted);
+                    record.repeated = record.seen.keep(tag, text, &record.keys, start, &record.wanted);
                 }
                 members.rest
             }

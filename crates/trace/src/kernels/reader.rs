@@ -135,6 +135,12 @@ impl<'r> Record<'r> {
         Some(content(self.cells.cell(column)?, self.text))
     }
 
+    /// The cell of a column as it stands in the file, quotes and all; equal ones have equal contents.
+    #[inline]
+    pub fn written(&self, column: usize) -> Option<&'r str> {
+        Some(&self.text[self.cells.cell(column)?])
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.cells.len()

@@ -1,13 +1,14 @@
 //! What a piece of a trace contributes, before it is known which process counts.
 
 use crate::event::{EventFault, check_args, decode, plain_form};
-use crate::picoseconds::{of_double_us, parse_duration_us, parse_us};
+use crate::picoseconds::{PS_PER_US, duration_of_number, of_double_us, start_of_number};
 use crate::process::{NamedProcess, PlacedFault, SeenPids};
 use crate::sub_kernels;
 use indexmap::IndexMap;
 use perfdb_trace::chrome::{Event, Field};
-use perfdb_trace::scan::Value;
-use rustc_hash::FxBuildHasher;
+use perfdb_trace::scan::{Number, Text, Value};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::ops::Range;
 
 /// The members of `args` that are looked at; those from `kernel_type` on go into the key of a template, in this order.
 pub(super) const ARGS: [&str; 11] = [
@@ -42,6 +43,18 @@ pub(super) struct Chunk {
     /// Number of events.
     pub(super) events: u64,
     key: Vec<u8>,
+    /// Events by the number of their args.
+    seen: FxHashMap<u64, SeenEvent>,
+}
+
+/// An event whose args come again.
+#[derive(Debug)]
+struct SeenEvent {
+    /// `name` as it stands in the trace.
+    name: Box<[u8]>,
+    template: u32,
+    /// Where the durations of its parts are.
+    parts: Range<usize>,
 }
 
 /// One contribution.
@@ -81,20 +94,53 @@ impl Chunk {
     fn operator(&mut self, event: &Event<'_>, pid: u32) -> Result<(), EventFault> {
         check_args(event)?;
         let name = match event.field(Field::Name) {
-            Some(Value::Text(name)) => decode(name, "name")?,
+            Some(Value::Text(name)) => name,
             Some(_) => return Err(EventFault::NotText("name")),
             None => return Err(EventFault::Missing("name")),
         };
+        let number = event.args_number();
+        let seen = number.and_then(|number| self.seen.get(&number)).filter(|seen| *seen.name == *name.raw());
+        let (template, duration_ps, start_ps) = match seen {
+            Some(seen) => {
+                let duration_ps = duration_ps(event)?;
+                self.part_durations_ps.extend_from_within(seen.parts.clone());
+                (seen.template, duration_ps, start_ps(event)?)
+            }
+            None => {
+                self.start_key(event, name)?;
+                let duration_ps = duration_ps(event)?;
+                let parts = self.add_parts(event)?;
+                let (template, start_ps) = (self.template(), start_ps(event)?);
+                if let Some(number) = number {
+                    self.seen.insert(number, SeenEvent { name: name.raw().into(), template, parts });
+                }
+                (template, duration_ps, start_ps)
+            }
+        };
+        let origin_ps = *self.origin_ps.get_or_insert(start_ps);
+        let start_ps = i64::try_from(start_ps - origin_ps).map_err(|_| EventFault::TooLarge("ts"))?;
+        let event = event.index() as u32;
+        self.records.push(Record::Event { template, pid, event, start_ps, duration_ps });
+        Ok(())
+    }
+
+    /// Begins the key of a template with everything but its parts.
+    fn start_key(&mut self, event: &Event<'_>, name: Text<'_>) -> Result<(), EventFault> {
         self.key.clear();
-        push_text(&mut self.key, &name);
-        self.key.push(u8::from(says_yes(event.arg(ZERO_COST))));
+        push_text(&mut self.key, &decode(name, "name")?);
+        self.key.push(u8::from(is_set(event.arg(ZERO_COST))));
         for (at, name) in ARGS.into_iter().enumerate().skip(FIRST_TEXT) {
             match event.arg(at) {
                 None | Some(Value::Null) => self.key.push(0),
                 Some(value) => push_text(&mut self.key, &plain_form(value, name)?),
             }
         }
-        let duration_ps = duration_ps(event)?;
+        Ok(())
+    }
+
+    /// Adds the parts that an event lists to the key, and their durations to all others; where those are.
+    fn add_parts(&mut self, event: &Event<'_>) -> Result<Range<usize>, EventFault> {
+        let first = self.part_durations_ps.len();
         if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
             && let Ok(text) = text.decode()
             && let Some(parts) = sub_kernels::read(&text)?
@@ -105,16 +151,16 @@ impl Chunk {
                 self.part_durations_ps.push(part_ps.max(0));
             }
         }
-        let start_ps = start_ps(event)?;
-        let origin_ps = *self.origin_ps.get_or_insert(start_ps);
-        let start_ps = i64::try_from(start_ps - origin_ps).map_err(|_| EventFault::TooLarge("ts"))?;
-        let template = match self.templates.get_index_of(self.key.as_slice()) {
+        Ok(first..self.part_durations_ps.len())
+    }
+
+    /// The template of the key.
+    fn template(&mut self) -> u32 {
+        let at = match self.templates.get_index_of(self.key.as_slice()) {
             Some(at) => at,
             None => self.templates.insert_full(self.key.as_slice().into(), ()).0,
         };
-        let (template, event) = (template as u32, event.index() as u32);
-        self.records.push(Record::Event { template, pid, event, start_ps, duration_ps });
-        Ok(())
+        at as u32
     }
 }
 
@@ -130,7 +176,7 @@ fn push_text(key: &mut Vec<u8>, text: &str) {
 }
 
 /// Whether a flag is set: a text is unless it is empty, `0`, `False` or `false`.
-fn says_yes(flag: Option<Value<'_>>) -> bool {
+fn is_set(flag: Option<Value<'_>>) -> bool {
     match flag {
         Some(Value::Text(text)) => !["", "0", "False", "false"].iter().any(|no| text.is(no)),
         Some(value) => value.is_truthy(),
@@ -141,9 +187,8 @@ fn says_yes(flag: Option<Value<'_>>) -> bool {
 fn duration_ps(event: &Event<'_>) -> Result<i64, EventFault> {
     let duration_ps = match event.field(Field::Duration) {
         None => 0,
-        Some(Value::Bool(value)) => i64::from(value) * crate::picoseconds::PS_PER_US,
-        Some(Value::Number(number)) if number.to_f64().is_nan() => return Err(EventFault::NotNumber("dur")),
-        Some(Value::Number(number)) => parse_duration_us(number.text()).ok_or(EventFault::TooLarge("dur"))?,
+        Some(Value::Bool(value)) => i64::from(value) * PS_PER_US,
+        Some(Value::Number(number)) => duration_of_number(number).ok_or_else(|| unusable(number, "dur"))?,
         Some(_) => return Err(EventFault::NotNumber("dur")),
     };
     Ok(duration_ps.max(0))
@@ -152,8 +197,12 @@ fn duration_ps(event: &Event<'_>) -> Result<i64, EventFault> {
 fn start_ps(event: &Event<'_>) -> Result<i128, EventFault> {
     match event.field(Field::Timestamp) {
         None => Ok(0),
-        Some(Value::Number(number)) if number.to_f64().is_nan() => Err(EventFault::NotNumber("ts")),
-        Some(Value::Number(number)) => parse_us(number.text()).ok_or(EventFault::TooLarge("ts")),
+        Some(Value::Number(number)) => start_of_number(number).ok_or_else(|| unusable(number, "ts")),
         Some(_) => Err(EventFault::NotNumber("ts")),
     }
+}
+
+#[cold]
+fn unusable(number: Number<'_>, field: &'static str) -> EventFault {
+    if number.to_f64().is_nan() { EventFault::NotNumber(field) } else { EventFault::TooLarge(field) }
 }

@@ -2,17 +2,15 @@
 
 use super::Phase;
 use crate::error::Error;
-use crate::ledger::{measured_attention, type_without_ending};
+use crate::ledger::{is_measured_attention, measured_attention, type_without_ending};
 use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
 use crate::profile::excerpt;
-use indexmap::IndexMap;
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::blocks::{BLOCK_BYTES, Block, Blocks};
-use perfdb_trace::records::{Cell, Splitter, line_ends};
+use perfdb_trace::records::{Row, Splitter, line_ends};
 use perfdb_trace::source::Source;
-use rustc_hash::FxBuildHasher;
-use std::fs::File;
+use rustc_hash::FxHashMap;
 use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -73,6 +71,8 @@ pub(super) struct BlockRows {
     /// The first row that can't be used: its line within the block, the column and the reason.
     fault: Option<(u64, &'static str, String)>,
     lines: u64,
+    /// Whether the rows, and the header in the first block, are all that is in the text: no empty lines.
+    pub(super) is_dense: bool,
 }
 
 /// A profile, opened.
@@ -82,15 +82,13 @@ pub(super) struct ProfileRows {
     first: Option<Block>,
     /// The header as it stands in the file.
     pub(super) header: Vec<u8>,
-    columns: Columns,
+    pub(super) columns: Columns,
 }
 
 impl ProfileRows {
     /// Opens a file and reads its header.
     pub(super) fn open(path: &Path) -> Result<ProfileRows, Error> {
-        // Read, not mapped: the file is streamed twice and may be larger than memory.
-        let file = File::open(path).map_err(|source| unreadable(path, source))?;
-        let source = Source::from_reader(path, file)?;
+        let source = Source::open(path)?;
         let mut blocks = Blocks::new(source.into_reader(), BLOCK_BYTES);
         let first = blocks.next_block(Vec::new()).map_err(|source| unreadable(path, source))?;
         let text = first.as_ref().map_or(&[][..], |block| &block.text);
@@ -147,52 +145,62 @@ fn unreadable(path: &Path, source: std::io::Error) -> Error {
 
 /// What a thread keeps from block to block.
 #[derive(Debug, Default)]
-struct Scratch {
-    cells: Vec<Cell>,
+pub(super) struct Scratch {
     key: Vec<u8>,
     buffer: Vec<u8>,
 }
 
 impl Scratch {
-    fn rows(&mut self, text: Vec<u8>, begin: usize, columns: Columns) -> BlockRows {
-        let lines = line_ends(&text);
-        let mut rows =
-            BlockRows { rows: Vec::with_capacity(text.len() / 128), text, classes: Vec::new(), fault: None, lines };
-        if let Err(fault) = std::str::from_utf8(&rows.text) {
-            let line = line_ends(&rows.text[..fault.valid_up_to()]) + 1;
-            rows.fault = Some((line, TYPE, "the line is not valid UTF-8".to_owned()));
-            return rows;
+    /// The rows of a block from `begin` on.
+    pub(super) fn rows(&mut self, text: Vec<u8>, begin: usize, columns: Columns) -> BlockRows {
+        let mut found = BlockRows {
+            rows: Vec::with_capacity(text.len() / 128),
+            text,
+            classes: Vec::new(),
+            fault: None,
+            lines: 0,
+            is_dense: false,
+        };
+        if let Err(fault) = std::str::from_utf8(&found.text) {
+            let line = line_ends(&found.text[..fault.valid_up_to()]) + 1;
+            found.fault = Some((line, TYPE, "the line is not valid UTF-8".to_owned()));
+            return found;
         }
-        let mut known: IndexMap<Box<[u8]>, (), FxBuildHasher> = IndexMap::default();
-        let first_line = line_ends(&rows.text[..begin]) + 1;
-        let mut splitter = Splitter::starting_at(&rows.text, begin, first_line);
-        let mut list = std::mem::take(&mut rows.rows);
-        while let Some(record) = splitter.next_record(&mut self.cells) {
-            match self.row(&rows.text, columns, &mut known, &mut rows.classes) {
+        let mut known = Known::default();
+        let first_line = line_ends(&found.text[..begin]) + 1;
+        let mut splitter = Splitter::starting_at(&found.text, begin, first_line);
+        let mut row_bytes = 0;
+        while let Some(row) = splitter.next_row() {
+            let record = row.record();
+            match self.row(&found.text, &row, columns, &mut known, &mut found.classes) {
                 Ok((start_ps, duration_ps, class)) => {
+                    row_bytes += record.end - record.start;
                     let (start, end) = (record.start as u32, record.end as u32);
-                    list.push(BlockRow { start_ps, duration_ps, class, start, end });
+                    found.rows.push(BlockRow { start_ps, duration_ps, class, start, end });
                 }
                 Err((column, reason)) => {
-                    rows.fault = Some((record.line, column, reason));
+                    found.fault = Some((record.line, column, reason));
                     break;
                 }
             }
         }
-        rows.rows = list;
-        rows
+        found.lines = splitter.line() - 1;
+        found.is_dense = begin + row_bytes == found.text.len();
+        found
     }
 
     fn row(
         &mut self,
         text: &[u8],
+        row: &Row<'_>,
         columns: Columns,
-        known: &mut IndexMap<Box<[u8]>, (), FxBuildHasher>,
+        known: &mut Known,
         classes: &mut Vec<Class>,
     ) -> Result<(i128, i64, u32), (&'static str, String)> {
-        let Scratch { cells, key, buffer } = self;
+        let buffer = &mut self.buffer;
         let time = |column: usize, name: &'static str, buffer: &mut Vec<u8>| {
-            let cell = cells.get(column).map_or(&[][..], |cell| cell.decode(text, buffer));
+            let cell = row.cell(column);
+            let cell = cell.as_ref().map_or(&[][..], |cell| cell.decode(text, buffer));
             let cell = std::str::from_utf8(cell).unwrap_or_default();
             parse_us(cell).ok_or_else(|| (name, format!("{} is not a finite number", excerpt(cell))))
         };
@@ -201,54 +209,81 @@ impl Scratch {
             ps @ 0..=0x7fff_ffff => ps as i64,
             ps => parse_duration_us(&format!("{ps}e-6")).ok_or((DURATION, "the duration is too large".to_owned()))?,
         };
-        key.clear();
-        let mut push = |column: Option<usize>| {
-            let cell = column.and_then(|column| cells.get(column));
-            key.extend_from_slice(cell.map_or(&[][..], |cell| cell.raw(text)));
+        Ok((start_ps, duration_ps.max(0), self.class(text, row, columns, known, classes)))
+    }
+
+    /// The class of a row: known by its cells as they are written, made of their contents the first time.
+    fn class(
+        &mut self,
+        text: &[u8],
+        row: &Row<'_>,
+        columns: Columns,
+        known: &mut Known,
+        classes: &mut Vec<Class>,
+    ) -> u32 {
+        let Scratch { key, buffer } = self;
+        let written =
+            |column: Option<usize>| column.and_then(|column| row.cell(column)).map_or(&[][..], |cell| cell.raw(text));
+        let push_shapes = |key: &mut Vec<u8>| {
             key.push(0x1f);
+            key.extend_from_slice(written(columns.shapes));
         };
-        push(Some(columns.kernel_type));
-        push(columns.step);
-        // Only attention has a phase; its names are few, so shapes stay out of the key of all other rows.
-        let raw_type = cells.get(columns.kernel_type).map_or(&[][..], |cell| cell.raw(text));
-        if may_be_attention(raw_type) {
-            push(columns.shapes);
+        key.clear();
+        key.extend_from_slice(written(Some(columns.kernel_type)));
+        key.push(0x1f);
+        key.extend_from_slice(written(columns.step));
+        let mut found = known.get(key.as_slice()).copied();
+        let has_phase = matches!(found, Some(ClassOf::Shapes));
+        if has_phase {
+            push_shapes(key);
+            found = known.get(key.as_slice()).copied();
         }
-        let class = match known.get_index_of(key.as_slice()) {
-            Some(class) => class,
-            None => {
-                let mut cell = |column: Option<usize>| {
-                    let cell = column.and_then(|column| cells.get(column));
-                    let bytes = cell.map_or(&[][..], |cell| cell.decode(text, buffer));
-                    trim(std::str::from_utf8(bytes).unwrap_or_default()).to_owned()
-                };
-                let (kernel_type, step, shapes) =
-                    (cell(Some(columns.kernel_type)), cell(columns.step), cell(columns.shapes));
-                classes.push(class(&kernel_type, &step, &shapes));
-                known.insert_full(key.as_slice().into(), ()).0
-            }
+        if let Some(ClassOf::Row(class)) = found {
+            return class;
+        }
+        let mut content = |column: Option<usize>| {
+            let cell = column.and_then(|column| row.cell(column));
+            let bytes = cell.as_ref().map_or(&[][..], |cell| cell.decode(text, buffer));
+            trim(std::str::from_utf8(bytes).unwrap_or_default()).to_owned()
         };
-        Ok((start_ps, duration_ps.max(0), class as u32))
+        let kernel_type = content(Some(columns.kernel_type));
+        if !has_phase && is_measured_attention(&kernel_type) {
+            known.insert(key.as_slice().into(), ClassOf::Shapes);
+            push_shapes(key);
+        }
+        let class = classes.len() as u32;
+        classes.push(Class::new(&kernel_type, &content(columns.step), &content(columns.shapes)));
+        known.insert(key.as_slice().into(), ClassOf::Row(class));
+        class
     }
 }
 
-/// Whether a type may be attention, by its letters.
-fn may_be_attention(kernel_type: &[u8]) -> bool {
-    [&b"ttention"[..], b"MLA"].iter().any(|part| memchr::memmem::find(kernel_type, part).is_some())
+/// Classes by the cells of kernel type and step, and of shapes where they matter.
+type Known = FxHashMap<Box<[u8]>, ClassOf>;
+
+/// What a kernel type and a step tell of a row's class.
+#[derive(Debug, Clone, Copy)]
+enum ClassOf {
+    /// It is this one.
+    Row(u32),
+    /// It is attention, whose phase depends on the shapes.
+    Shapes,
 }
 
-fn class(kernel_type: &str, step: &str, shapes: &str) -> Class {
-    let phase = match measured_attention(kernel_type, shapes) {
-        Some(key) if key.sequences > 0 && key.query_tokens > key.sequences => Phase::Prefill,
-        Some(key) if key.sequences > 0 => Phase::Decode,
-        _ => Phase::Unknown,
-    };
-    Class {
-        symbol: type_without_ending(kernel_type).into(),
-        collective: kernel_type.starts_with("hcom_").then(|| kernel_type.into()),
-        is_kernel: !kernel_type.is_empty() && !kernel_type.ends_with("AicpuKernel"),
-        step: (!step.is_empty() && step != "N/A").then(|| step.into()),
-        phase,
+impl Class {
+    fn new(kernel_type: &str, step: &str, shapes: &str) -> Class {
+        let phase = match measured_attention(kernel_type, shapes) {
+            Some(key) if key.sequences > 0 && key.query_tokens > key.sequences => Phase::Prefill,
+            Some(key) if key.sequences > 0 => Phase::Decode,
+            _ => Phase::Unknown,
+        };
+        Class {
+            symbol: type_without_ending(kernel_type).into(),
+            collective: kernel_type.starts_with("hcom_").then(|| kernel_type.into()),
+            is_kernel: !kernel_type.is_empty() && !kernel_type.ends_with("AicpuKernel"),
+            step: (!step.is_empty() && step != "N/A").then(|| step.into()),
+            phase,
+        }
     }
 }
 
