@@ -34,6 +34,11 @@ pub struct RegressionGate {
 }
 
 impl RegressionGate {
+    /// The JSON of the earlier run.
+    pub fn baseline_file(&self) -> Option<&std::path::Path> {
+        self.baseline.as_deref()
+    }
+
     /// The earlier run and the limit in percent, if they were given.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use perfdb_files::escape::one_line;
-use perfdb_files::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, analyse, run_pairs};
 
 use super::plan::{Common, Plan};
@@ -45,6 +45,9 @@ pub fn compare_pairs(
         plans.push(plan);
     }
     list.check_outputs(&outputs)?;
+    let traces = pairs.iter().flat_map(|pair| &pair.paths);
+    let inputs = traces.chain([&list.path]).chain(&common.registry_file).map(PathBuf::as_path);
+    refuse_inputs(outputs.iter().map(PathBuf::as_path), inputs)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = jobs.unwrap_or((cores / 2).max(1));
     let options = common.load_options(true, (cores / (2 * jobs)).max(1));

@@ -5,6 +5,7 @@ use perfdb_tracediff::{
     Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,
     Registry, Rules, View, WAFER_0_1_33, WAFER_0_1_35,
 };
+use std::path::PathBuf;
 
 /// Legacy rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -24,6 +25,8 @@ pub struct Common {
     pub compat: Option<Compat>,
     /// User patterns.
     pub registry: Option<Registry>,
+    /// Where they were read from.
+    pub registry_file: Option<PathBuf>,
     /// Whether the difference is explained.
     pub explain: bool,
     /// Whether launch counts are compared.

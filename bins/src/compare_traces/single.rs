@@ -18,9 +18,7 @@ pub fn compare_one(
     common: &Common,
     output: Option<&Path>,
 ) -> Result<Status, Failure> {
-    if let Some(output) = output {
-        refuse_inputs(Path::new(output), traces.map(Path::new))?;
-    }
+    refuse_inputs(output, traces.into_iter().chain(common.registry_file.as_deref()))?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);

@@ -66,6 +66,10 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_restarts: Option<i64>,
 
+    /// Longest line that a worker may write, in MiB: some 20 bytes per dumped value [default: 64]
+    #[arg(long, value_name = "MIB", allow_negative_numbers = true)]
+    pub worker_line_limit: Option<i64>,
+
     /// Threads of the native backend [default: all cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threads: Option<i64>,
@@ -263,6 +267,7 @@ impl ReplayArguments {
             worker_start_timeout: time("worker-start-timeout", self.worker_start_timeout)?
                 .unwrap_or(limits.worker_start_timeout),
             max_restarts: integer("max-restarts", self.max_restarts, 0)?.unwrap_or(limits.max_restarts),
+            worker_line_mib: integer("worker-line-limit", self.worker_line_limit, 1)?.unwrap_or(limits.worker_line_mib),
         };
         settings.launch.rank_of_launcher = rank_of_launcher();
         Ok(settings)

@@ -102,6 +102,7 @@ impl ReplayArguments {
         push(&mut out, "--case-timeout", self.case_timeout);
         push(&mut out, "--worker-start-timeout", self.worker_start_timeout);
         push(&mut out, "--max-restarts", self.max_restarts);
+        push(&mut out, "--worker-line-limit", self.worker_line_limit);
         if let Some(worker) = &self.worker {
             out.push(format!("--worker={worker}").into());
         }

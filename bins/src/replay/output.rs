@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use perfdb_files::replace::{Staged, commit};
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
-use perfdb_replay::session::RunReport;
+use perfdb_replay::session::{Event, RunReport};
 use serde::Serialize;
 
-use super::OutputArguments;
+use super::{OutputArguments, stopped};
 use crate::Failure;
 use crate::json_file::JsonFile;
 
@@ -26,28 +27,34 @@ impl ReportFiles {
     }
 
     /// Refuses files that the run reads.
-    pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a PathBuf> + Clone) -> Result<(), Failure> {
-        for file in self.results.iter().chain(&self.dumps) {
-            perfdb_files::replace::refuse_inputs(file.path(), inputs.clone().map(PathBuf::as_path))?;
-        }
-        Ok(())
+    pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a PathBuf>) -> Result<(), Failure> {
+        let outputs = self.results.iter().chain(&self.dumps).map(JsonFile::path);
+        Ok(perfdb_files::replace::refuse_inputs(outputs, inputs.map(PathBuf::as_path))?)
     }
 
-    /// Writes what a run has given.
-    pub fn write(self, report: &RunReport) -> Result<(), Failure> {
-        self.write_parts(&report.results, &report.dumps)
+    /// Writes what a run has given, together with its own files: all of it or nothing.
+    pub fn write(self, report: &mut RunReport, notify: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), Failure> {
+        let mut files = std::mem::take(&mut report.files);
+        self.stage(&report.results, &report.dumps)?.into_iter().for_each(|staged| files.add(staged));
+        files.commit(notify).map_err(stopped)
     }
 
-    /// Writes results and dumped outputs; the latter one object per line.
+    /// Writes results and dumped outputs of several runs.
     pub fn write_parts(self, results: &impl Serialize, dumps: &[impl Serialize]) -> Result<(), Failure> {
+        Ok(commit(self.stage(results, dumps)?)?)
+    }
+
+    /// Stages results and dumped outputs; the latter one object per line.
+    fn stage(self, results: &impl Serialize, dumps: &[impl Serialize]) -> Result<Vec<Staged>, Failure> {
+        let mut staged = Vec::new();
         if let Some(file) = self.results {
-            file.write(results)?;
+            staged.push(file.stage(results)?);
         }
         if let Some(file) = self.dumps {
             let lines = dumps.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-            file.write_text(&format!("[{}]\n", lines.join(",\n")))?;
+            staged.push(file.stage_text(&format!("[{}]\n", lines.join(",\n")))?);
         }
-        Ok(())
+        Ok(staged)
     }
 }
 

@@ -58,8 +58,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let database = arguments.database.directory(None)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     if let (Some(json), true) = (&json, database.is_dir()) {
-        let tables = tables_in(&database)?;
-        refuse_inputs(json.path(), tables.iter().map(PathBuf::as_path))?;
+        let mut inputs = tables_in(&database)?;
+        inputs.push(database.join("op_mapping.yaml"));
+        refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
     }
     let checked = check(&database)?;
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());

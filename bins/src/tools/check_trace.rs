@@ -5,7 +5,7 @@ use crate::{Failure, Status, command_of, print, print_line, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,11 +61,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    if let Some(out) = &arguments.repair
-        && is_same_file(out, &arguments.file)
-    {
-        return Err(Failure::usage("--repair OUT is FILE itself; the copy needs a name of its own"));
-    }
+    refuse_inputs(arguments.repair.as_deref(), [arguments.file.as_path()])?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
     let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
     if arguments.json {
@@ -100,12 +96,4 @@ fn codes() -> PossibleValuesParser {
 
 fn known(names: &[String]) -> Vec<Code> {
     names.iter().filter_map(|name| name.parse().ok()).collect()
-}
-
-/// Whether both are one file, by whatever names.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (std::fs::canonicalize(one), std::fs::canonicalize(other)) {
-        (Ok(one), Ok(other)) => one == other && one.is_file(),
-        _ => false,
-    }
 }

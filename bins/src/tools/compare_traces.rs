@@ -192,6 +192,7 @@ fn common(arguments: &Arguments) -> Common {
     Common {
         compat: arguments.compat,
         registry: arguments.registry.is_some().then(Registry::default),
+        registry_file: arguments.registry.clone(),
         explain: arguments.explain,
         fusion: arguments.fusion,
         min_group_size: arguments.min_group_size,

@@ -77,7 +77,8 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn compute(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
-    refuse_inputs(Path::new(&tidy_path(&arguments.json_output)), inputs)?;
+    let output = tidy_path(&arguments.json_output);
+    refuse_inputs([output.as_path()], inputs.into_iter().chain(arguments.regression.baseline_file()))?;
     let baseline = arguments.regression.read()?;
     let source_filter = SourceFilter::parse(&arguments.source_filter);
     let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics };

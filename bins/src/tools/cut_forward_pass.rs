@@ -70,7 +70,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
     }
     let mut files = Vec::new();
     if let Some(path) = &arguments.json {
-        refuse_inputs(path, [profile.as_path()])?;
+        refuse_inputs([path.as_path()], [profile.as_path()])?;
         files.push(Staged::with(path, document(&cut)?.as_bytes(), Parents::MustExist)?);
     }
     let mut written = Vec::new();
@@ -82,7 +82,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
         let mut outs = Vec::new();
         for pass in cut.choose(choice).ok_or_else(none)? {
             let path = if choice == Choice::All { numbered(output, pass + 1) } else { output.clone() };
-            refuse_inputs(&path, [profile.as_path()])?;
+            refuse_inputs([path.as_path()], [profile.as_path()])?;
             let staged = Staged::create(&path, Parents::MustExist)?;
             outs.push((pass, BufWriter::with_capacity(1 << 16, staged)));
             written.push((pass, path));

@@ -127,10 +127,12 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
         _ => return Err(Failure::Usage("--tc-trace and --prof-trace, or --scenarios, are needed".to_owned())),
     };
     let baseline = arguments.regression.read()?;
-    let inputs = || scenarios.iter().flat_map(|scenario| [scenario.tc_trace.as_path(), scenario.trace_csv.as_path()]);
-    for output in [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten() {
-        refuse_inputs(output, inputs())?;
-    }
+    let mapping_file = arguments.data_dir.as_ref().map(|folder| folder.join("op_mapping.yaml"));
+    let named =
+        [&arguments.scenarios, &arguments.families, &mapping_file].into_iter().filter_map(|file| file.as_deref());
+    let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
+    let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().filter_map(|file| file.as_deref());
+    refuse_inputs(outputs, inputs)?;
     let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
     let mut explanations: Vec<NamedExplanation> = Vec::new();
     let mut errors = Vec::new();

@@ -10,8 +10,9 @@ use perfdb_comm::Error;
 use perfdb_comm::bandwidth::to_table;
 use perfdb_comm::bench::{Bench, Outcome, collect};
 use perfdb_comm::engine::Interpreter;
-use perfdb_files::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -67,7 +68,12 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let display = Display::default();
     let events = |event| display.show(event);
     let outcome = match &arguments.from_results {
-        Some(directory) => collect(directory, &arguments.output(), &events).map_err(failure)?,
+        Some(directory) => {
+            let inputs = files_in(directory);
+            let outputs = [&arguments.output_csv, &arguments.run.report].into_iter().filter_map(|file| file.as_deref());
+            refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
+            collect(directory, &arguments.output(), &events).map_err(failure)?
+        }
         None => {
             let interrupt = perfdb_files::interrupt::cooperate().flag();
             let options = arguments.run_options()?;
@@ -84,6 +90,11 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
         }
     };
     report(&outcome, running || (arguments.output_csv.is_none() && arguments.output_dir.is_none()))
+}
+
+/// The files of a results folder; a folder that cannot be read is refused by whoever reads it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 fn report(outcome: &Outcome, with_table: bool) -> Result<Status, Failure> {

@@ -10,7 +10,7 @@ use perfdb_compare::m6::{self, SourceFilter};
 use perfdb_compare::operators::{Gate, GateFinding, Offence, OpRow};
 use perfdb_compare::scenario::{ForwardPasses, Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
 use perfdb_compare::{Semantics, Warning};
-use perfdb_files::replace::{Parents, Staged, commit, replace};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_pycompat::value::Value;
 use perfdb_report::comparison_page::page;
 use perfdb_report::m6::Report;
@@ -153,7 +153,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let mapping_path = arguments.data_dir.join("op_mapping.yaml");
     let mapping = OpMapping::load(&mapping_path)?.unwrap_or_default();
     let baseline = arguments.regression.read()?;
-    let scenarios = match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
+    let mut scenarios = match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
         (Some(path), _, _) => read_scenarios(path, &arguments.trace_dir)?,
         (None, Some(trace), Some(profile)) => vec![Scenario {
             name: trace.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -163,8 +163,15 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         }],
         _ => Scenario::defaults(&arguments.trace_dir),
     };
+    let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);
+    let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
+    let optional = [&arguments.html_output, &arguments.csv].into_iter().filter_map(|file| file.as_deref());
+    refuse_inputs(optional.chain([arguments.output.as_path()]), inputs)?;
+    let mut computed = Vec::new();
     if arguments.compute_missing_m6 || arguments.semantics == Semantics::Corrected {
-        scenarios.iter().try_for_each(compute_missing_m6)?;
+        for scenario in &mut scenarios {
+            computed.extend(compute_missing_m6(scenario)?);
+        }
     }
     let options = Options {
         mapping: &mapping,
@@ -203,7 +210,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         say_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
     if errors.is_empty() || arguments.keep_going {
-        match write(&arguments, &compared) {
+        match write(&arguments, &compared, computed) {
             Ok(()) => print(&format!("\nSaved to {}\n", arguments.output.display()))?,
             Err(error) => errors.push(error_line(&*error)),
         }
@@ -244,26 +251,37 @@ fn sort(rows: &mut [OpRow], order: Option<Order>) {
     rows.sort_by(|a, b| by(b).total_cmp(&by(a)));
 }
 
-/// Computes M6 for a scenario whose M6 file is not there and whose other files are, and writes the file.
-fn compute_missing_m6(scenario: &Scenario) -> Result<(), Failure> {
-    let ForwardPasses::M6File(path) = &scenario.forward_passes else { return Ok(()) };
+/// A file of M6 that a scenario names, staged.
+struct ComputedM6 {
+    scenario: String,
+    file: Staged,
+}
+
+/// Computes M6 for a scenario whose M6 file is not there and whose other files are, and stages the file. It says nothing about passes, so the
+/// scenario counts one.
+fn compute_missing_m6(scenario: &mut Scenario) -> Result<Option<ComputedM6>, Failure> {
+    let ForwardPasses::M6File(path) = &scenario.forward_passes else { return Ok(None) };
     if path.exists() || !scenario.tc_trace.exists() || !scenario.trace_csv.exists() {
-        return Ok(());
+        return Ok(None);
     }
     let source_filter = SourceFilter::default();
     let options = m6::Options { source_filter: source_filter.clone(), semantics: Semantics::Corrected };
     // What is wrong with the files is said when they are compared.
-    let Ok(outcome) = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options) else { return Ok(()) };
+    let Ok(outcome) = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options) else { return Ok(None) };
     let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
     let report =
         Report { m6: outcome.result, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
-    replace(path, report.json().as_bytes(), Parents::Create)?;
-    print_note(&format!("M6 of {} computed and written to {}", scenario.name, path.display()));
-    Ok(())
+    let file = Staged::with(path, report.json().as_bytes(), Parents::Create)?;
+    scenario.forward_passes = ForwardPasses::Number(1.0);
+    Ok(Some(ComputedM6 { scenario: scenario.name.clone(), file }))
 }
 
-/// Writes the JSON, and the page and the CSV if they were asked for: all or none.
-fn write(arguments: &Arguments, compared: &[(String, Vec<OpRow>)]) -> Result<(), Box<dyn Error>> {
+/// Writes the JSON, the page and the CSV if they were asked for, and the files of M6 that were computed: all or none.
+fn write(
+    arguments: &Arguments,
+    compared: &[(String, Vec<OpRow>)],
+    computed: Vec<ComputedM6>,
+) -> Result<(), Box<dyn Error>> {
     let scenarios = || compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()));
     let language = match arguments.lang {
         Some(Language::En) => StatusLanguage::English,
@@ -277,7 +295,14 @@ fn write(arguments: &Arguments, compared: &[(String, Vec<OpRow>)]) -> Result<(),
     if let Some(path) = &arguments.csv {
         files.push(Staged::with(path, csv(scenarios()).as_bytes(), Parents::Create)?);
     }
-    Ok(commit(files)?)
+    let mut notes = Vec::new();
+    for ComputedM6 { scenario, file } in computed {
+        notes.push(format!("M6 of {scenario} computed and written to {}", file.path().display()));
+        files.push(file);
+    }
+    commit(files)?;
+    notes.iter().for_each(|note| print_note(note));
+    Ok(())
 }
 
 /// Says what is beyond the limit; true if nothing is.

@@ -63,7 +63,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
-    refuse_inputs(Path::new(&arguments.output), inputs)?;
+    refuse_inputs([Path::new(&arguments.output)], inputs)?;
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), arguments.semantics)?;
     say_warnings(&outcome.warnings);
     let ShapeComparison { rows, joined_share } = outcome.result;

@@ -158,7 +158,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(report) = &arguments.json {
         let tables = prepared.summary().files.iter().map(|file| file.path.as_path());
-        refuse_inputs(report, tables.chain(options.config.as_deref()))?;
+        refuse_inputs([report.as_path()], tables.chain(options.config.as_deref()))?;
     }
     let report = arguments.json.as_deref().map(|file| staged_report(file, &prepared.summary().json())).transpose()?;
     // A stdout that takes nothing fails before any table changes.

@@ -94,9 +94,9 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let notify = |event: Event<'_>| printer.print(event);
     let starters = starters(&settings, &interrupt, &worker_listener());
     let rows = if files.is_empty() { Rows::Cases(cases) } else { Rows::Tables(files) };
-    let run = replay_operator(operator, rows, &settings, starters, &interrupt, &notify).map_err(stopped)?;
+    let mut run = replay_operator(operator, rows, &settings, starters, &interrupt, &notify).map_err(stopped)?;
     if settings.writes_files() {
-        reports.write(&run.report)?;
+        reports.write(&mut run.report, &notify)?;
     }
     printer.print_end(run.report.counts, run.report.op_summary.as_deref());
     run.failure.map_or(Ok(Status::Success), |error| Err(stopped(error)))

@@ -72,7 +72,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     if let Some(json) = &json {
         let tables = target_tables(&database, None)?;
-        refuse_inputs(json.path(), tables.iter().map(PathBuf::as_path).chain([profile.as_path()]))?;
+        let inputs = kernel_details::files_of(profile)?;
+        refuse_inputs([json.path()], tables.iter().chain(&inputs).map(PathBuf::as_path))?;
     }
     let bar = progress::bytes("reading", file_size(profile));
     let progress = |bytes| bar.set_position(bytes);

@@ -11,10 +11,13 @@ use crate::{Failure, Status, command_of, print, run};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use comparison::compare;
+use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics};
+use perfdb_store::directory::tables_in;
 use printing::{Form, Sink};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -178,6 +181,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         None => Layer::Interpolating,
     };
     let mut sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref())?;
+    let asked = &arguments.question;
+    let questions = [&asked.manifest, &asked.from_trace].into_iter().flatten().map(Path::new);
+    let mut database_files = if directory.is_dir() { tables_in(&directory)? } else { Vec::new() };
+    database_files.push(directory.join("op_mapping.yaml"));
+    refuse_inputs(sink.files(), questions.chain(database_files.iter().map(PathBuf::as_path)))?;
     let database = Database::open(&directory)?;
     let reader = database.reader(semantics, layer);
     if let Some(trace) = arguments.question.from_trace.as_deref().filter(|_| arguments.question.compare) {

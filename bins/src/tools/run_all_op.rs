@@ -4,7 +4,9 @@ mod arguments;
 mod child;
 
 use crate::registry::{Job, Tool};
+use perfdb_files::replace::refuse_inputs;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::database::DATABASE_OPTIONS;
@@ -18,6 +20,7 @@ use perfdb_microbench::run_all::{self, RunAllOptions, RunAllOutcome, join_docume
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
+use perfdb_store::directory::tables_in;
 
 /// The tool, as it is listed and started.
 pub const TOOL: Tool = Tool {
@@ -51,7 +54,13 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         operators,
         continue_on_error: arguments.selection.continue_on_error,
     };
-    let mut reports = Some(ReportFiles::open(&arguments.files, &settings.output)?);
+    let reports = ReportFiles::open(&arguments.files, &settings.output)?;
+    if options.database.is_dir() {
+        let tables = tables_in(&options.database)?;
+        reports.refuse_inputs(tables.iter())?;
+        refuse_inputs([options.status_file.as_path()], tables.iter().map(PathBuf::as_path))?;
+    }
+    let mut reports = Some(reports);
     let interrupt = perfdb_files::interrupt::cooperate().clone();
     let printer = RunPrinter::to_stdout();
     let outcome = match arguments.selection.execution_mode {
@@ -71,9 +80,9 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
         }
     };
     let RunAllOutcome { status, report, stopped_by } = outcome.map_err(stopped_run_of_all)?;
-    if let Some(report) = report {
+    if let Some(mut report) = report {
         if let Some(reports) = reports.filter(|_| settings.writes_files()) {
-            reports.write(&report)?;
+            reports.write(&mut report, &|event| printer.print(event))?;
         }
         printer.print_end(report.counts, report.op_summary.as_deref());
     }

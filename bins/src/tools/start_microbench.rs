@@ -44,7 +44,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     match &arguments.prof_path {
         Some(profile) => {
             let summaries = find_summaries(&normalised(profile.as_ref()))?;
-            run.write_back(&run.samples(&summaries, false)?, None)?;
+            run.write_back(&run.samples(&summaries, false)?, &summaries, None)?;
         }
         None => run.measure()?,
     }
@@ -85,7 +85,7 @@ impl Run<'_> {
         let line = |line: &str| self.line(line);
         let operators = match select(&selection, &line).map_err(stopped_run_of_all)? {
             Selection::Complete => return Ok(()),
-            Selection::TooFewAccelerators => return self.write_back(&Samples::default(), None),
+            Selection::TooFewAccelerators => return self.write_back(&Samples::default(), &[], None),
             Selection::Operators(operators) => operators,
         };
         let settings = arguments.settings(backend)?;
@@ -114,7 +114,7 @@ impl Run<'_> {
         };
         let measured = options.measure(&reporter).map_err(stopped_run_of_all)?;
         let samples = self.samples(&measured.summaries, true);
-        let written = samples.and_then(|samples| self.write_back(&samples, Some(&measured)));
+        let written = samples.and_then(|samples| self.write_back(&samples, &measured.summaries, Some(&measured)));
         written.inspect_err(|_| self.line(&measured.directory.preserved()))?;
         self.clean_up(&measured.directory)
     }

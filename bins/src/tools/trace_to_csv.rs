@@ -55,7 +55,7 @@ fn convert(arguments: Arguments) -> Result<Status, Failure> {
         return convert_to_stdout(trace);
     }
     let output = Path::new(&arguments.output);
-    refuse_inputs(output, [trace])?;
+    refuse_inputs([output], [trace])?;
     let create = || Staged::create(output, Parents::MustExist).map_err(io::Error::other);
     // Nobody needs the reason wrapped: the folder is missing, or no file can be made in it.
     let mut staged = Some(Staged::create(output, Parents::MustExist)?);

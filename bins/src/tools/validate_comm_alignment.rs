@@ -5,7 +5,8 @@ use crate::{Failure, Status, command_of, print, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
 use perfdb_files::paths::normalised;
-use perfdb_files::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, refuse_inputs, replace};
+use perfdb_store::directory::tables_in;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -83,8 +84,11 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
         Model::Reference => ModelKind::Reference,
         Model::PerRank => ModelKind::PerRank,
     };
-    let alignment =
-        check(&normalised(arguments.csv_dir.as_ref()), &AlignmentOptions { tolerance: arguments.tolerance, model })?;
+    let folder = normalised(arguments.csv_dir.as_ref());
+    if let Some(json) = arguments.json.as_deref().filter(|_| folder.is_dir()) {
+        refuse_inputs([json], tables_in(&folder)?.iter().map(PathBuf::as_path))?;
+    }
+    let alignment = check(&folder, &AlignmentOptions { tolerance: arguments.tolerance, model })?;
     alignment.warnings.iter().for_each(|warning| warn(warning));
     if let Some(path) = &arguments.json {
         replace(path, to_json(&alignment).as_bytes(), Parents::Create)?;

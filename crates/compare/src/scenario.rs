@@ -48,6 +48,15 @@ impl ForwardPasses {
 }
 
 impl Scenario {
+    /// The files that are read for it.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let m6 = match &self.forward_passes {
+            ForwardPasses::M6File(path) => Some(path.as_path()),
+            ForwardPasses::Number(_) => None,
+        };
+        [self.tc_trace.as_path(), self.trace_csv.as_path()].into_iter().chain(m6)
+    }
+
     /// The four scenarios that are compared when no others are named: traces and M6 files below `results/`, CSVs in `trace_dir`.
     pub fn defaults(trace_dir: &Path) -> Vec<Scenario> {
         [

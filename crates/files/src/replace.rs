@@ -77,12 +77,20 @@ pub fn is_replaced(path: &Path) -> bool {
     !names_descriptor(path) && fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 
-/// Refuses an output that is one of the inputs, by whatever name.
-pub fn refuse_inputs<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Error> {
-    let Some(output_file) = regular_file(output) else { return Ok(()) };
-    if inputs.into_iter().any(|input| regular_file(input) == Some(output_file)) {
-        let reason = "is an input of this run; give the output another name";
-        return Err(Error::io(output, io::Error::new(io::ErrorKind::InvalidInput, reason)));
+/// Refuses outputs that are among the inputs, by whatever name: a link, a second name of the file, `./x` for `x`.
+pub fn refuse_inputs<'o, 'i>(
+    outputs: impl IntoIterator<Item = &'o Path>,
+    inputs: impl IntoIterator<Item = &'i Path>,
+) -> Result<(), Error> {
+    let outputs: Vec<_> = outputs.into_iter().filter_map(|output| Some((output, regular_file(output)?))).collect();
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    for input in inputs.into_iter().filter_map(regular_file) {
+        if let Some((output, _)) = outputs.iter().find(|(_, file)| *file == input) {
+            let reason = "is an input of this run; give the output another name";
+            return Err(Error::io(*output, io::Error::new(io::ErrorKind::InvalidInput, reason)));
+        }
     }
     Ok(())
 }
@@ -328,10 +336,10 @@ mod tests {
         let (trace, link, new) = (folder.path().join("t"), folder.path().join("link"), folder.path().join("new"));
         fs::write(&trace, "{}")?;
         symlink("t", &link)?;
-        assert!(refuse_inputs(&link, [trace.as_path()]).is_err());
-        assert!(refuse_inputs(&folder.path().join("./t"), [new.as_path(), &trace]).is_err());
-        assert!(refuse_inputs(&new, [trace.as_path()]).is_ok());
-        assert!(refuse_inputs(Path::new("/dev/null"), [Path::new("/dev/null")]).is_ok());
+        assert!(refuse_inputs([new.as_path(), &link], [trace.as_path()]).is_err());
+        assert!(refuse_inputs([folder.path().join("./t").as_path()], [new.as_path(), &trace]).is_err());
+        assert!(refuse_inputs([new.as_path()], [trace.as_path()]).is_ok());
+        assert!(refuse_inputs([Path::new("/dev/null")], [Path::new("/dev/null")]).is_ok());
         Ok(())
     }
 

@@ -133,8 +133,9 @@ impl MeasureOptions<'_> {
             status_file: directory.status_file(),
         };
         let starters = starters(&settings, self.interrupt, &reporter.listener);
-        let outcome = run_all::run(&options, &settings, starters, self.interrupt, reporter.event)?;
-        if let Some(report) = &outcome.report {
+        let mut outcome = run_all::run(&options, &settings, starters, self.interrupt, reporter.event)?;
+        if let Some(report) = &mut outcome.report {
+            std::mem::take(&mut report.files).commit(reporter.event)?;
             (reporter.replayed)(report);
             if report.op_summary.is_some() {
                 // The new file has the earlier samples too.

@@ -1,6 +1,7 @@
 //! Writing samples back into the tables of a database, together with the report on them: all or nothing.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::Error;
 use perfdb_files::paths::within;
@@ -15,7 +16,6 @@ use crate::origin::{Origin, facts_of};
 /// An update of tables that is staged. It changes nothing until it is committed.
 pub struct WriteBack {
     pending: Pending,
-    updates: Vec<TableUpdate>,
     reports: Option<ReportFiles>,
 }
 
@@ -33,14 +33,12 @@ pub struct ReportFiles {
 impl WriteBack {
     /// Computes what the samples change and stages it.
     pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<WriteBack, Error> {
-        let pending = prepare(samples, options)?;
-        let updates = pending.updates().to_vec();
-        Ok(WriteBack { pending, updates, reports: None })
+        Ok(WriteBack { pending: prepare(samples, options)?, reports: None })
     }
 
     /// What happens to each table, in order.
-    pub fn updates(&self) -> &[TableUpdate] {
-        &self.updates
+    pub fn updates(&self) -> Arc<[TableUpdate]> {
+        self.pending.updates()
     }
 
     /// What a user should know, besides the notices of the tables.
@@ -89,7 +87,7 @@ impl WriteBack {
     }
 
     /// Replaces all files that change, or none of them.
-    pub fn commit(self) -> Result<Vec<TableUpdate>, Error> {
+    pub fn commit(self) -> Result<Arc<[TableUpdate]>, Error> {
         Ok(self.pending.commit()?)
     }
 }

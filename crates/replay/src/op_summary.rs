@@ -1,9 +1,9 @@
 //! The op_summary table of executors that measure time themselves, in the columns of msprof.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perfdb_dtype::DType;
-use perfdb_files::replace::{Parents, replace};
+use perfdb_files::replace::{Parents, Staged};
 use perfdb_pycompat::csv_text::{push_cell, push_row};
 use perfdb_pycompat::format::fixed;
 use perfdb_store::columns::METRICS;
@@ -150,16 +150,15 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
     out.push('\n');
 }
 
-/// Writes the table below `output`, into a profile directory that does not exist yet. Returns the file.
-pub(crate) fn write(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Option<PathBuf>, Error> {
+/// Stages the table below `output`, in a profile directory that does not exist yet. `None` without a sample.
+pub(crate) fn stage(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Option<Staged>, Error> {
     let Some(content) = table(entries) else { return Ok(None) };
     let folder = (1..1_000_000_u32)
         .map(|number| output.join(format!("PROF_{number:06}_{run_id}_PERFDB")))
         .find(|folder| !folder.exists())
         .ok_or_else(|| Error::Run(format!("{}: no free name for a profile directory", output.display())))?;
     let file = folder.join("mindstudio_profiler_output").join(format!("op_summary_{run_id}.csv"));
-    replace(&file, content.as_bytes(), Parents::Create)?;
-    Ok(Some(file))
+    Ok(Some(Staged::with(&file, content.as_bytes(), Parents::Create)?))
 }
 
 /// `DT_BF16`; `DT_UNDEFINED` without a type or a profiler's name for it.
@@ -170,6 +169,7 @@ fn dtype_cell(dtype: Option<DType>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfdb_files::replace::commit;
 
     fn entry(samples: &[(f64, f64)]) -> Entry {
         Entry {
@@ -202,7 +202,9 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let entries = [entry(&[(0.0, 1.0)])];
         for number in 1..=2 {
-            let file = write(folder.path(), "20240131120000", &entries)?.ok_or("a file")?;
+            let staged = stage(folder.path(), "20240131120000", &entries)?.ok_or("a file")?;
+            let file = staged.path().to_owned();
+            commit(vec![staged])?;
             let expected = format!(
                 "PROF_00000{number}_20240131120000_PERFDB/mindstudio_profiler_output/op_summary_20240131120000.csv"
             );

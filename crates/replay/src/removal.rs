@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_files::lock::{DirectoryLocks, LockOptions, finish_pending};
+use perfdb_files::lock::{LockOptions, finish_pending};
 use perfdb_files::replace::{Parents, Staged};
 use perfdb_store::table::Table;
 
 use crate::error::Error;
+use crate::plan::PlannedRow;
 
 /// Which rows may leave a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,18 +21,15 @@ pub enum InvalidRows {
     Keep,
 }
 
-/// What came of removing rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// So many rows left; the file that keeps them.
-    Done {
-        /// Number of rows.
-        rows: usize,
-        /// The file beside the table.
-        kept_in: PathBuf,
-    },
-    /// The table has changed since it was read and was left as it is.
-    TableChanged,
+/// Rows that leave their table when a run ends.
+#[derive(Debug)]
+pub(crate) struct Removal {
+    /// The table, as it was planned.
+    pub(crate) table: Table,
+    /// Positions of the rows, from 0.
+    pub(crate) positions: Vec<usize>,
+    /// The rows.
+    pub(crate) rows: Vec<PlannedRow>,
 }
 
 /// The file beside a table that keeps the rows that left it.
@@ -46,20 +44,20 @@ pub(crate) fn finish_earlier(table: &Path, lock: &LockOptions<'_>) -> Result<(),
     Ok(finish_pending([folder_of(table)], lock)?)
 }
 
-fn folder_of(table: &Path) -> &Path {
+pub(crate) fn folder_of(table: &Path) -> &Path {
     match table.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
 }
 
-/// Takes the rows at these positions (from 0) out of the table's file, under the lock of its folder.
-pub(crate) fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Result<Removal, Error> {
+/// Stages the table's file without the rows at these positions (from 0), and the file that keeps them. To be called under the lock of the
+/// table's folder; taking that has finished a removal that was killed: the table is another one then, and its rows are not kept twice.
+/// `None` where the table has changed since it was read.
+pub(crate) fn stage_removal(table: &Table, rows: &[usize]) -> Result<Option<[Staged; 2]>, Error> {
     let path = table.path();
-    // A removal that was killed is finished here: the table is another one then, and its rows are not kept twice.
-    let locks = DirectoryLocks::acquire([folder_of(path)], lock)?;
     if std::fs::read(path).map_err(|source| Error::io(path, source))? != table.source() {
-        return Ok(Removal::TableChanged);
+        return Ok(None);
     }
     let kept_in = dropped_path(path);
     let mut dropped = match std::fs::read(&kept_in) {
@@ -77,8 +75,7 @@ pub(crate) fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>)
     let stays = table.source_without(|row| rows.contains(&row.index()));
     let dropped = Staged::with(&kept_in, &dropped, Parents::MustExist)?;
     let stays = Staged::with(path, &stays, Parents::MustExist)?;
-    locks.commit(vec![dropped, stays])?;
-    Ok(Removal::Done { rows: rows.len(), kept_in })
+    Ok(Some([dropped, stays]))
 }
 
 fn end_line(bytes: &mut Vec<u8>, line_end: &[u8]) {
@@ -90,10 +87,19 @@ fn end_line(bytes: &mut Vec<u8>, line_end: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfdb_files::lock::DirectoryLocks;
     use perfdb_store::table::ReadOptions;
     use std::time::Duration;
 
     type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    /// Takes rows out under the lock; false where the table has changed.
+    fn remove_rows(table: &Table, rows: &[usize], lock: &LockOptions<'_>) -> Result<bool, Error> {
+        let locks = DirectoryLocks::acquire([folder_of(table.path())], lock)?;
+        let Some(files) = stage_removal(table, rows)? else { return Ok(false) };
+        locks.commit(files.into())?;
+        Ok(true)
+    }
 
     const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
 
@@ -103,12 +109,11 @@ mod tests {
         let path = folder.path().join("Add.csv");
         std::fs::write(&path, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n\r\n2,3\n4,5")?;
         let table = Table::read(&path, &ReadOptions::database())?;
-        let removal = remove_rows(&table, &[0, 2], &LOCK)?;
-        assert_eq!(removal, Removal::Done { rows: 2, kept_in: dropped_path(&path) });
+        assert!(remove_rows(&table, &[0, 2], &LOCK)?);
         assert_eq!(std::fs::read_to_string(&path)?, "\u{feff}a,b\r\n\r\n2,3\n");
         assert_eq!(std::fs::read_to_string(dropped_path(&path))?, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n4,5\r\n");
 
-        assert_eq!(remove_rows(&table, &[0], &LOCK)?, Removal::TableChanged);
+        assert!(!remove_rows(&table, &[0], &LOCK)?);
         let table = Table::read(&path, &ReadOptions::database())?;
         remove_rows(&table, &[0], &LOCK)?;
         assert_eq!(std::fs::read_to_string(dropped_path(&path))?, "\u{feff}a,b\r\n1,\"x\r\ny\"\r\n4,5\r\n2,3\n");
@@ -138,7 +143,7 @@ mod tests {
             // A run that has planned before it can take the lock, and one that looks first.
             let table = Table::read(&path, &ReadOptions::database())?;
             if renames == 0 {
-                assert_eq!(remove_rows(&table, &[0], &LOCK)?, Removal::TableChanged);
+                assert!(!remove_rows(&table, &[0], &LOCK)?);
             } else {
                 finish_earlier(&path, &LOCK)?;
             }

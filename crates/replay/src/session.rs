@@ -1,5 +1,6 @@
 //! One run: operators one after the other, their rows through the executors, reports at the end.
 
+mod files;
 mod lanes;
 mod operator_run;
 mod progress;
@@ -17,10 +18,13 @@ use crate::op_summary::Entry;
 use crate::operator::{Operator, SkipReason};
 use crate::plan::PlannedRow;
 use crate::refusal::{CaseError, Refusal};
+use crate::removal::Removal;
 use crate::results::{RowResult, RowRun};
 use crate::settings::RunSettings;
 use perfdb_files::interrupt::Interrupt;
+use perfdb_files::lock::{LockOptions, Notice};
 
+pub use files::RunFiles;
 pub use lanes::Starters;
 pub use progress::OperatorOutcome;
 
@@ -36,6 +40,7 @@ pub struct Session<'a> {
     results: Vec<RowResult>,
     dumps: Vec<DumpedCase>,
     entries: Vec<Entry>,
+    removals: Vec<Removal>,
     counts: Counts,
 }
 
@@ -160,6 +165,8 @@ pub struct RunReport {
     pub counts: Counts,
     /// The op_summary file, if there was a sample.
     pub op_summary: Option<PathBuf>,
+    /// What is to be written: op_summary, and the tables that rows leave.
+    pub files: RunFiles,
 }
 
 impl<'a> Session<'a> {
@@ -189,20 +196,28 @@ impl<'a> Session<'a> {
             results: Vec::new(),
             dumps: Vec::new(),
             entries: Vec::new(),
+            removals: Vec::new(),
             counts: Counts::default(),
         })
     }
 
-    /// Ends the executors and writes op_summary.
+    /// Ends the executors and stages what the run writes.
     pub fn finish(mut self) -> Result<RunReport, Error> {
         self.lanes.shut_down();
-        let op_summary = if self.settings.writes_files() {
-            crate::op_summary::write(&self.settings.output, &self.settings.run_id, &self.entries)?
-        } else {
-            None
-        };
-        let Session { results, dumps, counts, .. } = self;
-        Ok(RunReport { results, dumps, counts, op_summary })
+        let Session { settings, notify, results, dumps, mut counts, entries, removals, .. } = self;
+        let warn = |text: &str| notify(Event::Warning(text));
+        let notice = |notice: &Notice| warn(&notice.to_string());
+        let lock = LockOptions { tool: settings.tool, timeout: settings.lock_timeout, notice: &notice };
+        let mut files = RunFiles::stage(removals, &lock, &warn);
+        counts.dropped += files.removed_rows();
+        let mut op_summary = None;
+        if settings.writes_files()
+            && let Some(staged) = crate::op_summary::stage(&settings.output, &settings.run_id, &entries)?
+        {
+            op_summary = Some(staged.path().to_owned());
+            files.add(staged);
+        }
+        Ok(RunReport { results, dumps, counts, op_summary, files })
     }
 
     /// Ends the executors without writing anything.

@@ -137,6 +137,8 @@ pub struct Limits {
     pub worker_start_timeout: Duration,
     /// Restarts per worker in a run.
     pub max_restarts: u32,
+    /// Longest line that a worker may write, in MiB.
+    pub worker_line_mib: u32,
 }
 
 impl Default for Limits {
@@ -145,6 +147,7 @@ impl Default for Limits {
             case_timeout: Duration::from_secs(300),
             worker_start_timeout: Duration::from_secs(120),
             max_restarts: 20,
+            worker_line_mib: 64,
         }
     }
 }

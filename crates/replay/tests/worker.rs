@@ -46,6 +46,7 @@ fn start(command: WorkerCommand, backend: Backend, exact_init: bool) -> WorkerEx
         exact_init,
         start_timeout: Duration::from_secs(300),
         case_timeout: Duration::from_secs(300),
+        line_mib: 64,
     };
     let listener: Listener = Arc::new(|_| {});
     WorkerExecutor::start(command, &settings, &Interrupt::default(), &listener).expect("the worker greets")

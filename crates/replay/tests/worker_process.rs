@@ -23,6 +23,7 @@ fn start(command: &str) -> Result<WorkerExecutor, StartError> {
         exact_init: false,
         start_timeout: LIMIT,
         case_timeout: LIMIT,
+        line_mib: 64,
     };
     let listener: Listener = Arc::new(|_| {});
     let command = WorkerCommand::custom(command).expect("words");

@@ -6,14 +6,16 @@ use perfdb_pycompat::format::fixed;
 use perfdb_store::table::{LineEnd, push_csv_row};
 use perfdb_store::update::{ChangeKind, TableChanges, TableUpdate};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::ffi::OsStr;
 
 /// A measured duration far from the profiled one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Hotspot {
+pub struct Hotspot<'a> {
     /// The operator.
-    pub operator: String,
+    pub operator: &'a str,
     /// File name of the table.
-    pub csv_name: String,
+    pub csv_name: Cow<'a, str>,
     /// Measured duration.
     pub microbench_us: f64,
     /// Profiled duration.
@@ -23,7 +25,7 @@ pub struct Hotspot {
     /// Measured by profiled.
     pub ratio: f64,
     /// The row, as text.
-    pub shape: String,
+    pub shape: &'a str,
 }
 
 /// Ratios of measured to profiled duration that are no hotspot.
@@ -36,7 +38,7 @@ const EXAMPLES_SHOWN: usize = 3;
 pub struct Report<'a> {
     updates: &'a [TableUpdate],
     status: Option<&'a RunStatus>,
-    hotspots: Vec<Hotspot>,
+    hotspots: Vec<Hotspot<'a>>,
 }
 
 impl<'a> Report<'a> {
@@ -46,7 +48,7 @@ impl<'a> Report<'a> {
     }
 
     /// All hotspots, the farthest first.
-    pub fn hotspots(&self) -> &[Hotspot] {
+    pub fn hotspots(&self) -> &[Hotspot<'a>] {
         &self.hotspots
     }
 
@@ -91,16 +93,15 @@ impl<'a> Report<'a> {
         for hotspot in &self.hotspots {
             let [measured, profiled, difference, ratio] =
                 [hotspot.microbench_us, hotspot.profiling_us, hotspot.abs_diff_us, hotspot.ratio].map(|x| fixed(x, 6));
-            let cells =
-                [&hotspot.operator, &hotspot.csv_name, &measured, &profiled, &difference, &ratio, &hotspot.shape];
-            push_csv_row(&mut out, cells.map(String::as_str), LineEnd::CrLf);
+            let cells = [hotspot.operator, &hotspot.csv_name, &measured, &profiled, &difference, &ratio, hotspot.shape];
+            push_csv_row(&mut out, cells, LineEnd::CrLf);
         }
         out
     }
 
     /// The summary for programs.
-    pub fn summary(&self, run: RunFacts<'a>) -> Summary<'a> {
-        let files: Vec<FileSummary<'a>> = self.updates.iter().map(FileSummary::of).collect();
+    pub fn summary(&self, run: RunFacts<'a>) -> Summary<'_> {
+        let files: Vec<FileSummary<'_>> = self.updates.iter().map(FileSummary::of).collect();
         let changes =
             run.with_changes.then(|| self.updates.iter().filter_map(|update| update.changes.as_ref()).collect());
         Summary {
@@ -110,7 +111,7 @@ impl<'a> Report<'a> {
             dry_run: run.with_changes,
             totals: self.totals(),
             files,
-            hotspots: self.hotspots.clone(),
+            hotspots: &self.hotspots,
             status: self.status,
             report: run.report,
             gap_csv: run.gap_csv,
@@ -193,11 +194,11 @@ impl<'a> Report<'a> {
     }
 
     fn hotspot_rows(&self) -> Vec<Vec<String>> {
-        let row = |hotspot: &Hotspot| {
+        let row = |hotspot: &Hotspot<'_>| {
             let [measured, profiled, difference] =
                 [hotspot.microbench_us, hotspot.profiling_us, hotspot.abs_diff_us].map(|x| fixed(x, 6));
             let ratio = format!("{}x", fixed(hotspot.ratio, 2));
-            vec![hotspot.operator.clone(), measured, profiled, difference, ratio, hotspot.shape.clone()]
+            vec![hotspot.operator.to_owned(), measured, profiled, difference, ratio, hotspot.shape.to_owned()]
         };
         self.hotspots.iter().take(HOTSPOTS_SHOWN).map(row).collect()
     }
@@ -229,7 +230,7 @@ pub struct Summary<'a> {
     dry_run: bool,
     totals: Totals,
     files: Vec<FileSummary<'a>>,
-    hotspots: Vec<Hotspot>,
+    hotspots: &'a [Hotspot<'a>],
     status: Option<&'a RunStatus>,
     report: Option<String>,
     gap_csv: Option<String>,
@@ -282,8 +283,8 @@ impl<'a> FileSummary<'a> {
     }
 }
 
-fn csv_name(update: &TableUpdate) -> String {
-    update.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+fn csv_name(update: &TableUpdate) -> Cow<'_, str> {
+    update.path.file_name().map(OsStr::to_string_lossy).unwrap_or_default()
 }
 
 fn examples(texts: &[String]) -> String {
@@ -297,26 +298,26 @@ fn section(out: &mut String, title: &str, columns: &[&str], rows: Vec<Vec<String
     out.push_str(&format!("\n## {title}\n{}\n", table(columns, rows)));
 }
 
-fn hotspots(updates: &[TableUpdate]) -> Vec<Hotspot> {
+fn hotspots(updates: &[TableUpdate]) -> Vec<Hotspot<'_>> {
     let (lower, upper) = USUAL_RATIOS;
-    let mut found: Vec<Hotspot> = Vec::new();
+    let mut found: Vec<Hotspot<'_>> = Vec::new();
     for update in updates {
         let far = update.gaps.iter().filter(|gap| gap.ratio() < lower || gap.ratio() > upper);
         found.extend(far.map(|gap| Hotspot {
-            operator: update.operator.clone(),
+            operator: &update.operator,
             csv_name: csv_name(update),
             microbench_us: gap.measured_us,
             profiling_us: gap.profiled_us,
             abs_diff_us: gap.difference_us(),
             ratio: gap.ratio(),
-            shape: gap.shape.clone(),
+            shape: &gap.shape,
         }));
     }
     // A ratio that underflows to 0 is infinitely far.
-    let distance = |hotspot: &Hotspot| hotspot.ratio.max(1.0 / hotspot.ratio);
+    let distance = |hotspot: &Hotspot<'_>| hotspot.ratio.max(1.0 / hotspot.ratio);
     found.sort_by(|a, b| {
         let farther = distance(b).total_cmp(&distance(a));
-        farther.then_with(|| b.abs_diff_us.total_cmp(&a.abs_diff_us)).then_with(|| b.operator.cmp(&a.operator))
+        farther.then_with(|| b.abs_diff_us.total_cmp(&a.abs_diff_us)).then_with(|| b.operator.cmp(a.operator))
     });
     found
 }
@@ -371,8 +372,7 @@ mod tests {
         let updates =
             [update("Add", &[(1.0, 2.0), (10.0, 10.0), (20.0, 10.0)]), update("Mul", &[(1.0, 2.0), (1e-320, 1e10)])];
         let report = Report::new(&updates, None);
-        let found: Vec<(&str, f64)> =
-            report.hotspots().iter().map(|h| (h.operator.as_str(), h.microbench_us)).collect();
+        let found: Vec<(&str, f64)> = report.hotspots().iter().map(|h| (h.operator, h.microbench_us)).collect();
         assert_eq!(found, [("Mul", 1e-320), ("Add", 20.0), ("Mul", 1.0), ("Add", 1.0)]);
     }
 

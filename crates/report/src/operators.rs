@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use num_bigint::BigInt;
 use perfdb_compare::operators::{Figure, OpRow, measured_total_us, share_pct};
+use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::{fixed, pad_left, pad_right};
 use perfdb_pycompat::json::{Style, write};
@@ -119,7 +120,7 @@ fn signed(us: f64) -> String {
     format!("{}{}", if us > 0.0 { "+" } else { "" }, fixed(us, 1))
 }
 
-/// All rows of all scenarios as a CSV, lines ending in LF.
+/// All rows of all scenarios as a CSV, lines ending in LF. Texts that a spreadsheet would compute have an apostrophe in front.
 pub fn csv<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>) -> String {
     const HEADER: [&str; 12] = [
         "scenario",
@@ -135,15 +136,16 @@ pub fn csv<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>) -> S
         "share_percent",
         "status",
     ];
+    let text = |cell: &str| spreadsheet_text(cell).into_owned();
     let mut out = String::new();
     push_row(&mut out, HEADER, "\n");
     for (name, rows) in scenarios {
         let total_us = measured_total_us(rows);
         for row in rows {
             let cells = [
-                name.to_owned(),
-                row.kernel_type.clone(),
-                row.tc_funcs.clone(),
+                text(name),
+                text(&row.kernel_type),
+                text(&row.tc_funcs),
                 fixed(row.tc_total_us.value(), 1),
                 row.tc_count.to_string(),
                 fixed(row.prof_per_fwd_us.value(), 1),

@@ -3,6 +3,7 @@
 use crate::columns;
 use crate::table::{Row, Table};
 use perfdb_pycompat::number::parse_float;
+use std::borrow::Cow;
 
 /// The number in a cell; everything that is none counts as 0.
 ///
@@ -102,16 +103,26 @@ pub struct DurationColumns {
 impl DurationColumns {
     /// Looks them up in a table.
     pub fn of(table: &Table) -> Self {
+        DurationColumns::find(|name| table.column(name))
+    }
+
+    /// The columns by what `position` says about each name.
+    pub(crate) fn find(position: impl Fn(&str) -> Option<usize>) -> Self {
         DurationColumns {
-            measured: table.column(columns::MEASURED_DURATION),
-            profiled: table.column(columns::PROFILED_DURATION),
+            measured: position(columns::MEASURED_DURATION),
+            profiled: position(columns::PROFILED_DURATION),
         }
     }
 
     /// Whether a row has a valid duration in the sense that selects rows: a measured or a profiled one above zero. Infinity counts, as it always
     /// has; no tool writes it.
     pub fn any_valid(&self, row: Row<'_>) -> bool {
-        [self.measured, self.profiled].into_iter().flatten().any(|column| number(row.cell(column)) > 0.0)
+        self.any_valid_of(|column| row.cell(column).into())
+    }
+
+    /// The same of the cells that `cell` gives.
+    pub(crate) fn any_valid_of<'t>(&self, cell: impl Fn(usize) -> Cow<'t, str>) -> bool {
+        [self.measured, self.profiled].into_iter().flatten().any(|column| number(&cell(column)) > 0.0)
     }
 }
 

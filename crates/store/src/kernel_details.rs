@@ -23,4 +23,5 @@ mod rows;
 mod run;
 mod tables;
 
+pub use inputs::files_of;
 pub use run::{FileSummary, Options, Prepared, Summary, Warning, parse, prepare};

@@ -20,6 +20,7 @@
 //! ```
 
 mod change;
+mod passes;
 mod read;
 mod scan;
 mod stream;
@@ -28,6 +29,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use passes::{FileRow, Pass, TableFile};
 pub use read::ReadOptions;
 pub(crate) use read::has_long_cell;
 pub use scan::{Scan, ScannedRow};
@@ -47,8 +49,6 @@ pub struct Table {
     mark: bool,
     header_line_end: LineEnd,
     columns: Vec<String>,
-    /// All columns of the file, where only some are kept.
-    header: Option<Vec<String>>,
     /// Row after row, `columns.len()` each.
     cells: Vec<Span>,
     rows: Vec<Origin>,
@@ -79,7 +79,6 @@ impl Table {
             mark: false,
             header_line_end: LineEnd::CrLf,
             columns: columns.into_iter().map(Into::into).collect(),
-            header: None,
             cells: Vec::new(),
             rows: Vec::new(),
         }
@@ -93,11 +92,6 @@ impl Table {
     /// The names of the columns, in order.
     pub fn columns(&self) -> &[String] {
         &self.columns
-    }
-
-    /// The names of all columns of the file, also where only some are kept.
-    pub(crate) fn header(&self) -> &[String] {
-        self.header.as_deref().unwrap_or(&self.columns)
     }
 
     /// The position of a column; of equal names the last one.

@@ -17,16 +17,21 @@
 //! ```
 
 mod aggregate;
+mod assignment;
 mod changes;
 mod header;
+mod layout;
 mod merge;
+mod outcome;
+mod row;
 mod run;
 mod samples;
 mod summaries;
+mod writer;
 
 pub use aggregate::{AggregateOptions, aggregate};
 pub use changes::{CellChanges, ChangeKind, RowChange, TableChanges};
-pub use merge::{Gap, Mode, TableUpdate};
+pub use outcome::{Gap, Mode, TableUpdate};
 pub use run::{Pending, UpdateOptions, prepare, target_tables};
 pub use samples::{Sample, Samples};
 pub use summaries::{find_profiles, find_summaries, summaries_of};

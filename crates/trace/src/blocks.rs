@@ -17,6 +17,7 @@
 //! ```
 
 use crate::marks::quotes;
+use crate::source::{LARGEST_VALUE_BYTES, too_long};
 use std::io::{self, Read};
 
 /// Block size that keeps two cores busy and the memory small.
@@ -48,7 +49,7 @@ impl<R: Read> Blocks<R> {
         Blocks { input, block_bytes: block_bytes.max(1), rest: Vec::new(), offset: 0, at_end: false }
     }
 
-    /// The next block, in `buffer`'s memory; `None` at the end.
+    /// The next block, in `buffer`'s memory; `None` at the end. A record of more than [`LARGEST_VALUE_BYTES`] is an error.
     pub fn next_block(&mut self, mut buffer: Vec<u8>) -> io::Result<Option<Block>> {
         buffer.clear();
         let mut text = std::mem::replace(&mut self.rest, buffer);
@@ -60,6 +61,7 @@ impl<R: Read> Blocks<R> {
             }
             match last_boundary(&text) {
                 Some(cut) => break cut,
+                None if text.len() >= LARGEST_VALUE_BYTES => return Err(too_long(self.offset)),
                 None => wanted = text.len() * 2,
             }
         };

@@ -3,14 +3,20 @@
 //! A file that starts with the two bytes of gzip is inflated on another thread while it is read, whatever its name. A pipe
 //! (`/dev/stdin`, `<(…)`) is read once and never twice, so pipes work everywhere. What is looked at has been copied out of
 //! the file first: a file that another process writes to meanwhile gives an error or other bytes, never a signal.
+//!
+//! A few kilobytes of gzip can inflate to any size, so what has to be in memory as a whole is bounded: one value of a JSON
+//! file or one record of a table by [`LARGEST_VALUE_BYTES`], a small file that is read whole by [`LARGEST_DOCUMENT_BYTES`].
 
+mod bound;
 mod gzip;
 mod open;
 mod positioned;
 mod window;
 
+pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_VALUE_BYTES};
 pub use open::Source;
 
+pub(crate) use bound::too_long;
 pub(crate) use open::Content;
 pub(crate) use positioned::{Buffer, Positioned};
 pub(crate) use window::{Refill, Window};

@@ -3,12 +3,15 @@
 use super::Answered;
 use crate::json_file::JsonFile;
 use crate::{Failure, print};
+use perfdb_files::escape::spreadsheet_text;
+use perfdb_files::replace::{Staged, commit};
 use perfdb_pycompat::json::Style;
 use perfdb_query::{Answer, Miss, answer_to_json};
 use perfdb_store::table::LineEnd;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::path::Path;
 
 const HEADER: [&str; 8] = ["question", "us", "source", "confidence", "kernel", "rule", "rows", "reason"];
 
@@ -24,14 +27,12 @@ impl Form {
         self.is_stdout || self.file.is_some()
     }
 
-    fn finish(self) -> Result<(), Failure> {
+    /// Prints what goes to stdout; stages what goes to a file.
+    fn finish(self) -> Result<Option<Staged>, Failure> {
         if self.is_stdout {
             print(&self.text)?;
         }
-        match self.file {
-            Some(file) => file.write_text(&self.text),
-            None => Ok(()),
-        }
+        self.file.map(|file| file.stage_text(&self.text)).transpose()
     }
 }
 
@@ -73,28 +74,34 @@ impl Sink {
         Ok(())
     }
 
+    /// The files that are written.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.json.file.iter().chain(&self.csv.file).map(JsonFile::path)
+    }
+
+    /// Writes both files, or none.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        self.json.finish()?;
-        self.csv.finish()
+        let set = [self.json.finish()?, self.csv.finish()?];
+        Ok(commit(set.into_iter().flatten().collect())?)
     }
 }
 
 fn cells(name: &str, answer: &Result<Answer, Miss>) -> [String; 8] {
     match answer {
         Ok(answer) => [
-            name.to_owned(),
+            spreadsheet_text(name).into_owned(),
             format!("{}", answer.duration_us),
             answer.source.name().to_owned(),
             format!("{}", answer.confidence),
-            answer.kernel_type().map(|kernel| kernel.into_owned()).unwrap_or_default(),
+            answer.kernel_type().map(|kernel| spreadsheet_text(&kernel).into_owned()).unwrap_or_default(),
             answer.rule.unwrap_or_default().to_owned(),
             rows(answer),
             String::new(),
         ],
         Err(miss) => {
             let mut cells: [String; 8] = Default::default();
-            cells[0] = name.to_owned();
-            cells[7] = miss.to_string();
+            cells[0] = spreadsheet_text(name).into_owned();
+            cells[7] = spreadsheet_text(&miss.to_string()).into_owned();
             cells
         }
     }

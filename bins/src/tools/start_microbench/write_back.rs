@@ -14,14 +14,17 @@ use std::path::PathBuf;
 
 impl Run<'_> {
     /// Updates the tables and writes the report, all or nothing, and prints it.
-    pub(super) fn write_back(&self, samples: &Samples, measured: Option<&MeasuredSamples>) -> Result<(), Failure> {
+    pub(super) fn write_back(
+        &self,
+        samples: &Samples,
+        summaries: &[PathBuf],
+        measured: Option<&MeasuredSamples>,
+    ) -> Result<(), Failure> {
         let Run { arguments, database, selected } = *self;
         let json = arguments.json.as_deref().filter(|_| !arguments.json_on_stdout());
         let json = JsonFile::open_for(json, database)?;
-        if let Some(json) = json.as_ref().filter(|_| database.is_dir()) {
-            let tables = target_tables(database, selected)?;
-            refuse_inputs(json.path(), tables.iter().map(PathBuf::as_path))?;
-        }
+        let tables = target_tables(database, selected)?;
+        refuse_inputs(json.as_ref().map(JsonFile::path), tables.iter().chain(summaries).map(PathBuf::as_path))?;
         let mut options = UpdateOptions::new(database, arguments.update_mode.into(), arguments.lock.options(TOOL.name));
         options.operators = selected;
         options.prune = arguments.prune_empty_duration_rows;
@@ -31,7 +34,7 @@ impl Run<'_> {
         warn_of_samples(samples);
         let mut update = WriteBack::prepare(samples, &options)?;
         update.warnings().iter().for_each(|warning| warn(warning));
-        let updates = update.updates().to_vec();
+        let updates = update.updates();
         let report = Report::new(&updates, measured.and_then(|measured| measured.status.as_ref()));
         let mut facts = RunFacts {
             database: database.to_string_lossy().into_owned(),

@@ -68,6 +68,7 @@ fn start_worker(
         exact_init: settings.dump_outputs,
         start_timeout: settings.limits.worker_start_timeout,
         case_timeout: settings.limits.case_timeout,
+        line_mib: settings.limits.worker_line_mib,
     };
     Ok(Box::new(WorkerExecutor::start(command, &worker, interrupt, listener)?))
 }

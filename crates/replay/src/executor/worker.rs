@@ -39,6 +39,8 @@ pub struct WorkerSettings {
     pub start_timeout: Duration,
     /// Longest time for one case.
     pub case_timeout: Duration,
+    /// Longest line that it may write, in MiB.
+    pub line_mib: u32,
 }
 
 /// Something a worker says beside its answers.
@@ -102,8 +104,8 @@ impl WorkerExecutor {
         interrupt: &Interrupt,
         listener: &Listener,
     ) -> Result<WorkerExecutor, StartError> {
-        let process =
-            WorkerProcess::start(&command).map_err(|error| StartError::Environment(cannot_start(&command, &error)))?;
+        let process = WorkerProcess::start(&command, settings.line_mib)
+            .map_err(|error| StartError::Environment(cannot_start(&command, &error)))?;
         let greeting = Greeting {
             device: String::new(),
             device_index: 0,
@@ -177,7 +179,10 @@ impl WorkerExecutor {
         loop {
             let line = match self.process.next_line(deadline, &self.interrupt) {
                 Incoming::Line(line) => line,
-                Incoming::TooLong => return Ok(Err("a line of more than 1 GiB".to_owned())),
+                Incoming::TooLong => {
+                    let reason = format!("a line of more than {} MiB (worker-line-limit)", self.settings.line_mib);
+                    return Ok(Err(reason));
+                }
                 Incoming::Timeout => return Err(NoMessage::Timeout),
                 Incoming::Interrupted(signal) => return Err(NoMessage::Interrupted(signal)),
                 Incoming::Ended => return Err(NoMessage::Ended),

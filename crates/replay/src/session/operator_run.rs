@@ -22,7 +22,7 @@ use crate::op_summary::{Entry, RowCells};
 use crate::operator::{Operator, SkipReason};
 use crate::plan::{PlannedRow, PlannedTable, RowPlan, plan_file};
 use crate::refusal::CaseError;
-use crate::removal::{Removal, finish_earlier, remove_rows};
+use crate::removal::{Removal, finish_earlier};
 use crate::results::{RowOutcome, RowResult};
 use crate::settings::RunSettings;
 
@@ -83,7 +83,7 @@ impl Session<'_> {
         }
         let outcome = progress.outcome(operator, self.settings.backend);
         if !matches!(outcome, OperatorOutcome::RunEnds(_)) && progress.environment.is_none() {
-            self.remove_invalid_rows(&groups, &progress)?;
+            self.mark_invalid_rows(&mut groups, &progress);
         }
         self.collect(operator, groups, progress);
         Ok(outcome)
@@ -222,41 +222,27 @@ impl Session<'_> {
         result
     }
 
-    /// Rows whose own fault it is leave their tables, where at least one row ran.
-    fn remove_invalid_rows(&mut self, groups: &[Group], progress: &Progress) -> Result<(), Error> {
+    /// Rows whose own fault it is leave their tables when the run ends, where at least one row ran.
+    fn mark_invalid_rows(&mut self, groups: &mut [Group], progress: &Progress) {
         if !self.settings.drops_rows() || !self.settings.writes_files() {
-            return Ok(());
+            return;
         }
-        for (index, group) in groups.iter().enumerate() {
-            let Some(planned) = &group.table else { continue };
+        for (index, group) in groups.iter_mut().enumerate() {
             let leaves = |outcome: &Option<RowOutcome>| match outcome {
                 Some(RowOutcome::Invalid(_)) => true,
                 Some(RowOutcome::Failed(error)) => error.kind.is_the_rows_fault(),
                 _ => false,
             };
             let outcomes = &progress.outcomes[index];
-            let rows: Vec<usize> = (0..outcomes.len()).filter(|&row| leaves(&outcomes[row])).collect();
-            if rows.is_empty() || progress.ran_now[index] == 0 {
+            let positions: Vec<usize> = (0..outcomes.len()).filter(|&row| leaves(&outcomes[row])).collect();
+            if positions.is_empty() || progress.ran_now[index] == 0 {
                 continue;
             }
-            let notify = self.notify;
-            let notice = |notice: &Notice| notify(Event::Warning(&notice.to_string()));
-            let lock = LockOptions { tool: self.settings.tool, timeout: self.settings.lock_timeout, notice: &notice };
-            match remove_rows(&planned.table, &rows, &lock)? {
-                Removal::Done { rows: count, kept_in } => {
-                    self.counts.dropped += count;
-                    for &row in &rows {
-                        notify(Event::Dropped(&group.rows[row]));
-                    }
-                    notify(Event::CleanedUp { table: &planned.path, rows: count, kept_in: &kept_in });
-                }
-                Removal::TableChanged => notify(Event::Warning(&format!(
-                    "{}: changed while its rows were replayed, left as it is",
-                    planned.path.display()
-                ))),
+            let rows = positions.iter().map(|&row| group.rows[row].clone()).collect();
+            if let Some(planned) = group.table.take() {
+                self.removals.push(Removal { table: planned.table, positions, rows });
             }
         }
-        Ok(())
     }
 
     /// Joins the operator's results to those of the run.

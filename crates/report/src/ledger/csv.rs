@@ -2,6 +2,7 @@
 
 use super::{NamedExplanation, calls};
 use perfdb_compare::ledger::{Detail, Leaf};
+use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use std::io::{self, Write};
 
@@ -18,7 +19,8 @@ const HEADER: [&str; 10] = [
     "source",
 ];
 
-/// Writes header and leaves, largest first within a scenario, lines ending in LF. `difference_us` is exact.
+/// Writes header and leaves, largest first within a scenario, lines ending in LF. `difference_us` is exact. Texts that a spreadsheet
+/// would compute have an apostrophe in front.
 ///
 /// # Errors
 /// When `out` can't be written.
@@ -36,16 +38,16 @@ pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io:
                 _ => format!("{:.3}", 100.0 * leaf.difference_ps as f64 / measured_ps as f64),
             };
             let cells = [
-                name.as_str(),
+                &spreadsheet_text(name),
                 leaf.cause.name(),
-                &leaf.family,
-                &leaf.kernel_type,
-                &leaf.shape,
+                &spreadsheet_text(&leaf.family),
+                &spreadsheet_text(&leaf.kernel_type),
+                &spreadsheet_text(&leaf.shape),
                 &exact_us(leaf.difference_ps),
                 &share,
                 &predicted,
                 &measured,
-                &source,
+                &spreadsheet_text(&source),
             ];
             push_row(&mut line, cells, "\n");
             out.write_all(line.as_bytes())?;

@@ -1,5 +1,6 @@
 //! CSV tables: operations, layers or the explanation. RFC 4180 quoting, lines end in LF.
 
+use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Comparison, Document, LayerRow, OperationRow};
@@ -54,9 +55,14 @@ pub(super) fn push_record(out: &mut String, cells: &[String]) {
     push_row(out, cells.iter().map(String::as_str), "\n");
 }
 
+/// A name, with an apostrophe in front where a spreadsheet would compute it.
+pub(super) fn text_cell(cell: &str) -> String {
+    spreadsheet_text(cell).into_owned()
+}
+
 fn operation_cells(row: &OperationRow) -> Vec<String> {
     vec![
-        row.operation.clone(),
+        text_cell(&row.operation),
         row.trace1_count.to_string(),
         row.trace2_count.to_string(),
         fixed(row.trace1_avg_us, 3),
@@ -67,10 +73,10 @@ fn operation_cells(row: &OperationRow) -> Vec<String> {
         ratio(row.avg_ratio),
         fixed(row.gap_ms, 6),
         row.status.name().to_owned(),
-        row.trace1_kernel.clone(),
-        row.trace2_kernel.clone(),
-        row.trace1_cpu_op.clone().unwrap_or_default(),
-        row.trace2_cpu_op.clone().unwrap_or_default(),
+        text_cell(&row.trace1_kernel),
+        text_cell(&row.trace2_kernel),
+        text_cell(row.trace1_cpu_op.as_deref().unwrap_or_default()),
+        text_cell(row.trace2_cpu_op.as_deref().unwrap_or_default()),
         row.phases.join("|"),
     ]
 }

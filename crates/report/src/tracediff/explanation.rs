@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Explanation, OperationDifference, Parts, Share};
 
-use super::csv::push_record;
+use super::csv::{push_record, text_cell};
 use super::text_parts::shortened;
 
 /// What the parts of a difference are, in words.
@@ -172,7 +172,7 @@ impl<'a> Cells<'a> {
     }
 
     fn push(&self, out: &mut String) {
-        let mut cells = vec![self.section.to_owned(), self.name.to_owned(), self.part.to_owned()];
+        let mut cells = vec![self.section.to_owned(), text_cell(self.name), text_cell(self.part)];
         cells.push(self.trace.map(|trace| trace.to_string()).unwrap_or_default());
         cells.push(self.count.map(|count| count.to_string()).unwrap_or_default());
         cells.extend(self.times.map(|time| time.map(|time| fixed(time, 9)).unwrap_or_default()));

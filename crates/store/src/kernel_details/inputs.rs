@@ -5,8 +5,8 @@ use perfdb_files::paths::within;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file as it is; of a directory every `*kernel_details*.csv` below it, in the order of the paths' components.
-pub(super) fn find(path: &Path) -> Result<Vec<PathBuf>, Error> {
+/// The files of a profile: a file as it is; of a directory every `*kernel_details*.csv` below it, in the order of the paths' components.
+pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let metadata = fs::metadata(path).map_err(|source| Error::io(path, source))?;
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);

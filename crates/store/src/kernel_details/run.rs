@@ -193,7 +193,7 @@ impl Prepared {
 
 /// Reads a profile and stages one table per kernel type.
 pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
-    let files = inputs::find(options.profile)?;
+    let files = inputs::files_of(options.profile)?;
     let required = required_columns();
     let wanted = Wanted { required: &required, optional: &[] };
     if files.iter().all(|file| file.is_file()) {

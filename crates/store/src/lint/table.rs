@@ -2,14 +2,14 @@
 
 use super::finding::{Finding, Kind};
 use crate::columns::{
-    COMMUNICATION, COMMUNICATION_DURATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION,
-    METRICS, OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
+    COMMUNICATION, COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS,
+    OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
 use crate::signature::{Rules, Signature, SignatureColumns, Variant};
 use crate::slots::{dimensions, normal_shape, split};
-use crate::table::{Row, Table};
+use crate::table::{FileRow, TableFile};
 use perfdb_files::escape::excerpt;
 use perfdb_pycompat::number::parse_float;
 use perfdb_pycompat::text::trim;
@@ -25,67 +25,91 @@ pub(super) struct Seen {
     pub(super) inputs: Option<FxHashSet<String>>,
 }
 
-/// The columns whose cells are looked at; of the others the names are enough.
-const LOOKED_AT: [&str; 9] = [
-    INPUT_SHAPES,
-    INPUT_TYPES,
-    INPUT_FORMATS,
-    OUTPUT_SHAPES,
-    OUTPUT_TYPES,
-    EP_SIZE,
-    MEASURED_DURATION,
-    PROFILED_DURATION,
-    COMMUNICATION_DURATION,
-];
-
 const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
 
 /// Looks at a table; only a file that the system refuses to read is an error.
 pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
-    let table = match Table::read_columns(path, &LOOKED_AT) {
-        Ok(table) => table,
+    match look(path) {
+        Ok(seen) => Ok(seen),
         Err(Error::Csv { line, fault, .. }) => {
             let kind = if fault == CsvFault::LfsPointer { Kind::LfsPointer } else { Kind::Unreadable };
             let finding = Finding { kind, file: path.to_owned(), line, message: fault.to_string() };
-            return Ok(Seen { findings: vec![finding], ..Seen::default() });
+            Ok(Seen { findings: vec![finding], ..Seen::default() })
         }
         Err(Error::Files(perfdb_files::Error::Io { source, .. })) => {
             let finding =
                 Finding { kind: Kind::Unreadable, file: path.to_owned(), line: None, message: source.to_string() };
-            return Ok(Seen { findings: vec![finding], ..Seen::default() });
+            Ok(Seen { findings: vec![finding], ..Seen::default() })
         }
-        Err(error) => return Err(error),
-    };
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_communication = stem.starts_with("hcom_");
-    let mut look = Look { table: &table, findings: Vec::new(), is_communication };
-    let mut inputs = None;
-    if is_communication {
-        look.communication_schema();
-    } else {
-        look.schema();
-        inputs = look.signatures(&stem);
-        look.shapes();
+        Err(error) => Err(error),
     }
-    look.durations();
+}
+
+fn look(path: &Path) -> Result<Seen, Error> {
+    let mut file = TableFile::open(path)?;
+    let pass = file.pass()?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut look = Look::new(path, &stem, pass.columns());
+    if look.is_communication {
+        look.communication_schema(pass.columns());
+    } else {
+        look.schema(pass.columns());
+    }
+    let rows = pass.for_each(|row| {
+        look.row(row);
+        Ok(())
+    })?;
+    look.missing_durations(rows);
     let mut findings = look.findings;
     findings.sort_by_key(|finding| (finding.line, finding.kind));
-    Ok(Seen { findings, rows: table.row_count(), inputs })
+    Ok(Seen { findings, rows, inputs: look.inputs })
 }
 
+/// Walks over the rows of a table once.
 struct Look<'t> {
-    table: &'t Table,
+    path: &'t Path,
     findings: Vec<Finding>,
     is_communication: bool,
+    rules: Rules,
+    signature: SignatureColumns,
+    /// Shapes with their types, where the table has them.
+    shapes: [(&'static str, Option<usize>, &'static str, Option<usize>); 2],
+    durations: Vec<(&'static str, usize)>,
+    measured_and_profiled: Option<[usize; 2]>,
+    /// The line of the first row of each signature.
+    first_rows: FxHashMap<Signature, u64>,
+    inputs: Option<FxHashSet<String>>,
+    /// Rows without a valid duration.
+    without: usize,
 }
 
-impl Look<'_> {
-    fn add(&mut self, kind: Kind, line: Option<u64>, message: String) {
-        self.findings.push(Finding { kind, file: self.table.path().to_owned(), line, message });
+impl<'t> Look<'t> {
+    fn new(path: &'t Path, stem: &str, columns: &[String]) -> Look<'t> {
+        let is_communication = stem.starts_with("hcom_");
+        let position = |wanted: &str| columns.iter().rposition(|name| name == wanted);
+        let both = [MEASURED_DURATION, PROFILED_DURATION].map(position);
+        Look {
+            path,
+            findings: Vec::new(),
+            is_communication,
+            rules: Rules::new(stem, Variant::Database),
+            signature: SignatureColumns::find(position),
+            shapes: [(INPUT_SHAPES, INPUT_TYPES), (OUTPUT_SHAPES, OUTPUT_TYPES)]
+                .map(|(shapes, types)| (shapes, position(shapes), types, position(types))),
+            durations: DURATIONS.iter().filter_map(|name| Some((*name, position(name)?))).collect(),
+            measured_and_profiled: both[0].zip(both[1]).map(|(measured, profiled)| [measured, profiled]),
+            first_rows: FxHashMap::default(),
+            inputs: (!is_communication && position(INPUT_SHAPES).is_some()).then(FxHashSet::default),
+            without: 0,
+        }
     }
 
-    fn communication_schema(&mut self) {
-        if self.table.header() != COMMUNICATION {
+    fn add(&mut self, kind: Kind, line: Option<u64>, message: String) {
+        self.findings.push(Finding { kind, file: self.path.to_owned(), line, message });
+    }
+
+    fn communication_schema(&mut self, columns: &[String]) {
+        if columns != COMMUNICATION {
             let expected = COMMUNICATION.join(",");
             let what = format!(
                 "not the columns of a communication table ({expected}), so it answers nothing; measure it with generate-comm-microbench"
@@ -94,25 +118,19 @@ impl Look<'_> {
         }
     }
 
-    fn schema(&mut self) {
+    fn schema(&mut self, columns: &[String]) {
+        let has = |wanted: &str| columns.iter().any(|name| name == wanted);
         let required = [INPUT_SHAPES, INPUT_TYPES, INPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES];
-        let missing: Vec<&str> = required.into_iter().filter(|name| self.table.column(name).is_none()).collect();
+        let missing: Vec<&str> = required.into_iter().filter(|name| !has(name)).collect();
         if !missing.is_empty() {
-            self.add(
-                Kind::Schema,
-                Some(1),
-                format!("missing columns: {}; parse the profile again", missing.join(", ")),
-            );
+            let what = format!("missing columns: {}; parse the profile again", missing.join(", "));
+            self.add(Kind::Schema, Some(1), what);
         }
-        if DURATIONS.iter().all(|name| self.table.column(name).is_none()) {
+        if self.durations.is_empty() {
             let names = DURATIONS.join(", ");
-            self.add(
-                Kind::Schema,
-                Some(1),
-                format!("no duration column, one of {names}; replay it with start-microbench"),
-            );
+            let what = format!("no duration column, one of {names}; replay it with start-microbench");
+            self.add(Kind::Schema, Some(1), what);
         }
-        let columns = self.table.header();
         let old: Vec<&str> = columns.iter().map(String::as_str).filter(|name| is_old(name)).collect();
         if !old.is_empty() {
             let names = old.iter().map(|name| excerpt(name)).collect::<Vec<_>>().join(", ");
@@ -120,100 +138,98 @@ impl Look<'_> {
         }
     }
 
-    fn shapes(&mut self) {
-        for (shapes, types) in [(INPUT_SHAPES, INPUT_TYPES), (OUTPUT_SHAPES, OUTPUT_TYPES)] {
-            let Some(shape_column) = self.table.column(shapes) else { continue };
-            let type_column = self.table.column(types);
-            for row in self.table.rows() {
-                let slots = split(row.cell(shape_column));
-                let bad = slots.iter().find(|slot| dimensions(&normal_shape(slot)).is_none());
-                if let Some(bad) = bad {
-                    let what = format!("{shapes}: {} is no shape; the simulator passes over this row", excerpt(bad));
-                    self.add(Kind::Shape, row.line(), what);
-                    continue;
-                }
-                let Some(type_column) = type_column else { continue };
-                let type_count = split(row.cell(type_column)).len();
-                if slots.len() != type_count {
-                    let what = format!(
-                        "{} slots in {shapes}, {type_count} in {types}; shapes and types do not go together",
-                        slots.len()
-                    );
-                    self.add(Kind::Shape, row.line(), what);
-                }
+    fn row(&mut self, row: FileRow<'_>) {
+        if self.inputs.is_some() {
+            self.repeated_case(row);
+        }
+        if !self.is_communication {
+            self.shapes(row);
+        }
+        if !self.durations.is_empty() {
+            self.durations(row);
+        }
+    }
+
+    fn shapes(&mut self, row: FileRow<'_>) {
+        for (shapes, shape_column, types, type_column) in self.shapes {
+            let Some(shape_column) = shape_column else { continue };
+            let cell = row.cell(shape_column);
+            let slots = split(&cell);
+            let bad = slots.iter().find(|slot| dimensions(&normal_shape(slot)).is_none());
+            if let Some(bad) = bad {
+                let what = format!("{shapes}: {} is no shape; the simulator passes over this row", excerpt(bad));
+                self.add(Kind::Shape, Some(row.line), what);
+                continue;
+            }
+            let Some(type_column) = type_column else { continue };
+            let type_count = split(&row.cell(type_column)).len();
+            if slots.len() != type_count {
+                let what = format!(
+                    "{} slots in {shapes}, {type_count} in {types}; shapes and types do not go together",
+                    slots.len()
+                );
+                self.add(Kind::Shape, Some(row.line), what);
             }
         }
     }
 
-    /// Finds rows that an earlier one makes unreachable; returns the inputs of all rows.
-    fn signatures(&mut self, operator: &str) -> Option<FxHashSet<String>> {
-        self.table.column(INPUT_SHAPES)?;
-        let rules = Rules::new(operator, Variant::Database);
-        let columns = SignatureColumns::of(self.table);
-        let mut first: FxHashMap<Signature, Option<u64>> = FxHashMap::default();
-        let mut inputs = FxHashSet::default();
-        for row in self.table.rows() {
-            let signature = rules.signature(&columns.cells(row));
+    /// Finds a row that an earlier one makes unreachable.
+    fn repeated_case(&mut self, row: FileRow<'_>) {
+        let texts = self.signature.texts(|column| row.cell(column));
+        let signature = self.rules.signature(&texts.cells());
+        if let Some(inputs) = &mut self.inputs {
             inputs.insert(signature.parts().take(3).collect::<Vec<_>>().join("\u{1f}"));
-            let line = *first.entry(signature).or_insert(row.line());
-            if line != row.line() {
-                let earlier = line.map(|line| line.to_string()).unwrap_or_default();
-                let what =
-                    format!("the same case as line {earlier}, which alone is updated and answers; remove one of them");
-                self.add(Kind::DuplicateSignature, row.line(), what);
-            }
         }
-        Some(inputs)
+        let first = *self.first_rows.entry(signature).or_insert(row.line);
+        if first != row.line {
+            let what = format!("the same case as line {first}, which alone is updated and answers; remove one of them");
+            self.add(Kind::DuplicateSignature, Some(row.line), what);
+        }
     }
 
-    fn durations(&mut self) {
-        let columns: Vec<(&str, usize)> =
-            DURATIONS.iter().filter_map(|name| Some((*name, self.table.column(name)?))).collect();
-        if columns.is_empty() {
-            return;
+    fn durations(&mut self, row: FileRow<'_>) {
+        let mut has_valid = false;
+        for at in 0..self.durations.len() {
+            let (name, column) = self.durations[at];
+            let cell = row.cell(column);
+            has_valid |= is_valid(number(&cell));
+            self.duration(row, name, &cell);
         }
-        let both = [MEASURED_DURATION, PROFILED_DURATION].map(|name| self.table.column(name));
-        let mut without = 0;
-        for row in self.table.rows() {
-            without += usize::from(!columns.iter().any(|(_, column)| is_valid(number(row.cell(*column)))));
-            for (name, column) in &columns {
-                self.duration(row, name, row.cell(*column));
-            }
-            if let [Some(measured), Some(profiled)] = both {
-                self.outlier(row, number(row.cell(measured)), number(row.cell(profiled)));
-            }
+        self.without += usize::from(!has_valid);
+        if let Some(columns) = self.measured_and_profiled {
+            let [measured_us, profiled_us] = columns.map(|column| number(&row.cell(column)));
+            self.outlier(row, measured_us, profiled_us);
         }
-        if without > 0 {
-            let rows = self.table.row_count();
+    }
+
+    fn missing_durations(&mut self, rows: usize) {
+        if self.without > 0 {
             let way_out = if self.is_communication {
                 "measure them with generate-comm-microbench"
             } else {
                 "replay them with start-microbench --update-mode missing-only"
             };
-            let what = format!("{without} of {rows} row(s) without a valid duration; {way_out}");
+            let what = format!("{} of {rows} row(s) without a valid duration; {way_out}", self.without);
             self.add(Kind::NoDuration, None, what);
         }
     }
 
-    fn duration(&mut self, row: Row<'_>, name: &str, cell: &str) {
+    fn duration(&mut self, row: FileRow<'_>, name: &str, cell: &str) {
         let is_fine =
             trim(cell).is_empty() || parse_float(cell).is_some_and(|duration| duration == 0.0 || is_valid(duration));
         if !is_fine {
-            self.add(
-                Kind::BadDuration,
-                row.line(),
-                format!("{name} is {}, which is no duration; measure this row again", excerpt(trim(cell))),
-            );
+            let what = format!("{name} is {}, which is no duration; measure this row again", excerpt(trim(cell)));
+            self.add(Kind::BadDuration, Some(row.line), what);
         }
     }
 
-    fn outlier(&mut self, row: Row<'_>, measured_us: f64, profiled_us: f64) {
+    fn outlier(&mut self, row: FileRow<'_>, measured_us: f64, profiled_us: f64) {
         let ratio = measured_us / profiled_us;
         if is_valid(measured_us) && is_valid(profiled_us) && !(0.2..=5.0).contains(&ratio) {
             let what = format!(
                 "measured {measured_us} us is {ratio:.2} times the profiled {profiled_us} us; measure this row again"
             );
-            self.add(Kind::OutlierDuration, row.line(), what);
+            self.add(Kind::OutlierDuration, Some(row.line), what);
         }
     }
 }

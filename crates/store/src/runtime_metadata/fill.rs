@@ -78,7 +78,7 @@ impl Prepared {
 
 /// Fills the table from the records, and stages it.
 pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
-    replace::refuse_inputs(options.output, [options.records])?;
+    replace::refuse_inputs([options.output], [options.records])?;
     // A table that cannot be used is told before a long file of records is read.
     let mut table = read_table(options.table)?;
     let records = records(options.records)?;

@@ -3,7 +3,8 @@
 use num_bigint::BigInt;
 use perfdb_pycompat::format::fixed;
 use perfdb_pycompat::value::Value;
-use std::io::{self, BufRead};
+use perfdb_trace::source::LARGEST_VALUE_BYTES;
+use std::io::{self, BufRead, Read};
 
 /// A shape as both sides write it; `None` where there is none.
 pub(super) type Shape = Option<Vec<BigInt>>;
@@ -206,8 +207,12 @@ where
     let mut buffer = Vec::new();
     while {
         buffer.clear();
-        input.read_until(b'\n', &mut buffer)? > 0
+        (&mut input).take(LARGEST_VALUE_BYTES as u64 + 1).read_until(b'\n', &mut buffer)? > 0
     } {
+        if buffer.len() > LARGEST_VALUE_BYTES {
+            let reason = format!("line {} is longer than {} MiB", number + 1, LARGEST_VALUE_BYTES >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason).into());
+        }
         let text = buffer.strip_suffix(b"\n").unwrap_or(&buffer);
         let text = text.strip_suffix(b"\r").filter(|_| text.len() < buffer.len()).unwrap_or(text);
         for line in text.split(|&byte| byte == b'\r') {

@@ -36,23 +36,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Reads some columns of a table, to be looked at and never written: a large table takes a fraction of the memory.
-    pub(crate) fn read_columns(path: &Path, wanted: &[&str]) -> Result<Table, Error> {
-        let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
-        Table::parse_columns(path, bytes, &ReadOptions::database(), Some(wanted))
-    }
-
     /// Reads a table from the bytes of its file; `path` is for messages.
     pub fn parse(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<Table, Error> {
-        Table::parse_columns(path, bytes, options, None)
-    }
-
-    fn parse_columns(
-        path: &Path,
-        bytes: Vec<u8>,
-        options: &ReadOptions,
-        wanted: Option<&[&str]>,
-    ) -> Result<Table, Error> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to() as u64;
             Error::csv(path, CsvFault::NotUtf8 { offset })
@@ -61,7 +46,7 @@ impl Table {
         let source_length = text.len();
         let mut table = Table::new(path, [""; 0]);
         table.mark = begin > 0;
-        Reader { options, table, wanted, kept: Vec::new(), decoded: Vec::new(), source_length }.read(text, begin)
+        Reader { options, table, decoded: Vec::new(), source_length }.read(text, begin)
     }
 }
 
@@ -94,10 +79,6 @@ pub(crate) fn has_long_cell(text: &str, record: Record, cells: &[Cell]) -> bool 
 struct Reader<'o> {
     options: &'o ReadOptions,
     table: Table,
-    /// The columns to keep; `None` for all.
-    wanted: Option<&'o [&'o str]>,
-    /// Where they are.
-    kept: Vec<usize>,
     /// Cells whose quotes were taken out. They stand behind the file in the table's text.
     decoded: Vec<u8>,
     source_length: usize,
@@ -145,14 +126,6 @@ impl Reader<'_> {
             }
             self.table.columns.push(name);
         }
-        if let Some(wanted) = self.wanted {
-            let header = std::mem::take(&mut self.table.columns);
-            for (at, name) in header.iter().enumerate().filter(|(_, name)| wanted.contains(&name.as_str())) {
-                self.kept.push(at);
-                self.table.columns.push(name.clone());
-            }
-            self.table.header = Some(header);
-        }
         let line = &text.as_bytes()[record.start..record.end];
         self.table.header_line_end = match line {
             [.., b'\r', b'\n'] => LineEnd::CrLf,
@@ -164,24 +137,17 @@ impl Reader<'_> {
     }
 
     fn row(&mut self, text: &str, record: Record, number: u64, cells: &[Cell]) -> Result<(), Error> {
-        let columns = self.table.header().len();
+        let columns = self.table.columns.len();
         if cells.len() > columns {
             return Err(self.error(record.line, CsvFault::RowTooLong { cells: cells.len(), columns }));
         }
         const ABSENT: Span = Span { start: 0, end: 0 };
-        if self.wanted.is_some() {
-            for at in 0..self.kept.len() {
-                let span = cells.get(self.kept[at]).map_or(ABSENT, |cell| self.span(text, cell));
-                self.table.cells.push(span);
-            }
-        } else {
-            for cell in cells {
-                let span = self.span(text, cell);
-                self.table.cells.push(span);
-            }
-            let filled = self.table.cells.len() + columns - cells.len();
-            self.table.cells.resize(filled, ABSENT);
+        for cell in cells {
+            let span = self.span(text, cell);
+            self.table.cells.push(span);
         }
+        let filled = self.table.cells.len() + columns - cells.len();
+        self.table.cells.resize(filled, ABSENT);
         self.table.rows.push(Origin { line: record.line, record: number, start: record.start, end: record.end });
         Ok(())
     }

@@ -1,91 +1,24 @@
-//! Writing samples into the rows of one table.
+//! Writing samples into the rows of one table, in two passes over its file: the first finds the rows of the samples, the second writes.
 
+use super::assignment::{Assigned, Assignment, SampleUse};
 use super::changes::{CellChanges, ChangeKind, RowChange, TableChanges};
-use super::header::rewritten;
-use super::samples::{Sample, SampleColumn, Samples};
-use crate::columns::{EP_SIZE, MEASURED_DURATION, METRICS, PROFILED_DURATION, full_schema, measured_metric};
-use crate::duration::{DurationColumns, number};
+use super::layout::Layout;
+use super::outcome::{Gap, Mode, TableUpdate};
+use super::row::{NewCells, Origin, Row};
+use super::samples::{Sample, Samples};
+use super::writer::TableWriter;
+use crate::columns::{EP_SIZE, METRICS};
+use crate::duration::{is_valid, number};
 use crate::error::Error;
 use crate::kernel::{DISPATCH_FFN_COMBINE, matmul_siblings, operator_name};
-use crate::signature::{Rules, Signature, SignatureColumns, Variant};
-use crate::table::{ReadOptions, Table, Written};
-use indexmap::IndexMap;
+use crate::signature::{Rules, Signature, Variant};
+use crate::table::TableFile;
 use perfdb_files::escape::shown;
+use perfdb_files::replace::Staged;
 use perfdb_pycompat::text::trim;
-use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-/// Which rows an update may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Every row that a sample fits; samples that fit none become rows.
-    All,
-    /// Only rows without a valid duration; nothing is added.
-    MissingOnly,
-}
-
-impl Mode {
-    /// The value of `--update-mode`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::All => "all",
-            Mode::MissingOnly => "missing-only",
-        }
-    }
-}
-
-/// What an update did to one table.
-#[derive(Debug, Clone, Default)]
-pub struct TableUpdate {
-    /// The operator, which is the stem of the file's name.
-    pub operator: String,
-    /// The table.
-    pub path: PathBuf,
-    /// Rows whose duration changed.
-    pub updated: usize,
-    /// Rows that were added.
-    pub added: usize,
-    /// Samples that fit a row which keeps its duration.
-    pub unchanged: usize,
-    /// Samples that fitted no row, as text.
-    pub missing: Vec<String>,
-    /// Rows that were pruned, as text.
-    pub deleted: Vec<String>,
-    /// Signatures that several rows have: the first row as text, and how many.
-    pub duplicates: Vec<(String, usize)>,
-    /// Rows with both a measured and a profiled duration, one per sample.
-    pub gaps: Vec<Gap>,
-    /// Lines to print, without a line break.
-    pub notices: Vec<String>,
-    /// Whether the file is written.
-    pub is_written: bool,
-    /// What changes, if it was asked for and something does.
-    pub changes: Option<TableChanges>,
-}
-
-/// A measured beside a profiled duration.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gap {
-    /// The row, as text.
-    pub shape: String,
-    /// The measured duration.
-    pub measured_us: f64,
-    /// The profiled duration.
-    pub profiled_us: f64,
-}
-
-impl Gap {
-    /// Their distance.
-    pub fn difference_us(&self) -> f64 {
-        (self.measured_us - self.profiled_us).abs()
-    }
-
-    /// Measured by profiled.
-    pub fn ratio(&self) -> f64 {
-        self.measured_us / self.profiled_us
-    }
-}
+use std::path::Path;
 
 /// The table to work on, and how.
 pub(super) struct Job<'a> {
@@ -97,288 +30,235 @@ pub(super) struct Job<'a> {
     pub(super) mode: Mode,
     pub(super) prune: bool,
     pub(super) record_changes: bool,
+    /// Compute everything and write nothing.
+    pub(super) dry_run: bool,
 }
 
+/// The samples of a job in the order in which they are merged.
+type JobSamples<'s> = Vec<(&'s Signature, &'s Sample, SampleUse)>;
+
 impl Job<'_> {
-    /// Updates the table; returns its new content if it is to be written.
-    pub(super) fn run(&self, samples: &Samples) -> Result<(TableUpdate, Option<Vec<u8>>), Error> {
-        let mut merge_rows: Vec<(&Signature, &Sample)> = samples.of(self.operator).collect();
-        merge_rows.extend(self.namesakes.iter().flat_map(|operator| samples.of(operator)));
-        let mut match_only: Vec<(&Signature, &Sample)> = Vec::new();
-        if !matmul_siblings(self.operator).is_empty() {
-            match_only.append(&mut merge_rows);
-            match_only.extend(matmul_siblings(self.operator).iter().flat_map(|sibling| samples.of(sibling)));
-        }
-        let is_new = !self.path.exists();
-        let mut table = if is_new {
-            let has_ep_size = merge_rows.iter().any(|(_, sample)| sample.ep_size.is_some());
-            Table::new(self.path, full_schema().into_iter().chain(has_ep_size.then(|| EP_SIZE.to_owned())))
-        } else {
-            Table::read(self.path, &ReadOptions::database())?
-        };
-        let old_columns = table.columns().to_vec();
-        if !is_new {
-            table.rearrange(rewritten(&old_columns));
-        }
+    /// Updates the table; returns its staged content if it is to be written.
+    pub(super) fn run(&self, samples: &Samples) -> Result<(TableUpdate, Option<Staged>), Error> {
+        let samples = self.samples(samples);
+        let mut file = if self.path.exists() { Some(TableFile::open(self.path)?) } else { None };
         let stem = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let mut result = TableUpdate { operator: stem, path: self.path.to_owned(), ..TableUpdate::default() };
-        adopt_ep_size(&mut table, &mut result, merge_rows.iter().chain(&match_only).map(|(_, sample)| *sample));
-        let mut merger = Merger::new(table, result, self);
-        for (signature, sample) in merge_rows {
-            merger.merge(signature, sample, RowUse::Merge);
-        }
-        for (signature, sample) in match_only {
-            merger.merge(signature, sample, RowUse::MatchOnly);
-        }
-        merger.finish(is_new, &old_columns)
+        let pass = file.as_mut().map(TableFile::pass).transpose()?;
+        let old_columns = pass.as_ref().map(|pass| pass.columns().to_vec()).unwrap_or_default();
+        let layout = match pass {
+            Some(_) => Layout::rewrite(&old_columns),
+            None => Layout::new_table(
+                samples
+                    .iter()
+                    .any(|(_, sample, use_of_sample)| *use_of_sample == SampleUse::Merge && sample.ep_size.is_some()),
+            ),
+        };
+        let layout = adopt_ep_size(layout, &mut result, &samples);
+        let rules = Rules::new(&result.operator, Variant::Database);
+        let is_dispatch = operator_name(&result.operator) == DISPATCH_FFN_COMBINE;
+        let with_signatures = samples.iter().map(|&(signature, sample, use_of_sample)| {
+            // The size is the replay's, whatever its summary says.
+            let own = is_dispatch.then(|| rules.signature(&sample.cells(&sample.ep_size_text())));
+            (own.map_or(Cow::Borrowed(signature), Cow::Owned), sample, use_of_sample)
+        });
+        let assignment = Assignment::find(pass, &layout, &rules, self.mode, with_signatures, &mut result)?;
+        let is_new = file.is_none();
+        let may_change = is_new || assignment.may_change(self.mode, self.prune);
+        let merger = Merger {
+            job: self,
+            layout: &layout,
+            assignment: &assignment,
+            old_columns: &old_columns,
+            result,
+            gaps: Vec::new(),
+            changes: Vec::new(),
+            is_new,
+            differs: is_new,
+            writer: if may_change && !self.dry_run {
+                Some(TableWriter::create(self.path, &layout.names)?)
+            } else {
+                None
+            },
+        };
+        let (result, writer) = merger.run(file.as_mut())?;
+        let staged = match writer.filter(|_| result.is_written) {
+            Some(writer) => Some(writer.finish()?),
+            None => None,
+        };
+        Ok((result, staged))
     }
+
+    fn samples<'s>(&self, samples: &'s Samples) -> JobSamples<'s> {
+        let own = samples.of(self.operator).chain(self.namesakes.iter().flat_map(|operator| samples.of(operator)));
+        let siblings = matmul_siblings(self.operator);
+        let use_of_own = if siblings.is_empty() { SampleUse::Merge } else { SampleUse::MatchOnly };
+        let own = own.map(|(signature, sample)| (signature, sample, use_of_own));
+        let of_siblings = siblings.iter().flat_map(|sibling| samples.of(sibling));
+        own.chain(of_siblings.map(|(signature, sample)| (signature, sample, SampleUse::MatchOnly))).collect()
+    }
+}
+
+fn missing(names: &[String], others: &[String]) -> Vec<String> {
+    names.iter().filter(|name| !others.contains(name)).cloned().collect()
 }
 
 /// A table of `DispatchFFNCombine` that does not say for which size it holds takes the size of the samples, if they agree.
-fn adopt_ep_size<'s>(table: &mut Table, result: &mut TableUpdate, samples: impl Iterator<Item = &'s Sample>) {
-    if operator_name(&result.operator) != DISPATCH_FFN_COMBINE || table.column(EP_SIZE).is_some() {
-        return;
+fn adopt_ep_size(layout: Layout, result: &mut TableUpdate, samples: &JobSamples<'_>) -> Layout {
+    if operator_name(&result.operator) != DISPATCH_FFN_COMBINE || layout.has(EP_SIZE) {
+        return layout;
     }
-    let sizes: BTreeSet<i64> = samples.filter_map(|sample| sample.ep_size).collect();
-    if let (Some(size), 1) = (sizes.first(), sizes.len()) {
-        table.push_column(EP_SIZE, &size.to_string());
-        let name = result.path.file_name().map(|name| shown(Path::new(name))).unwrap_or_default();
-        result.notices.push(format!(
-            "[WARN] {name} has no EP Size column; using incoming EP Size={size} for legacy row matching."
-        ));
-    }
+    let sizes: BTreeSet<i64> = samples.iter().filter_map(|(_, sample, _)| sample.ep_size).collect();
+    let (Some(size), 1) = (sizes.first(), sizes.len()) else { return layout };
+    let name = result.path.file_name().map(|name| shown(Path::new(name))).unwrap_or_default();
+    result
+        .notices
+        .push(format!("[WARN] {name} has no EP Size column; using incoming EP Size={size} for legacy row matching."));
+    layout.with_constant(EP_SIZE, size.to_string())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RowUse {
-    Merge,
-    MatchOnly,
-}
-
-struct Merger<'a> {
+/// The second pass.
+struct Merger<'a, 's> {
     job: &'a Job<'a>,
-    table: Table,
+    layout: &'a Layout,
+    assignment: &'a Assignment<'s>,
+    old_columns: &'a [String],
     result: TableUpdate,
-    rules: Rules,
-    columns: SignatureColumns,
-    durations: DurationColumns,
-    measured: Option<usize>,
-    profiled: Option<usize>,
-    metrics: [Option<usize>; METRICS.len()],
-    /// What a sample has for each column of the table.
-    sample_columns: Vec<SampleColumn>,
-    index: FxHashMap<Signature, usize>,
-    /// Whether the expert-parallel size is part of a row's identity.
-    is_dispatch: bool,
-    /// How many rows were read.
-    read_rows: usize,
-    /// Which of them have got other cells.
-    changed: Vec<bool>,
-    /// Whether a changed row was written to once more, and may be as it was.
-    is_unsettled: bool,
-    /// Old texts of changed cells, by row and column, if changes are recorded.
-    old_cells: IndexMap<(usize, usize), String>,
-    text: String,
+    /// With the place of their sample among all.
+    gaps: Vec<(usize, Gap)>,
+    changes: Vec<RowChange>,
+    is_new: bool,
+    /// Whether the rows that stay differ from those that were read.
+    differs: bool,
+    writer: Option<TableWriter>,
 }
 
-impl<'a> Merger<'a> {
-    fn new(table: Table, mut result: TableUpdate, job: &'a Job<'a>) -> Self {
-        let rules = Rules::new(&result.operator, Variant::Database);
-        let columns = SignatureColumns::of(&table);
-        let mut index: FxHashMap<Signature, usize> = FxHashMap::default();
-        index.reserve(table.row_count());
-        let mut counts: IndexMap<usize, usize> = IndexMap::new();
-        for row in table.rows() {
-            let first = *index.entry(rules.signature(&columns.cells(row))).or_insert(row.index());
-            if first != row.index() {
-                *counts.entry(first).or_insert(1) += 1;
+impl Merger<'_, '_> {
+    fn run(mut self, file: Option<&mut TableFile<'_>>) -> Result<(TableUpdate, Option<TableWriter>), Error> {
+        let (job, layout, assignment) = (self.job, self.layout, self.assignment);
+        let mut assigned = assignment.assigned.as_slice();
+        let mut of_row = |row: usize| {
+            let (these, rest) = assigned.split_at(assigned.partition_point(|assigned| assigned.row <= row));
+            assigned = rest;
+            these
+        };
+        let mut new = NewCells::new(layout.names.len());
+        if let Some(file) = file.filter(|_| assignment.needs_rows(job.mode, job.prune)) {
+            let found = file.pass()?.for_each(|row| {
+                let samples = of_row(row.index);
+                self.row(Row::start(layout, Origin::File(row), &mut new), row.index, Some(row.record_number()), samples)
+            })?;
+            if found != assignment.read_rows {
+                return Err(Error::input(job.path, None, "changed while it was read; run again"));
             }
         }
-        let text_form = |row: usize| columns.cells(table.row(row)).text_form();
-        result.duplicates = counts.into_iter().map(|(row, count)| (text_form(row), count)).collect();
+        for (at, &sample) in assignment.added.iter().enumerate() {
+            let index = assignment.read_rows + at;
+            let mut cells = vec![String::new(); layout.names.len()];
+            for (column, cell) in layout.samples.iter().zip(&mut cells) {
+                sample.push_column(*column, cell);
+            }
+            self.row(Row::start(layout, Origin::Added(&cells), &mut new), index, None, of_row(index))?;
+        }
+        let Merger { mut result, mut gaps, changes, is_new: created, differs, writer, .. } = self;
+        gaps.sort_by_key(|(order, _)| *order);
+        result.gaps = gaps.into_iter().map(|(_, gap)| gap).collect();
         result.duplicates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Merger {
-            job,
-            rules,
-            columns,
-            durations: DurationColumns::of(&table),
-            measured: table.column(MEASURED_DURATION),
-            profiled: table.column(PROFILED_DURATION),
-            metrics: METRICS.map(|metric| table.column(&measured_metric(metric))),
-            sample_columns: table.columns().iter().map(|name| SampleColumn::of(name)).collect(),
-            index,
-            is_dispatch: operator_name(&result.operator) == DISPATCH_FFN_COMBINE,
-            read_rows: table.row_count(),
-            changed: vec![false; table.row_count()],
-            is_unsettled: false,
-            old_cells: IndexMap::new(),
-            text: String::new(),
-            table,
-            result,
+        result.is_written = differs;
+        if differs && job.record_changes {
+            let path = job.path.to_owned();
+            let columns_added = missing(&layout.names, self.old_columns);
+            let columns_removed = missing(self.old_columns, &layout.names);
+            result.changes = Some(TableChanges { path, created, columns_added, columns_removed, rows: changes });
+        }
+        Ok((result, writer))
+    }
+
+    /// Merges the samples of a row into it, and writes it.
+    fn row(
+        &mut self,
+        mut row: Row<'_>,
+        index: usize,
+        record: Option<u64>,
+        samples: &[Assigned<'_>],
+    ) -> Result<(), Error> {
+        if let Some(&count) = self.assignment.repeated.get(&index) {
+            self.result.duplicates.push((row.text_form(), count));
+        }
+        for assigned in samples {
+            self.sample(&mut row, assigned);
+        }
+        let is_deleted = self.job.prune && !row.has_duration();
+        if is_deleted {
+            self.result.deleted.push(row.text_form());
+        }
+        let kind = match (record, is_deleted) {
+            (Some(_), true) => Some(ChangeKind::Deleted),
+            (Some(_), false) => row.changed().next().map(|_| ChangeKind::Updated),
+            (None, true) => None,
+            (None, false) => Some(ChangeKind::Added),
+        };
+        if let Some(kind) = kind {
+            self.differs = true;
+            if self.job.record_changes {
+                self.changes.push(RowChange { row: record, kind, shape: row.text_form(), cells: cells_of(&row, kind) });
+            }
+        }
+        match &mut self.writer {
+            Some(writer) if !is_deleted => writer.push(&row),
+            _ => Ok(()),
         }
     }
 
-    fn merge(&mut self, signature: &Signature, sample: &Sample, row_use: RowUse) {
-        // The size is the replay's, whatever its summary says.
-        let own_signature = self.is_dispatch.then(|| self.rules.signature(&sample.cells(&sample.ep_size_text())));
-        let signature = own_signature.as_ref().unwrap_or(signature);
-        let Some(&row) = self.index.get(signature) else { return self.unknown(signature, sample, row_use) };
-        if self.job.mode == Mode::MissingOnly && self.durations.any_valid(self.table.row(row)) {
-            match row_use {
-                RowUse::Merge => self.result.unchanged += 1,
-                RowUse::MatchOnly => return,
+    fn sample(&mut self, row: &mut Row<'_>, assigned: &Assigned<'_>) {
+        if self.job.mode == Mode::MissingOnly && row.has_duration() {
+            match assigned.use_of_sample {
+                SampleUse::Merge => self.result.unchanged += 1,
+                SampleUse::MatchOnly => return,
             }
         } else {
-            self.write_sample(row, sample);
+            self.result.updated += usize::from(write_sample(row, assigned.sample));
         }
-        self.note_gap(row);
-    }
-
-    fn unknown(&mut self, signature: &Signature, sample: &Sample, row_use: RowUse) {
-        let text = sample.text_form();
-        if row_use == RowUse::MatchOnly {
-            let name = self.result.path.file_name().map(|name| shown(Path::new(name))).unwrap_or_default();
-            self.result.notices.push(format!("[WARN] match-only profiling row did not match {name}: {text}"));
-            return;
-        }
-        self.result.missing.push(text);
-        if self.job.mode == Mode::All {
-            let row = self.table.push_row_with(|column, out| sample.push_column(self.sample_columns[column], out));
-            self.index.insert(signature.clone(), row);
-            self.result.added += 1;
+        let (Some(measured), Some(profiled)) = (row.layout.measured, row.layout.profiled) else { return };
+        let [measured_us, profiled_us] = [measured, profiled].map(|column| number(&row.cell(column)));
+        if is_valid(measured_us) && is_valid(profiled_us) {
+            let shape = row.text_form().into_boxed_str();
+            self.gaps.push((assigned.order, Gap { shape, measured_us, profiled_us }));
         }
     }
+}
 
-    fn write_sample(&mut self, row: usize, sample: &Sample) {
-        self.is_unsettled |= self.changed.get(row) == Some(&true);
-        let mut text = std::mem::take(&mut self.text);
-        if let Some(measured) = self.measured {
+/// Writes a sample into its row. Returns whether the duration changes.
+fn write_sample(row: &mut Row<'_>, sample: &Sample) -> bool {
+    let mut text = String::new();
+    let mut differs = false;
+    if let Some(measured) = row.layout.measured {
+        sample.push_duration(&mut text);
+        differs = trim(&row.cell(measured)) != text;
+        row.set(measured, &text);
+    }
+    for metric in 0..METRICS.len() {
+        if let Some(column) = row.layout.metrics[metric] {
             text.clear();
-            sample.push_duration(&mut text);
-            let differs = trim(self.table.cell(row, measured)) != text;
-            self.result.updated += usize::from(differs);
-            self.set(row, measured, &text);
+            sample.push_metric(metric, &mut text);
+            row.set(column, &text);
         }
-        for metric in 0..METRICS.len() {
-            if let Some(column) = self.metrics[metric] {
-                text.clear();
-                sample.push_metric(metric, &mut text);
-                self.set(row, column, &text);
-            }
-        }
-        self.text = text;
     }
+    differs
+}
 
-    fn set(&mut self, row: usize, column: usize, text: &str) {
-        let old = self.table.cell(row, column);
-        if old == text {
-            return;
-        }
-        if let Some(changed) = self.changed.get_mut(row) {
-            *changed = true;
-        }
-        if self.job.record_changes && row < self.read_rows {
-            self.old_cells.entry((row, column)).or_insert_with(|| old.to_owned());
-        }
-        self.table.set(row, column, text);
+/// The cells that a change concerns, old and new.
+fn cells_of(row: &Row<'_>, kind: ChangeKind) -> CellChanges {
+    let names = &row.layout.names;
+    if kind == ChangeKind::Updated {
+        // In the order in which a sample is written.
+        let order = row.layout.measured.into_iter().chain(row.layout.metrics.into_iter().flatten());
+        let changed: Vec<usize> = row.changed().collect();
+        let pair = |column: usize| [Some(row.old(column).into_owned()), Some(row.cell(column).into_owned())];
+        return order.filter(|column| changed.contains(column)).map(|at| (names[at].clone(), pair(at))).collect();
     }
-
-    fn note_gap(&mut self, row: usize) {
-        let (Some(measured), Some(profiled)) = (self.measured, self.profiled) else { return };
-        let [measured_us, profiled_us] = [measured, profiled].map(|column| number(self.table.cell(row, column)));
-        if crate::duration::is_valid(measured_us) && crate::duration::is_valid(profiled_us) {
-            let shape = self.columns.cells(self.table.row(row)).text_form();
-            self.result.gaps.push(Gap { shape, measured_us, profiled_us });
-        }
-    }
-
-    fn finish(mut self, is_new: bool, old_columns: &[String]) -> Result<(TableUpdate, Option<Vec<u8>>), Error> {
-        let empty: Vec<usize> = if self.job.prune {
-            self.table.rows().filter(|row| !self.durations.any_valid(*row)).map(|row| row.index()).collect()
-        } else {
-            Vec::new()
-        };
-        for &row in &empty {
-            self.result.deleted.push(self.columns.cells(self.table.row(row)).text_form());
-        }
-        self.result.is_written = is_new || self.has_other_rows(&empty)?;
-        if !self.result.is_written {
-            return Ok((self.result, None));
-        }
-        if self.job.record_changes {
-            self.result.changes = Some(self.changes(is_new, old_columns, &empty));
-        }
-        let mut gone = empty.into_iter().peekable();
-        self.table.retain_rows(|row| gone.next_if_eq(&row).is_none());
-        let content = self.table.to_csv(Written::PLAIN);
-        Ok((self.result, Some(content)))
-    }
-
-    /// Whether the rows that stay differ from those that were read.
-    fn has_other_rows(&self, empty: &[usize]) -> Result<bool, Error> {
-        let pruned = empty.partition_point(|&row| row < self.read_rows);
-        let added = self.table.row_count() - self.read_rows;
-        if pruned > 0 || added > empty.len() - pruned {
-            return Ok(true);
-        }
-        if !self.is_unsettled {
-            return Ok(self.changed.contains(&true));
-        }
-        let mut old = Table::parse(self.table.path(), self.table.source().to_vec(), &ReadOptions::database())?;
-        old.rearrange(rewritten(old.columns()));
-        let differs = |row: usize| {
-            let old = old.row(row).cells();
-            // A column that was appended has not changed.
-            old.zip(self.table.row(row).cells()).any(|(old, new)| old != new)
-        };
-        Ok((0..self.read_rows).filter(|&row| self.changed[row]).any(differs))
-    }
-
-    fn changes(&self, is_new: bool, old_columns: &[String], empty: &[usize]) -> TableChanges {
-        let columns = self.table.columns();
-        let missing =
-            |names: &[String], others: &[String]| names.iter().filter(|name| !others.contains(name)).cloned().collect();
-        let mut by_row: IndexMap<usize, CellChanges> = IndexMap::new();
-        for ((row, column), old) in &self.old_cells {
-            let new = self.table.cell(*row, *column);
-            if old != new {
-                let cells = by_row.entry(*row).or_default();
-                cells.insert(columns[*column].clone(), [Some(old.clone()), Some(new.to_owned())]);
-            }
-        }
-        let whole_row = |row: usize, side: usize| {
-            let cells = columns.iter().zip(self.table.row(row).cells()).filter(|(_, cell)| !cell.is_empty());
-            let pair =
-                |cell: &str| if side == 0 { [Some(cell.to_owned()), None] } else { [None, Some(cell.to_owned())] };
-            cells.map(|(name, cell)| (name.clone(), pair(cell))).collect::<IndexMap<_, _>>()
-        };
-        let mut rows: Vec<(usize, ChangeKind, CellChanges)> = Vec::new();
-        rows.extend(
-            by_row
-                .into_iter()
-                .filter(|(row, _)| !empty.contains(row))
-                .map(|(row, cells)| (row, ChangeKind::Updated, cells)),
-        );
-        rows.extend(
-            empty.iter().filter(|&&row| row < self.read_rows).map(|&row| (row, ChangeKind::Deleted, whole_row(row, 0))),
-        );
-        let added = (self.read_rows..self.table.row_count()).filter(|row| !empty.contains(row));
-        rows.extend(added.map(|row| (row, ChangeKind::Added, whole_row(row, 1))));
-        rows.sort_by_key(|(row, ..)| *row);
-        TableChanges {
-            path: self.result.path.clone(),
-            created: is_new,
-            columns_added: missing(columns, if is_new { &[] } else { old_columns }),
-            columns_removed: missing(old_columns, columns),
-            rows: rows
-                .into_iter()
-                .map(|(row, kind, cells)| RowChange {
-                    row: self.table.record_number(row),
-                    kind,
-                    shape: self.columns.cells(self.table.row(row)).text_form(),
-                    cells,
-                })
-                .collect(),
-        }
-    }
+    let cells = names.iter().enumerate().map(|(at, name)| (name, row.cell(at).into_owned()));
+    let cells = cells.filter(|(_, cell)| !cell.is_empty());
+    let pair = |cell| if kind == ChangeKind::Deleted { [Some(cell), None] } else { [None, Some(cell)] };
+    cells.map(|(name, cell)| (name.clone(), pair(cell))).collect()
 }

@@ -1,6 +1,7 @@
 //! Which tables an update concerns, and changing all of them or none.
 
-use super::merge::{Job, Mode, TableUpdate};
+use super::merge::Job;
+use super::outcome::{Mode, TableUpdate};
 use super::samples::Samples;
 use crate::directory::{REPORTS, check_table_name, tables_in, tables_named};
 use crate::error::Error;
@@ -14,6 +15,7 @@ use perfdb_files::replace::{self, Parents, Staged};
 use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What to update.
 #[derive(Debug)]
@@ -72,7 +74,7 @@ fn stem_of(table: &Path) -> String {
 /// An update that is computed and staged, and changes nothing until it is committed. Holds the locks. Dropped, it leaves everything as it was.
 #[derive(Debug)]
 pub struct Pending {
-    updates: Vec<TableUpdate>,
+    updates: Arc<[TableUpdate]>,
     staged: Vec<Staged>,
     warnings: Vec<String>,
     dry_run: bool,
@@ -115,17 +117,13 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
         .map(|(path, operators)| {
             let (operator, namesakes) =
                 operators.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-            let (mode, prune, record_changes) = (options.mode, options.prune, options.record_changes);
-            let (update, content) = Job { path, operator, namesakes, mode, prune, record_changes }.run(samples)?;
-            let staged = match content.filter(|_| !options.dry_run) {
-                Some(content) => Some(Staged::with(path, &content, Parents::MustExist)?),
-                None => None,
-            };
-            Ok((update, staged))
+            let UpdateOptions { mode, prune, record_changes, dry_run, .. } = *options;
+            Job { path, operator, namesakes, mode, prune, record_changes, dry_run }.run(samples)
         })
         .collect();
+    let mut updates = Vec::with_capacity(jobs.len());
     let mut pending = Pending {
-        updates: Vec::new(),
+        updates: Arc::new([]),
         staged: Vec::new(),
         warnings: warnings(options, &jobs, samples),
         dry_run: options.dry_run,
@@ -136,9 +134,10 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
     };
     for result in results {
         let (update, staged) = result?;
-        pending.updates.push(update);
+        updates.push(update);
         pending.staged.extend(staged);
     }
+    pending.updates = updates.into();
     let (tables, changed) = (pending.updates.len(), pending.staged.len());
     tracing::info!("updated {tables} tables, {changed} of them changed, in {:.3} s", started.elapsed().as_secs_f64());
     Ok(pending)
@@ -190,8 +189,8 @@ impl Drop for Pending {
 
 impl Pending {
     /// What happens to each table, in order.
-    pub fn updates(&self) -> &[TableUpdate] {
-        &self.updates
+    pub fn updates(&self) -> Arc<[TableUpdate]> {
+        Arc::clone(&self.updates)
     }
 
     /// What a user should know, besides the notices of the tables.
@@ -228,9 +227,9 @@ impl Pending {
     }
 
     /// Replaces all files that change, or none of them.
-    pub fn commit(mut self) -> Result<Vec<TableUpdate>, Error> {
+    pub fn commit(mut self) -> Result<Arc<[TableUpdate]>, Error> {
         self.locks.commit(std::mem::take(&mut self.staged))?;
         std::mem::take(&mut self.made_folders).keep();
-        Ok(std::mem::take(&mut self.updates))
+        Ok(self.updates())
     }
 }

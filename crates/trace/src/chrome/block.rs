@@ -5,7 +5,7 @@ use super::event::{Event, Record};
 use super::machine::Machine;
 use super::options::ReadOptions;
 use crate::scan::FaultKind;
-use crate::source::{Buffer, Positioned};
+use crate::source::{Buffer, LARGEST_VALUE_BYTES, Positioned, too_long};
 use std::io;
 
 /// Bytes in front of a block that are looked at to see whether an event ends there.
@@ -109,7 +109,11 @@ impl<M> BlockReader<'_, M> {
                 ChunkEnd::Fault(fault) => {
                     // The last event may be long: twice as much each time.
                     let length = buffer.bytes().len();
-                    let more = (length - limit.min(length)).max(BEHIND);
+                    let behind = length - limit.min(length);
+                    if fault.kind == FaultKind::End && behind >= LARGEST_VALUE_BYTES {
+                        return Err(too_long(position(machine.position())));
+                    }
+                    let more = behind.max(BEHIND);
                     if fault.kind != FaultKind::End || buffer.read_at(self.input, position(length), more)? == 0 {
                         break BlockEnd::Fault { kind: fault.kind, position: position(fault.at) };
                     }

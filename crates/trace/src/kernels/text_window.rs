@@ -1,7 +1,7 @@
 //! The part of a text file that is in view, checked to be UTF-8.
 
 use crate::Error;
-use crate::source::{Content, Source};
+use crate::source::{Content, LARGEST_VALUE_BYTES, Source, too_long};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -51,6 +51,9 @@ impl<'s> TextWindow<'s> {
     /// Drops the first `done` bytes from view and takes in more, at least as much as is left.
     pub(super) fn refill(&mut self, done: usize) -> Result<(), Error> {
         self.base += done as u64;
+        if self.text.len() - done >= LARGEST_VALUE_BYTES {
+            return Err(Error::Io { path: self.name.to_owned(), source: too_long(self.base) });
+        }
         // The memory of the text goes round: what is read need not be copied once more.
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.drain(..done);

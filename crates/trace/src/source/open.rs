@@ -1,5 +1,6 @@
 //! Opening what a path names.
 
+use super::bound::{LARGEST_DOCUMENT_BYTES, read_document};
 use super::gzip::{MAGIC, inflated};
 use super::positioned::{Buffer, InOrder, Positioned};
 use crate::Error;
@@ -73,15 +74,12 @@ impl Source {
         }
     }
 
-    /// Reads the whole rest into memory; for small files.
+    /// Reads the whole rest into memory; for small files. A stream of more than [`LARGEST_DOCUMENT_BYTES`] is an error.
     pub fn read_all(&mut self) -> Result<Vec<u8>, Error> {
         let mut bytes = Buffer::default();
         let result = match &mut self.content {
             Content::Positioned(from) => bytes.read_at(from, 0, usize::MAX).map(|_| bytes.bytes().to_vec()),
-            Content::Stream(reader) => {
-                let mut bytes = Vec::new();
-                reader.read_to_end(&mut bytes).map(|_| bytes)
-            }
+            Content::Stream(reader) => read_document(reader, LARGEST_DOCUMENT_BYTES),
         };
         result.map_err(|source| Error::Io { path: self.path.clone(), source })
     }

@@ -1,5 +1,6 @@
 //! The part of an input that is in view.
 
+use super::bound::{LARGEST_VALUE_BYTES, too_long};
 use super::open::Content;
 use super::{Buffer, Positioned, Source};
 use crate::error::{Error, Location};
@@ -108,10 +109,15 @@ impl<'s> Window<'s> {
         self.base = position;
     }
 
-    /// Drops the first `done` bytes from view and takes in more. The window grows where what is in view is not enough.
+    /// Drops the first `done` bytes from view and takes in more. The window grows where what is in view is not enough,
+    /// up to [`LARGEST_VALUE_BYTES`].
     /// `event` is the one that is being read, for the message when that fails.
     pub(crate) fn refill(&mut self, done: usize, event: Option<u64>) -> Result<Refill, Error> {
         let done = done.min(self.bytes().len());
+        if self.bytes().len() - done >= LARGEST_VALUE_BYTES {
+            let source = too_long(self.base + done as u64);
+            return Err(Error::Io { path: self.name.to_owned(), source });
+        }
         let room = PIECE.max(self.bytes().len() - done);
         let (reader, next, gone) = match &mut self.input {
             Input::Positioned(bytes) => {

@@ -27,8 +27,6 @@ const EXPORT: Duration = Duration::from_secs(600);
 
 /// Lines that may wait to be looked at; a worker that writes faster has to wait.
 const LINES_AHEAD: usize = 256;
-/// Longest line of a worker. A result has some tens of bytes per timed run and per value that was asked for.
-const LONGEST_LINE_BYTES: u64 = 1 << 30;
 
 /// What came from the worker.
 pub(super) enum Incoming {
@@ -51,7 +49,9 @@ pub(super) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    pub(super) fn start(command: &WorkerCommand) -> io::Result<WorkerProcess> {
+    /// Starts a worker whose lines have up to `line_mib` MiB.
+    pub(super) fn start(command: &WorkerCommand, line_mib: u32) -> io::Result<WorkerProcess> {
+        let longest_bytes = u64::from(line_mib) << 20;
         tracing::info!("starting the worker: {}", command.shown());
         match &command.socket {
             None => {
@@ -60,7 +60,7 @@ impl WorkerProcess {
                 let (input, output) = (child.stdin.take(), child.stdout.take());
                 let missing = || io::Error::other("no pipe");
                 let channels = input.ok_or_else(missing).and_then(|input| Ok((input, output.ok_or_else(missing)?)));
-                let channels = channels.and_then(|(input, output)| exchange(input, output));
+                let channels = channels.and_then(|(input, output)| exchange(input, output, longest_bytes));
                 WorkerProcess::of(child, channels, false)
             }
             Some(socket) => {
@@ -70,7 +70,7 @@ impl WorkerProcess {
                 let mut process = command.to_process();
                 let child = spawn(process.stdin(Stdio::null()).stdout(io::stderr()).process_group(0))?;
                 let (child, stream) = accept(&listener, child, command.connect_timeout)?;
-                let channels = stream.try_clone().and_then(|output| exchange(stream, output));
+                let channels = stream.try_clone().and_then(|output| exchange(stream, output, longest_bytes));
                 WorkerProcess::of(child, channels, true)
             }
         }
@@ -214,7 +214,11 @@ impl Drop for WorkerProcess {
 type Channels = (Sender<Vec<u8>>, Receiver<Option<String>>);
 
 /// Starts the threads that write to and read from a worker.
-fn exchange(mut input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Channels> {
+fn exchange(
+    mut input: impl Write + Send + 'static,
+    output: impl Read + Send + 'static,
+    longest_bytes: u64,
+) -> io::Result<Channels> {
     let (to_write, writes) = channel::<Vec<u8>>();
     thread::Builder::new().name("to-worker".to_owned()).spawn(move || {
         for bytes in writes {
@@ -226,7 +230,7 @@ fn exchange(mut input: impl Write + Send + 'static, output: impl Read + Send + '
     let (read, lines) = sync_channel(LINES_AHEAD);
     thread::Builder::new()
         .name("from-worker".to_owned())
-        .spawn(move || read_lines(BufReader::new(output), LONGEST_LINE_BYTES, &read))?;
+        .spawn(move || read_lines(BufReader::new(output), longest_bytes, &read))?;
     Ok((to_write, lines))
 }
 

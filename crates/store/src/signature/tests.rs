@@ -1,0 +1,76 @@
+use super::*;
+use proptest::prelude::*;
+
+/// The vectors of the original reader.
+const VECTORS: &str = include_str!("../../../../testdata/golden/lookup/signatures.json");
+
+#[test]
+fn signatures_are_those_of_the_vectors() -> Result<(), Box<dyn std::error::Error>> {
+    let vectors: serde_json::Value = serde_json::from_str(VECTORS)?;
+    let cases = vectors["cases"].as_array().ok_or("no cases")?;
+    assert!(cases.len() > 30);
+    for case in cases {
+        let cell = |name: &str| case["row"][name].as_str().unwrap_or_default();
+        let cells = Cells {
+            input_shapes: cell("Input Shapes"),
+            input_types: cell("Input Data Types"),
+            input_formats: cell("Input Formats"),
+            output_shapes: cell("Output Shapes"),
+            output_types: cell("Output Data Types"),
+            ep_size: cell("EP Size"),
+        };
+        let rules = match case["op"].as_str() {
+            Some(operator) => Rules::new(operator, Variant::Database),
+            None => Rules::of_row(cell("OP Type"), cell("OP State"), Variant::Database),
+        };
+        let signature = rules.signature(&cells);
+        let expected: Vec<&str> =
+            case["signature"].as_array().ok_or("no signature")?.iter().filter_map(|part| part.as_str()).collect();
+        assert_eq!(signature.parts().collect::<Vec<_>>(), expected, "{case}");
+        assert_eq!(Some(cells.text_form().as_str()), case["text"].as_str());
+    }
+    Ok(())
+}
+
+#[test]
+fn output_types_of_matmuls_do_not_count_in_the_grid() {
+    let row = Cells { input_shapes: "2,3;3,4", output_shapes: "2,4", output_types: "A", ..Cells::default() };
+    let other = Cells { output_types: "B", ..row };
+    let (grid, database) = (Rules::new("MatMulV2", Variant::ShapeGrid), Rules::new("MatMulV2", Variant::Database));
+    assert_eq!(grid.signature(&row), grid.signature(&other));
+    assert_ne!(database.signature(&row), database.signature(&other));
+}
+
+#[test]
+fn blanks_inside_quotes_of_a_slot_are_trimmed() {
+    let row = Cells { input_shapes: "4;5", input_types: "A;\" B \"", input_formats: "X;Y", ..Cells::default() };
+    let signature = Rules::new("Add", Variant::Database).signature(&row);
+    assert_eq!(signature.parts().collect::<Vec<_>>(), ["4;5", "A;B", "X;Y", "", ""]);
+}
+
+proptest! {
+    #[test]
+    fn the_short_way_agrees_with_the_general_one(
+        input_shapes in "\"?[1-3]{1,2}(,[1-3]){0,2}(;[1-3]{0,2}(,[1-3])?){0,2}\"?",
+        input_types in "\"?[A-B/]{0,2}(;[A-B ]{0,2}){0,3}\"?",
+        input_formats in "[A-B]{0,2}(;[A-B]{0,2}){0,2}",
+        output_shapes in "\"?[1-3]{0,2}(,[1-3]){0,2}(;[1-3]{0,2}){0,2}\"?",
+        output_types in "[A-B]{0,2}(;[A-B]{0,2}){0,2}",
+    ) {
+        let [input_shapes, input_types, input_formats, output_shapes, output_types] =
+            [&input_shapes, &input_types, &input_formats, &output_shapes, &output_types];
+        let cells = Cells { input_shapes, input_types, input_formats, output_shapes, output_types, ep_size: "" };
+        let rules = Rules::new("Add", Variant::Database);
+        prop_assert_eq!(rules.signature(&cells), rules.general(&cells));
+    }
+
+    #[test]
+    fn any_cells_have_a_signature(cells in prop::array::uniform5("[0-9A;,\"() x]{0,12}"), operator in "MatMulV2|Index|Slice|Add") {
+        let [input_shapes, input_types, input_formats, output_shapes, output_types] = &cells;
+        let cells = Cells { input_shapes, input_types, input_formats, output_shapes, output_types, ep_size: "" };
+        for variant in [Variant::Database, Variant::ShapeGrid] {
+            let signature = Rules::new(&operator, variant).signature(&cells);
+            prop_assert!(signature.parts().len() >= 4);
+        }
+    }
+}
