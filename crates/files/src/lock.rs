@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::leftovers::{Kind, Registered, register};
 use crate::replace::journal::{self, JOURNAL_FILE};
 use crate::replace::{self, Staged};
+use crate::system;
 use crate::time::utc_text;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -156,7 +157,7 @@ impl Waiter<'_> {
         let mut pause = Duration::from_millis(1);
         loop {
             let (file, is_new) = open_lock_file(&path).map_err(failed)?;
-            match file.try_lock() {
+            match system::try_lock(&file) {
                 Ok(()) => {
                     // The holder before us may have removed the file between our opening and our locking it.
                     if !is_same_file(&path, &file).map_err(failed)? {

@@ -1,6 +1,6 @@
 //! The calls that change files, in one place, so that tests can have each of them fail.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -19,6 +19,11 @@ fn fault(_call: &str) -> io::Result<()> {
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     fault("create")?;
     fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    fault("lock").map_err(TryLockError::Error)?;
+    file.try_lock()
 }
 
 pub(crate) fn write(file: &mut File, bytes: &[u8]) -> io::Result<usize> {

@@ -14,7 +14,8 @@ type TestResult = Result<(), Box<dyn Error>>;
 type Files = BTreeMap<String, String>;
 
 const FOLDER: &str = "PERFDB_FAULT_FOLDER";
-const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
+const LOCK: LockOptions<'static> =
+    LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|notice| eprintln!("notice: {notice}") };
 
 /// What a child does: `a` and `reports/c` are replaced, `b` is new.
 fn replace_set(folder: &Path) -> TestResult {
@@ -95,6 +96,21 @@ fn a_set_survives_every_fault() -> TestResult {
             end.retain(|name, _| !name.starts_with("reports/."));
             assert!(end == old || end == new, "{place}, then: {end:?}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_lock_that_is_interrupted_is_tried_again_and_one_that_cannot_be_had_is_said() -> TestResult {
+    let new = files(&[("a", "new"), ("b", "new"), ("reports/c", "new")]);
+    for (fault, is_said) in [("1:eintr", false), ("1:enolck", true)] {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir(folder.path().join("reports"))?;
+        let output = run(folder.path(), fault)?;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && stderr.contains("fault: lock"), "{fault}: {stderr}");
+        assert_eq!(stderr.contains("notice: "), is_said, "{fault}: {stderr}");
+        assert_eq!(found(folder.path())?, new, "{fault}");
     }
     Ok(())
 }

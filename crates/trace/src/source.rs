@@ -13,10 +13,9 @@ mod open;
 mod positioned;
 mod window;
 
-pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_VALUE_BYTES};
+pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_VALUE_BYTES, too_long};
 pub use open::Source;
 
-pub(crate) use bound::too_long;
 pub(crate) use open::Content;
 pub(crate) use positioned::{Buffer, Positioned};
 pub(crate) use window::{Refill, Window};

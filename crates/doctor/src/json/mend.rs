@@ -2,6 +2,7 @@
 
 mod recovery;
 
+use perfdb_trace::source::{LARGEST_VALUE_BYTES, too_long};
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,6 +117,9 @@ impl<R: Read> Mender<R> {
         }
         self.buffer.drain(..self.at);
         self.base += self.at as u64;
+        if self.buffer.len().max(self.separator.len()) >= LARGEST_VALUE_BYTES {
+            return Err(too_long(self.base));
+        }
         self.at = 0;
         // Long events are looked at again from their start, so the steps grow.
         let wanted = READ.max(self.buffer.len());

@@ -9,7 +9,7 @@ pub const LARGEST_VALUE_BYTES: usize = 64 << 20;
 pub const LARGEST_DOCUMENT_BYTES: u64 = 1 << 30;
 
 /// The error for more than [`LARGEST_VALUE_BYTES`] from a position on.
-pub(crate) fn too_long(position: u64) -> io::Error {
+pub fn too_long(position: u64) -> io::Error {
     let mebibytes = LARGEST_VALUE_BYTES >> 20;
     let reason = format!("a value, record or run of spaces is longer than {mebibytes} MiB (from byte {position} on)");
     io::Error::new(io::ErrorKind::FileTooLarge, reason)

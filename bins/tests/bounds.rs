@@ -1,0 +1,83 @@
+//! A few kilobytes of gzip that inflate to more than there is memory: an error that names the bound, never a process out of memory.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+
+type TestResult = Result<(), Box<dyn Error>>;
+
+/// What a tool may take up, in KiB of addresses: less than the files below hold.
+const MEMORY_KIB: u32 = 1 << 20;
+
+/// A member of `content`, and `count` members of 64 MiB of one text.
+fn bomb(path: &Path, content: &str, repeated: &str) -> TestResult {
+    let mut start = GzEncoder::new(Vec::new(), Compression::fast());
+    start.write_all(content.as_bytes())?;
+    let mut member = GzEncoder::new(Vec::new(), Compression::fast());
+    let piece = repeated.repeat((1 << 20) / repeated.len());
+    for _ in 0..64 {
+        member.write_all(piece.as_bytes())?;
+    }
+    let (start, member) = (start.finish()?, member.finish()?);
+    Ok(std::fs::write(path, [start, member.repeat(24)].concat())?)
+}
+
+/// Runs a command line where memory is limited.
+fn run(folder: &Path, line: &str) -> std::io::Result<Output> {
+    let mut words = line.split(' ');
+    let tool = assert_cmd::cargo::cargo_bin(words.next().unwrap_or_default());
+    let script = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    // The C library keeps addresses for every thread otherwise.
+    command.env("MALLOC_ARENA_MAX", "1");
+    command.args(["-c", &script]).arg(tool).args(words).current_dir(folder).output()
+}
+
+fn is_refused(folder: &Path, line: &str) -> TestResult {
+    let output = run(folder, line)?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{line}: {:?} {stderr}", output.status);
+    assert!(stderr.contains("longer than 64 MiB"), "{line}: {stderr}");
+    Ok(())
+}
+
+const EVENT: &str = r#"{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": 1, "pid": 0, "tid": 0, "name": ""#;
+
+#[test]
+fn a_text_without_end_in_a_trace() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    bomb(&folder.path().join("t.json.gz"), EVENT, "a")?;
+    std::fs::write(folder.path().join("p.csv"), "Type,Duration(us),Input Shapes\n")?;
+    is_refused(folder.path(), "trace-to-csv --trace t.json.gz --output o.csv")?;
+    is_refused(folder.path(), "compute-m6 --tc-trace t.json.gz --prof-trace p.csv")?;
+    is_refused(folder.path(), "compare-traces t.json.gz t.json.gz")?;
+    is_refused(folder.path(), "check-trace t.json.gz")
+}
+
+#[test]
+fn a_list_and_spaces_without_end_in_a_trace() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let list = r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": 1, "name": "a", "args": {"source": ["#;
+    bomb(&folder.path().join("list.json.gz"), list, "1,")?;
+    bomb(&folder.path().join("spaces.json.gz"), r#"{"traceEvents": [{"ph": "X", "ts": "#, " ")?;
+    is_refused(folder.path(), "trace-to-csv --trace list.json.gz --output o.csv")?;
+    is_refused(folder.path(), "trace-to-csv --trace spaces.json.gz --output o.csv")
+}
+
+#[test]
+fn a_cell_without_end_in_a_table() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    bomb(&folder.path().join("p.csv.gz"), "Type,Start Time(us),Duration(us),Input Shapes\nAdd,1,2,\"", "a")?;
+    std::fs::write(folder.path().join("t.json"), "{\"traceEvents\": []}")?;
+    is_refused(folder.path(), "compute-m6 --tc-trace t.json --prof-trace p.csv.gz")?;
+    is_refused(folder.path(), "cut-forward-pass p.csv.gz")?;
+    is_refused(folder.path(), "check-trace p.csv.gz")?;
+    let mut columns = vec!["Type", "Duration(us)"];
+    columns.extend(perfdb_store::columns::BASE);
+    columns.extend(perfdb_store::columns::METRICS);
+    bomb(&folder.path().join("kernel_details.csv"), &format!("{}\nAdd,\"", columns.join(",")), "a")?;
+    is_refused(folder.path(), "parse-kernel-details --profiling-path kernel_details.csv --database-path db")
+}
