@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-pub type TestResult = Result<(), Box<dyn Error>>;
-pub type Files = BTreeMap<PathBuf, Vec<u8>>;
+pub(crate) type TestResult = Result<(), Box<dyn Error>>;
+pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 const TRACE: &str = r#"{"traceEvents": [
 {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "empirical (PID: 0)"}},
@@ -66,10 +66,10 @@ fn kernel_details() -> String {
 }
 
 /// The folder.
-pub struct World(TempDir);
+pub(crate) struct World(TempDir);
 
 impl World {
-    pub fn new() -> Result<World, Box<dyn Error>> {
+    pub(crate) fn new() -> Result<World, Box<dyn Error>> {
         let world = World(TempDir::new()?);
         for (name, content) in inputs() {
             let path = world.at(name);
@@ -80,12 +80,12 @@ impl World {
         Ok(world)
     }
 
-    pub fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     /// Runs a command line: the tool and its arguments, split at blanks.
-    pub fn run(&self, line: &str) -> Result<Output, Box<dyn Error>> {
+    pub(crate) fn run(&self, line: &str) -> Result<Output, Box<dyn Error>> {
         let mut words = line.split(' ');
         let tool = words.next().ok_or("a tool")?;
         let mut command = Command::new(assert_cmd::cargo::cargo_bin(tool));
@@ -94,7 +94,7 @@ impl World {
     }
 
     /// All files, by their paths.
-    pub fn files(&self) -> Result<Files, Box<dyn Error>> {
+    pub(crate) fn files(&self) -> Result<Files, Box<dyn Error>> {
         let mut files = Files::new();
         let mut folders = vec![self.0.path().to_owned()];
         while let Some(folder) = folders.pop() {

@@ -52,7 +52,7 @@ impl<'s> TextWindow<'s> {
     pub(super) fn refill(&mut self, done: usize) -> Result<(), Error> {
         self.base += done as u64;
         if self.text.len() - done >= LARGEST_VALUE_BYTES {
-            return Err(Error::Io { path: self.name.to_owned(), source: too_long(self.base) });
+            return Err(Error::Io { path: self.path.to_owned(), source: too_long(self.base) });
         }
         // The memory of the text goes round: what is read need not be copied once more.
         let mut bytes = std::mem::take(&mut self.text).into_bytes();

@@ -116,7 +116,7 @@ impl<'s> Window<'s> {
         let done = done.min(self.bytes().len());
         if self.bytes().len() - done >= LARGEST_VALUE_BYTES {
             let source = too_long(self.base + done as u64);
-            return Err(Error::Io { path: self.name.to_owned(), source });
+            return Err(Error::Io { path: self.path.to_owned(), source });
         }
         let room = PIECE.max(self.bytes().len() - done);
         let (reader, next, gone) = match &mut self.input {
