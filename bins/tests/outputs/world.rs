@@ -44,7 +44,7 @@ fn inputs() -> Vec<(&'static str, String)> {
         ("families.yaml", "MyKernel: mine\n".to_owned()),
         ("gpu1.json", GPU_TRACE.to_owned()),
         ("gpu2.json", GPU_TRACE.to_owned()),
-        ("registry.yaml", "patterns: []\n".to_owned()),
+        ("registry.yaml", "rules: []\n".to_owned()),
         ("db/Add.csv", TABLE.to_owned()),
         ("db/op_mapping.yaml", mapping.to_owned()),
         ("q.jsonl", format!("{question}\n")),

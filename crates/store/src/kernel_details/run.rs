@@ -167,8 +167,7 @@ pub struct Prepared {
 
 #[derive(Debug, Default)]
 struct Staging {
-    kept: Vec<Staged>,
-    tables: Vec<Staged>,
+    set: Vec<Staged>,
     locks: DirectoryLocks,
     made: MadeFolders,
 }
@@ -179,13 +178,11 @@ impl Prepared {
         &self.summary
     }
 
-    /// Replaces all tables, together with the `further` files.
+    /// Replaces all tables, together with the copies of those whose measurements would be lost and the `further` files.
     pub fn commit(self, further: Vec<Staged>) -> Result<(), Error> {
-        let Staging { kept, mut tables, locks, made } = self.staged;
-        // Before the first table is replaced, what it held is safe.
-        locks.commit(kept)?;
-        tables.extend(further);
-        locks.commit(tables)?;
+        let Staging { mut set, locks, made } = self.staged;
+        set.extend(further);
+        locks.commit(set)?;
         made.keep();
         Ok(())
     }
@@ -340,13 +337,14 @@ fn stage(
             let path = table_path(options, table);
             let (place, is_there) = place_to_keep(&path, bytes)?;
             if !is_there {
-                staging.kept.push(Staged::with(&place, bytes, Parents::MustExist)?);
+                staging.set.push(Staged::with(&place, bytes, Parents::MustExist)?);
             }
             warnings.push(Warning::Kept { path, kept: place });
         }
     }
     let stage = |table: &NewTable| Staged::with(&table_path(options, table), &table.content, Parents::MustExist);
-    staging.tables = tables.par_iter().map(stage).collect::<Result<_, _>>()?;
+    let staged: Vec<Staged> = tables.par_iter().map(stage).collect::<Result<_, _>>()?;
+    staging.set.extend(staged);
     Ok((old, staging))
 }
 
