@@ -6,8 +6,8 @@ use perfdb_compare::regression::{Baseline, Regression};
 use std::num::NonZero;
 use std::str::FromStr;
 
-/// Says what was odd about the inputs.
-pub fn say_warnings(warnings: &[Warning]) {
+/// Prints the warnings of a comparison.
+pub fn print_warnings(warnings: &[Warning]) {
     for warning in warnings {
         match warning {
             Warning::SoleProcess { .. } => warn_as_original(&warning.to_string()),
@@ -51,8 +51,8 @@ impl RegressionGate {
     }
 }
 
-/// Says what has become worse; true if nothing has.
-pub fn hold_regressions(regressions: &[Regression], limit_pct: f64) -> bool {
+/// Prints what has become worse; true if nothing has.
+pub fn check_regressions(regressions: &[Regression], limit_pct: f64) -> bool {
     let percent = |error: f64| perfdb_pycompat::format::fixed(error, 1);
     for Regression { scenario, kernel, before_pct, after_pct } in regressions {
         let scenario = if scenario.is_empty() { String::new() } else { format!("{scenario}: ") };

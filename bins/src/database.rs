@@ -90,7 +90,7 @@ pub struct LockArguments {
 }
 
 impl LockArguments {
-    /// For the library: waiting is said on stderr once, a file system that cannot lock is warned about.
+    /// For the library: waiting is reported on stderr once, a file system that cannot lock is warned about.
     pub fn options<'a>(&self, tool: &'a str) -> LockOptions<'a> {
         lock_options(tool, self.lock_timeout)
     }
@@ -98,7 +98,7 @@ impl LockArguments {
 
 /// How a tool takes locks.
 pub fn lock_options(tool: &str, timeout: Duration) -> LockOptions<'_> {
-    LockOptions { tool, timeout, notice: &tell }
+    LockOptions { tool, timeout, notice: &print_notice }
 }
 
 /// A number of seconds from 0 up, for options.
@@ -106,8 +106,8 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     perfdb_files::time::seconds(text).ok_or_else(|| "not a number of seconds from 0 up".to_owned())
 }
 
-/// Waiting is no warning, and is said even with `--quiet`.
-fn tell(notice: &Notice) {
+/// Waiting is no warning, and is printed even with `--quiet`.
+fn print_notice(notice: &Notice) {
     match notice {
         Notice::Waiting { .. } => print_line(&notice.to_string()),
         Notice::NoLocks { .. } => warn(&notice.to_string()),

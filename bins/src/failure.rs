@@ -32,8 +32,8 @@ pub enum Failure {
     Lines(Vec<String>),
     /// a command line that cannot be: usage and the reason, exit 2
     Usage(String),
-    /// everything there is to say has been said: exit with this status
-    Said(u8),
+    /// the error is printed already: exit with this status
+    Reported(u8),
 }
 
 impl Failure {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The file that a summary will be written to when the work is done.
 ///
-/// It is opened first, so that a file that cannot be written is told before anything is changed.
+/// It is opened first, so that a file that cannot be written is reported before anything is changed.
 #[derive(Debug)]
 pub struct JsonFile {
     path: PathBuf,

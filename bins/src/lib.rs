@@ -40,6 +40,7 @@ pub mod replay;
 pub mod semantics;
 mod tool;
 pub mod tools;
+pub mod update_mode;
 
 #[cfg(test)]
 #[path = "../build/commit.rs"]

@@ -35,7 +35,7 @@ enum Own {
     /// List the tools by what they are for
     List,
 
-    /// Say what of the vendors' software is on this machine, and what that enables
+    /// Print what of the vendors' software is on this machine, and what that enables
     ///
     /// Looks for NPUs and GPUs, msprof, torch, torch_npu, torchrun, vllm-ascend and Slurm. Nothing is loaded or started but
     /// the Python interpreter.
@@ -145,9 +145,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             return Err(unknown(&words.first().map(|word| word.to_string_lossy()).unwrap_or_default()));
         }
         None => {
-            // Nobody is left to be told when this fails.
+            // There is nowhere to report a failure of this.
             let _ = write!(std::io::stderr().lock(), "{}", command_of::<Arguments>().render_help());
-            return Err(Failure::Said(2));
+            return Err(Failure::Reported(2));
         }
     }
     Ok(Status::Success)

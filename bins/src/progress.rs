@@ -31,8 +31,8 @@ fn bar(label: &'static str, total: Option<u64>, with_total: &str, without: &str)
     };
     let target = if crate::quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     bar.set_draw_target(target);
-    let figures = if total.is_some() { format!("[{{bar:30}}] {with_total}") } else { format!("{{spinner}} {without}") };
-    if let Ok(style) = ProgressStyle::with_template(&format!("{{prefix}} {figures}")) {
+    let numbers = if total.is_some() { format!("[{{bar:30}}] {with_total}") } else { format!("{{spinner}} {without}") };
+    if let Ok(style) = ProgressStyle::with_template(&format!("{{prefix}} {numbers}")) {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_prefix(label);

@@ -41,7 +41,7 @@ pub fn run<A: Parser>(
             let error = command.error(ErrorKind::ValueValidation, one_line(&reason));
             refuse(&mut command, error)
         }
-        Err(Failure::Said(code)) => ExitCode::from(code),
+        Err(Failure::Reported(code)) => ExitCode::from(code),
     }
 }
 
@@ -98,7 +98,7 @@ fn set_up_logging(verbosity: u8) {
     };
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let logging = tracing_subscriber::fmt().with_writer(|| Log).with_ansi(colours);
-    // The end of a span tells how long it took.
+    // The line at the end of a span has the time that it took.
     let logging = logging.with_max_level(level).without_time().with_span_events(FmtSpan::CLOSE);
     let logging = logging.log_internal_errors(false);
     // A second run in one process keeps the first one's logging.
@@ -112,7 +112,7 @@ fn refuse(command: &mut Command, mut error: clap::Error) -> ExitCode {
         if error.get(ContextKind::Usage).is_none() {
             error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
         }
-        // Nobody is left to tell when this fails.
+        // There is nowhere to report a failure of this.
         let _ = write!(std::io::stderr().lock(), "{}", error.render());
         return ExitCode::from(2);
     }

@@ -82,8 +82,11 @@ fn shapes_that_cannot_be_replayed_are_counted() {
     let table = folder.path().join("MatMulV2.csv");
     fs::write(&table, format!("{HEADER}\nstatic,AIC,\"1,2;2,2\",STRANGE;STRANGE,ND;ND,\"1,2\",STRANGE,ND,7.5,7,\n"))
         .expect("a file");
-    let told = generate(folder.path(), 1);
-    assert!(told.starts_with("note: MatMulV2.csv: ") && told.contains("left out, op-replay cannot run them"), "{told}");
+    let notes = generate(folder.path(), 1);
+    assert!(
+        notes.starts_with("note: MatMulV2.csv: ") && notes.contains("left out, op-replay cannot run them"),
+        "{notes}"
+    );
     assert_eq!(checked_rows(&table, "MatMulV2"), 0);
 }
 

@@ -126,13 +126,13 @@ fn the_version_is_the_packages() -> Outcome {
 fn links_are_made_once_for_all() -> Outcome {
     let place = tempfile::tempdir()?;
     let directory = place.path().to_str().ok_or("a temporary folder that is no UTF-8")?;
-    let said = stdout(of(&["install-links", directory]))?;
-    assert_eq!(said, format!("{directory}: {} links made, 0 replaced, 0 there already\n", TOOLS.len()));
+    let printed = stdout(of(&["install-links", directory]))?;
+    assert_eq!(printed, format!("{directory}: {} links made, 0 replaced, 0 there already\n", TOOLS.len()));
     assert!(stdout(at(&place.path().join("trace-to-csv"), &["--version"]))?.starts_with("trace-to-csv "));
     fs::remove_file(place.path().join("compute-m6"))?;
     fs::write(place.path().join("compute-m6"), "mine")?;
-    let said = stderr(of(&["install-links", directory]), 1)?;
-    assert_eq!(said, format!("error: {directory}/compute-m6: is no link to perfdb; no link was made\n"));
+    let printed = stderr(of(&["install-links", directory]), 1)?;
+    assert_eq!(printed, format!("error: {directory}/compute-m6: is no link to perfdb; no link was made\n"));
     Ok(())
 }
 

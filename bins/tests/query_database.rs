@@ -130,7 +130,7 @@ fn stdout_is_for_programs_alone_where_they_read_it() -> TestResult {
 #[test]
 fn a_malformed_manifest_is_told_with_line_and_field() -> TestResult {
     let folder = Folder::new()?;
-    for (line, told) in [
+    for (line, message) in [
         ("{", "not JSON: EOF while parsing an object at column 1"),
         ("[]", "not an object"),
         (r#"{"id": 1}"#, "query: missing"),
@@ -149,7 +149,7 @@ fn a_malformed_manifest_is_told_with_line_and_field() -> TestResult {
         let text = format!("{{\"query\": {{\"op\": \"x\"}}}}\n\n{line}\n");
         let ran = folder.run(&["--json", "-"], &text)?;
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{line}");
-        assert_eq!(ran.stderr, format!("error: stdin:3: {told}\n"));
+        assert_eq!(ran.stderr, format!("error: stdin:3: {message}\n"));
     }
     Ok(())
 }

@@ -2,21 +2,21 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
-use perfdb_replay::accelerators::{Visibility, choose, visible};
+use perfdb_replay::accelerators::{choose, visible};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
-use perfdb_replay::operator::PlanOptions;
 use perfdb_replay::removal::InvalidRows;
-use perfdb_replay::settings::{Launch, Limits, Repeats, RunSettings, WorkerChoice};
+use perfdb_replay::settings::{Limits, RunSettings, WorkerChoice};
 
-use perfdb_store::update::Mode;
+use perfdb_store::Semantics;
 
-use super::ranges::{integer, port, time};
+use super::ranges::{integer, time};
+use super::variables::{rank_of_launcher, variable, visibility};
 use crate::Failure;
-use crate::database::{LockArguments, default_python};
+use crate::database::default_python;
+use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 
 /// Options of a run that op-replay, run-all-op and start-microbench have, all of them new.
 #[derive(Debug, Clone, Default, Args)]
@@ -46,9 +46,13 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "MODE")]
     pub invalid_rows: Option<InvalidRowsMode>,
 
+    /// Rows as profilers write them that the original refuses (the axis of ArgMaxV2, the value of MaskedFill): refused too, or run
+    #[arg(long, value_name = "SEMANTICS", default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
+    pub semantics: Semantics,
+
     /// Another worker than the shipped one, split into words as a shell does [default: $PERFDB_WORKER]
     #[arg(long, value_name = "CMD")]
-    pub worker: Option<String>,
+    pub worker: Option<OsString>,
 
     /// Interpreter of the shipped worker [default: $PERFDB_PYTHON, else python3]
     #[arg(long, value_name = "PATH")]
@@ -83,49 +87,6 @@ pub struct ReplayArguments {
     pub devices: Vec<usize>,
 }
 
-/// Files of a run that op-replay and run-all-op write.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Files")]
-pub struct OutputArguments {
-    /// Folder of op_summary [default: the database folder; for single files the current one]
-    #[arg(long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-
-    /// Name of the run in the path of op_summary [default: UTC time]
-    #[arg(long, value_name = "ID")]
-    pub run_id: Option<String>,
-
-    /// Write one result object per row, a JSON array
-    #[arg(long, value_name = "FILE")]
-    pub results: Option<PathBuf>,
-
-    /// Write the outputs of the last timed run of each row
-    #[arg(long, value_name = "FILE")]
-    pub dump_outputs: Option<PathBuf>,
-
-    /// Keep a journal, and pass over rows that it says are done [default: $PERFDB_REPLAY_JOURNAL]
-    #[arg(long, value_name = "FILE")]
-    pub journal: Option<PathBuf>,
-
-    /// Start msprof around the worker (npu only)
-    #[arg(long)]
-    pub msprof: bool,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub lock: LockArguments,
-}
-
-impl OutputArguments {
-    /// Puts them into the settings of a run.
-    pub fn apply(&self, settings: &mut RunSettings) {
-        settings.lock_timeout = self.lock.lock_timeout;
-        settings.dump_outputs = self.dump_outputs.is_some();
-        settings.worker.msprof = self.msprof;
-        settings.journal = self.journal.clone().or_else(|| path_variable("PERFDB_REPLAY_JOURNAL"));
-    }
-}
-
 /// Values of `--invalid-rows`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum InvalidRowsMode {
@@ -135,92 +96,6 @@ pub enum InvalidRowsMode {
     Drop,
     /// All rows stay
     Keep,
-}
-
-/// Options of DispatchFFNCombine as op-replay spells them.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "DispatchFFNCombine only")]
-pub struct DispatchArguments {
-    /// Ranks that share the experts [default: 16]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub ep_size: Option<i64>,
-
-    /// Spread tokens evenly over the experts (the default)
-    #[arg(long, overrides_with = "no_balanced")]
-    pub balanced: bool,
-
-    /// Spread tokens at random
-    #[arg(long, overrides_with = "balanced")]
-    pub no_balanced: bool,
-
-    /// Largest number of rows that a rank's experts may receive [default: 65536]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub max_output_size: Option<i64>,
-
-    /// Processes on each node [default: the EP size]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub nproc_per_node: Option<i64>,
-
-    /// Number of nodes [default: 1]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub nnodes: Option<i64>,
-
-    /// Number of this node [default: 0]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub node_rank: Option<i64>,
-
-    /// Address of node 0 [default: 127.0.0.1]
-    #[arg(long, value_name = "A")]
-    pub master_addr: Option<String>,
-
-    /// Port on node 0 [default: a free one on a single node]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
-    pub master_port: Option<i64>,
-}
-
-impl DispatchArguments {
-    /// Whether any of them was given.
-    pub fn is_given(&self) -> bool {
-        self.ep_size.is_some()
-            || self.balanced
-            || self.no_balanced
-            || self.max_output_size.is_some()
-            || self.nproc_per_node.is_some()
-            || self.nnodes.is_some()
-            || self.node_rank.is_some()
-            || self.master_addr.is_some()
-            || self.master_port.is_some()
-    }
-
-    /// Puts them into the settings of a run. `prefix` stands before their names on this tool's command line.
-    pub fn apply(&self, settings: &mut RunSettings, prefix: &str) -> Result<(), Failure> {
-        let integer = |name: &str, value, least| super::ranges::integer(&format!("{prefix}{name}"), value, least);
-        let defaults = PlanOptions::default();
-        settings.dispatch = PlanOptions {
-            ep_size: integer("ep-size", self.ep_size, 1)?.unwrap_or(defaults.ep_size),
-            balanced: !self.no_balanced,
-            max_output_size: integer("max-output-size", self.max_output_size, 1)?
-                .map_or(defaults.max_output_size, u64::from),
-        };
-        let launch = Launch::default();
-        settings.launch = Launch {
-            per_node: integer("nproc-per-node", self.nproc_per_node, 1)?,
-            nodes: integer("nnodes", self.nnodes, 1)?.unwrap_or(launch.nodes),
-            node_rank: integer("node-rank", self.node_rank, 0)?.unwrap_or(launch.node_rank),
-            master_addr: self.master_addr.clone().unwrap_or(launch.master_addr),
-            master_port: port(&format!("{prefix}master-port"), self.master_port)?,
-            rank_of_launcher: rank_of_launcher(),
-        };
-        Ok(())
-    }
-}
-
-/// The rank of this process, where a launcher has started it as one of several.
-fn rank_of_launcher() -> Option<u32> {
-    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
-    let is_launched =
-        number("WORLD_SIZE").is_some_and(|size| size > 1) || variable("_DFC_AUTO_TORCHRUN").as_deref() == Some("1");
-    is_launched.then(|| number("RANK").unwrap_or(0))
 }
 
 impl ReplayArguments {
@@ -249,6 +124,7 @@ impl ReplayArguments {
             (_, true) => Some(false),
             _ => None,
         };
+        settings.dispatch.semantics = self.semantics;
         settings.seed = self.seed.unwrap_or(0);
         settings.invalid_rows = match self.invalid_rows {
             Some(InvalidRowsMode::Drop) => InvalidRows::Drop,
@@ -257,11 +133,7 @@ impl ReplayArguments {
         };
         settings.threads = integer("threads", self.threads, 1)?.map(|threads| threads as usize);
         settings.devices = self.devices(backend)?;
-        settings.worker = WorkerChoice {
-            command: self.worker.clone().filter(|command| !command.is_empty()).or_else(|| variable("PERFDB_WORKER")),
-            python: self.interpreter(),
-            msprof: false,
-        };
+        settings.worker = WorkerChoice { command: self.worker_command(), python: self.interpreter(), msprof: false };
         settings.limits = Limits {
             case_timeout: time("case-timeout", self.case_timeout)?.unwrap_or(limits.case_timeout),
             worker_start_timeout: time("worker-start-timeout", self.worker_start_timeout)?
@@ -271,6 +143,12 @@ impl ReplayArguments {
         };
         settings.launch.rank_of_launcher = rank_of_launcher();
         Ok(settings)
+    }
+
+    /// Another worker than the shipped one: the option, else the variable.
+    fn worker_command(&self) -> Option<OsString> {
+        let is_set = |command: &OsString| !command.is_empty();
+        self.worker.clone().filter(is_set).or_else(|| std::env::var_os("PERFDB_WORKER").filter(is_set))
     }
 
     /// The interpreter: the option, else the variable, else `python3`.
@@ -296,84 +174,5 @@ impl ReplayArguments {
         }
         choose(&visible(backend, &visibility(backend)), &indices, backend)
             .map_err(|error| super::stopped(Error::from(error)))
-    }
-}
-
-/// What the environment says about the accelerators of a backend.
-pub fn visibility(backend: Backend) -> Visibility {
-    Visibility {
-        number: variable("PERFDB_VISIBLE_NPUS"),
-        limited_to: backend.visible_devices_variable().and_then(variable),
-    }
-}
-
-/// The value of an environment variable; an empty one counts as unset.
-pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
-}
-
-/// The path in an environment variable; an empty one counts as unset.
-pub(crate) fn path_variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// Timed runs per row, from `--repeat-count` and the environment.
-pub fn repeat_count(flag: Option<i64>) -> Result<Repeats, Failure> {
-    const VARIABLE: &str = "MSMODELING_OP_REPLAY_REPEAT_COUNT";
-    if let Some(count) = integer("repeat-count", flag, 1)? {
-        return Ok(Repeats { flag: Some(count), variable: None });
-    }
-    let Some(text) = variable(VARIABLE).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else {
-        return Ok(Repeats::default());
-    };
-    match text.parse::<u32>() {
-        Ok(count) if count >= 1 => Ok(Repeats { flag: None, variable: Some(count) }),
-        _ => Err(Failure::lines(vec![format!("{VARIABLE}: {text:?} is no integer from 1 up")])),
-    }
-}
-
-/// The name of a run: the option, else the time (of `SOURCE_DATE_EPOCH`, where that is set) in UTC.
-pub fn run_id(option: Option<&str>) -> String {
-    if let Some(id) = option.filter(|id| !id.is_empty()) {
-        return id.to_owned();
-    }
-    let fixed = variable("SOURCE_DATE_EPOCH").and_then(|text| text.trim().parse::<u64>().ok());
-    let time = fixed.map_or_else(SystemTime::now, |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-    perfdb_files::time::utc_text(time).chars().filter(char::is_ascii_digit).collect()
-}
-
-/// Values of `--update-mode`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum UpdateModeArgument {
-    /// Every row
-    #[default]
-    All,
-    /// Rows without a valid duration
-    MissingOnly,
-}
-
-impl From<UpdateModeArgument> for Mode {
-    fn from(mode: UpdateModeArgument) -> Mode {
-        match mode {
-            UpdateModeArgument::All => Mode::All,
-            UpdateModeArgument::MissingOnly => Mode::MissingOnly,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_is_named_by_its_time() {
-        assert_eq!(run_id(Some("x")), "x");
-        assert_eq!(run_id(None).len(), 14);
-    }
-
-    #[test]
-    fn a_flag_below_one_is_refused() {
-        assert!(repeat_count(Some(0)).is_err() && repeat_count(Some(-3)).is_err());
-        assert_eq!(repeat_count(Some(7)).ok(), Some(Repeats { flag: Some(7), variable: None }));
     }
 }

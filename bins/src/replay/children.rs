@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 use perfdb_replay::settings::RunSettings;
+use perfdb_store::Semantics;
 
 use super::arguments::InvalidRowsMode;
 use super::{DispatchArguments, OutputArguments, ReplayArguments};
@@ -99,12 +100,17 @@ impl ReplayArguments {
             InvalidRowsMode::Keep => "keep",
         });
         push(&mut out, "--invalid-rows", mode);
+        if self.semantics == Semantics::Corrected {
+            out.extend(["--semantics".into(), "corrected".into()]);
+        }
         push(&mut out, "--case-timeout", self.case_timeout);
         push(&mut out, "--worker-start-timeout", self.worker_start_timeout);
         push(&mut out, "--max-restarts", self.max_restarts);
         push(&mut out, "--worker-line-limit", self.worker_line_limit);
         if let Some(worker) = &self.worker {
-            out.push(format!("--worker={worker}").into());
+            let mut option = OsString::from("--worker=");
+            option.push(worker);
+            out.push(option);
         }
         if let Some(python) = &self.python {
             out.extend(["--python".into(), python.clone()]);
@@ -119,7 +125,7 @@ impl ReplayArguments {
     }
 }
 
-/// What a child op-replay is told besides operator, database and rows.
+/// Arguments of a child op-replay besides operator, database and rows.
 pub fn child_arguments(replay: &ReplayArguments, files: &OutputArguments, settings: &RunSettings) -> Vec<OsString> {
     let mut out: Vec<OsString> = vec!["--backend".into(), settings.backend.name().into()];
     out.extend(replay.given());

@@ -1,4 +1,4 @@
-//! What a run that failed says: the library's text, with the options that it speaks of by their names.
+//! The message of a run that failed: the library's text, with the options in it by their names.
 
 use perfdb_microbench::error::Error;
 use perfdb_replay::settings::SettingsError;
@@ -21,7 +21,7 @@ pub fn stopped_run_of_all(error: impl Into<Error>) -> Failure {
 fn stopped_by(error: Error, prefix: &str) -> Failure {
     if let Some(signal) = error.signal() {
         crate::print_error(&error.to_string());
-        return Failure::Said(u8::try_from(128 + signal).unwrap_or(1));
+        return Failure::Reported(u8::try_from(128 + signal).unwrap_or(1));
     }
     let line = error_line(&error);
     Failure::lines(vec![match &error {

@@ -12,7 +12,7 @@ use super::{OutputArguments, stopped};
 use crate::Failure;
 use crate::json_file::JsonFile;
 
-/// The files that a run writes on request. They are opened first, so that one that cannot be written is told before
+/// The files that a run writes on request. They are opened first, so that one that cannot be written is reported before
 /// anything is measured.
 pub struct ReportFiles {
     results: Option<JsonFile>,
@@ -58,7 +58,7 @@ impl ReportFiles {
     }
 }
 
-/// Says that the host is measured, where accelerators are there and nobody has chosen a backend.
+/// Warns that the host is measured, where accelerators are there and nobody has chosen a backend.
 pub fn warn_of_host(visibility: &Visibility) {
     let accelerators = visible(Backend::Npu, visibility).len();
     if accelerators > 0 {

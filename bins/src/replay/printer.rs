@@ -1,4 +1,4 @@
-//! What a run says: a line per row on stdout, refusals and warnings on stderr, progress on a terminal.
+//! What a run prints: a line per row on stdout, refusals and warnings on stderr, progress on a terminal.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use perfdb_replay::session::{Counts, Event};
 
 use crate::progress;
 
-/// Tells the events of a run. Lines per row go to stdout, or to stderr where stdout is needed for something else.
+/// Prints the events of a run. Lines per row go to stdout, or to stderr where stdout is needed for something else.
 pub struct RunPrinter {
     lines_to_stderr: bool,
     bar: Mutex<Option<(String, ProgressBar)>>,
@@ -28,7 +28,7 @@ impl RunPrinter {
         RunPrinter { lines_to_stderr: true, bar: Mutex::new(None) }
     }
 
-    /// Tells an event.
+    /// Prints an event.
     pub fn print(&self, event: Event<'_>) {
         match event {
             Event::Invalid(row, refusal) => self.complain(&format!("[INVALID] {} {refusal}", place(row))),
@@ -56,7 +56,7 @@ impl RunPrinter {
         }
     }
 
-    /// Tells how a run ended.
+    /// Prints how a run ended.
     pub fn print_end(&self, counts: Counts, op_summary: Option<&std::path::Path>) {
         if let Some((_, bar)) = self.bar.lock().ok().and_then(|mut bar| bar.take()) {
             bar.finish_and_clear();
@@ -68,7 +68,7 @@ impl RunPrinter {
         ));
     }
 
-    /// Tells which operators ran, failed or had no table.
+    /// Prints which operators ran, failed or had no table.
     pub fn print_status(&self, status: &RunStatus) {
         let RunStatus { success, failed, skipped } = status;
         let counts = format!("{} succeeded, {} failed, {} without table", success.len(), failed.len(), skipped.len());
@@ -110,7 +110,7 @@ impl RunPrinter {
 
 /// Where the shipped or another worker's own lines go.
 pub fn worker_listener() -> Listener {
-    Arc::new(|remark| match remark {
+    Arc::new(|message| match message {
         WorkerOutput::Noise(line) | WorkerOutput::Log(line) => crate::print_line(&format!("[worker] {line}")),
         WorkerOutput::Progress(_) => {}
     })

@@ -19,7 +19,7 @@ pub const TOOL: Tool = Tool {
     command: command_of::<Arguments>,
 };
 
-/// Say what is wrong with a trace, how much of its time that touches, and how far its figures can be trusted.
+/// Report what is wrong with a trace, how much of its time that touches, and how far its numbers can be trusted.
 ///
 /// FILE is a chrome trace of a GPU profiler (any Kineto since 1.8) or of the simulator, or a table with a row per kernel
 /// (kernel_details, a forward pass, op_summary), gzip or not. Exit status 3 when something is found; notes do not count.

@@ -1,6 +1,6 @@
 //! M6 of one simulated and one measured forward pass.
 
-use crate::comparison::{Range, RegressionGate, hold_regressions, say_warnings};
+use crate::comparison::{Range, RegressionGate, check_regressions, print_warnings};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
@@ -55,7 +55,7 @@ struct Arguments {
     #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
     source_filter: String,
 
-    /// Also write the figures as JSON; missing folders are created
+    /// Also write the result as JSON; missing folders are created
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true, value_parser = path())]
     json_output: PathBuf,
 
@@ -83,7 +83,7 @@ fn compute(arguments: Arguments) -> Result<Status, Failure> {
     let source_filter = SourceFilter::parse(&arguments.source_filter);
     let options = Options { source_filter: source_filter.clone(), semantics: arguments.semantics };
     let outcome = compare_files(&arguments.tc_trace, &arguments.prof_trace, &options)?;
-    say_warnings(&outcome.warnings);
+    print_warnings(&outcome.warnings);
     let m6 = outcome.result;
     let report = Report {
         m6,
@@ -100,7 +100,7 @@ fn compute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let regression = baseline.as_ref().and_then(|(baseline, limit)| baseline.check_m6(m6.ratio, *limit));
     if let (Some(regression), Some((_, limit))) = (&regression, &baseline) {
-        hold_regressions(std::slice::from_ref(regression), *limit);
+        check_regressions(std::slice::from_ref(regression), *limit);
     }
     match arguments.fail_outside {
         Some(Range { low, high }) if !m6.is_within(low.value, high.value) => {

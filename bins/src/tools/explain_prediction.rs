@@ -1,6 +1,6 @@
 //! Where a prediction is wrong, adding up to 100 %.
 
-use crate::comparison::{RegressionGate, hold_regressions, say_warnings, usable_cores};
+use crate::comparison::{RegressionGate, check_regressions, print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, print_note, run};
 use clap::Parser;
@@ -138,7 +138,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     let mut errors = Vec::new();
     explain_scenarios(&scenarios, mapping.as_ref(), &families, jobs, |name, result| match result {
         Ok(outcome) => {
-            say_warnings(&outcome.warnings);
+            print_warnings(&outcome.warnings);
             explanations.push(NamedExplanation { name: name.to_owned(), explanation: outcome.result });
         }
         Err(error) => errors.push(error_line(&error)),
@@ -152,7 +152,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
     let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);
     let regressions: Vec<Regression> = explanations.iter().flat_map(check).collect();
-    Ok(if hold_regressions(&regressions, limit) { Status::Success } else { Status::LimitPassed })
+    Ok(if check_regressions(&regressions, limit) { Status::Success } else { Status::LimitPassed })
 }
 
 /// Writes what was asked for: all of it or none.

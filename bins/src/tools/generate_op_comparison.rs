@@ -1,6 +1,6 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
-use crate::comparison::{GivenNumber, RegressionGate, hold_regressions, say_warnings, usable_cores};
+use crate::comparison::{GivenNumber, RegressionGate, check_regressions, print_warnings, usable_cores};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
@@ -183,7 +183,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let mut unprinted = Ok(());
     let mut mapping_used = false;
     compare_scenarios(&scenarios, options, |report| {
-        say_warnings(&report.warnings);
+        print_warnings(&report.warnings);
         mapping_used |= report.mapping_used;
         let text = match report.outcome {
             ScenarioOutcome::Compared(mut rows) => {
@@ -207,7 +207,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     });
     unprinted?;
     if arguments.semantics == Semantics::Upstream && mapping.operator_mappings.is_some() && !mapping_used {
-        say_warnings(&[Warning::NestedMapping { path: mapping_path }]);
+        print_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
     if errors.is_empty() || arguments.keep_going {
         match write(&arguments, &compared, computed) {
@@ -222,7 +222,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let regressed = baseline.is_some_and(|(baseline, limit)| {
         let min_share_pct = arguments.min_share.as_ref().map_or(1.0, |share| share.value);
         let check = |(name, rows): &(String, Vec<OpRow>)| baseline.check_rows(name, rows, limit, min_share_pct);
-        !hold_regressions(&compared.iter().flat_map(check).collect::<Vec<_>>(), limit)
+        !check_regressions(&compared.iter().flat_map(check).collect::<Vec<_>>(), limit)
     });
     match (errors.is_empty(), passed && !regressed) {
         (false, _) => Err(Failure::lines(errors)),
@@ -266,7 +266,7 @@ fn compute_missing_m6(scenario: &mut Scenario) -> Result<Option<ComputedM6>, Fai
     }
     let source_filter = SourceFilter::default();
     let options = m6::Options { source_filter: source_filter.clone(), semantics: Semantics::Corrected };
-    // What is wrong with the files is said when they are compared.
+    // Faults of the files are reported when they are compared.
     let Ok(outcome) = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options) else { return Ok(None) };
     let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
     let report =
@@ -305,7 +305,7 @@ fn write(
     Ok(())
 }
 
-/// Says what is beyond the limit; true if nothing is.
+/// Prints what is beyond the limit; true if nothing is.
 fn check(compared: &[(String, Vec<OpRow>)], limit: &str, gate: Gate) -> bool {
     if compared.is_empty() {
         print_limit("no scenario was compared");

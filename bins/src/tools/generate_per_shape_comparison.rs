@@ -1,6 +1,6 @@
 //! Predicted and measured time per kernel type and shape.
 
-use crate::comparison::say_warnings;
+use crate::comparison::print_warnings;
 use crate::registry::{Job, Tool};
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
@@ -65,13 +65,13 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
     refuse_inputs([Path::new(&arguments.output)], inputs)?;
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), arguments.semantics)?;
-    say_warnings(&outcome.warnings);
+    print_warnings(&outcome.warnings);
     let ShapeComparison { rows, joined_share } = outcome.result;
     if arguments.output.is_empty() {
         let mut csv = Vec::new();
         write_csv(&rows, &mut csv)?;
         print_bytes(&csv)?;
-        say_joined_share(joined_share, arguments.semantics);
+        print_joined_share(joined_share, arguments.semantics);
         return Ok(Status::Success);
     }
     let output = Path::new(&arguments.output);
@@ -80,14 +80,14 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     write_csv(&rows, &mut staged).and_then(|()| staged.flush()).map_err(unwritable)?;
     commit(vec![staged.into_inner().map_err(|error| unwritable(error.into_error()))?])?;
     print(&format!("Generated {} per-shape comparison rows → {}\n", rows.len(), output.display()))?;
-    say_joined_share(joined_share, arguments.semantics);
+    print_joined_share(joined_share, arguments.semantics);
     Ok(Status::Success)
 }
 
 /// Below this share of the measured time most rows stand on one side, and percentages say little.
 const FEW: f64 = 0.2;
 
-fn say_joined_share(share: Option<f64>, semantics: Semantics) {
+fn print_joined_share(share: Option<f64>, semantics: Semantics) {
     let Some(share) = share else { return };
     let percent = perfdb_pycompat::format::fixed(100.0 * share, 1);
     let hint = match semantics {

@@ -33,7 +33,7 @@ struct Arguments {
 
     /// Another worker than the shipped one [default: $PERFDB_WORKER]
     #[arg(long, value_name = "CMD")]
-    worker: Option<String>,
+    worker: Option<OsString>,
 
     /// Longest time for one try, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = crate::database::seconds)]

@@ -51,7 +51,7 @@ struct Arguments {
     #[arg(long, value_name = "LAYER", value_parser = ["measured", "interpolating"])]
     layer: Option<String>,
 
-    /// Say what was tried, table by table, and why it did not answer
+    /// Print what was tried, table by table, and why it did not answer
     #[arg(long)]
     explain: bool,
 

@@ -74,7 +74,7 @@ impl Run<'_> {
         let selection = SelectionOptions {
             database,
             selected,
-            mode: arguments.update_mode.into(),
+            mode: arguments.update_mode,
             backend,
             accelerators: visible(backend, &visibility(backend)).len(),
             ep_size: arguments.dispatch_ffn_combine_ep_size,

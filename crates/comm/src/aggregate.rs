@@ -1,10 +1,11 @@
 //! From raw results to one value per point, and to rows.
 
+use crate::backend::Backend;
 use crate::collective::Collective;
 use crate::dtype::CollectiveDType;
 use crate::plan::{Batch, Plan};
 use crate::profile::{CALLS_PER_SMALL_POINT, SESSIONS_PER_LARGE_POINT, large_session, read_session, small_session};
-use crate::results::{Backend, PointResult, RankResults, Results, Timing};
+use crate::results::{PointResult, RankResults, Results, Timing};
 use perfdb_pycompat::float::round;
 use serde::Serialize;
 use std::path::Path;

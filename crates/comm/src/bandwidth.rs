@@ -54,7 +54,7 @@ const COLUMNS: [&str; 16] = [
 ];
 
 /// The lines of a report, in the order of the measurements.
-pub fn bandwidth_rows(plan: &Plan, measurements: &[Measurement], dtype: CollectiveDType) -> Vec<BandwidthRow> {
+pub(crate) fn bandwidth_rows(plan: &Plan, measurements: &[Measurement], dtype: CollectiveDType) -> Vec<BandwidthRow> {
     measurements
         .iter()
         .map(|value| {

@@ -1,6 +1,7 @@
 //! One run of the bench: from the plan to rows in tables.
 
 use crate::aggregate::{Aggregate, DispatchOverhead, Row, aggregate};
+use crate::backend::Backend;
 use crate::bandwidth::{self, BandwidthRow, bandwidth_rows};
 use crate::engine::{
     Ending, Event, Interpreter, LaunchKind, Launcher, RunFolder, RunOptions, Start, Supervision, free_port, supervise,
@@ -8,7 +9,7 @@ use crate::engine::{
 use crate::error::Error;
 use crate::home;
 use crate::plan::{BenchMode, Plan, PlanRequest};
-use crate::results::{Backend, Results, Timing};
+use crate::results::{Results, Timing};
 use crate::results_folder::ResultsFolder;
 use crate::tables::{self, Destination, Existing, WrittenTable};
 use perfdb_files::escape::shown;

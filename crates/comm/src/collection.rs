@@ -1,5 +1,6 @@
 //! The standard collection: the sessions of a plan one after the other, into the tables of one folder.
 
+use crate::backend::Backend;
 use crate::bandwidth::BandwidthRow;
 use crate::bench::{Bench, Outcome, Output, report_bytes};
 use crate::collective::Collective;
@@ -7,7 +8,6 @@ use crate::dtype::CollectiveDType;
 use crate::engine::{Event, Interpreter, Launcher, RunOptions};
 use crate::error::Error;
 use crate::plan::PlanWarning;
-use crate::results::Backend;
 use crate::sessions::{Session, SessionPlan};
 use crate::tables::{self, Destination, Existing};
 use perfdb_files::replace::{Parents, replace};
@@ -87,7 +87,7 @@ impl<'a> Collection<'a> {
     /// # Errors
     /// A folder or file that cannot be written to, or tables that cannot be extended.
     pub fn new(plan: &'a SessionPlan, options: &'a CollectionOptions) -> Result<Self, Error> {
-        let folder = Path::new(&plan.output_dir);
+        let folder = plan.output_dir.as_path();
         tables::check(&Destination::Directory(folder.to_owned()), &Collective::ALL, options.existing)?;
         if let Some(report) = &options.report {
             tables::check_file(report)?;

@@ -48,7 +48,7 @@ impl Collective {
     }
 
     /// What the type of its kernels begins with in profiler output; also the stem of its table.
-    pub fn kernel_prefix(self) -> &'static str {
+    pub(crate) fn kernel_prefix(self) -> &'static str {
         match self {
             Self::AllReduce => "hcom_allReduce_",
             Self::AllGather => "hcom_allGather_",
@@ -58,7 +58,7 @@ impl Collective {
     }
 
     /// The file name of its table.
-    pub fn table_file(self) -> String {
+    pub(crate) fn table_file(self) -> String {
         format!("{}.csv", self.kernel_prefix())
     }
 
@@ -101,7 +101,7 @@ impl Collective {
     }
 
     /// Bus bandwidth divided by algorithm bandwidth for `devices` ranks, as nccl-tests defines it.
-    pub fn bus_factor(self, devices: u64) -> f64 {
+    pub(crate) fn bus_factor(self, devices: u64) -> f64 {
         let ranks = devices as f64;
         match self {
             Self::AllReduce => 2.0 * (ranks - 1.0) / ranks,

@@ -1,6 +1,6 @@
 //! What can go wrong, with the file or option and the reason.
 
-use crate::results::Backend;
+use crate::backend::Backend;
 use perfdb_files::escape::{one_line as escape, shown};
 use std::io;
 use std::path::{Path, PathBuf};

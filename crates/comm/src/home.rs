@@ -1,7 +1,7 @@
 //! Where times are at home: an accelerator's tables take times of its own engine, a host's those of gloo.
 
+use crate::backend::Backend;
 use crate::error::Error;
-use crate::results::Backend;
 use perfdb_files::paths::absolute;
 use perfdb_store::directory::{DEVICES, Device, Home};
 use std::path::Path;

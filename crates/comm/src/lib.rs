@@ -20,6 +20,7 @@
 
 pub mod aggregate;
 pub mod alignment;
+pub mod backend;
 pub mod bandwidth;
 pub mod bench;
 pub mod collection;

@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
 /// Sizes at or above this are measured one session per call in kernel timing, in bytes.
-pub const LARGE_MESSAGE_BYTES: u64 = 524_288;
+pub(crate) const LARGE_MESSAGE_BYTES: u64 = 524_288;
 
 /// The schema of [`Plan`] as a document.
 pub const PLAN_SCHEMA: &str = "perfdb.comm-plan/1";
@@ -249,7 +249,7 @@ impl Plan {
     }
 
     /// One line for every point whose rows carry another tier than its ranks span.
-    pub fn tier_warnings(&self) -> Vec<String> {
+    pub(crate) fn tier_warnings(&self) -> Vec<String> {
         self.configs
             .iter()
             .filter(|point| point.topology_tier != point.resolved_tier)

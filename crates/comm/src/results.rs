@@ -7,6 +7,7 @@
 //! prof/…         profiler output of the leader, see the profile module
 //! ```
 
+use crate::backend::Backend;
 use crate::dtype::CollectiveDType;
 use crate::error::Error;
 use crate::plan::Plan;
@@ -18,38 +19,6 @@ use std::path::{Path, PathBuf};
 
 /// The schema of [`RunRecord`] as a document.
 pub const RUN_SCHEMA: &str = "perfdb.comm-run/1";
-
-/// The engine that moves the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// NPUs.
-    Hccl,
-    /// CUDA devices.
-    Nccl,
-    /// CPUs.
-    Gloo,
-}
-
-impl Backend {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Hccl, Self::Nccl, Self::Gloo];
-
-    /// The name that `torch.distributed` uses.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hccl => "hccl",
-            Self::Nccl => "nccl",
-            Self::Gloo => "gloo",
-        }
-    }
-}
-
-impl std::fmt::Display for Backend {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// Where a run's times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +88,7 @@ pub struct Results {
 }
 
 /// Reads `plan.json`.
-pub fn read_plan(directory: &Path) -> Result<Plan, Error> {
+pub(crate) fn read_plan(directory: &Path) -> Result<Plan, Error> {
     let path = directory.join("plan.json");
     let plan: Plan = read_document(&path, crate::plan::PLAN_SCHEMA)?;
     match plan.inconsistency() {
@@ -129,7 +98,7 @@ pub fn read_plan(directory: &Path) -> Result<Plan, Error> {
 }
 
 /// Reads `run.json`.
-pub fn read_run(directory: &Path) -> Result<RunRecord, Error> {
+pub(crate) fn read_run(directory: &Path) -> Result<RunRecord, Error> {
     let path = directory.join("run.json");
     read_document(&path, RUN_SCHEMA)
 }

@@ -38,7 +38,7 @@ impl ResultsFolder {
         &self.path
     }
 
-    /// Leaves the folder where it is and says where.
+    /// Leaves the folder where it is, and returns its path.
     pub(crate) fn keep(self) -> PathBuf {
         if let Some(temporary) = self.temporary {
             let _ = temporary.keep();

@@ -5,7 +5,8 @@ use crate::dtype::CollectiveDType;
 use crate::engine::Nodes;
 use crate::error::Error;
 use crate::plan::{BenchMode, PlanRequest, powers_of_two};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::path::{Path, PathBuf};
 
 /// The schema of [`SessionPlan`] as a document.
 pub const SESSIONS_SCHEMA: &str = "perfdb.comm-sessions/1";
@@ -36,11 +37,25 @@ pub struct Environment {
     pub quick: Option<String>,
 }
 
+impl Environment {
+    /// The variables as `variable` knows them by their names.
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            nnodes: variable("NNODES"),
+            node_rank: variable("NODE_RANK"),
+            master_addr: variable("MASTER_ADDR"),
+            master_port: variable("MASTER_PORT"),
+            nproc: variable("NPROC"),
+            quick: variable("QUICK"),
+        }
+    }
+}
+
 /// Values that replace the built-in ones.
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
     /// Where the tables go; `None` = the mode's own default.
-    pub output_dir: Option<String>,
+    pub output_dir: Option<PathBuf>,
     /// Group sizes (single node only).
     pub num_devices: Option<Vec<u64>>,
     /// Message sizes in bytes.
@@ -71,7 +86,8 @@ pub struct SessionPlan {
     /// One node or many.
     pub mode: Mode,
     /// Where the tables go, as given.
-    pub output_dir: String,
+    #[serde(serialize_with = "as_text")]
+    pub output_dir: PathBuf,
     /// The sessions, in run order.
     pub sessions: Vec<Session>,
     /// Things that the caller should know.
@@ -132,6 +148,11 @@ impl Session {
             nproc: Some(self.nproc_per_node),
         }
     }
+}
+
+/// A path in a document; what is no text in it is replaced.
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 const ROUNDS: [(&str, &[Collective]); 3] = [

@@ -8,6 +8,7 @@ use crate::error::Error;
 use extend::compose;
 use indexmap::IndexMap;
 use perfdb_files::escape::shown;
+use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_store::table::{ReadOptions, Table};
@@ -84,7 +85,7 @@ pub fn check(destination: &Destination, ops: &[Collective], existing: Existing) 
 }
 
 /// Checks, without changing anything, that a file could be written.
-pub fn check_file(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_file(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Err(Error::input(path, "is a directory"));
     }
@@ -98,7 +99,7 @@ fn check_folder(folder: &Path) -> Result<(), Error> {
     if !nearest.is_dir() {
         return Err(Error::input(nearest, "not a directory"));
     }
-    // A file without a name tells what permissions alone do not: read-only and special file systems. It leaves nothing.
+    // A file without a name shows what permissions alone do not: read-only and special file systems. It leaves nothing.
     tempfile::tempfile_in(nearest).map(drop).map_err(|e| Error::io(folder, e))
 }
 
@@ -120,7 +121,7 @@ pub fn write(
     let mut written = Vec::new();
     if let (Some(destination), false) = (destination, rows.is_empty()) {
         let folder = destination.folder();
-        made.create(&folder)?;
+        made = make(&folder)?;
         locks = Some(DirectoryLocks::acquire([&folder], lock)?);
         let mut by_table: IndexMap<PathBuf, Vec<&Row>> = IndexMap::new();
         for row in rows {
@@ -155,39 +156,17 @@ pub fn write(
     Ok(written)
 }
 
-/// Folders made for a run, removed again unless they are kept.
-#[derive(Default)]
-struct MadeFolders(Vec<PathBuf>);
-
-impl MadeFolders {
-    fn create(&mut self, folder: &Path) -> Result<(), Error> {
-        let missing: Vec<&Path> = folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists()).collect();
-        for folder in missing.into_iter().rev() {
-            match std::fs::create_dir(folder) {
-                Ok(()) => self.0.push(folder.to_owned()),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io(folder, error)),
-            }
+fn make(folder: &Path) -> Result<MadeFolders, Error> {
+    MadeFolders::make(folder).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
+            Error::input(folder, "not a directory")
         }
-        if folder.is_dir() { Ok(()) } else { Err(Error::input(folder, "not a directory")) }
-    }
-
-    fn keep(mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for MadeFolders {
-    fn drop(&mut self) {
-        for folder in self.0.iter().rev() {
-            // Only what is still empty: somebody else may have begun to use it.
-            let _ = std::fs::remove_dir(folder);
-        }
-    }
+        _ => Error::io(folder, error),
+    })
 }
 
 /// Counts the rows of a table; `None` when it cannot be read.
-pub fn count_rows(path: &Path) -> Option<usize> {
+pub(crate) fn count_rows(path: &Path) -> Option<usize> {
     Some(Table::read(path, &ReadOptions::database()).ok()?.row_count())
 }
 

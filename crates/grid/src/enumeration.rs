@@ -1,5 +1,6 @@
 //! The candidates of a rule for the models of a run, addressed by position.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ impl ModelChoice {
     /// # Errors
     ///
     /// A name that is no model.
-    pub fn new(names: Option<&[String]>, semantics: Semantics) -> Result<Self, Error> {
+    pub fn new(names: Option<&[impl AsRef<OsStr>]>, semantics: Semantics) -> Result<Self, Error> {
         let models = names.map_or_else(|| Ok(Models::default_list()), Models::named)?;
         let weight_pairs = names.map(|_| models.weight_pairs(semantics));
         Ok(Self { models, weight_pairs, semantics })

@@ -128,8 +128,8 @@ impl Scope {
 ///
 /// # Errors
 ///
-/// Says why it may not.
-pub fn check_name(name: &str) -> Result<(), NameError> {
+/// Why it may not.
+pub(crate) fn check_name(name: &str) -> Result<(), NameError> {
     let mut characters = name.chars();
     let starts = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     let continues = characters.all(|character| character.is_ascii_alphanumeric() || character == '_');

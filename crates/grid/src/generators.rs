@@ -34,13 +34,13 @@ const ALL: [Generator; 4] = [
 impl Generator {
     /// The generator that a rule file names.
     #[must_use]
-    pub fn from_function_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_function_name(name: &str) -> Option<Self> {
         ALL.into_iter().find(|generator| generator.function_name() == name)
     }
 
     /// The name in rule files.
     #[must_use]
-    pub fn function_name(self) -> &'static str {
+    pub(crate) fn function_name(self) -> &'static str {
         match self {
             Self::GroupedMatmul => "_theory_grouped_matmul",
             Self::DispatchFfnCombine => "_theory_dfc",

@@ -1,6 +1,6 @@
 //! Theory shape grids: which shapes the kernels of a database could see, as new rows that wait for measurement.
 //!
-//! A [rule file](rules) says for each kernel how candidates come about; [models] prune them; a run draws some, drops
+//! A [rule file](rules) describes the candidates of each kernel; [models] prune them; a run draws some, drops
 //! those that are too large or there already, and appends the rest to the tables.
 //!
 //! ```

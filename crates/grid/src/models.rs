@@ -3,7 +3,7 @@
 //! ```
 //! use perfdb_grid::models::Models;
 //!
-//! let models = Models::named(&["dsv3".to_owned(), "Qwen/Qwen3-32B".to_owned()]).unwrap();
+//! let models = Models::named(&["dsv3", "Qwen/Qwen3-32B"]).unwrap();
 //! assert_eq!(models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["DeepSeek-V3", "Qwen3-32B"]);
 //! assert_eq!(models.weight_pairs(perfdb_grid::Semantics::Upstream).len(), 41);
 //! ```
@@ -11,6 +11,7 @@
 mod config_json;
 
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use perfdb_pycompat::yaml;
@@ -75,7 +76,7 @@ pub struct Model {
 impl Model {
     /// Whether keys and values go through a latent projection (MLA).
     #[must_use]
-    pub fn has_latent_attention(&self) -> bool {
+    pub(crate) fn has_latent_attention(&self) -> bool {
         self.q_lora_rank > 0 || self.kv_lora_rank > 0
     }
 
@@ -147,12 +148,12 @@ impl Models {
     /// # Errors
     ///
     /// A name that is neither, and a file that is no usable description.
-    pub fn named(names: &[String]) -> Result<Self, Error> {
+    pub fn named(names: &[impl AsRef<OsStr>]) -> Result<Self, Error> {
         let presets = presets();
         let mut models = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
-            let (identity, model) = resolve(name, &presets)?;
+            let (identity, model) = resolve(name.as_ref(), &presets)?;
             if seen.insert(identity) {
                 models.push(model);
             }
@@ -184,13 +185,15 @@ fn presets() -> Vec<Model> {
     }
 }
 
-fn resolve(name: &str, presets: &[Model]) -> Result<(Identity, Model), Error> {
+fn resolve(given: &OsStr, presets: &[Model]) -> Result<(Identity, Model), Error> {
+    // A name that is no text can be a path all the same.
+    let name = &*given.to_string_lossy();
     let wanted = normalised(name);
     let known = presets.iter().find(|model| model.names.iter().any(|known| normalised(known) == wanted));
     if let Some(model) = known {
         return Ok((Identity::BuiltIn(model.name.clone()), model.clone()));
     }
-    let path = Path::new(name);
+    let path = Path::new(given);
     let file = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
     let is_description = file.extension().is_some_and(|extension| extension == "json") && file.is_file();
     if !is_description {
@@ -217,7 +220,7 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> Result<Models, Error> {
-        Models::named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        Models::named(names)
     }
 
     fn display_names(models: &Models) -> Vec<&str> {

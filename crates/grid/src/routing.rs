@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::rules::{Pattern, RuleFile};
 
 /// The name of the mapping, directly in the folder of tables.
-pub const FILE_NAME: &str = "op_mapping.yaml";
+pub(crate) const FILE_NAME: &str = "op_mapping.yaml";
 
 /// The pattern of elementwise kernels that no rule names.
 const ELEMENTWISE: &str = "elementwise_binary";
@@ -18,17 +18,17 @@ const ELEMENTWISE: &str = "elementwise_binary";
 /// Why a kernel has no rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRule {
-    /// The op mapping says that it costs nothing, consists of others or communicates.
+    /// By the op mapping it costs nothing, consists of others or communicates.
     HasNoShapes,
     /// The rule file assigns `skip`.
     Skipped,
-    /// Nothing is said about it.
+    /// The op mapping does not have it.
     NotAssigned,
     /// It lies in a folder that holds no tables.
     NoTable,
 }
 
-/// What the op mapping says about kernels.
+/// The kernels of the op mapping.
 #[derive(Clone, Debug, Default)]
 pub struct Routing {
     kernels: IndexMap<String, Route>,
@@ -44,7 +44,7 @@ struct Route {
 }
 
 impl Routing {
-    /// Reads `op_mapping.yaml` in a folder; a file that is absent or empty says nothing.
+    /// Reads `op_mapping.yaml` in a folder; a file that is absent or empty has no kernels.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Routing {
     ///
     /// # Errors
     ///
-    /// Says why there is none.
+    /// Why there is none.
     pub fn rule<'a>(&self, kernel: &str, rules: &'a RuleFile) -> Result<(&'a str, &'a Pattern), NoRule> {
         let entry = self.kernels.get(kernel);
         if entry.is_some_and(|entry| entry.has_no_shapes) {

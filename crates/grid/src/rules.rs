@@ -24,7 +24,7 @@ use crate::generators::Generator;
 use crate::template::Template;
 
 /// The name that stands in place of a file name for the built-in rules.
-pub const BUILT_IN_NAME: &str = "config.yaml";
+pub(crate) const BUILT_IN_NAME: &str = "config.yaml";
 
 const BUILT_IN: &str = include_str!("rules/default.yaml");
 

@@ -10,12 +10,12 @@ pub struct Slots {
 
 impl Slots {
     /// Adds a dimension to the slot that is being built.
-    pub fn push_dimension(&mut self, dimension: i128) {
+    pub(crate) fn push_dimension(&mut self, dimension: i128) {
         self.dimensions.push(dimension);
     }
 
     /// Finishes the slot that is being built.
-    pub fn end_slot(&mut self) {
+    pub(crate) fn end_slot(&mut self) {
         self.ends.push(self.dimensions.len());
     }
 
@@ -32,7 +32,7 @@ impl Slots {
     }
 
     /// Becomes equal to `other`, keeping its own memory.
-    pub fn copy_from(&mut self, other: &Self) {
+    pub(crate) fn copy_from(&mut self, other: &Self) {
         self.dimensions.clone_from(&other.dimensions);
         self.ends.clone_from(&other.ends);
     }
@@ -56,14 +56,14 @@ impl Slots {
     }
 
     /// Adds empty slots until there are `length`.
-    pub fn lengthen(&mut self, length: usize) {
+    pub(crate) fn lengthen(&mut self, length: usize) {
         if self.ends.len() < length {
             self.ends.resize(length, self.dimensions.len());
         }
     }
 
     /// Empties the slots at the positions for which `is_absent` holds.
-    pub fn empty_where(&mut self, is_absent: impl Fn(usize) -> bool) {
+    pub(crate) fn empty_where(&mut self, is_absent: impl Fn(usize) -> bool) {
         let (mut start, mut kept) = (0, 0);
         for (position, slot_end) in self.ends.iter_mut().enumerate() {
             let end = std::mem::replace(slot_end, 0);
@@ -101,7 +101,7 @@ impl Slots {
     /// Appends bytes that order as the slots do: slot by slot, dimension by dimension as numbers, a beginning before the whole.
     ///
     /// One empty slot at the end does not count, as it is not seen when the cell is read back.
-    pub fn push_sort_key(&self, key: &mut Vec<u8>) {
+    pub(crate) fn push_sort_key(&self, key: &mut Vec<u8>) {
         const SLOT_END: u8 = 1;
         let mut start = 0;
         let last = self.ends.len().saturating_sub(1);

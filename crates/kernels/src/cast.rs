@@ -3,8 +3,8 @@
 use half::{bf16, f16};
 
 use crate::error::KernelError;
+use crate::stored::Stored;
 use crate::tensor::Tensor;
-use crate::typed::Stored;
 use crate::with_type;
 use perfdb_dtype::DType;
 

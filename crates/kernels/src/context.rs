@@ -40,7 +40,7 @@ impl CancellationToken {
 pub struct KernelContext {
     /// Ends the work early.
     pub cancellation: CancellationToken,
-    /// Tells the memory in bytes that is available now, where that is known.
+    /// Measures the memory in bytes that is available now, where that is known.
     pub available_bytes: Option<fn() -> Option<u64>>,
     /// The time from which the work counts as cancelled.
     pub deadline: Option<Instant>,

@@ -12,7 +12,7 @@ use crate::context::{self, KernelContext};
 const ELEMENTS: usize = 1 << 15;
 
 /// Rows of `width` elements per job.
-pub fn rows_per_job(width: usize) -> usize {
+pub(crate) fn rows_per_job(width: usize) -> usize {
     ELEMENTS.div_ceil(width.max(1))
 }
 

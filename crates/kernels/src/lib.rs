@@ -39,6 +39,7 @@ pub mod rope;
 pub mod rows;
 pub mod shape;
 pub mod sort;
+mod stored;
 pub mod target;
 pub mod tensor;
 pub mod topk;

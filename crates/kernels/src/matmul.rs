@@ -5,9 +5,17 @@
 //! the `gemm` crate; nothing is converted as a whole. Sums stay wide (`f32`, `f64`, integers exactly) until a closure
 //! turns them into results, so scales, biases and roundings need no pass of their own.
 
+mod factor;
+mod operand;
+
+pub use factor::Factor;
+pub use operand::Operand;
+
+use operand::Panel;
+
 use crate::element::{Element, Wide};
 use crate::jobs::Jobs;
-use crate::product::{Matrix, Previous, multiply};
+use crate::product::{Previous, multiply};
 
 /// Inner dimension of one panel. A product of 1024 pairs of int8 is at most 2^24, hence exact in float32.
 const DEPTH: usize = 1024;
@@ -17,128 +25,6 @@ const TILE: usize = 512;
 const SMALLEST_TILE: usize = 128;
 /// Up to so many rows the second operand is used where it lies: a product is then bound by reading it.
 const NARROW: usize = 4;
-
-/// An element type of a product: how it is multiplied and summed.
-pub trait Factor: Copy + Default + Send + Sync + 'static {
-    /// The type that panels are multiplied in.
-    type Panel: Wide;
-    /// The type of the finished sums.
-    type Sum: Copy + Default + Send + Sync + 'static;
-
-    /// The exact values in the panel type.
-    fn widen_slice(from: &[Self], to: &mut [Self::Panel]);
-    /// Adds the products of one panel to the sums.
-    fn add(products: &[Self::Panel], sums: &mut [Self::Sum]);
-}
-
-impl<E: Element> Factor for E {
-    type Panel = E::Wide;
-    type Sum = E::Wide;
-
-    fn widen_slice(from: &[Self], to: &mut [E::Wide]) {
-        E::widen_slice(from, to);
-    }
-
-    fn add(products: &[E::Wide], sums: &mut [E::Wide]) {
-        for (sum, product) in sums.iter_mut().zip(products) {
-            *sum += *product;
-        }
-    }
-}
-
-impl Factor for i8 {
-    type Panel = f32;
-    type Sum = i32;
-
-    fn widen_slice(from: &[Self], to: &mut [f32]) {
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = f32::from(*from);
-        }
-    }
-
-    fn add(products: &[f32], sums: &mut [i32]) {
-        for (sum, product) in sums.iter_mut().zip(products) {
-            *sum = sum.wrapping_add(*product as i32);
-        }
-    }
-}
-
-/// A matrix in its own element type: `rows` by `columns` as the product sees it, row-major in memory or transposed.
-#[derive(Clone, Copy, Debug)]
-pub struct Operand<'a, F> {
-    values: &'a [F],
-    rows: usize,
-    columns: usize,
-    transposed: bool,
-}
-
-impl<'a, F> Operand<'a, F> {
-    /// `values` hold the rows one after the other.
-    ///
-    /// # Panics
-    /// If there are not exactly `rows · columns` values.
-    pub fn row_major(values: &'a [F], rows: usize, columns: usize) -> Self {
-        assert_eq!(values.len(), rows * columns, "a {rows} by {columns} matrix");
-        Self { values, rows, columns, transposed: false }
-    }
-
-    /// `values` hold the columns one after the other: a row-major `columns` by `rows` matrix, read transposed.
-    ///
-    /// # Panics
-    /// If there are not exactly `rows · columns` values.
-    pub fn column_major(values: &'a [F], rows: usize, columns: usize) -> Self {
-        Self { transposed: true, ..Self::row_major(values, rows, columns) }
-    }
-
-    /// One or the other.
-    pub fn new(values: &'a [F], rows: usize, columns: usize, transposed: bool) -> Self {
-        if transposed { Self::column_major(values, rows, columns) } else { Self::row_major(values, rows, columns) }
-    }
-
-    /// Rows as the product sees them.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn exchanged(self) -> Self {
-        Self { rows: self.columns, columns: self.rows, transposed: !self.transposed, ..self }
-    }
-}
-
-/// A block of an [`Operand`], widened and dense.
-#[derive(Default)]
-struct Panel<W> {
-    values: Vec<W>,
-    rows: usize,
-    columns: usize,
-    transposed: bool,
-}
-
-impl<W: Wide> Panel<W> {
-    fn load<F: Factor<Panel = W>>(
-        &mut self,
-        from: Operand<'_, F>,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-    ) {
-        let (outer, inner) =
-            if from.transposed { (columns.clone(), rows.clone()) } else { (rows.clone(), columns.clone()) };
-        let stride = if from.transposed { from.rows } else { from.columns };
-        (self.rows, self.columns, self.transposed) = (rows.len(), columns.len(), from.transposed);
-        self.values.resize(outer.len() * inner.len(), W::zero());
-        for (line, to) in outer.zip(self.values.chunks_exact_mut(inner.len())) {
-            F::widen_slice(&from.values[line * stride + inner.start..line * stride + inner.end], to);
-        }
-    }
-
-    fn matrix(&self) -> Matrix<'_, W> {
-        if self.transposed {
-            Matrix::row_major(&self.values, self.columns, self.rows).transposed()
-        } else {
-            Matrix::row_major(&self.values, self.rows, self.columns)
-        }
-    }
-}
 
 /// The result lines of one tile and where it lies.
 struct Tile<'a, O> {
@@ -292,12 +178,12 @@ pub fn dot<W: Wide>(a: &[W], b: &[W]) -> W {
 }
 
 /// `a` · `b`, each element rounded once to the operands' type.
-pub fn rounded_product<E: Element>(a: Operand<'_, E>, b: Operand<'_, E>, lines: Vec<&mut [E]>) {
+pub(crate) fn rounded_product<E: Element>(a: Operand<'_, E>, b: Operand<'_, E>, lines: Vec<&mut [E]>) {
     product(a, b, lines, |_, _, sums, line| E::round_slice(sums, line));
 }
 
 /// `a` · `b` of integers other than int8, summed in 64 bits; `narrow` brings a sum back to the element type.
-pub fn integer_product<I: Copy + Send + Sync>(
+pub(crate) fn integer_product<I: Copy + Send + Sync>(
     a: Operand<'_, I>,
     b: Operand<'_, I>,
     lines: Vec<&mut [I]>,

@@ -29,7 +29,7 @@ fn lanes<W: Wide>(row: &[W], term: impl Fn(W) -> W) -> W {
 }
 
 /// 1 / √(mean(x²) + ε) of a row.
-pub fn inverse_root_mean_square<W: Wide>(row: &[W], epsilon: W) -> W {
+pub(crate) fn inverse_root_mean_square<W: Wide>(row: &[W], epsilon: W) -> W {
     let mean = sum_of(row, |value| value * value) / W::from_f64(row.len() as f64);
     W::one() / (mean + epsilon).sqrt()
 }

@@ -17,7 +17,7 @@ pub fn quantise_row<W: Wide>(row: &[W], to: &mut [i8]) -> W {
 }
 
 /// The float32 whose bits lie in the low half of a 64-bit scale.
-pub fn scale_from_bits(scale: i64) -> f32 {
+pub(crate) fn scale_from_bits(scale: i64) -> f32 {
     f32::from_bits(scale as u32)
 }
 

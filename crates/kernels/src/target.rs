@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use crate::element::Wide;
-use crate::typed::Stored;
+use crate::stored::Stored;
 
 /// A type that finished sums are stored in.
 pub trait Target: Stored {

@@ -156,7 +156,7 @@ impl Tensor {
     }
 
     /// The elements in memory order, to be changed in place.
-    pub fn data_mut(&mut self) -> &mut Data {
+    pub(crate) fn data_mut(&mut self) -> &mut Data {
         &mut self.data
     }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::backend::Backend;
-use crate::settings::SettingsError;
+use crate::settings_error::SettingsError;
 
-/// What the environment says about accelerators.
+/// The environment's variables about accelerators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visibility {
     /// `PERFDB_VISIBLE_NPUS`: their number, instead of looking.

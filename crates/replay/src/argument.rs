@@ -1,12 +1,15 @@
 //! Arguments of a call as a case carries them.
 
+use std::borrow::Cow;
+
 use perfdb_dtype::DType;
 use perfdb_kernels::number::Number;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::case::Name;
+/// A short string that an operator fixes or a case file brings.
+pub type Name = Cow<'static, str>;
 
 /// One argument of a call.
 #[derive(Clone, Debug, PartialEq)]

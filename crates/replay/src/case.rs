@@ -6,7 +6,6 @@ mod text;
 
 pub(crate) use text::{Raw, WriteJson, write_parts};
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -15,10 +14,8 @@ use perfdb_kernels::shape::{Shape, swap_last_two};
 use serde::Deserialize;
 
 use crate::argument::Argument;
+pub use crate::argument::Name;
 use crate::init::Init;
-
-/// A short string that an operator fixes or a case file brings.
-pub type Name = Cow<'static, str>;
 
 /// One row, ready to run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -107,7 +104,7 @@ pub struct TensorSpec {
     /// Shape that is allocated, where a view is passed.
     #[serde(default)]
     pub storage: Option<Shape>,
-    /// Where it lives; the executor's device unless said.
+    /// Where it lives: the executor's device by default.
     #[serde(default)]
     pub device: Option<Device>,
 }

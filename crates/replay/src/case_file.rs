@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::operator::Operator;
 use crate::plan::{PlannedRow, RowPlan};
 
-/// Reads the cases of a file, which must be of that operator. Rows that a plan says are invalid or skipped are left out.
+/// Reads the cases of a file, which must be of that operator. Rows that are invalid or skipped in a plan are left out.
 /// `repeat` replaces the number of timed runs, where it is given.
 pub fn read_cases(path: &Path, operator: &'static Operator, repeat: Option<u32>) -> Result<Vec<PlannedRow>, Error> {
     let fault = |place: Option<usize>, reason: String| Error::Cases { path: path.to_owned(), place, reason };

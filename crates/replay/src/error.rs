@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::settings::SettingsError;
+use crate::settings_error::SettingsError;
 
 /// Every error of this crate that concerns a file, an operator or a whole run. The text fits on one line.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum Error {
     /// A database folder that is not there.
     #[error("{}: no such database folder", .0.display())]
     NoDatabase(PathBuf),
-    /// An operator failed; the reason is what a status file says.
+    /// An operator failed; the reason is that of the status file.
     #[error("{op}: {reason}")]
     OperatorFailed {
         /// The operator.

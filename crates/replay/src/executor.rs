@@ -17,7 +17,7 @@ use crate::refusal::CaseError;
 
 /// One executor, alive. It runs one case at a time.
 pub trait Executor: Send {
-    /// What it said about itself.
+    /// Its description of itself.
     fn greeting(&self) -> &Greeting;
 
     /// Runs a case. With `dump` the outputs of the last timed run come with their values.
@@ -30,7 +30,7 @@ pub trait Executor: Send {
     fn shut_down(&mut self);
 }
 
-/// What an executor says about itself.
+/// An executor's description of itself.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Greeting {
     /// Name of the device: `cpu`, `cuda:0`.
@@ -114,7 +114,7 @@ pub enum StartError {
     /// It speaks another protocol.
     #[error("the worker speaks protocol {worker}, this program speaks {}", worker::PROTOCOL)]
     Protocol {
-        /// What the worker said, as JSON.
+        /// What the worker sent, as JSON.
         worker: String,
     },
     /// It is not there, did not greet, or has no device.

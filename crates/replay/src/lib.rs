@@ -41,4 +41,5 @@ pub mod results;
 pub mod row;
 pub mod session;
 pub mod settings;
+mod settings_error;
 pub mod table;

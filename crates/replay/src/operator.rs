@@ -1,5 +1,7 @@
 //! What an operator is: its row rules and its reference implementation, side by side.
 
+use perfdb_store::Semantics;
+
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, Check};
 use crate::refusal::{CaseError, Refusal};
@@ -14,9 +16,9 @@ pub struct Operator {
     pub reads: &'static [&'static str],
     /// What an output unlike the recorded one does.
     pub check: Check,
-    /// Timed runs without `--repeat-count`, where the general default does not hold.
+    /// Timed runs where no count is given, if the general default does not hold.
     pub own_repeat_count: Option<u32>,
-    /// True where inputs are built once per case whatever `--fresh-inputs` says.
+    /// True where inputs are built once per case even if fresh ones are asked for.
     pub always_reuses_inputs: bool,
     /// True where words like `UNDEFINED` and `N/A` are empty slots.
     pub has_empty_words: bool,
@@ -74,20 +76,23 @@ impl From<Call> for Planned {
     }
 }
 
-/// What row rules need besides the row. All of it concerns DispatchFFNCombine.
+/// What row rules need besides the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
-    /// Number of ranks that share the experts.
+    /// Number of ranks that share the experts (DispatchFFNCombine).
     pub ep_size: u32,
-    /// Spread tokens evenly over the experts.
+    /// Spread tokens evenly over the experts (DispatchFFNCombine).
     pub balanced: bool,
-    /// Largest number of rows that a rank's experts may receive.
+    /// Largest number of rows that a rank's experts may receive (DispatchFFNCombine).
     pub max_output_size: u64,
+    /// Whether rows as profilers write them are refused where the original refuses them: those of ArgMaxV2 with the axis as
+    /// second input, those of MaskedFill with the value as third.
+    pub semantics: Semantics,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
-        PlanOptions { ep_size: 16, balanced: true, max_output_size: 65536 }
+        PlanOptions { ep_size: 16, balanced: true, max_output_size: 65536, semantics: Semantics::Upstream }
     }
 }
 

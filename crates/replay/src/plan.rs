@@ -129,6 +129,13 @@ fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<
     }
 }
 
+/// Whether replay would run a row of a kernel's table, from its columns and cells. It runs no row of a kernel that it has no
+/// operator for.
+pub fn can_replay(kernel: &str, columns: &[String], cells: &[&str]) -> bool {
+    let row = Row::new(columns, cells);
+    crate::operators::find(kernel).is_some_and(|operator| is_replayable(operator, row, &PlanOptions::default()))
+}
+
 /// Whether a row can be replayed, if need be with another number of expert-parallel ranks than in `options`.
 pub fn is_replayable(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> bool {
     matches!(plan_row(operator, row, options), Ok((Planned::Replay(_) | Planned::Skip(SkipReason::EpSize), _)))
@@ -148,7 +155,7 @@ impl PlannedRow {
         }
     }
 
-    /// Appends the row as `--plan` prints it: one JSON object without whitespace, of a case or of a row that is none.
+    /// Appends the row as one JSON object without whitespace, of a case or of a row that is none.
     pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
         let (status, word) = match &self.plan {
             RowPlan::Case(case) => return case.write_json(out),

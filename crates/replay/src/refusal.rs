@@ -24,7 +24,7 @@ pub enum RefusalKind {
     UnsupportedDtype,
     /// Shapes that do not fit each other.
     ShapeMismatch,
-    /// An optional input whose meaning cannot be told.
+    /// An optional input of which it is not clear what it stands for.
     Role,
     /// A `Runtime …` column contradicts the shapes or is no number.
     RuntimeMetadata,

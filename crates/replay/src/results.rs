@@ -1,4 +1,4 @@
-//! What became of each row: the objects of `--results`.
+//! What became of each row: the objects of a results file.
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};

@@ -119,7 +119,7 @@ pub(crate) fn split_slots(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(';').map(trimmed)
 }
 
-/// The text without whitespace at both ends; most cells have none, which their first and last bytes tell.
+/// The text without whitespace at both ends; most cells have none, as their first and last bytes show.
 fn trimmed(text: &str) -> &str {
     match text.as_bytes() {
         [] => text,

@@ -98,7 +98,7 @@ pub struct Counts {
     pub dropped: usize,
 }
 
-/// The outputs of a case that ran: an object of `--dump-outputs`.
+/// The outputs of a case that ran: an object of a dump.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DumpedCase {
     /// Operator.

@@ -9,6 +9,7 @@ use crate::operator::{Operator, PlanOptions};
 use crate::operators::DISPATCH_FFN_COMBINE;
 use crate::plan::PlanSettings;
 use crate::removal::InvalidRows;
+pub use crate::settings_error::SettingsError;
 use perfdb_store::update::Mode;
 
 /// Options of a run. `RunSettings::new` has the defaults of the command line.
@@ -46,7 +47,7 @@ pub struct RunSettings {
     pub journal: Option<PathBuf>,
     /// How long to wait for the lock of a folder whose table loses rows.
     pub lock_timeout: Duration,
-    /// DispatchFFNCombine: experts and tokens.
+    /// What row rules need besides the row: most of it is of DispatchFFNCombine.
     pub dispatch: PlanOptions,
     /// DispatchFFNCombine: ranks on this node and others.
     pub launch: Launch,
@@ -54,74 +55,23 @@ pub struct RunSettings {
     pub tool: &'static str,
 }
 
-/// Options of a run that cannot be, or do not go together.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
-    /// No timed run at all.
-    #[error("the number of timed runs must be at least 1")]
-    NoTimedRuns,
-    /// Several devices for a backend that has none.
-    #[error("backend {0} runs on the host: it has no devices to share rows among")]
-    HostHasNoDevices(Backend),
-    /// A device that is not there.
-    #[error("device {index} was asked for, {visible} visible for backend {backend}")]
-    NoDevice {
-        /// The device, counted from 0.
-        index: usize,
-        /// How many there are.
-        visible: usize,
-        /// Who runs the cases.
-        backend: Backend,
-    },
-    /// A name of the run that is none of a file.
-    #[error("the run's name {0:?} cannot be part of a file name")]
-    RunId(String),
-    /// msprof for a backend that measures itself.
-    #[error("msprof measures backend npu, not {0}")]
-    MsprofWithoutNpu(Backend),
-    /// Processes that are not as many as the ranks.
-    #[error(
-        "{per_node} processes per node on {nodes} node(s) make {} ranks, EP size is {ep_size}",
-        u64::from(*per_node) * u64::from(*nodes)
-    )]
-    RankCount {
-        /// Processes on each node.
-        per_node: u32,
-        /// Number of nodes.
-        nodes: u32,
-        /// Ranks that share the experts.
-        ep_size: u32,
-    },
-    /// Several nodes that have no port to meet at.
-    #[error("{0} nodes need the same port of node 0 on all of them")]
-    NoPort(u32),
-    /// A node that is not there.
-    #[error("node rank {rank} of {nodes} node(s)")]
-    NodeRank {
-        /// The node, counted from 0.
-        rank: u32,
-        /// Number of nodes.
-        nodes: u32,
-    },
-}
-
 /// Timed runs per row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repeats {
-    /// What the command line says.
+    /// From the command line.
     pub flag: Option<u32>,
-    /// What the environment says; does not count for operators with a default of their own.
+    /// From the environment; does not count for operators with a default of their own.
     pub variable: Option<u32>,
 }
 
-/// Timed runs per row where nothing else is said.
+/// Timed runs per row by default.
 pub(crate) const DEFAULT_REPEATS: u32 = 30;
 
 /// The worker of the backends other than `native`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerChoice {
     /// Another command than the shipped worker.
-    pub command: Option<String>,
+    pub command: Option<OsString>,
     /// Interpreter of the shipped worker, and of torchrun.
     pub python: OsString,
     /// Start msprof around the worker.

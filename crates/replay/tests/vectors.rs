@@ -35,7 +35,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The planned fate of one record, without the keys that the driver adds.
+/// The planned outcome of one record, without the keys that the driver adds.
 fn planned(op: &str, header: &[String], cells: &[&str], options: &PlanOptions) -> Value {
     let operator = operators::find(op).expect("a known operator");
     match (operator.plan)(&Row::new(header, cells), options) {

@@ -5,7 +5,7 @@ use perfdb_comm::bandwidth::to_table;
 use perfdb_comm::bench::Outcome;
 use perfdb_comm::collection::Collected;
 use perfdb_comm::sessions::{Mode, Session, SessionPlan};
-use perfdb_files::escape::one_line;
+use perfdb_files::escape::{one_line, shown};
 use perfdb_files::time::utc_text;
 use std::time::{Duration, SystemTime};
 
@@ -24,7 +24,7 @@ pub fn heading(plan: &SessionPlan, now: SystemTime) -> String {
     }
     format!(
         "Communication bench, {mode}\n  output : {}\n  devices: {}\n  grid   : {}\n  start  : {}\n",
-        plan.output_dir,
+        shown(&plan.output_dir),
         list(&devices),
         list(plan.sessions.first().map_or(&[], |session| &session.grid_shape)),
         utc_text(now),

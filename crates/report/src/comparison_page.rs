@@ -101,7 +101,7 @@ fn percent(value: f64) -> String {
 fn chart(rows: &[OpRow]) -> String {
     const WIDTH: f64 = 900.0;
     const NAMES: f64 = 260.0;
-    const FIGURES: f64 = 90.0;
+    const NUMBERS: f64 = 90.0;
     const ROW: usize = 30;
     let rows = rows.get(..CHARTED_ROWS.min(rows.len())).unwrap_or_default();
     let times = rows.iter().flat_map(|row| [row.tc_total_us.value(), row.prof_per_fwd_us.value()]);
@@ -116,11 +116,11 @@ fn chart(rows: &[OpRow]) -> String {
             [("predicted", row.tc_total_us.value(), top + 3), ("measured", row.prof_per_fwd_us.value(), top + 15)]
         {
             let part = if largest_us > 0.0 { (time_us / largest_us).clamp(0.0, 1.0) } else { 0.0 };
-            let length = if part.is_nan() { 0.0 } else { part * (WIDTH - NAMES - FIGURES) };
-            let figure = fixed_grouped(time_us, 1);
+            let length = if part.is_nan() { 0.0 } else { part * (WIDTH - NAMES - NUMBERS) };
+            let time = fixed_grouped(time_us, 1);
             out += &format!(
-                "<rect class=\"{class}\" x=\"{NAMES}\" y=\"{y}\" width=\"{length:.1}\" height=\"11\"><title>{name}, {class}: {figure} μs</title></rect>\
-                 <text x=\"{:.1}\" y=\"{}\">{figure}</text>",
+                "<rect class=\"{class}\" x=\"{NAMES}\" y=\"{y}\" width=\"{length:.1}\" height=\"11\"><title>{name}, {class}: {time} μs</title></rect>\
+                 <text x=\"{:.1}\" y=\"{}\">{time}</text>",
                 NAMES + length + 5.0,
                 y + 10
             );

@@ -8,7 +8,7 @@ mod page;
 mod rows;
 mod text;
 
-pub use actions::{Action, actions};
+pub(crate) use actions::Action;
 pub use csv::write_csv;
 pub use document::{document, scenarios_document};
 pub use page::page;

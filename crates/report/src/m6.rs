@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// An M6 and what it was computed from.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// The figures.
+    /// The result.
     pub m6: M6,
     /// The simulator's trace, as given.
     pub tc_trace: &'a str,

@@ -204,7 +204,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What the summary says about the run.
+/// Facts about the run for the summary.
 #[derive(Debug, Clone, Default)]
 pub struct RunFacts<'a> {
     /// The database directory.

@@ -67,10 +67,10 @@ pub fn english_table(name: &str, rows: &[OpRow]) -> String {
     let total_prof_us = measured_total_us(rows);
     let mut out = format!("\n{name}: predicted and measured time per forward pass\n\n");
     let line = |cells: [String; 10]| {
-        let [kernel_type, status, figures @ ..] = cells;
+        let [kernel_type, status, numbers @ ..] = cells;
         let widths = [12, 7, 12, 7, 12, 9, 9, 8];
-        let figures: Vec<String> = figures.iter().zip(widths).map(|(cell, width)| pad_left(cell, width)).collect();
-        format!("{} {}  {status}\n", pad_right(&kernel_type, 35), figures.join(" "))
+        let numbers: Vec<String> = numbers.iter().zip(widths).map(|(cell, width)| pad_left(cell, width)).collect();
+        format!("{} {}  {status}\n", pad_right(&kernel_type, 35), numbers.join(" "))
     };
     let header = [
         "kernel type",

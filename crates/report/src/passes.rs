@@ -40,15 +40,15 @@ struct Document<'c> {
 struct Numbered<'c> {
     pass: usize,
     #[serde(flatten)]
-    figures: &'c Pass,
+    numbers: &'c Pass,
 }
 
 /// The same as JSON, times in picoseconds.
 ///
 /// # Errors
-/// When a figure is beyond what JSON writers take, which no profile causes.
+/// When a number is beyond what JSON writers take, which no profile causes.
 pub fn document(cut: &Cut) -> Result<String, serde_json::Error> {
-    let passes = cut.passes().iter().enumerate().map(|(at, figures)| Numbered { pass: at + 1, figures }).collect();
+    let passes = cut.passes().iter().enumerate().map(|(at, numbers)| Numbered { pass: at + 1, numbers }).collect();
     let document = Document { format_version: 1, method: cut.method(), passes };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

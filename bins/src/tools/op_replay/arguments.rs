@@ -4,13 +4,14 @@ use super::TOOL;
 use crate::Failure;
 use crate::database::DatabaseArguments;
 use crate::replay::{
-    DispatchArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count, run_id, visibility,
-    warn_of_host,
+    DispatchArguments, OutputArguments, ReplayArguments, repeat_count, run_id, visibility, warn_of_host,
 };
+use crate::update_mode::{DEFAULT_UPDATE_MODE, update_mode};
 use clap::{Parser, ValueEnum};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::settings::RunSettings;
+use perfdb_store::update::Mode;
 use std::path::{Path, PathBuf};
 
 /// Measure the rows of one operator's tables again: each row becomes an explicit case, an executor runs it N times,
@@ -34,8 +35,8 @@ pub(super) struct Arguments {
     pub(super) repeat_count: Option<i64>,
 
     /// Which rows: all, or those without a valid duration
-    #[arg(long, value_name = "MODE", default_value = "all")]
-    pub(super) update_mode: UpdateModeArgument,
+    #[arg(long, value_name = "MODE", default_value = DEFAULT_UPDATE_MODE, value_parser = update_mode())]
+    pub(super) update_mode: Mode,
 
     /// Replay exactly this table (repeatable); the database options are not looked at
     #[arg(long, value_name = "FILE")]
@@ -88,7 +89,7 @@ impl Arguments {
         let output = self.files.output.clone().unwrap_or_else(|| database.to_owned());
         let mut settings = self.replay.settings(backend, output, run_id(self.files.run_id.as_deref()))?;
         settings.tool = "op-replay";
-        settings.update_mode = self.update_mode.into();
+        settings.update_mode = self.update_mode;
         self.files.apply(&mut settings);
         self.dispatch.apply(&mut settings, "")?;
         // An operator with a default of its own does not look at the variable.

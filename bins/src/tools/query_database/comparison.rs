@@ -12,7 +12,7 @@ const ROUNDING_US: f64 = 0.5;
 /// Durations are differences of rounded time stamps in some traces, and cut in others.
 const TOLERANCE_US: f64 = ROUNDING_US + 1e-6;
 
-/// Asks every call and lists where the trace says something else.
+/// Asks every call and lists where the trace has another answer.
 pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut sink: Sink) -> Result<Status, Failure> {
     let calls = questions::traced_calls(trace, &arguments.surroundings)?;
     let mut lines =

@@ -26,7 +26,7 @@ pub(super) fn read(arguments: &Arguments) -> Result<Vec<Question>, Failure> {
     Ok(vec![Question { id: None, name, query: surrounded(query, &arguments.surroundings) }])
 }
 
-/// What the command line says about a call's surroundings.
+/// The surroundings of a call, from the command line.
 fn surroundings(arguments: &SurroundingArguments) -> Surroundings {
     Surroundings {
         tp_size: arguments.tp_size,
@@ -130,7 +130,7 @@ fn tensor(text: &str) -> Result<Tensor, Failure> {
     Ok(Tensor { shape, dtype, values })
 }
 
-/// The lines of a manifest; the command line's surroundings hold where a line says nothing.
+/// The lines of a manifest; the command line's surroundings hold where a line has none.
 fn manifest(path: Option<&Path>, arguments: &SurroundingArguments) -> Result<Vec<Question>, Failure> {
     let path = path.filter(|path| *path != Path::new("-"));
     let mut text = String::new();

@@ -4,13 +4,15 @@ use super::TOOL;
 use crate::Failure;
 use crate::database::DatabaseArguments;
 use crate::replay::{
-    DispatchArguments, DispatchPrefixedArguments, OutputArguments, ReplayArguments, UpdateModeArgument, repeat_count,
-    run_id, visibility, warn_of_host,
+    DispatchArguments, DispatchPrefixedArguments, OutputArguments, ReplayArguments, repeat_count, run_id, visibility,
+    warn_of_host,
 };
+use crate::update_mode::{DEFAULT_UPDATE_MODE, update_mode};
 use clap::{Args, Parser, ValueEnum};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::settings::RunSettings;
+use perfdb_store::update::Mode;
 use std::path::{Path, PathBuf};
 
 /// Measure the tables of all operators of a database again, one operator after the other.
@@ -44,8 +46,8 @@ pub(super) struct Selection {
     pub(super) repeat_count: Option<i64>,
 
     /// Which rows: all, or those without a valid duration
-    #[arg(long, value_name = "MODE", default_value = "all")]
-    pub(super) update_mode: UpdateModeArgument,
+    #[arg(long, value_name = "MODE", default_value = DEFAULT_UPDATE_MODE, value_parser = update_mode())]
+    pub(super) update_mode: Mode,
 
     /// All operators in this process, or a process for each
     #[arg(long, value_name = "MODE", default_value = "inprocess")]
@@ -87,7 +89,7 @@ impl Arguments {
         let run_id = run_id(self.files.run_id.as_deref());
         let mut settings = self.replay.settings(backend, output, run_id)?;
         settings.tool = "run-all-op";
-        settings.update_mode = self.selection.update_mode.into();
+        settings.update_mode = self.selection.update_mode;
         self.files.apply(&mut settings);
         DispatchArguments::from(&self.dispatch).apply(&mut settings, DispatchPrefixedArguments::PREFIX)?;
         let looks_at_variable = operators.iter().any(|operator| operator.own_repeat_count.is_none());

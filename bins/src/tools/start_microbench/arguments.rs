@@ -3,7 +3,8 @@
 use crate::Failure;
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::replay::{DispatchPrefixedArguments, ReplayArguments, repeat_count, run_id, stopped_run_of_all};
-use clap::{Parser, ValueEnum};
+use crate::update_mode::{DEFAULT_UPDATE_MODE, update_mode};
+use clap::Parser;
 use perfdb_microbench::msprof::ReplayCommand;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
@@ -38,8 +39,8 @@ pub(super) struct Arguments {
     pub prof_path: Option<OsString>,
 
     /// Which rows may change: all matched ones (and unmatched samples become rows), or only rows without a duration
-    #[arg(long, value_enum, default_value = "all", value_name = "MODE")]
-    pub update_mode: UpdateMode,
+    #[arg(long, default_value = DEFAULT_UPDATE_MODE, value_name = "MODE", value_parser = update_mode())]
+    pub update_mode: Mode,
 
     /// Remove rows that have no valid duration afterwards; they are listed in the report
     #[arg(long)]
@@ -110,24 +111,6 @@ pub(super) struct Arguments {
     pub database: DatabaseArguments,
 }
 
-/// Values of `--update-mode`, as this tool explains them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum UpdateMode {
-    /// every matched row; unmatched samples become rows
-    All,
-    /// only rows without a valid duration; nothing is added
-    MissingOnly,
-}
-
-impl From<UpdateMode> for Mode {
-    fn from(mode: UpdateMode) -> Mode {
-        match mode {
-            UpdateMode::All => Mode::All,
-            UpdateMode::MissingOnly => Mode::MissingOnly,
-        }
-    }
-}
-
 impl Arguments {
     /// Whether the summary takes stdout, so that everything else has to go to stderr.
     pub(super) fn json_on_stdout(&self) -> bool {
@@ -157,7 +140,7 @@ impl Arguments {
             fail_fast: self.fail_fast,
             database,
             repeat_count: self.repeat_count,
-            update_mode: Mode::from(self.update_mode).name(),
+            update_mode: self.update_mode.name(),
             ep_size: self.dispatch_ffn_combine_ep_size,
             per_node: self.dispatch_ffn_combine_nproc_per_node,
             nodes: self.dispatch_ffn_combine_nnodes,
@@ -172,7 +155,7 @@ impl Arguments {
     pub(super) fn settings(&self, backend: Backend) -> Result<RunSettings, Failure> {
         let mut settings = self.replay.settings(backend, PathBuf::new(), run_id(None))?;
         settings.tool = "start-microbench";
-        settings.update_mode = self.update_mode.into();
+        settings.update_mode = self.update_mode;
         settings.lock_timeout = self.lock.lock_timeout;
         if backend == Backend::Npu {
             let flag = u32::try_from(self.repeat_count).ok().filter(|&count| count > 0);
@@ -186,7 +169,7 @@ impl Arguments {
         };
         let defaults = PlanOptions::default();
         let ep_size = number("ep-size", self.dispatch_ffn_combine_ep_size)?;
-        settings.dispatch = PlanOptions { ep_size: if ep_size == 0 { defaults.ep_size } else { ep_size }, ..defaults };
+        settings.dispatch.ep_size = if ep_size == 0 { defaults.ep_size } else { ep_size };
         let port = self.dispatch_ffn_combine_master_port.map(|port| number("master-port", port)).transpose()?;
         let per_node = self.dispatch_ffn_combine_nproc_per_node;
         settings.launch = Launch {

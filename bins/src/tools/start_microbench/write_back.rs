@@ -25,7 +25,7 @@ impl Run<'_> {
         let json = JsonFile::open_for(json, database)?;
         let tables = target_tables(database, selected)?;
         refuse_inputs(json.as_ref().map(JsonFile::path), tables.iter().chain(summaries).map(PathBuf::as_path))?;
-        let mut options = UpdateOptions::new(database, arguments.update_mode.into(), arguments.lock.options(TOOL.name));
+        let mut options = UpdateOptions::new(database, arguments.update_mode, arguments.lock.options(TOOL.name));
         options.operators = selected;
         options.prune = arguments.prune_empty_duration_rows;
         options.dry_run = arguments.dry_run;

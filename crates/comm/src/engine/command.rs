@@ -3,9 +3,10 @@
 use super::interpreter::Interpreter;
 use super::options::{Nodes, RankOfLauncher, RunOptions};
 use super::processes::RUN_VARIABLE;
+use crate::backend::Backend;
 use crate::error::Error;
 use crate::plan::Plan;
-use crate::results::{Backend, Timing};
+use crate::results::Timing;
 use perfdb_files::process;
 use std::fs::File;
 use std::os::unix::process::CommandExt;

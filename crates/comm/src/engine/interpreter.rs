@@ -1,7 +1,7 @@
 //! Finds an interpreter that has torch, and asks it what it can do.
 
+use crate::backend::Backend;
 use crate::error::Error;
-use crate::results::Backend;
 use perfdb_files::escape::one_line;
 use serde::Deserialize;
 use std::ffi::{OsStr, OsString};

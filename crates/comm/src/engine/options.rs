@@ -1,7 +1,7 @@
 //! How a plan is to be run.
 
+use crate::backend::Backend;
 use crate::error::Error;
-use crate::results::Backend;
 use crate::sessions::parse_count;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -86,7 +86,7 @@ impl Nodes {
     }
 
     /// Ranks on each node, for a plan that needs `world` ranks in all.
-    pub fn nproc_for(&self, world: u64) -> u64 {
+    pub(crate) fn nproc_for(&self, world: u64) -> u64 {
         self.nproc.unwrap_or_else(|| world.div_ceil(self.count))
     }
 }

@@ -39,7 +39,7 @@ impl Phase {
 pub enum Event {
     /// What has been chosen or is being done.
     Note(String),
-    /// Another run holds the lock of the folder; said once.
+    /// Another run holds the lock of the folder; reported once.
     Waiting(String),
     /// Something that the user should know.
     Warning(String),

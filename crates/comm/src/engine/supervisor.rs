@@ -258,7 +258,7 @@ fn launcher_failure(status: Option<&ExitStatus>, logs: &[PathBuf]) -> String {
     last_words(logs).map_or(failure.clone(), |words| format!("{failure} ({words})"))
 }
 
-/// Whether the rank's process is gone although it had not reached its end and said nothing.
+/// Whether the rank's process is gone although it had not reached its end and sent nothing.
 fn died(rank: &RankWatch) -> bool {
     !rank.done && rank.fatal.is_none() && rank.pid.is_some_and(|pid| !is_running(pid))
 }
@@ -290,7 +290,7 @@ fn end_of_log(log: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last line of a log that names an exception: what Python said when it ended.
+/// The last line of a log that names an exception: why Python ended.
 fn last_words(logs: &[PathBuf]) -> Option<String> {
     logs.iter().find_map(|log| {
         let text = end_of_log(log)?;

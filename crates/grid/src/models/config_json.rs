@@ -38,7 +38,7 @@ impl Fault {
 const LARGEST: i64 = 1 << 32;
 
 impl Description {
-    /// The first of these keys that is there and not null, and what it says.
+    /// The first of these keys that is there and not null, and its value.
     fn size(&self, keys: &[&'static str]) -> Result<Option<(&'static str, i128)>, Fault> {
         for &key in keys {
             match self.0.get(key) {

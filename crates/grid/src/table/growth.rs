@@ -33,7 +33,7 @@ pub(crate) struct Growth<'a> {
     pub(crate) filter: Option<RowFilter<'a>>,
 }
 
-/// Decides whether a row may be written: told the kernel, the columns and the cells, without quotes around slots.
+/// Decides whether a row may be written. It is called with the kernel, the columns and the cells, without quotes around slots.
 pub type RowFilter<'a> = &'a (dyn Fn(&str, &[String], &[&str]) -> bool + Sync);
 
 /// What became of the candidates that were looked at.

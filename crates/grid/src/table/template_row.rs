@@ -27,7 +27,7 @@ struct Side {
     slots: usize,
     types: Attribute,
     formats: Attribute,
-    /// Bytes per element by slot, as the first row's types say.
+    /// Bytes per element by slot, by the first row's types.
     element_bytes: Vec<i128>,
 }
 

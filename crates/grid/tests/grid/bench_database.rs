@@ -53,7 +53,7 @@ fn options(arguments: &[Value], directory: &Path) -> Options {
             "--rows" => options.rows = value.parse().expect("an integer"),
             "--seed" => options.seed = value.parse().expect("an integer"),
             "--max-hbm-gb" => options.max_hbm_gib = value.parse().expect("a number"),
-            "--target-models" => options.models = Some(value.split(',').map(str::to_owned).collect()),
+            "--target-models" => options.models = Some(value.split(',').map(Into::into).collect()),
             other => panic!("unknown argument {other}"),
         }
     }

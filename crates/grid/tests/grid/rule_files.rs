@@ -1,4 +1,4 @@
-//! What a rule file may say, and how mistakes are told.
+//! What a rule file may hold, and how mistakes are reported.
 
 use std::path::Path;
 

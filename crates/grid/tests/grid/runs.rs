@@ -163,7 +163,7 @@ mod corrected {
     #[test]
     fn a_file_without_a_new_row_keeps_its_bytes() {
         let folder = folder(&[("GroupedMatmul.csv", ADD)]);
-        let dense = Options { models: Some(vec!["qwen3-32b".to_owned()]), ..corrected(&folder) };
+        let dense = Options { models: Some(vec!["qwen3-32b".into()]), ..corrected(&folder) };
         assert_eq!(write(&dense).expect("a run").files[0].reason, Some(Reason::NoCandidates));
         assert_eq!(read(&folder, "GroupedMatmul.csv"), ADD);
         write(&Options { semantics: Semantics::Upstream, ..dense }).expect("a run");
@@ -195,7 +195,7 @@ mod corrected {
     fn attention_heads_are_divided_over_ranks() {
         let columns = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Runtime attn_state\n1,FLOAT,ND,1,x\n";
         let folder = folder(&[("FusedInferAttentionScore.csv", columns)]);
-        let qwen = Options { models: Some(vec!["qwen3-32b".to_owned()]), ..corrected(&folder) };
+        let qwen = Options { models: Some(vec!["qwen3-32b".into()]), ..corrected(&folder) };
         let summary = write(&qwen).expect("a run");
         // 136 pairs of batch and length for each of five head counts.
         assert_eq!(summary.appended(), 5 * 136);
@@ -254,7 +254,7 @@ fn the_reports_for_people_and_programs() {
         ("op_mapping.yaml", "operator_mappings: {a: {kernel_type: Add}}\n"),
     ]);
     let named = Options {
-        models: Some(vec!["dsv3".to_owned(), "Qwen/Qwen3-32B".to_owned()]),
+        models: Some(vec!["dsv3".into(), "Qwen/Qwen3-32B".into()]),
         rows: 5.into(),
         max_hbm_gib: 0.001,
         seed: (-7).into(),

@@ -13,7 +13,7 @@ use super::{Attempt, Call, Case, Check, Device, Format, RecordedOutput, TensorSp
 use crate::argument::Argument;
 use crate::init::Init;
 
-/// A part of a case that is appended to a text as JSON without blanks.
+/// A part of a case that is appended to a text as JSON without whitespace.
 pub(crate) trait WriteJson {
     fn write_json(&self, out: &mut Vec<u8>);
 }

@@ -29,7 +29,7 @@ pub struct NativeSettings {
     pub case_timeout: Duration,
 }
 
-/// What is said of a case whose thread is gone.
+/// The error of a case whose thread is gone.
 const ENDED: &str = "the executor's thread ended";
 /// How long a case that was cancelled may take to notice.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);

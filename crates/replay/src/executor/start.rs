@@ -9,7 +9,7 @@ use crate::session::Starters;
 use crate::settings::RunSettings;
 use perfdb_files::interrupt::Interrupt;
 
-/// The starters of a run's backend. What workers say beside their answers goes to `listener`.
+/// The starters of a run's backend. What workers send beside their answers goes to `listener`.
 pub fn starters<'a>(settings: &'a RunSettings, interrupt: &Interrupt, listener: &Listener) -> Starters<'a> {
     let (stop, listen) = (interrupt.clone(), listener.clone());
     let single = move |device: Option<&str>| -> Result<Box<dyn Executor>, StartError> {

@@ -43,7 +43,7 @@ pub struct WorkerSettings {
     pub line_mib: u32,
 }
 
-/// Something a worker says beside its answers.
+/// Something that a worker sends beside its answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkerOutput {
     /// A line that is no message.
@@ -54,7 +54,7 @@ pub enum WorkerOutput {
     Progress(u64),
 }
 
-/// Where remarks go.
+/// Where log messages and progress go.
 pub type Listener = Arc<dyn Fn(WorkerOutput) + Sync + Send>;
 
 /// A worker process, alive.
@@ -169,7 +169,7 @@ impl WorkerExecutor {
         }
     }
 
-    /// The next message that is an answer; remarks go to the listener. `most_noise` limits the lines that are no message.
+    /// The next message that is an answer; log messages go to the listener. `most_noise` limits the lines that are no message.
     fn next_message(
         &mut self,
         deadline: Instant,

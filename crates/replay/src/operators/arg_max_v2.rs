@@ -1,25 +1,36 @@
 //! ArgMaxV2: index of the maximum along the last dimension, the first of equals; NaN counts as the largest.
 
+use perfdb_dtype::DType;
 use perfdb_kernels::rows::each_row;
+use perfdb_kernels::shape::elements;
 use perfdb_kernels::sort::{Ordered, first_largest};
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{require, values, zeros};
 use perfdb_kernels::with_type;
+use perfdb_store::Semantics;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{dtypes, shapes};
 use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
-use crate::row::Row;
+use crate::row::{Recorded, Row};
 
 pub(super) const OPERATOR: Operator = Operator::new("ArgMaxV2", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
+fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
-    let [x] = inputs.exactly()?;
+    let x = match (inputs.slots(), options.semantics) {
+        // The call gives the kernel the axis as a tensor, and a profiler sees it.
+        ([x, axis], Semantics::Corrected) if is_axis(axis) => x,
+        _ => &inputs.exactly::<1>()?[0],
+    };
     let ([shape], [dtype]) = (shapes([x])?, dtypes([x])?);
     Ok(Call::new("torch.argmax").arg_tensor(x.tensor("x", shape, dtype)).kwarg("dim", -1).into())
+}
+
+fn is_axis(slot: &Recorded<'_>) -> bool {
+    elements(&slot.shape) == 1 && matches!(slot.dtype(), Ok(DType::Int32 | DType::Int64))
 }
 
 fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {

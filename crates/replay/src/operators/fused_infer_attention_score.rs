@@ -46,7 +46,7 @@ struct Inputs<'a> {
     key_rope: Option<Recorded<'a>>,
 }
 
-/// How queries lie: what tells the two forms of the operator apart.
+/// How queries lie: the difference between the two forms of the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// (tokens, heads, size).
@@ -55,7 +55,7 @@ enum Form {
     Batch { batch: usize, queries: usize },
 }
 
-/// What the `Runtime …` columns say; absent where a cell is empty.
+/// Values of the `Runtime …` columns; absent where a cell is empty.
 struct Runtime {
     num_heads: Option<i64>,
     num_key_value_heads: Option<i64>,

@@ -4,10 +4,11 @@ use perfdb_dtype::DType;
 use perfdb_kernels::broadcast::{Stretched, mask_into};
 use perfdb_kernels::cast::{Convert, cast};
 use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::broadcasts_to;
+use perfdb_kernels::shape::{broadcasts_to, elements};
 use perfdb_kernels::tensor::Tensor;
 use perfdb_kernels::typed::{require, values, values_mut};
 use perfdb_kernels::with_type;
+use perfdb_store::Semantics;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};
@@ -19,9 +20,13 @@ use crate::row::Row;
 
 pub(super) const OPERATOR: Operator = Operator::new("MaskedFill", INPUTS, plan, run);
 
-fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
+fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Planned, Refusal> {
     let inputs = row.inputs()?.present();
-    let [x, mask] = inputs.exactly()?;
+    let (x, mask) = match (inputs.slots(), options.semantics) {
+        // The call gives the kernel the value as a tensor, and a profiler sees it.
+        ([x, mask, value], Semantics::Corrected) if elements(&value.shape) == 1 => (x, mask),
+        _ => inputs.exactly().map(|[x, mask]| (x, mask))?,
+    };
     let [x_shape, mask_shape] = shapes([x, mask])?;
     let [dtype] = dtypes([x])?;
     require_fit(broadcasts_to(&mask_shape, &x_shape), || {

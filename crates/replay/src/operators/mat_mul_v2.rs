@@ -26,7 +26,7 @@ pub(super) fn recorded_matrix(row: &Row<'_>) -> Result<Option<[usize; 2]>, Refus
 
 /// The product of two recorded matrices, in the first orientation that fits them and the recorded output.
 ///
-/// Without a recorded output the first matrix is never turned: nothing would tell which way is meant.
+/// Without a recorded output the first matrix is never turned: either way could be meant.
 pub(super) fn product_call(
     api: &'static str,
     a: &Recorded<'_>,

@@ -91,7 +91,7 @@ impl<'a> Lanes<'a> {
 
 fn answer(lane: &mut Supervisor, start: &StartExecutor<'_>, work: &Work<'_>, case: &Arc<Case>) -> Answer {
     match (work.refuses)(case) {
-        Some(trouble) => Err(trouble),
+        Some(error) => Err(error),
         None => lane.run(start, work.next_id, case, work.dump, &work.greeted),
     }
 }

@@ -45,6 +45,7 @@ impl Session<'_> {
         }
         let plan = settings.plan_settings(operator);
         let mut groups = Vec::with_capacity(files.len());
+        let planning = tracing::info_span!("plan rows", op = operator.name, tables = files.len()).entered();
         for file in files {
             match plan_file(file, operator, &plan) {
                 Ok(mut table) => {
@@ -53,6 +54,7 @@ impl Session<'_> {
                 Err(error) => return Ok(OperatorOutcome::Failed(error.to_string())),
             }
         }
+        drop(planning);
         self.replay(operator, groups)
     }
 

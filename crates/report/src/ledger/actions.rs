@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Something that would make the prediction better.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Action {
+pub(crate) struct Action {
     /// The part of the error that it is about, in picoseconds.
     pub worth_ps: i128,
     /// What to do.
@@ -17,7 +17,7 @@ pub struct Action {
 }
 
 /// What to do, by worth. Noise, layers and waits ask for nothing.
-pub fn actions(explanation: &Explanation) -> Vec<Action> {
+pub(crate) fn actions(explanation: &Explanation) -> Vec<Action> {
     let groups: HashMap<(&str, &str), &Group> = explanation
         .ledger
         .groups

@@ -56,7 +56,7 @@ pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io:
     Ok(())
 }
 
-/// All six decimals of a microsecond figure.
+/// All six decimals of a time in microseconds.
 fn exact_us(ps: i128) -> String {
     let sign = if ps < 0 { "-" } else { "" };
     let ps = ps.unsigned_abs();

@@ -68,7 +68,7 @@ fn to_do(explanation: &Explanation) -> Vec<ToDo> {
 /// The document of one pair of files.
 ///
 /// # Errors
-/// When a figure is beyond what JSON writers take, which no file of a real pass causes.
+/// When a number is beyond what JSON writers take, which no file of a real pass causes.
 pub fn document(explanation: &Explanation) -> Result<String, serde_json::Error> {
     let document = Document { format_version: FORMAT_VERSION, explanation, todo: to_do(explanation) };
     Ok(serde_json::to_string_pretty(&document)? + "\n")

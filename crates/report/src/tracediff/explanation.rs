@@ -100,7 +100,7 @@ fn percent(percent: Option<f64>) -> String {
     percent.map_or_else(|| "-".to_owned(), |percent| fixed(percent, 1))
 }
 
-/// One row per figure: times in ms with nine decimals (whole picoseconds), so that sums over rows are exact.
+/// One row per number: times in ms with nine decimals (whole picoseconds), so that sums over rows are exact.
 pub(super) fn csv(explanation: &Explanation) -> String {
     let mut out = "section,name,part,trace,count,trace1_ms,trace2_ms,difference_ms,trace1_percent,trace2_percent,\
                    share_percent\n"

@@ -2,6 +2,7 @@
 
 use perfdb_files::folders::{PrivateFolder, private};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -85,12 +86,13 @@ impl WorkerCommand {
     }
 
     /// Another worker, split into words as a shell does, without expansion.
-    pub fn custom(command: &str) -> Result<WorkerCommand, CommandError> {
-        let words = shlex::split(command).ok_or(CommandError::Words(UNFINISHED.to_owned()))?;
+    pub fn custom(command: impl AsRef<OsStr>) -> Result<WorkerCommand, CommandError> {
+        let words = shlex::bytes::split(command.as_ref().as_bytes());
+        let words = words.ok_or(CommandError::Words(UNFINISHED.to_owned()))?;
         if words.is_empty() {
             return Err(CommandError::Words("empty command".to_owned()));
         }
-        Ok(WorkerCommand::of_words(words.into_iter().map(OsString::from).collect()))
+        Ok(WorkerCommand::of_words(words.into_iter().map(OsString::from_vec).collect()))
     }
 
     fn of_words(words: Vec<OsString>) -> WorkerCommand {

@@ -7,7 +7,7 @@ use crate::case::{Case, Name};
 use crate::executor::{Greeting, Measured, OutputInfo, Sample};
 use crate::refusal::ErrorKind;
 
-/// What the driver says.
+/// Messages of the driver.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum ToWorker<'a> {
@@ -16,7 +16,7 @@ pub(super) enum ToWorker<'a> {
     Shutdown,
 }
 
-/// What a worker says.
+/// Messages of a worker.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum FromWorker {
@@ -87,7 +87,7 @@ fn known_kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Error
 }
 
 impl Failure {
-    /// `<exception>: <message>`, as far as the worker said them.
+    /// `<exception>: <message>`, as far as the worker sent them.
     pub(super) fn text(&self) -> String {
         match self.exception.as_deref() {
             None | Some("") => self.message.clone(),
@@ -105,7 +105,7 @@ impl FromWorker {
             FromWorker::Result(result) => format!("the result of case {}", result.id),
             FromWorker::Error(Failure { id: Some(id), .. }) => format!("an error of case {id}"),
             FromWorker::Error(error) => format!("an error of no case: {}", error.text()),
-            FromWorker::Log { .. } | FromWorker::Progress { .. } => "a remark".to_owned(),
+            FromWorker::Log { .. } | FromWorker::Progress { .. } => "a log message".to_owned(),
             FromWorker::Bye {} => "a goodbye".to_owned(),
         }
     }

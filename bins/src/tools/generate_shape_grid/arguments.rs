@@ -1,0 +1,160 @@
+//! The command line of generate-shape-grid.
+
+use crate::Failure;
+use crate::database::{DatabaseArguments, LockArguments};
+use crate::semantics::{DEFAULT_SEMANTICS, semantics};
+use clap::Parser;
+use num_bigint::BigInt;
+use perfdb_files::paths::normalised;
+use perfdb_grid::{Options, Semantics};
+use perfdb_pycompat::integer;
+use perfdb_pycompat::number::parse_float;
+use perfdb_store::directory::{DEVICES, data_root};
+use perfdb_store::version::VersionText;
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// Append theory shapes to the tables of a database: one row per shape that a model could ask for, without durations yet
+#[derive(Parser)]
+#[command(name = super::TOOL.name, after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Folder of CSV files; otherwise it is derived from the device and the versions
+    #[arg(long, visible_alias = "data-dir", value_name = "DIR")]
+    database_path: Option<OsString>,
+
+    /// Models to prune by, separated by commas: names, ids or paths of a config.json [default: full grids]
+    #[arg(long, value_name = "NAMES")]
+    target_models: Option<OsString>,
+
+    /// Most candidates taken per file; 0 or less takes all
+    #[arg(long, value_name = "COUNT", default_value = "1000", allow_negative_numbers = true, value_parser = integer_of_any_size)]
+    rows: BigInt,
+
+    /// Seed of the draw, of any size [default: a new one, which is printed]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = integer_of_any_size)]
+    pub(super) seed: Option<BigInt>,
+
+    /// Memory that the tensors of a row may take, in GiB; 0 or less takes rows of any size
+    #[arg(long, value_name = "GIB", default_value = "32.0", allow_negative_numbers = true, value_parser = finite_number)]
+    max_hbm_gb: f64,
+
+    /// Rule file to use instead of the built-in rules
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Only print what would be appended to each file, and why to some nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+
+    /// Also write a report for programs
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+
+    /// What to do where the original tool is wrong: the same, or better
+    #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
+    semantics: Semantics,
+
+    #[command(flatten)]
+    pub(super) lock: LockArguments,
+
+    /// Device below the data root, if the folder is derived
+    #[arg(long, value_name = "DEVICE", help_heading = "Database directory",
+        value_parser = clap::builder::PossibleValuesParser::new(DEVICES), default_value = "ATLAS_800_A3_752T_128G_DIE")]
+    device: String,
+
+    /// vLLM-Ascend version, or the whole name of a version directory [default: the whole data root]
+    #[arg(long, value_name = "VERSION", help_heading = "Database directory", value_parser = VersionText::parse)]
+    vllm_version: Option<VersionText>,
+
+    /// PyTorch version [default: what is installed]
+    #[arg(long, value_name = "VERSION", help_heading = "Database directory", value_parser = VersionText::parse)]
+    torch_version: Option<VersionText>,
+
+    /// CANN version [default: what is installed]
+    #[arg(long, value_name = "VERSION", help_heading = "Database directory", value_parser = VersionText::parse)]
+    cann_version: Option<VersionText>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Look first: what would DeepSeek-V3 and Qwen3-32B add to a database?
+    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b \\
+        --dry-run
+  Append at most 2000 drawn shapes per kernel; a seed repeats the draw:
+    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b \\
+        --rows 2000 --seed 20260409
+  Everything that the rules know, with your own rules and your own model:
+    generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
+        --target-models ./my-model/config.json
+
+The new rows have 0 as durations, or none with --semantics corrected, which leaves out shapes that
+op-replay cannot run. start-microbench --update-mode missing-only measures them.
+
+Exit status: 0 done (also when nothing was appended), 1 failed, 2 wrong usage.";
+
+impl Arguments {
+    /// What the run does. Without a seed a new one is drawn.
+    pub(super) fn options(&self) -> Result<Options, Failure> {
+        let new_seed = || BigInt::from(RandomState::new().hash_one(super::TOOL.name) >> 32);
+        Ok(Options {
+            models: self.models()?,
+            directory: self.directory()?,
+            rows: self.rows.clone(),
+            seed: self.seed.clone().unwrap_or_else(new_seed),
+            max_hbm_gib: self.max_hbm_gb,
+            config: self.config.clone(),
+            semantics: self.semantics,
+            threads: None,
+        })
+    }
+
+    /// Whether the run draws with a seed that nobody has chosen.
+    pub(super) fn draws_by_new_seed(&self) -> bool {
+        self.seed.is_none() && self.rows > BigInt::ZERO
+    }
+
+    fn models(&self) -> Result<Option<Vec<OsString>>, Failure> {
+        let Some(given) = self.target_models.as_deref().filter(|given| !given.is_empty()) else {
+            return Ok(None);
+        };
+        // A path need not be text, but a comma is a comma in any case.
+        let parts = given.as_bytes().split(|byte| *byte == b',').map(OsStr::from_bytes);
+        let names = parts.map(|part| part.to_str().map_or(part, |text| OsStr::new(perfdb_pycompat::text::trim(text))));
+        let names: Vec<OsString> = names.filter(|name| !name.is_empty()).map(OsStr::to_owned).collect();
+        if names.is_empty() {
+            return Err(Failure::usage(format!("--target-models '{}' names no model", given.to_string_lossy())));
+        }
+        Ok(Some(names))
+    }
+
+    fn directory(&self) -> Result<PathBuf, Failure> {
+        if self.database_path.as_ref().is_some_and(|path| path.is_empty()) {
+            // Most likely a variable of a script that is not set; the current directory was not meant.
+            return Err(Failure::usage("--database-path is empty"));
+        }
+        if self.database_path.is_none() && self.vllm_version.is_none() {
+            let root = data_root(std::env::var_os("PERFDB_DATA_DIR"), &std::env::current_dir()?);
+            return Ok(normalised(&root));
+        }
+        let database = DatabaseArguments {
+            database_path: self.database_path.clone(),
+            device: Some(self.device.clone()),
+            vllm_version: self.vllm_version.clone(),
+            torch_version: self.torch_version.clone(),
+            cann_version: self.cann_version.clone(),
+        };
+        database.directory(None)
+    }
+}
+
+fn integer_of_any_size(text: &str) -> Result<BigInt, String> {
+    integer::parse(text).ok_or_else(|| "not an integer".to_owned())
+}
+
+fn finite_number(text: &str) -> Result<f64, String> {
+    // Beyond this the bytes would be infinite.
+    let is_usable = |number: &f64| (number * 1024.0 * 1024.0 * 1024.0).is_finite();
+    parse_float(text).filter(is_usable).ok_or_else(|| "not a finite number".to_owned())
+}
