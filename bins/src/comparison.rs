@@ -6,13 +6,18 @@ use perfdb_compare::regression::{Baseline, Regression};
 use std::num::NonZero;
 use std::str::FromStr;
 
-/// Prints the warnings of a comparison.
+/// Prints what was odd about the inputs, and which option or tool helps.
 pub fn print_warnings(warnings: &[Warning]) {
     for warning in warnings {
-        match warning {
-            Warning::SoleProcess { .. } => warn_as_original(&warning.to_string()),
-            _ => warn(&warning.to_string()),
-        }
+        let hint = match warning {
+            Warning::MissingColumns { .. } => " (--semantics corrected refuses such files)",
+            Warning::NoEmpiricalEvent { .. } => " (see --source-filter)",
+            Warning::HiddenType { .. } | Warning::NestedMapping { .. } => " (see --semantics corrected)",
+            Warning::SeveralPasses { .. } => " (cut-forward-pass copies one of them)",
+            Warning::NoMeasuredTime { .. } | Warning::NegativeDurations { .. } | Warning::SoleProcess { .. } => "",
+        };
+        let print = if matches!(warning, Warning::SoleProcess { .. }) { warn_as_original } else { warn };
+        print(&format!("{warning}{hint}"));
     }
 }
 

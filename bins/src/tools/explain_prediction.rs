@@ -6,7 +6,7 @@ use crate::{Failure, Status, command_of, error_line, print, print_note, run};
 use clap::Parser;
 use perfdb_compare::ledger::{Families, Passes, explain_scenarios};
 use perfdb_compare::regression::Regression;
-use perfdb_compare::scenario::{ForwardPasses, Scenario, read_scenarios};
+use perfdb_compare::scenario::{Scenario, read_scenarios};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::ledger::{NamedExplanation, document, page, rows_to_measure, scenarios_document, text, write_csv};
 use perfdb_store::kernel::file_stem;
@@ -118,12 +118,9 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     let families = arguments.families.as_deref().map(Families::read).transpose()?.unwrap_or_default();
     let scenarios = match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
         (Some(path), _, _) => read_scenarios(path, &arguments.trace_dir)?,
-        (None, Some(trace), Some(profile)) => vec![Scenario {
-            name: String::new(),
-            tc_trace: trace.clone(),
-            trace_csv: profile.clone(),
-            forward_passes: ForwardPasses::Number(arguments.n_forward_passes.value()),
-        }],
+        (None, Some(trace), Some(profile)) => {
+            vec![Scenario::of_files("", trace, profile, arguments.n_forward_passes.value())]
+        }
         _ => return Err(Failure::Usage("--tc-trace and --prof-trace, or --scenarios, are needed".to_owned())),
     };
     let baseline = arguments.regression.read()?;

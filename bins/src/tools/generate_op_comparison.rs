@@ -7,14 +7,14 @@ use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, error_line, print, print_limit, print_note, run};
 use clap::Parser;
 use perfdb_compare::m6::{self, SourceFilter};
-use perfdb_compare::operators::{Gate, GateFinding, Offence, OpRow};
-use perfdb_compare::scenario::{ForwardPasses, Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
+use perfdb_compare::operators::{Gate, OpRow, Order, sort_rows};
+use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
 use perfdb_compare::{Semantics, Warning};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_pycompat::value::Value;
 use perfdb_report::comparison_page::page;
 use perfdb_report::m6::Report;
-use perfdb_report::operators::{StatusLanguage, csv, english_table, json_in, table};
+use perfdb_report::operators::{StatusLanguage, csv, english_table, finding_line, json_in, table};
 use perfdb_store::op_mapping::OpMapping;
 use std::error::Error;
 use std::ffi::OsString;
@@ -102,7 +102,7 @@ struct Arguments {
 
     /// Order of the rows; every order but the default one shows them in English
     #[arg(long, value_enum)]
-    sort: Option<Order>,
+    sort: Option<SortKey>,
 
     /// Language of the table and of the statuses in the JSON
     #[arg(long, value_enum)]
@@ -122,7 +122,7 @@ struct Arguments {
 
 /// `--sort`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Order {
+enum SortKey {
     /// Largest predicted or measured time first
     Time,
     /// Largest difference in microseconds first
@@ -131,6 +131,17 @@ enum Order {
     Error,
     /// Largest share of the measured time first
     Share,
+}
+
+impl From<SortKey> for Order {
+    fn from(key: SortKey) -> Order {
+        match key {
+            SortKey::Time => Order::Time,
+            SortKey::Delta => Order::Delta,
+            SortKey::Error => Order::Error,
+            SortKey::Share => Order::Share,
+        }
+    }
 }
 
 /// `--lang`.
@@ -155,12 +166,10 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let baseline = arguments.regression.read()?;
     let mut scenarios = match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
         (Some(path), _, _) => read_scenarios(path, &arguments.trace_dir)?,
-        (None, Some(trace), Some(profile)) => vec![Scenario {
-            name: trace.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            tc_trace: trace.clone(),
-            trace_csv: profile.clone(),
-            forward_passes: ForwardPasses::Number(1.0),
-        }],
+        (None, Some(trace), Some(profile)) => {
+            let name = trace.file_stem().unwrap_or_default().to_string_lossy();
+            vec![Scenario::of_files(name, trace, profile, 1.0)]
+        }
         _ => Scenario::defaults(&arguments.trace_dir),
     };
     let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);
@@ -170,7 +179,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let mut computed = Vec::new();
     if arguments.compute_missing_m6 || arguments.semantics == Semantics::Corrected {
         for scenario in &mut scenarios {
-            computed.extend(compute_missing_m6(scenario)?);
+            computed.extend(missing_m6(scenario)?);
         }
     }
     let options = Options {
@@ -187,7 +196,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         mapping_used |= report.mapping_used;
         let text = match report.outcome {
             ScenarioOutcome::Compared(mut rows) => {
-                sort(&mut rows, arguments.sort);
+                sort_rows(&mut rows, arguments.sort.map_or(Order::Time, Order::from));
                 let table = if arguments.speaks_english() { english_table } else { table }(&report.name, &rows);
                 compared.push((report.name, rows));
                 table
@@ -235,20 +244,9 @@ impl Arguments {
     fn speaks_english(&self) -> bool {
         match (self.lang, self.sort) {
             (Some(language), _) => language == Language::En,
-            (None, sort) => sort.is_some_and(|order| order != Order::Time),
+            (None, sort) => sort.is_some_and(|key| key != SortKey::Time),
         }
     }
-}
-
-fn sort(rows: &mut [OpRow], order: Option<Order>) {
-    let by: fn(&OpRow) -> f64 = match order {
-        None | Some(Order::Time) => return,
-        Some(Order::Delta) => |row| row.delta_us().abs(),
-        Some(Order::Error) if rows.is_empty() => return,
-        Some(Order::Error) => |row| if row.is_predicted_only() { f64::INFINITY } else { row.error_pct.value().abs() },
-        Some(Order::Share) => |row| row.prof_per_fwd_us.value(),
-    };
-    rows.sort_by(|a, b| by(b).total_cmp(&by(a)));
 }
 
 /// A file of M6 that a scenario names, staged.
@@ -257,22 +255,14 @@ struct ComputedM6 {
     file: Staged,
 }
 
-/// Computes M6 for a scenario whose M6 file is not there and whose other files are, and stages the file. It says nothing about passes, so the
-/// scenario counts one.
-fn compute_missing_m6(scenario: &mut Scenario) -> Result<Option<ComputedM6>, Failure> {
-    let ForwardPasses::M6File(path) = &scenario.forward_passes else { return Ok(None) };
-    if path.exists() || !scenario.tc_trace.exists() || !scenario.trace_csv.exists() {
-        return Ok(None);
-    }
+/// Stages the M6 file of a scenario that lacks it.
+fn missing_m6(scenario: &mut Scenario) -> Result<Option<ComputedM6>, Failure> {
     let source_filter = SourceFilter::default();
     let options = m6::Options { source_filter: source_filter.clone(), semantics: Semantics::Corrected };
-    // Faults of the files are reported when they are compared.
-    let Ok(outcome) = m6::compare_files(&scenario.tc_trace, &scenario.trace_csv, &options) else { return Ok(None) };
+    let Some((path, m6)) = scenario.compute_missing_m6(&options) else { return Ok(None) };
     let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
-    let report =
-        Report { m6: outcome.result, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
-    let file = Staged::with(path, report.json().as_bytes(), Parents::Create)?;
-    scenario.forward_passes = ForwardPasses::Number(1.0);
+    let report = Report { m6, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
+    let file = Staged::with(&path, report.json().as_bytes(), Parents::Create)?;
     Ok(Some(ComputedM6 { scenario: scenario.name.clone(), file }))
 }
 
@@ -310,26 +300,8 @@ fn check(compared: &[(String, Vec<OpRow>)], limit: &str, gate: Gate) -> bool {
     if compared.is_empty() {
         print_limit("no scenario was compared");
     }
-    let mut passed = !compared.is_empty();
-    for (name, rows) in compared {
-        match gate.check(rows) {
-            None => continue,
-            Some(GateFinding::Beyond { worst, offence, count }) => {
-                let kernel_type = &worst.kernel_type;
-                let how = match offence {
-                    Offence::Error(error) => format!("is off by {}%", Value::Float(error).repr()),
-                    Offence::NeverMeasured => "is predicted and was never measured".to_owned(),
-                };
-                print_limit(&format!("{name}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it"));
-            }
-            Some(GateFinding::NothingToLookAt) => {
-                print_limit(&format!(
-                    "{name}: no kernel type has {}% of the measured time, nothing to look at",
-                    gate.min_share_pct
-                ));
-            }
-        }
-        passed = false;
-    }
-    passed
+    let findings = compared.iter().filter_map(|(name, rows)| Some((name, gate.check(rows)?)));
+    let lines: Vec<String> = findings.map(|(name, finding)| finding_line(name, &finding, limit, gate)).collect();
+    lines.iter().for_each(|line| print_limit(line));
+    lines.is_empty() && !compared.is_empty()
 }

@@ -84,7 +84,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Below this share of the measured time most rows stand on one side, and percentages say little.
+/// Below this share of the measured time most rows stand on one side, and percentages mean little.
 const FEW: f64 = 0.2;
 
 fn print_joined_share(share: Option<f64>, semantics: Semantics) {

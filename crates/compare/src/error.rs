@@ -37,7 +37,7 @@ pub enum Error {
         /// What is wrong with the cell.
         reason: String,
     },
-    /// A CSV lacks columns without which the figures are wrong.
+    /// A CSV lacks columns without which the numbers are wrong.
     #[error("{}: no column {}", path.display(), quoted(columns))]
     MissingColumns {
         /// The CSV.
@@ -101,7 +101,7 @@ pub enum Error {
         /// The number.
         number: f64,
     },
-    /// A count can't be written as a whole number.
+    /// A count can't be written as an integer.
     #[error("{}: the count of {kernel_type} per forward pass is infinite", path.display())]
     InfiniteCount {
         /// The CSV.
@@ -113,7 +113,7 @@ pub enum Error {
 
 impl Error {
     /// The file that does not exist, if that is the reason (no other reason for not reading it).
-    pub fn missing_file(&self) -> Option<&Path> {
+    pub(crate) fn missing_file(&self) -> Option<&Path> {
         match self {
             Error::Read(error) if error.is_missing() => Some(error.path()),
             _ => None,
@@ -148,7 +148,7 @@ fn found_pids(pids: &[String]) -> String {
 /// Something odd that does not stop a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// The CSV lacks columns: the figures from it are zeros.
+    /// The CSV lacks columns: the numbers from it are zeros.
     MissingColumns {
         /// The CSV.
         path: PathBuf,
@@ -205,15 +205,12 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::MissingColumns { path, columns } => write!(
-                f,
-                "{}: no column {}, which counts as zero (--semantics corrected refuses such files)",
-                path.display(),
-                quoted(columns)
-            ),
+            Warning::MissingColumns { path, columns } => {
+                write!(f, "{}: no column {}, which counts as zero", path.display(), quoted(columns))
+            }
             Warning::NoEmpiricalEvent { path, sources } => write!(
                 f,
-                "{}: no event with a duration, a kernel type and a source among {}, so M6 is 0 (see --source-filter)",
+                "{}: no event with a duration, a kernel type and a source among {}, so M6 is 0",
                 path.display(),
                 quoted(sources)
             ),
@@ -222,7 +219,7 @@ impl fmt::Display for Warning {
             }
             Warning::SeveralPasses { path, passes, at_least } => write!(
                 f,
-                "{}: {}{passes} forward passes seem to be in this file, and it is compared as one (cut-forward-pass copies one of them)",
+                "{}: {}{passes} forward passes seem to be in this file, and it is compared as one",
                 path.display(),
                 if *at_least { "at least " } else { "" }
             ),
@@ -231,14 +228,12 @@ impl fmt::Display for Warning {
             }
             Warning::HiddenType { path } => write!(
                 f,
-                "{}: a byte-order mark hides the column \"Type\", so nothing of the file counts (see --semantics corrected)",
+                "{}: a byte-order mark hides the column \"Type\", so nothing of the file counts",
                 path.display()
             ),
-            Warning::NestedMapping { path } => write!(
-                f,
-                "{}: entries under operator_mappings are not used (see --semantics corrected)",
-                path.display()
-            ),
+            Warning::NestedMapping { path } => {
+                write!(f, "{}: entries under operator_mappings are not used", path.display())
+            }
             Warning::SoleProcess { path, pid } => {
                 write!(f, "profiling PID not found by name in {}, using sole PID {pid}", path.display())
             }

@@ -24,7 +24,9 @@
 
 mod call;
 mod constant;
+mod context;
 mod explain;
+mod families;
 mod family;
 mod group;
 mod join;
@@ -32,18 +34,20 @@ mod layers;
 mod leaf;
 mod measured;
 mod operands;
-mod place;
 mod pool;
 mod predicted;
 mod quotient;
 mod rest;
+mod result;
 mod timeline;
+mod work;
 
 pub use call::{Row, TimeSource};
 pub use constant::LayersNote;
 pub(crate) use explain::ledger_of_files;
 pub use explain::{Explanation, Options, Reconciliation, explain_files, explain_scenarios};
-pub use family::{Families, Family};
+pub use families::Families;
+pub use family::Family;
 pub use group::{Join, Sources};
 pub use layers::{KindLedger, LayerKind, Layers};
 pub use leaf::{
@@ -52,6 +56,7 @@ pub use leaf::{
 };
 pub use operands::AttentionKey;
 pub use quotient::Passes;
+pub use result::{FamilySum, Group, Ledger, Workload};
 pub use timeline::{Timeline, Timelines};
 
 /// A kernel type without its last `AiCore`, `Aicore` or `_` and digits.
@@ -78,104 +83,7 @@ use family::is_collective;
 use group::{Groups, Unjoined, widest_norm};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// The difference of a forward pass and its parts. All times in picoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ledger {
-    /// Sum of the predicted calls.
-    pub predicted_ps: i128,
-    /// Sum of the measured groups, each of one pass.
-    pub measured_ps: i128,
-    /// Predicted less measured time: the sum of all leaves.
-    pub difference_ps: i128,
-    /// Sum of the leaves' absolute values.
-    pub gross_ps: i128,
-    /// Sum over kernel types of the absolute differences.
-    pub gross_by_type_ps: i128,
-    /// Predicted time by its source.
-    pub coverage_ps: BTreeMap<&'static str, i128>,
-    /// Measured time of groups whose shapes meet.
-    pub joined_ps: i128,
-    /// The same, collectives by their name alone.
-    pub joined_with_names_ps: i128,
-    /// Measured time that is predicted within a tenth.
-    pub within_10_percent_ps: i128,
-    /// How many passes the measured side holds.
-    pub passes: f64,
-    /// Sums of the leaves by cause.
-    pub by_cause_ps: BTreeMap<&'static str, i128>,
-    /// A constant difference of layers.
-    pub layers_note: Option<LayersNote>,
-    /// What attention works on.
-    pub workload: Option<Workload>,
-    /// Sums by family, largest first.
-    pub families: Vec<FamilySum>,
-    /// The parts, largest first.
-    pub leaves: Vec<Leaf>,
-    /// All groups, largest first.
-    pub groups: Vec<Group>,
-}
-
-/// The attention that takes most time on each side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Workload {
-    /// Of the predicted side.
-    pub predicted: AttentionKey,
-    /// Of the measured side.
-    pub measured: AttentionKey,
-    /// Whether query tokens agree, and sequences as far as they are known.
-    pub same: bool,
-}
-
-impl Serialize for AttentionKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        [self.query_tokens, self.kv_blocks, self.sequences].serialize(serializer)
-    }
-}
-
-/// Time of a family on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FamilySum {
-    /// The family.
-    pub family: String,
-    /// On the predicted side.
-    pub predicted_ps: i128,
-    /// On the measured side.
-    pub measured_ps: i128,
-    /// Predicted less measured.
-    pub difference_ps: i128,
-}
-
-/// One kernel type and shape.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Group {
-    /// The kernel type.
-    pub kernel_type: String,
-    /// The shape.
-    pub shape: String,
-    /// The family.
-    pub family: String,
-    /// Time on the predicted side.
-    pub predicted_ps: i128,
-    /// Time on the measured side.
-    pub measured_ps: i128,
-    /// Calls on the predicted side.
-    pub predicted_calls: f64,
-    /// Calls on the measured side, in one pass.
-    pub measured_calls: f64,
-    /// How the sides met.
-    pub join: Join,
-    /// A label of the pool that took its count part; for reading, not for programs.
-    pub pool: Option<String>,
-    /// The cells of its first measured row.
-    #[serde(skip)]
-    pub row: Option<Row>,
-    /// Where the predicted time comes from.
-    #[serde(skip)]
-    pub sources: Sources,
-}
 
 /// Splits a difference; the fields are what all steps work on.
 struct Splitter<'b> {
@@ -189,9 +97,9 @@ struct Splitter<'b> {
     predicted_signatures: FxHashMap<usize, FxHashSet<u32>>,
 }
 
-/// Whether groups may meet by their place in the sequence.
+/// Whether groups may meet by their kernel context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Places {
+enum Contexts {
     Used,
     /// A part of a pass is too short for that.
     Ignored,
@@ -204,7 +112,7 @@ fn split(
     measured: &[Call],
     passes: Passes,
     families: &Families,
-    places: Places,
+    contexts: Contexts,
 ) -> Ledger {
     let widest = widest_norm(book, predicted.iter().chain(measured));
     let groups = joined_groups(book, predicted, measured, passes, families, widest);
@@ -220,8 +128,8 @@ fn split(
     splitter.other_kernels();
     splitter.operators_without_kernel();
     splitter.shapes_apart();
-    if places == Places::Used {
-        splitter.same_place(predicted, measured);
+    if contexts == Contexts::Used {
+        splitter.same_context(predicted, measured);
     }
     splitter.rest(predicted, measured);
     splitter.finish(predicted, measured)

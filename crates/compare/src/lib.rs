@@ -56,14 +56,14 @@ pub mod profile;
 pub mod regression;
 pub mod scenario;
 pub mod shapes;
-pub mod sub_kernels;
+mod sub_kernels;
 
 pub use error::{Error, Outcome, Warning};
 pub use event::EventFault;
 #[doc(no_inline)]
 pub use perfdb_store::Semantics;
 
-/// Runs the reader of a trace and the reader of a CSV at the same time. The trace's reader is told how many threads it may use.
+/// Runs the reader of a trace and the reader of a CSV at the same time. The trace's reader gets the number of threads it may use.
 fn side_by_side<A, B: Send>(trace: impl FnOnce(usize) -> A, profile: impl FnOnce() -> B + Send) -> (A, B) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores < 2 {

@@ -135,9 +135,9 @@ pub fn compare_files(trace: &Path, profile: &Path, options: &Options) -> Result<
     }
     let totals = profile.result;
     let result = M6::from_sums(empirical.total_us, totals.compute_us(), totals.collective_us());
-    // Missing columns are the reason where they have been told already.
-    let told = profile.warnings.iter().any(|warning| !matches!(warning, Warning::SeveralPasses { .. }));
-    if result.real_us == 0.0 && !told {
+    // Missing columns are the reason where there is a warning of them already.
+    let is_explained = profile.warnings.iter().any(|warning| !matches!(warning, Warning::SeveralPasses { .. }));
+    if result.real_us == 0.0 && !is_explained {
         warnings.push(Warning::NoMeasuredTime { path: measured.to_owned() });
     }
     warnings.extend(profile.warnings);

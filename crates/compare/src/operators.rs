@@ -5,13 +5,15 @@
 
 mod chunk;
 mod gate;
+mod order;
 mod rows;
 mod totals;
 mod trace;
 
 pub use crate::process::Pid;
 pub use gate::{Gate, GateFinding, Offence};
-pub use rows::{Figure, OpRow, RowStatus, TooManyKernels, measured_total_us, op_rows, share_pct};
+pub use order::{Order, sort_rows};
+pub use rows::{Number, OpRow, RowStatus, TooManyKernels, measured_total_us, op_rows, share_pct};
 pub use totals::Predicted;
 pub(crate) use trace::location_of;
 pub use trace::{PredictedTrace, read_predicted};

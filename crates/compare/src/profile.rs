@@ -8,9 +8,9 @@ mod totals;
 
 pub use cells::{CellRule, CellRules};
 pub use policy::{
-    Addition, ByteOrderMark, DurationForm, FirstTest, GroupFigure, GroupKey, GroupingPolicy, NotANumberStart,
+    Addition, ByteOrderMark, DurationForm, FirstTest, GroupDuration, GroupKey, GroupingPolicy, NotANumberStart,
     ReadDuration, ReadStart,
 };
 pub(crate) use read::excerpt;
-pub use read::{ProfileRow, Refusal, read_profile, read_profile_rows};
+pub use read::read_profile;
 pub use totals::{Kernel, KernelTotals, NoGroup, Total};

@@ -93,7 +93,7 @@ impl Baseline {
         self.errors.insert((scenario.to_owned(), kernel.to_owned()), error_pct);
     }
 
-    /// A figure that was inside the limit and is outside now. What the baseline does not know can't have become worse.
+    /// An error that was inside the limit and is outside now. What the baseline does not know can't have become worse.
     fn check(&self, scenario: &str, kernel: &str, after_pct: f64, limit_pct: f64) -> Option<Regression> {
         let before_pct = *self.errors.get(&(scenario.to_owned(), kernel.to_owned()))?;
         let outside = |error: f64| error.is_nan() || error.abs() > limit_pct;

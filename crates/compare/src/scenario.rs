@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 mod file;
 mod m6_file;
+mod missing_m6;
 mod run;
 
 pub use file::read_scenarios;
-pub(crate) use run::in_order;
-pub use run::{Comparison, Options, ScenarioOutcome, ScenarioReport, compare_scenario, compare_scenarios};
+pub use run::{Options, ScenarioOutcome, ScenarioReport, compare_scenarios};
+pub(crate) use run::{in_order, scenario_span};
 
 /// One forward pass: a simulator's trace and the profile it is compared with.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +56,16 @@ impl Scenario {
             ForwardPasses::Number(_) => None,
         };
         [self.tc_trace.as_path(), self.trace_csv.as_path()].into_iter().chain(m6)
+    }
+
+    /// One trace and one CSV with so many forward passes.
+    pub fn of_files(name: impl Into<String>, tc_trace: &Path, trace_csv: &Path, forward_passes: f64) -> Scenario {
+        Scenario {
+            name: name.into(),
+            tc_trace: tc_trace.to_owned(),
+            trace_csv: trace_csv.to_owned(),
+            forward_passes: ForwardPasses::Number(forward_passes),
+        }
     }
 
     /// The four scenarios that are compared when no others are named: traces and M6 files below `results/`, CSVs in `trace_dir`.

@@ -19,19 +19,13 @@ pub enum BadPair {
 }
 
 /// Kernel type and duration in microseconds of one part.
-pub type SubKernel<'a> = (Cow<'a, str>, f64);
+pub(crate) type SubKernel<'a> = (Cow<'a, str>, f64);
 
 /// Reads the text. `None`: it can't be used (not a list of pairs, or empty), and the operator's duration is split evenly.
 ///
-/// ```
-/// let parts = perfdb_compare::sub_kernels::read("[('MatMulV2', 22.77), ('hcom_allReduce_', 8.29)]").unwrap().unwrap();
-/// assert_eq!(parts[1], ("hcom_allReduce_".into(), 8.29));
-/// assert_eq!(perfdb_compare::sub_kernels::read("[('MatMulV2', inf)]"), Ok(None));
-/// ```
-///
 /// # Errors
 /// When it is a list of pairs, but a name is no text or a duration no number.
-pub fn read(text: &str) -> Result<Option<Vec<SubKernel<'_>>>, BadPair> {
+pub(crate) fn read(text: &str) -> Result<Option<Vec<SubKernel<'_>>>, BadPair> {
     let mut parts = Vec::new();
     if plain_pairs(text, &mut parts).is_some() {
         return Ok(Some(parts));

@@ -162,3 +162,28 @@ fn a_header_alone_has_no_pass() {
     let cut = Cut::find(&profile.path).unwrap();
     assert!(cut.passes().is_empty() && cut.choose(Choice::Last).is_none() && cut.choose(Choice::Median).is_none());
 }
+
+#[test]
+fn rows_are_copied_whatever_their_order_and_empty_lines_are_not() {
+    // Of more than a block each.
+    let parts = passes(&[(1800, 16, 16); 3], 900.0);
+    let in_order = parts.concat();
+    assert!(in_order.concat().len() > 1 << 20);
+    let mut backwards = in_order.clone();
+    backwards.reverse();
+    let with_empty_lines: Vec<String> = in_order.iter().map(|row| format!("{row}\r\n")).collect();
+    for (rows, is_backwards) in [(&in_order, false), (&backwards, true), (&with_empty_lines, false)] {
+        let profile = write(rows);
+        let cut = Cut::find(&profile.path).unwrap();
+        assert_eq!(cut.passes().len(), 3);
+        for (at, part) in parts.iter().enumerate() {
+            let mut part = part.clone();
+            if is_backwards {
+                part.reverse();
+            }
+            assert!(copied(&cut, at) == format!("{HEADER}{}", part.concat()), "{is_backwards} {at}");
+        }
+        let first = cut.passes()[if is_backwards { 2 } else { 0 }].clone();
+        assert_eq!((first.first_row, first.rows), (1, parts[0].len() as u64));
+    }
+}

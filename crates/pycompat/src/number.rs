@@ -3,7 +3,7 @@
 use crate::text::trim;
 use std::borrow::Cow;
 
-/// Reads what `float(text)` reads: surrounding white space, a sign, ASCII digits with single `_` between them, a point, an
+/// Reads what `float(text)` reads: surrounding whitespace, a sign, ASCII digits with single `_` between them, a point, an
 /// exponent, `inf`, `infinity` and `nan` in any case. `None` for everything else (other scripts' digits included, which
 /// Python would take).
 ///

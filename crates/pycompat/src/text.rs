@@ -15,7 +15,7 @@ pub fn is_space(character: char) -> bool {
 #[inline]
 pub fn trim(text: &str) -> &str {
     match text.as_bytes() {
-        // Nearly all texts neither begin nor end with white space.
+        // Nearly all texts neither begin nor end with whitespace.
         [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
         _ => text.trim_matches(is_space),
     }

@@ -35,5 +35,5 @@ mod scalar;
 pub use compose::{MAX_DEPTH, MAX_NODES, MAX_TEXT_BYTES, parse};
 pub use deserialize::from_str;
 pub use error::{Error, Fault, Position};
-pub use locate::{Place, Step};
+pub use locate::{NodePath, Step};
 pub use node::{Key, Map, Node};

@@ -2,7 +2,7 @@
 
 use crate::operators::json;
 use minijinja::{Environment, Value, context};
-use perfdb_compare::operators::{Figure, OpRow, RowStatus, measured_total_us, share_pct};
+use perfdb_compare::operators::{Number, OpRow, RowStatus, measured_total_us, share_pct};
 use perfdb_pycompat::format::{fixed, fixed_grouped};
 
 /// How many kernel types a chart shows.
@@ -61,15 +61,15 @@ fn scenario(name: &str, rows: &[OpRow]) -> Value {
 fn table_row(row: &OpRow, measured_us: f64) -> Value {
     let grade = match (row.error_pct, row.error_pct.value().abs()) {
         _ if row.is_predicted_only() => "strong",
-        (Figure::Zero, _) => "",
+        (Number::Zero, _) => "",
         (_, error) if error <= CLOSE_PCT => "",
         (_, error) if error <= FAR_PCT => "mild",
         _ => "strong",
     };
     let error = |figure| match figure {
         _ if row.is_predicted_only() => "never measured".to_owned(),
-        Figure::Zero => "–".to_owned(),
-        Figure::Double(value) => percent(value),
+        Number::Zero => "–".to_owned(),
+        Number::Double(value) => percent(value),
     };
     let status = match row.status {
         RowStatus::Hit => "found",
@@ -148,12 +148,12 @@ mod tests {
         OpRow {
             kernel_type: name.to_owned(),
             tc_funcs: "aten.mm.default".to_owned(),
-            tc_total_us: Figure::Double(predicted_us),
+            tc_total_us: Number::Double(predicted_us),
             tc_count: 2,
-            prof_per_fwd_us: Figure::Double(measured_us),
+            prof_per_fwd_us: Number::Double(measured_us),
             prof_count: 2.0,
-            error_pct: Figure::Double((predicted_us - measured_us) / measured_us * 100.0),
-            count_error_pct: Figure::Double(0.0),
+            error_pct: Number::Double((predicted_us - measured_us) / measured_us * 100.0),
+            count_error_pct: Number::Double(0.0),
             status,
         }
     }
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn a_kernel_type_that_was_never_measured_is_not_close() {
         let mut never = row("Add", 5000.0, 0.0, RowStatus::Hit);
-        never.error_pct = Figure::Zero;
-        never.count_error_pct = Figure::Zero;
+        never.error_pct = Number::Zero;
+        never.count_error_pct = Number::Zero;
         let page = page(&[("Qwen3 PF".to_owned(), vec![row("MatMulV2", 95.0, 100.0, RowStatus::Hit), never])]).unwrap();
         assert!(page.contains("class=\"strong\">never measured"), "{page}");
     }

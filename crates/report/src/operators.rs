@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use num_bigint::BigInt;
-use perfdb_compare::operators::{Figure, OpRow, measured_total_us, share_pct};
+use perfdb_compare::operators::{Gate, GateFinding, Number, Offence, OpRow, measured_total_us, share_pct};
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::{fixed, pad_left, pad_right};
@@ -162,6 +162,23 @@ pub fn csv<'r>(scenarios: impl IntoIterator<Item = (&'r str, &'r [OpRow])>) -> S
     out
 }
 
+/// Why a scenario does not pass a gate, in one line; the limit as it was given.
+pub fn finding_line(scenario: &str, finding: &GateFinding<'_>, limit: &str, gate: Gate) -> String {
+    match finding {
+        GateFinding::Beyond { worst, offence, count } => {
+            let how = match offence {
+                Offence::Error(error) => format!("is off by {}%", Value::Float(*error).repr()),
+                Offence::NeverMeasured => "is predicted and was never measured".to_owned(),
+            };
+            let kernel_type = &worst.kernel_type;
+            format!("{scenario}: {kernel_type} {how} (limit {limit}%), {count} kernel types beyond it")
+        }
+        GateFinding::NothingToLookAt => {
+            format!("{scenario}: no kernel type has {}% of the measured time, nothing to look at", gate.min_share_pct)
+        }
+    }
+}
+
 /// The language of the statuses in a JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StatusLanguage {
@@ -210,10 +227,10 @@ fn whole(number: f64) -> Value {
     Value::from_big(format!("{number:.0}").parse().unwrap_or_default())
 }
 
-pub(crate) fn figure(figure: Figure) -> Value {
+pub(crate) fn figure(figure: Number) -> Value {
     match figure {
-        Figure::Zero => Value::Int(0),
-        Figure::Double(value) => Value::Float(value),
+        Number::Zero => Value::Int(0),
+        Number::Double(value) => Value::Float(value),
     }
 }
 
@@ -226,12 +243,12 @@ mod tests {
         OpRow {
             kernel_type: name.to_owned(),
             tc_funcs: "aten.mm.default, a.b".to_owned(),
-            tc_total_us: Figure::Double(1234.5),
+            tc_total_us: Number::Double(1234.5),
             tc_count: 64,
-            prof_per_fwd_us: Figure::Double(1300.0),
+            prof_per_fwd_us: Number::Double(1300.0),
             prof_count: 65.0,
-            error_pct: Figure::Double(-5.0),
-            count_error_pct: Figure::Double(-1.5),
+            error_pct: Number::Double(-5.0),
+            count_error_pct: Number::Double(-1.5),
             status,
         }
     }
@@ -243,8 +260,8 @@ mod tests {
             row("核🙂", RowStatus::Partial),
             row("Unmodelled", RowStatus::Unmodelled),
         ];
-        rows[2].tc_total_us = Figure::Zero;
-        rows[2].error_pct = Figure::Double(-0.0);
+        rows[2].tc_total_us = Number::Zero;
+        rows[2].error_pct = Number::Double(-0.0);
         rows.extend((0..14).map(|at| row(&format!("More{at}"), RowStatus::Miss)));
         let json = json([("Qwen3 PF", &rows[..3]), ("empty", &[])]);
         insta::assert_snapshot!(table("Qwen3 PF", &rows) + &table("empty", &[]) + &json);

@@ -40,16 +40,16 @@ pub fn write_csv(rows: &[ShapeRow], out: &mut impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_compare::operators::Figure;
+    use perfdb_compare::operators::Number;
 
     #[test]
     fn zeros_infinities_and_quotes() {
         let row = ShapeRow {
             kernel_type: "A,\"B\"".to_owned(),
             shape_key: "1,2;3".to_owned(),
-            tc_dur_us: Figure::Double(12.5),
-            prof_dur_us: Figure::Zero,
-            delta_pct: Figure::Double(f64::INFINITY),
+            tc_dur_us: Number::Double(12.5),
+            prof_dur_us: Number::Zero,
+            delta_pct: Number::Double(f64::INFINITY),
             tc_count: 2,
             prof_count: 0,
             source: "MEASURED".to_owned(),

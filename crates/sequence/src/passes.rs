@@ -246,8 +246,8 @@ fn agreed(strong: Vec<usize>, weak: Vec<usize>) -> Vec<usize> {
         }
         marks = kept;
     }
-    let places: FxHashSet<usize> = marks.iter().map(|mark| mark % usual).collect();
-    marks.extend(weak.into_iter().filter(|mark| places.contains(&(mark % usual))));
+    let phases: FxHashSet<usize> = marks.iter().map(|mark| mark % usual).collect();
+    marks.extend(weak.into_iter().filter(|mark| phases.contains(&(mark % usual))));
     marks.sort_unstable();
     marks.dedup();
     marks

@@ -1,9 +1,9 @@
 //! Readers of what profilers and simulators write: chrome traces and kernel CSVs.
 //!
 //! Everything streams: a reader holds the window it looks at and one event or record, whatever the size of the file. Files
-//! may be gzip, pipes work, all of the input is checked, and errors name the place.
+//! may be gzip, pipes work, all of the input is checked, and errors say where.
 //!
-//! The time that a simulated forward pass takes, by source of the figures:
+//! The time that a simulated forward pass takes, by source of the durations:
 //!
 //! ```
 //! use perfdb_trace::{chrome::{Item, ReadOptions, Reader}, source::Source};

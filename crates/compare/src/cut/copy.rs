@@ -21,8 +21,8 @@ impl Cut {
     /// # Errors
     /// As [`Cut::write`].
     pub fn write_each<W: Write>(&self, outs: &mut [(usize, W)]) -> Result<(), Error> {
-        let mut place = vec![None; self.passes().len()];
-        outs.iter().enumerate().for_each(|(at, (pass, _))| place[*pass] = Some(at));
+        let mut out_of = vec![None; self.passes().len()];
+        outs.iter().enumerate().for_each(|(at, (pass, _))| out_of[*pass] = Some(at));
         let ProfileRows { header, columns, .. } = ProfileRows::open(&self.path)?;
         let line_end: &[u8] = if header.ends_with(b"\n") || header.ends_with(b"\r") { b"" } else { b"\n" };
         for (_, out) in outs.iter_mut() {
@@ -39,7 +39,7 @@ impl Cut {
             if read != block.bytes {
                 return Err(self.failed("the file was shortened while it was read".to_owned()));
             }
-            match block.pass.map(|pass| place[pass]) {
+            match block.pass.map(|pass| out_of[pass]) {
                 Some(None) => {}
                 Some(Some(at)) => {
                     let (_, out) = &mut outs[at];
@@ -47,7 +47,7 @@ impl Cut {
                 }
                 None => {
                     let rows = scratch.rows(std::mem::take(&mut text), begin, columns);
-                    self.write_block(&rows, &place, outs)?;
+                    self.write_block(&rows, &out_of, outs)?;
                     text = rows.text;
                 }
             }
@@ -59,10 +59,10 @@ impl Cut {
     fn write_block<W: Write>(
         &self,
         block: &BlockRows,
-        place: &[Option<usize>],
+        out_of: &[Option<usize>],
         outs: &mut [(usize, W)],
     ) -> Result<(), Error> {
-        let mut write = |pass: usize, from: usize, to: usize| match place[pass] {
+        let mut write = |pass: usize, from: usize, to: usize| match out_of[pass] {
             Some(at) => outs[at].1.write_all(&block.text[from..to]).map_err(|source| self.unwritten(&source)),
             None => Ok(()),
         };

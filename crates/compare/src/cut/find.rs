@@ -2,9 +2,10 @@
 
 use super::blocks::{BlockPasses, Boundaries};
 use super::profile_rows::ProfileRows;
-use super::rows::{LeftOut, Row, Rows};
+use super::rows::{LeftOut, Rows};
 use super::{Choice, CutMethod, Pass, Phase};
 use crate::error::Error;
+use perfdb_files::escape::shown;
 use perfdb_sequence::{Method, find_passes};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,7 +32,7 @@ impl Cut {
             blocks.push(&block);
             rows.add(path, &block)
         })?;
-        tracing::debug!("{} rows read in {:.3} s", rows.rows.len(), started.elapsed().as_secs_f64());
+        tracing::info!("{}: {} rows read in {:.3} s", shown(path), rows.rows.len(), started.elapsed().as_secs_f64());
         let started = Instant::now();
         let in_order = rows.sort();
         let (steps, by_step) = rows.steps();
@@ -51,11 +52,11 @@ impl Cut {
         let boundaries = Boundaries { origin_ps: rows.origin_ps(), changes, steps };
         let mut passes = rows.passes(&boundaries, found.anchor);
         let mut counts = Counts { rows: 0, passes: &mut passes };
-        if in_order {
+        if in_order && boundaries.steps.is_empty() {
             let mut passes = boundaries.passes_in_order(&rows, &left_out).inspect(|&pass| counts.add(pass));
             blocks.fill(&mut passes);
         } else {
-            // Which row came where in the file is no longer known.
+            // Which row came where in the file, or the step of those left out, is no longer known.
             let mut at = 0;
             drop((rows, left_out));
             ProfileRows::open(path)?.each_block(|block| {
@@ -65,7 +66,12 @@ impl Cut {
                 Ok(())
             })?;
         }
-        tracing::debug!("{} passes found in {:.3} s", passes.len(), started.elapsed().as_secs_f64());
+        tracing::info!(
+            "{} passes found by {} in {:.3} s",
+            passes.len(),
+            method.text(),
+            started.elapsed().as_secs_f64()
+        );
         Ok(Cut { path: path.to_owned(), method, boundaries, passes, blocks })
     }
 
@@ -116,25 +122,24 @@ impl Counts<'_> {
 }
 
 impl Boundaries {
-    /// The pass of each row of a file whose rows are in the order of their starts.
+    /// The pass of each row of a file without steps whose rows are in the order of their starts.
     fn passes_in_order<'r>(&'r self, rows: &'r Rows, left_out: &'r [LeftOut]) -> impl Iterator<Item = usize> + 'r {
-        let of_class: Vec<Option<usize>> = rows.classes.iter().map(|class| self.pass_of_step(class)).collect();
         let mut left_out = left_out.iter().peekable();
-        let mut kernels = rows.rows.iter();
-        let mut taken = 0;
-        let in_file_order = std::iter::from_fn(move || -> Option<&Row> {
-            if let Some(next) = left_out.next_if(|next| next.kernels_before == taken) {
-                return Some(&next.row);
-            }
-            taken += 1;
-            kernels.next()
-        });
-        let (mut change, mut now) = (0, 0);
-        in_file_order.map(move |row| {
-            while let Some(&(_, pass)) = self.changes.get(change).filter(|(start_ps, _)| *start_ps <= row.start_ps) {
+        let (mut taken, mut change, mut now) = (0, 0, 0);
+        std::iter::from_fn(move || {
+            let kernel_start_ps = rows.rows.get(taken).map(|row| row.start_ps);
+            let start_ps = match left_out.next_if(|row| row.kernels_before() == taken) {
+                // Passes change where kernels start.
+                Some(row) => kernel_start_ps.filter(|_| row.starts_with_next()),
+                None => {
+                    taken += 1;
+                    Some(kernel_start_ps?)
+                }
+            };
+            while let Some(&(_, pass)) = self.changes.get(change).filter(|(at_ps, _)| Some(*at_ps) <= start_ps) {
                 (now, change) = (pass, change + 1);
             }
-            of_class[row.class as usize].unwrap_or(now)
+            Some(now)
         })
     }
 }

@@ -7,13 +7,16 @@ use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
 use crate::profile::excerpt;
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
-use perfdb_trace::blocks::{BLOCK_BYTES, Block, Blocks};
+use perfdb_trace::blocks::{Block, Blocks};
 use perfdb_trace::records::{Row, Splitter, line_ends};
 use perfdb_trace::source::Source;
 use rustc_hash::FxHashMap;
 use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
+
+/// What one thread splits at once: enough to be worth it, and little where several blocks wait.
+const BLOCK_BYTES: usize = 1 << 18;
 
 const TYPE: &str = "Type";
 const START: &str = "Start Time(us)";

@@ -20,12 +20,23 @@ pub(super) struct Row {
     pub(super) class: u32,
 }
 
-/// A row that is no kernel of its own.
+/// Where a row that is no kernel stands among the kernels of a file in the order of their starts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LeftOut {
-    pub(super) row: Row,
-    /// Kernels in front of it.
-    pub(super) kernels_before: u32,
+pub(super) struct LeftOut(u32);
+
+impl LeftOut {
+    /// Set where the row starts when the next kernel does.
+    const WITH_NEXT: u32 = 1 << 31;
+
+    /// How many kernels are in front of it.
+    pub(super) fn kernels_before(self) -> usize {
+        (self.0 & !Self::WITH_NEXT) as usize
+    }
+
+    /// Whether it starts when the next kernel does.
+    pub(super) fn starts_with_next(self) -> bool {
+        self.0 & Self::WITH_NEXT != 0
+    }
 }
 
 /// The rows of a profile; later its kernels, in the order of their starts.
@@ -71,8 +82,8 @@ impl Rows {
             let start_ps = relative(row.start_ps, origin_ps);
             self.rows.push(Row { start_ps, duration, class: classes[row.class as usize] });
         }
-        if self.rows.len() > u32::MAX as usize {
-            return Err(Error::Profile { path: path.to_owned(), reason: "more than 4294967295 rows".to_owned() });
+        if self.rows.len() > LONG as usize {
+            return Err(Error::Profile { path: path.to_owned(), reason: "more than 2147483648 rows".to_owned() });
         }
         Ok(())
     }
@@ -132,7 +143,7 @@ impl Rows {
         changes
     }
 
-    /// Takes out what is no kernel, and collectives beyond their first row; gives what was taken out.
+    /// Takes out what is no kernel, and collectives beyond their first row; says where they stood.
     pub(super) fn keep_kernels(&mut self) -> Vec<LeftOut> {
         let origin_ps = self.origin_ps();
         let mut collectives: IndexSet<&str, FxBuildHasher> = IndexSet::default();
@@ -156,11 +167,19 @@ impl Rows {
             seen.insert(collective)
         };
         let (mut kernels, mut left_out) = (0, Vec::new());
+        // Starts of the rows left out behind the last kernel.
+        let mut starts_ps: Vec<i64> = Vec::new();
         self.rows.retain(|row| {
             let stays = is_kernel(row);
-            match stays {
-                true => kernels += 1,
-                false => left_out.push(LeftOut { row: *row, kernels_before: kernels }),
+            if stays {
+                kernels += 1;
+                let behind_last = left_out.len() - starts_ps.len();
+                for (LeftOut(number), start_ps) in left_out[behind_last..].iter_mut().zip(starts_ps.drain(..)) {
+                    *number |= if start_ps == row.start_ps { LeftOut::WITH_NEXT } else { 0 };
+                }
+            } else {
+                left_out.push(LeftOut(kernels));
+                starts_ps.push(row.start_ps);
             }
             stays
         });

@@ -99,7 +99,7 @@ pub(crate) struct Prediction {
     pub(crate) is_simulated: bool,
     /// The first call of its event.
     pub(crate) is_first_part: bool,
-    /// The kernel types of an operator that is predicted as one figure.
+    /// The kernel types of an operator that is predicted with one duration.
     pub(crate) composite: Option<Box<[Box<str>]>>,
     /// The kernels of such an operator that the event names.
     pub(crate) known_kernels: Box<[(Box<str>, Option<Operands>)]>,

@@ -5,9 +5,9 @@ use super::layers::{Layers, layers};
 use super::measured::read_measured;
 use super::predicted::read_predicted;
 use super::timeline::{Timelines, timeline};
-use super::{Families, Ledger, Passes, Places, split};
+use super::{Contexts, Families, Ledger, Passes, split};
 use crate::error::{Error, Outcome, Warning};
-use crate::scenario::{Scenario, in_order};
+use crate::scenario::{Scenario, in_order, scenario_span};
 use crate::side_by_side;
 use perfdb_sequence::{Kernel, Sequence, find_passes};
 use perfdb_store::op_mapping::OpMapping;
@@ -75,10 +75,17 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     let mut families = options.families.clone();
     families.learn(mapping);
     let book = Book::new(predicted.calls, measured.calls);
+    tracing::info!(
+        "{} predicted and {} measured calls of {} kernel types and shapes",
+        book.predicted.len(),
+        book.measured.len(),
+        book.group_count
+    );
     if options.passes == Passes::default() {
         warnings.extend(several_passes(&book, measured.steps, profile));
     }
-    let ledger = split(&book, &book.predicted, &book.measured, options.passes, &families, Places::Used);
+    let ledger = tracing::info_span!("split the difference")
+        .in_scope(|| split(&book, &book.predicted, &book.measured, options.passes, &families, Contexts::Used));
     let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
     let m6 = match measured_ps {
         0 => 0.0,
@@ -94,12 +101,13 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
         aicpu_ps: measured.aicpu_ps,
     };
     let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
-    let layers = layers(&book, options.passes, &families);
+    let layers = tracing::info_span!("compare layers").in_scope(|| layers(&book, options.passes, &families));
     Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
 }
 
 /// A warning when the measured side holds several passes, told apart as [`Cut`](crate::cut::Cut) does.
 fn several_passes(book: &Book, steps: usize, profile: &Path) -> Option<Warning> {
+    let _span = tracing::info_span!("count passes").entered();
     let passes = if steps > 1 { steps } else { 1 + find_passes(&MeasuredSequence(book)).starts.len() };
     (passes > 1).then(|| Warning::SeveralPasses { path: profile.to_owned(), passes, at_least: false })
 }
@@ -130,7 +138,7 @@ pub(crate) fn ledger_of_files(trace: &Path, profile: &Path) -> Result<Outcome<Le
     let book = Book::new(predicted.calls, measured.calls);
     warnings.extend(several_passes(&book, measured.steps, profile));
     let families = Families::default();
-    let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Places::Used);
+    let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Contexts::Used);
     Ok(Outcome { result: ledger, warnings })
 }
 
@@ -143,6 +151,7 @@ pub fn explain_scenarios(
     mut each: impl FnMut(&str, Result<Outcome<Explanation>, Error>),
 ) {
     let explain = |scenario: &Scenario| {
+        let _span = scenario_span(&scenario.name);
         let number = scenario.forward_passes.read()?;
         let passes =
             Passes::of_double(number).ok_or_else(|| Error::ForwardPasses { name: scenario.name.clone(), number })?;

@@ -1,13 +1,7 @@
 //! Families of kernels that do the same kind of work, so that one may stand for another.
 
-use super::operands::{GemmKey, Operands};
-use crate::error::Error;
-use perfdb_pycompat::yaml::{self, Node};
-use perfdb_store::op_mapping::OpMapping;
-use perfdb_trace::source::Source;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::LazyLock;
 
 /// A family's name; of kernels that nothing knows `type:` and the type.
@@ -15,7 +9,7 @@ pub type Family = Cow<'static, str>;
 
 /// What two kernels of a family must agree in to do the same work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Work {
+pub(super) enum Work {
     Gemm,
     Query,
     Tokens,
@@ -23,7 +17,7 @@ enum Work {
     Nothing,
 }
 
-const FAMILIES: [(&str, Work, &[&str]); 15] = [
+pub(super) const FAMILIES: [(&str, Work, &[&str]); 15] = [
     (
         "gemm",
         Work::Gemm,
@@ -195,7 +189,7 @@ const OPERATORS: [(&[&str], &str); 16] = [
     (&["mul", "sub", "div", "pow", "mean", "rsqrt", "neg"], "elementwise"),
 ];
 
-/// The kernels behind operators that are predicted as one figure.
+/// The kernels behind operators that are predicted with one duration.
 pub(crate) const COMPOSITES: [(&str, &[&str]); 4] = [
     (
         "tensor_cast.mlapo.default",
@@ -229,9 +223,9 @@ pub(crate) fn composite(operator: &str) -> Option<&'static [&'static str]> {
 }
 
 /// A norm over at most this width, where others are wider, is the norm of attention heads.
-const WIDEST_HEAD: i64 = 256;
+pub(super) const WIDEST_HEAD: i64 = 256;
 
-static TABLE: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
     let types = FAMILIES.iter().flat_map(|&(family, _, types)| types.iter().map(move |&name| (name, family)));
     types.collect()
 });
@@ -268,7 +262,7 @@ pub(crate) fn is_collective(kernel_type: &str) -> bool {
     kernel_type.starts_with("hcom_")
 }
 
-fn operator_family(operator: &str) -> Option<&'static str> {
+pub(super) fn operator_family(operator: &str) -> Option<&'static str> {
     // A matrix product that is not fused with the collective behind it.
     let is_product =
         || operator.match_indices("matmul").any(|(at, found)| !operator[at + found.len()..].starts_with("_all"));
@@ -278,127 +272,9 @@ fn operator_family(operator: &str) -> Option<&'static str> {
     OPERATORS.iter().find(|(parts, family)| fits(parts, family)).map(|(_, family)| *family)
 }
 
-/// Which family a kernel belongs to: what a user says, then the table of this program, then the operator mapping.
-#[derive(Debug, Clone, Default)]
-pub struct Families {
-    given: FxHashMap<String, Family>,
-    mapped: FxHashMap<String, Family>,
-}
-
-impl Families {
-    /// Puts the kernel types of each mapping entry into one family; the first entry of a type wins.
-    pub fn learn(&mut self, mapping: &OpMapping) {
-        for entry in mapping.operator_mappings.iter().flat_map(|entries| entries.values()) {
-            let main = entry.kernel_type.iter().chain(&entry.alternate_kernel_types);
-            let types: Vec<&String> = main.filter(|name| !name.is_empty()).collect();
-            let Some(first) = types.first() else { continue };
-            let known = types.iter().find_map(|name| TABLE.get(canonical_type(name)));
-            let family = match known {
-                Some(family) => Cow::Borrowed(*family),
-                None => Cow::Owned(format!("type:{}", canonical_type(first))),
-            };
-            for name in types {
-                self.mapped.entry(name.clone()).or_insert_with(|| family.clone());
-            }
-        }
-    }
-
-    /// Reads a YAML map of kernel types to families.
-    ///
-    /// # Errors
-    /// When the file can't be read or is no map of texts to texts.
-    pub fn read(path: &Path) -> Result<Families, Error> {
-        let text = Source::open(path)?.read_text()?;
-        let refused = |reason: String| Error::FamiliesFile { path: path.to_owned(), reason };
-        let Node::Map(map) = yaml::parse(&text).map_err(|error| refused(error.to_string()))? else {
-            return Err(refused("a map of kernel types to families is needed".to_owned()));
-        };
-        let mut families = Families::default();
-        for (kernel_type, family) in map.iter() {
-            let kernel_type = kernel_type.to_string();
-            let Some(family) = family.as_text() else {
-                return Err(refused(format!("the family of {kernel_type} must be a text, not {}", family.kind())));
-            };
-            families.put(&kernel_type, family);
-        }
-        Ok(families)
-    }
-
-    /// Puts a kernel type into a family of the user's choice.
-    pub fn put(&mut self, kernel_type: &str, family: &str) {
-        self.given.insert(kernel_type.to_owned(), Cow::Owned(family.to_owned()));
-    }
-
-    /// The family of a kernel. `widest_norm` is the width of the widest norm of the pass.
-    pub(crate) fn family(&self, kernel_type: &str, operands: Option<&Operands>, widest_norm: i64) -> Family {
-        if let Some(family) = self.given.get(kernel_type) {
-            return family.clone();
-        }
-        let name = canonical_type(kernel_type);
-        if name == "RmsNorm"
-            && let Some(width) = operands.and_then(Operands::width)
-            && width <= WIDEST_HEAD
-            && width < widest_norm
-        {
-            return Cow::Borrowed("rope");
-        }
-        if let Some(family) = table_family(kernel_type) {
-            return Cow::Borrowed(family);
-        }
-        let mapped = self.mapped.get(kernel_type).or_else(|| self.mapped.get(name));
-        if let Some(family) = mapped {
-            return family.clone();
-        }
-        match is_operator(kernel_type).then(|| operator_family(kernel_type)).flatten() {
-            Some(family) => Cow::Borrowed(family),
-            None => Cow::Owned(format!("type:{name}")),
-        }
-    }
-}
-
 /// Whether anything is known of a family but its one type.
 pub(crate) fn is_known(family: &str) -> bool {
     !family.starts_with("type:")
-}
-
-/// What kernels of one family must have in common to stand for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum WorkKey {
-    /// Nothing.
-    Any,
-    /// It can't be told, so they can't.
-    Unknown,
-    Gemm(GemmKey),
-    Query(i64),
-    Tokens(i64),
-    Elements(i128),
-}
-
-impl WorkKey {
-    /// Of a kernel with these operands; `query_tokens` where it is attention.
-    pub(crate) fn of(family: &str, operands: Option<&Operands>, query_tokens: Option<i64>) -> WorkKey {
-        let work = FAMILIES.iter().find(|(name, _, _)| *name == family).map_or(Work::Elements, |(_, work, _)| *work);
-        match (work, operands) {
-            (Work::Nothing, _) => WorkKey::Any,
-            (Work::Gemm, operands) => operands.and_then(Operands::gemm_key).map_or(WorkKey::Unknown, WorkKey::Gemm),
-            (Work::Query, _) => query_tokens.map_or(WorkKey::Unknown, WorkKey::Query),
-            (Work::Tokens | Work::Elements, None) => WorkKey::Any,
-            (Work::Tokens, Some(operands)) => WorkKey::Tokens(operands.tokens().unwrap_or(1)),
-            (Work::Elements, Some(operands)) => WorkKey::Elements(operands.elements().unwrap_or(1)),
-        }
-    }
-
-    /// For labels.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            WorkKey::Any => "*".to_owned(),
-            WorkKey::Unknown => "?".to_owned(),
-            WorkKey::Gemm(key) => format!("gemm:{}:{}:{}:{}", key.batch, key.m, key.k, key.n),
-            WorkKey::Query(tokens) => format!("q:{tokens}"),
-            WorkKey::Tokens(tokens) => format!("tokens:{tokens}"),
-            WorkKey::Elements(elements) => format!("elements:{elements}"),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -417,39 +293,6 @@ mod tests {
         ] {
             assert_eq!(canonical_type(name), canonical, "{name}");
         }
-    }
-
-    #[test]
-    fn operators_by_their_names() {
-        let family = |name: &str| Families::default().family(name, None, 0).into_owned();
-        assert_eq!(family("tensor_cast.static_quant_linear.default"), "gemm");
-        assert_eq!(family("tensor_cast.matmul_all_reduce.default"), "collective");
-        assert_eq!(family("aten.matmul.default"), "gemm");
-        assert_eq!(family("aten.convert_element_type.default"), "copy");
-        assert_eq!(family("other.thing"), "type:other.thing");
-        assert_eq!(family("custom_part_1"), "type:custom_part");
-    }
-
-    #[test]
-    fn mapping_and_user() {
-        let mapping = OpMapping::parse(
-            "operator_mappings:\n  a: {kernel_type: NewMatMul, alternate_kernel_types: [MatMulV2]}\n  b: {kernel_type: Strange_5, alternate_kernel_types: [Odd]}\n",
-        )
-        .unwrap();
-        let mut families = Families::default();
-        families.learn(&mapping);
-        let family = |families: &Families, name: &str| families.family(name, None, 0).into_owned();
-        assert_eq!(family(&families, "NewMatMul"), "gemm");
-        assert_eq!(family(&families, "Odd"), "type:Strange");
-        families.put("Odd", "gemm");
-        assert_eq!(family(&families, "Odd"), "gemm");
-    }
-
-    #[test]
-    fn norms_of_heads() {
-        let narrow = Operands(vec![vec![16, 128]]);
-        let family = |widest| Families::default().family("RmsNorm", Some(&narrow), widest).into_owned();
-        assert_eq!((family(5120), family(128)), ("rope".to_owned(), "norm_add".to_owned()));
     }
 
     #[test]

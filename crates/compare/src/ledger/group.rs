@@ -1,9 +1,11 @@
 //! Groups: the calls of one kernel type and shape on both sides.
 
 use super::call::{Book, Call, TimeSource};
-use super::family::{self, Families, Family, WorkKey, is_collective};
+use super::families::Families;
+use super::family::{self, Family, is_collective};
 use super::operands::{AttentionKey, Operands};
 use super::quotient::{Passes, rounded};
+use super::work::WorkKey;
 use serde::Serialize;
 
 /// How the two sides of a group met.
@@ -189,7 +191,7 @@ impl Unjoined {
         self.merged[from] = Some(into as u32);
     }
 
-    /// Puts figures, families and work keys to the groups, and them in order: the largest time of either side first.
+    /// Puts times, families and work keys to the groups, and them in order: the largest time of either side first.
     pub(super) fn finish(self, book: &Book, passes: Passes, families: &Families, widest_norm: i64) -> Groups {
         let Unjoined { groups, mut by_key, merged } = self;
         let mut list: Vec<(u32, Group)> = Vec::with_capacity(groups.len());
@@ -204,7 +206,7 @@ impl Unjoined {
             let operands = group.operands.as_ref().or_else(simulated);
             group.family = families.family(&group.kernel_type, operands, widest_norm);
             group.work = WorkKey::of(&group.family, operands, group.attention.map(|key| key.query_tokens));
-            group.set_figures(passes);
+            group.set_times(passes);
             list.push((at as u32, group));
         }
         list.sort_by(|(_, a), (_, b)| {
@@ -212,16 +214,16 @@ impl Unjoined {
             let names = || a.kernel_type.cmp(&b.kernel_type).then_with(|| a.shape.cmp(&b.shape));
             larger(b).cmp(&larger(a)).then_with(names)
         });
-        let mut places = vec![0; merged.len()];
-        for (place, (at, _)) in list.iter().enumerate() {
-            places[*at as usize] = place as u32;
+        let mut positions = vec![0; merged.len()];
+        for (position, (at, _)) in list.iter().enumerate() {
+            positions[*at as usize] = position as u32;
         }
-        by_key.iter_mut().filter(|place| **place != NO_GROUP).for_each(|place| {
-            let mut at = *place as usize;
+        by_key.iter_mut().filter(|position| **position != NO_GROUP).for_each(|position| {
+            let mut at = *position as usize;
             while let Some(into) = merged[at] {
                 at = into as usize;
             }
-            *place = places[at];
+            *position = positions[at];
         });
         Groups { list: list.into_iter().map(|(_, group)| group).collect(), by_key }
     }
@@ -234,7 +236,7 @@ fn add(side: &mut GroupSide, call: &Call) {
 }
 
 impl Group {
-    fn set_figures(&mut self, passes: Passes) {
+    fn set_times(&mut self, passes: Passes) {
         self.predicted_ps = self.predicted.sum_ps;
         self.measured_ps = passes.per_pass(self.measured.sum_ps);
         self.n1 = i128::from(self.predicted.calls) * passes.unit();

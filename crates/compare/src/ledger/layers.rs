@@ -4,7 +4,7 @@ use super::call::{Book, Call};
 use super::family::plain_family;
 use super::group::{Groups, Unjoined};
 use super::quotient::Passes;
-use super::{Families, Places, split};
+use super::{Contexts, Families, split};
 use indexmap::IndexMap;
 use perfdb_pycompat::float::round;
 use perfdb_sequence::{Anchor, Segments, anchors, common_anchor, nearest_rank};
@@ -218,7 +218,7 @@ fn kinds(book: &Book, families: &Families, predicted: &CutSide<'_>, measured: &C
                 similarity: Some(round(top as f64 / bottom as f64, 3)),
             });
             let (one, other) = (predicted.calls_of(predicted_example), measured.calls_of(example));
-            let ledger = split(book, one, other, Passes::default(), families, Places::Ignored);
+            let ledger = split(book, one, other, Passes::default(), families, Contexts::Ignored);
             row.ledger = Some(KindLedger {
                 predicted_ps: ledger.predicted_ps,
                 measured_ps: ledger.measured_ps,

@@ -1,12 +1,12 @@
 //! Pools: groups whose numbers of calls differ and that stand for each other.
 
 use super::call::TimeSource;
-use super::family::WorkKey;
 use super::family::{is_known, is_operator};
 use super::group::Join;
 use super::group::{Group, Groups};
 use super::leaf::{Cause, Leaf, Part, PoolDetail};
 use super::quotient::within;
+use super::work::WorkKey;
 use super::{Splitter, leaf};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -59,7 +59,7 @@ impl Splitter<'_> {
         self.leaves.push(Leaf { difference_ps, detail, ..leaf_of(cause, &self.groups.list[lead]) });
     }
 
-    /// Composite operators that were predicted as one figure, all their shapes together, against the kernels they stand for.
+    /// Composite operators that were predicted with one duration, all their shapes together, against the kernels they stand for.
     pub(super) fn composites(&mut self) {
         let composite = |splitter: &Self, at: usize| {
             let group = &splitter.groups.list[at];
@@ -270,7 +270,7 @@ impl Splitter<'_> {
     }
 }
 
-/// A leaf of a group, still without its figure and details.
+/// A leaf of a group, still without its time and details.
 pub(super) fn leaf_of(cause: Cause, group: &Group) -> Leaf {
     Leaf {
         cause,

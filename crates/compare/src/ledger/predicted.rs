@@ -7,7 +7,7 @@ use super::call::{Call, Calls};
 use crate::error::{Error, Warning};
 use crate::fold::{Folded, fold_trace};
 use crate::operators::location_of;
-use crate::process::{Choice, NotChosen, PlacedFault, Processes, globally};
+use crate::process::{Choice, LocatedFault, NotChosen, Processes, globally};
 use chunk::{ARGS, Chunk, Record};
 use perfdb_store::op_mapping::OpMapping;
 use perfdb_trace::chrome::Event;
@@ -48,7 +48,7 @@ pub(super) fn read_predicted(trace: &Path, mapping: &OpMapping, threads: usize) 
             Ok(side)
         }
         Err(NotChosen::NoProcess(pids)) => Err(Error::NoProcess { path: trace.to_owned(), pids }),
-        Err(NotChosen::Fault(PlacedFault { event, offset, fault })) => {
+        Err(NotChosen::Fault(LocatedFault { event, offset, fault })) => {
             Err(Error::Event { path: trace.to_owned(), fault, location: location_of(trace, restarts, event, offset) })
         }
     }
@@ -60,7 +60,7 @@ struct Process {
     calls: Vec<Call>,
     composite_rounding_ps: i128,
     free_events: u64,
-    fault: Option<PlacedFault>,
+    fault: Option<LocatedFault>,
 }
 
 /// Everything read so far.
@@ -100,7 +100,7 @@ impl<'m> Events<'m> {
         let positions = self.processes.add(chunk.pids);
         let known = positions.iter().max().map_or(0, |last| last + 1).max(self.parts.len());
         self.parts.resize_with(known, Process::default);
-        let placed = |fault: PlacedFault| PlacedFault { event: fault.event + first_event, ..fault };
+        let located = |fault: LocatedFault| LocatedFault { event: fault.event + first_event, ..fault };
         let shift_ps = chunk.origin_ps.map_or(0, |origin_ps| origin_ps - *self.origin_ps.get_or_insert(origin_ps));
         let mut durations_ps = chunk.part_durations_ps.iter();
         for record in chunk.records {
@@ -123,7 +123,7 @@ impl<'m> Events<'m> {
                     template.contribute(process, event, start_ps, duration_ps, parts.copied());
                 }
                 Record::Fault { pid, fault } => {
-                    let fault = placed(*fault);
+                    let fault = located(*fault);
                     match pid {
                         Some(pid) => drop(self.parts[positions[pid as usize]].fault.get_or_insert(fault)),
                         None => self.processes.without_pid(fault),

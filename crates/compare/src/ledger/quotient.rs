@@ -97,7 +97,7 @@ fn rounded_big(numerators: &[i128], denominators: &[i128]) -> i128 {
     if rounds_up(rest.cmp(&denominator), odd) {
         quotient += 1;
     }
-    // Figures are sums and means of times, which 128 bits hold.
+    // All are sums and means of times, which 128 bits hold.
     i128::try_from(&quotient).unwrap_or(if quotient.sign() == num_bigint::Sign::Minus { i128::MIN } else { i128::MAX })
 }
 

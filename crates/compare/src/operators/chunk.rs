@@ -1,7 +1,7 @@
 //! What a piece of a trace contributes, before it is known which process counts and what the mapping says.
 
 use crate::event::{EventFault, check_args, decode, duration_us, plain_form};
-use crate::process::{NamedProcess, PlacedFault, SeenPids};
+use crate::process::{LocatedFault, NamedProcess, SeenPids};
 use crate::sub_kernels;
 use indexmap::{IndexMap, IndexSet};
 use perfdb_pycompat::text::trim;
@@ -27,7 +27,7 @@ pub(super) struct Chunk {
     pub(super) pids: SeenPids,
     pub(super) records: Vec<Record>,
     /// Event and offset of the misses, for faults of the mapping.
-    pub(super) miss_places: Vec<(u64, u64)>,
+    pub(super) miss_locations: Vec<(u64, u64)>,
     /// Number of events.
     pub(super) events: u64,
     /// Names of operators as the trace spells them.
@@ -50,7 +50,7 @@ pub(super) enum Record {
     /// Time and one count for a kernel type.
     Hit { pid: u32, operator: u32, kernel: u32, time_us: f64 },
     /// Time and one count for whatever the mapping says.
-    Miss { pid: u32, operator: u32, time_us: f64, place: u32 },
+    Miss { pid: u32, operator: u32, time_us: f64, location: u32 },
     /// An event that fails the scenario if it is looked at.
     Fault(Box<FaultRecord>),
     /// A `process_name` event: its pid, if the name is the profiling model's.
@@ -64,7 +64,7 @@ pub(super) struct FaultRecord {
     pub(super) pid: Option<u32>,
     /// Absent when the operator has no name.
     pub(super) operator: Option<u32>,
-    pub(super) fault: PlacedFault,
+    pub(super) fault: LocatedFault,
 }
 
 impl Chunk {
@@ -95,7 +95,7 @@ impl Chunk {
     }
 
     fn fault(&mut self, event: &Event<'_>, pid: Option<u32>, operator: Option<u32>, fault: EventFault) {
-        let fault = PlacedFault::at(event, fault);
+        let fault = LocatedFault::at(event, fault);
         self.records.push(Record::Fault(Box::new(FaultRecord { pid, operator, fault })));
     }
 
@@ -181,9 +181,9 @@ impl Chunk {
 
     fn miss(&mut self, event: &Event<'_>, pid: u32, operator: u32) -> Result<(), EventFault> {
         let time_us = duration_us(event)?;
-        let place = self.miss_places.len() as u32;
-        self.miss_places.push((event.index(), event.offset()));
-        self.records.push(Record::Miss { pid, operator, time_us, place });
+        let location = self.miss_locations.len() as u32;
+        self.miss_locations.push((event.index(), event.offset()));
+        self.records.push(Record::Miss { pid, operator, time_us, location });
         Ok(())
     }
 }

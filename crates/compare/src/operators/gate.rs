@@ -84,18 +84,18 @@ fn weight_pct(row: &OpRow, measured_total_us: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::{Figure, RowStatus};
+    use crate::operators::{Number, RowStatus};
 
     fn row(name: &str, measured_us: f64, error_pct: f64) -> OpRow {
         OpRow {
             kernel_type: name.to_owned(),
             tc_funcs: String::new(),
-            tc_total_us: Figure::Zero,
+            tc_total_us: Number::Zero,
             tc_count: 0,
-            prof_per_fwd_us: Figure::Double(measured_us),
+            prof_per_fwd_us: Number::Double(measured_us),
             prof_count: 1.0,
-            error_pct: Figure::Double(error_pct),
-            count_error_pct: Figure::Zero,
+            error_pct: Number::Double(error_pct),
+            count_error_pct: Number::Zero,
             status: RowStatus::Hit,
         }
     }
@@ -126,14 +126,14 @@ mod tests {
     #[test]
     fn a_kernel_type_that_was_never_measured_does_not_pass() {
         let mut rows = [row("a", 1000.0, 1.0), row("b", 0.0, 0.0)];
-        rows[1].error_pct = Figure::Zero;
+        rows[1].error_pct = Number::Zero;
         let gate = Gate { fail_above_pct: 20.0, min_share_pct: 1.0 };
         assert_eq!(gate.check(&rows), None, "no time on either side");
         for (status, predicted_us, fails) in
             [(RowStatus::Hit, 5000.0, true), (RowStatus::Miss, 5000.0, true), (RowStatus::Hit, 9.9, false)]
         {
             rows[1].status = status;
-            rows[1].tc_total_us = Figure::Double(predicted_us);
+            rows[1].tc_total_us = Number::Double(predicted_us);
             let expected =
                 fails.then_some(GateFinding::Beyond { worst: &rows[1], offence: Offence::NeverMeasured, count: 1 });
             assert_eq!(gate.check(&rows), expected, "{status:?} {predicted_us}");

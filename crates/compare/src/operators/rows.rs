@@ -9,19 +9,19 @@ use std::collections::BTreeSet;
 /// A number of a row. A side without the kernel type, or a percentage without a base, is the *integer* 0, which is written
 /// `0`; a double of the same value is written `0.0`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
+pub enum Number {
     /// The integer 0.
     Zero,
     /// A double.
     Double(f64),
 }
 
-impl Figure {
+impl Number {
     /// The value.
     pub fn value(self) -> f64 {
         match self {
-            Figure::Zero => 0.0,
-            Figure::Double(value) => value,
+            Number::Zero => 0.0,
+            Number::Double(value) => value,
         }
     }
 }
@@ -70,17 +70,17 @@ pub struct OpRow {
     /// The first three operators that predict it, joined with `, `.
     pub tc_funcs: String,
     /// Predicted time.
-    pub tc_total_us: Figure,
+    pub tc_total_us: Number,
     /// Predicted number of kernels.
     pub tc_count: u64,
     /// Measured time.
-    pub prof_per_fwd_us: Figure,
-    /// Measured number of kernels: a whole number.
+    pub prof_per_fwd_us: Number,
+    /// Measured number of kernels: an integer.
     pub prof_count: f64,
     /// (predicted − measured) / measured time, in percent.
-    pub error_pct: Figure,
+    pub error_pct: Number,
     /// (predicted − measured) / measured count, in percent.
-    pub count_error_pct: Figure,
+    pub count_error_pct: Number,
     /// What the predicted side knows.
     pub status: RowStatus,
 }
@@ -89,7 +89,7 @@ impl OpRow {
     /// Whether the kernel type is predicted to take time and has no measured time to compare it with. Its percentages are
     /// the integer 0 then, which says nothing of it.
     pub fn is_predicted_only(&self) -> bool {
-        let no_error = self.error_pct == Figure::Zero || self.status == RowStatus::PredictedOnly;
+        let no_error = self.error_pct == Number::Zero || self.status == RowStatus::PredictedOnly;
         no_error && self.tc_total_us.value() > 0.0
     }
 
@@ -97,7 +97,7 @@ impl OpRow {
     pub(crate) fn mark_predicted_only(&mut self) {
         if self.status == RowStatus::Hit && self.is_predicted_only() {
             self.status = RowStatus::PredictedOnly;
-            self.error_pct = Figure::Double(f64::INFINITY);
+            self.error_pct = Number::Double(f64::INFINITY);
         }
     }
 
@@ -130,7 +130,7 @@ pub struct TooManyKernels {
 /// ```
 ///
 /// # Errors
-/// When a count has no whole number.
+/// When a count has no integer.
 pub fn op_rows(
     predicted: &IndexMap<String, Predicted>,
     measured: &IndexMap<String, Total>,
@@ -159,7 +159,7 @@ fn op_row(
     let tc_us = predicted.map_or(0.0, |predicted| predicted.total_us);
     let tc_count = predicted.map_or(0, |predicted| predicted.count);
     let measured = measured.copied().unwrap_or_default();
-    let per_pass = |figure: f64| (forward_passes > 0.0).then(|| figure / forward_passes);
+    let per_pass = |total: f64| (forward_passes > 0.0).then(|| total / forward_passes);
     let (prof_us, prof_count) = (per_pass(measured.total_us), per_pass(measured.count as f64).unwrap_or(0.0));
     if prof_count.is_infinite() {
         return Err(TooManyKernels { kernel_type: kernel_type.to_owned() });
@@ -167,9 +167,9 @@ fn op_row(
     Ok(OpRow {
         kernel_type: kernel_type.to_owned(),
         tc_funcs: predicted.map_or_else(String::new, |predicted| predicted.functions.join(", ")),
-        tc_total_us: predicted.map_or(Figure::Zero, |_| Figure::Double(round(tc_us, 1))),
+        tc_total_us: predicted.map_or(Number::Zero, |_| Number::Double(round(tc_us, 1))),
         tc_count,
-        prof_per_fwd_us: prof_us.map_or(Figure::Zero, |prof_us| Figure::Double(round(prof_us, 1))),
+        prof_per_fwd_us: prof_us.map_or(Number::Zero, |prof_us| Number::Double(round(prof_us, 1))),
         prof_count: round_to_integer(prof_count),
         error_pct: error_pct(tc_us, prof_us.unwrap_or(0.0)),
         count_error_pct: error_pct(tc_count as f64, prof_count),
@@ -182,8 +182,8 @@ fn op_row(
     })
 }
 
-fn error_pct(predicted: f64, measured: f64) -> Figure {
-    if measured > 0.0 { Figure::Double(round((predicted - measured) / measured * 100.0, 1)) } else { Figure::Zero }
+fn error_pct(predicted: f64, measured: f64) -> Number {
+    if measured > 0.0 { Number::Double(round((predicted - measured) / measured * 100.0, 1)) } else { Number::Zero }
 }
 
 /// Sum of the measured times of all rows, as rounded, in their order, in microseconds.
@@ -213,21 +213,21 @@ mod tests {
     #[test]
     fn an_absent_side_is_the_integer_zero() {
         let row = one(None, Some((10.0, 2)), 1.0);
-        assert_eq!((row.tc_total_us, row.tc_count, row.status), (Figure::Zero, 0, RowStatus::Unmodelled));
-        assert_eq!((row.error_pct, row.count_error_pct), (Figure::Double(-100.0), Figure::Double(-100.0)));
+        assert_eq!((row.tc_total_us, row.tc_count, row.status), (Number::Zero, 0, RowStatus::Unmodelled));
+        assert_eq!((row.error_pct, row.count_error_pct), (Number::Double(-100.0), Number::Double(-100.0)));
         let row = one(Some(predicted(5.0, 1, 0)), None, 1.0);
-        assert_eq!((row.prof_per_fwd_us, row.prof_count), (Figure::Double(0.0), 0.0));
-        assert_eq!((row.error_pct, row.count_error_pct), (Figure::Zero, Figure::Zero));
+        assert_eq!((row.prof_per_fwd_us, row.prof_count), (Number::Double(0.0), 0.0));
+        assert_eq!((row.error_pct, row.count_error_pct), (Number::Zero, Number::Zero));
     }
 
     #[test]
     fn forward_passes_divide_and_may_be_none() {
         let row = one(Some(predicted(5.0, 1, 0)), Some((10.0, 5)), 2.0);
-        assert_eq!((row.prof_per_fwd_us, row.prof_count), (Figure::Double(5.0), 2.0));
-        assert_eq!(row.count_error_pct, Figure::Double(-60.0));
+        assert_eq!((row.prof_per_fwd_us, row.prof_count), (Number::Double(5.0), 2.0));
+        assert_eq!(row.count_error_pct, Number::Double(-60.0));
         for passes in [0.0, -3.0, f64::NAN] {
             let row = one(Some(predicted(5.0, 1, 0)), Some((10.0, 5)), passes);
-            assert_eq!((row.prof_per_fwd_us, row.prof_count, row.error_pct), (Figure::Zero, 0.0, Figure::Zero));
+            assert_eq!((row.prof_per_fwd_us, row.prof_count, row.error_pct), (Number::Zero, 0.0, Number::Zero));
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn small_negative_errors_are_negative_zero() {
         let row = one(Some(predicted(99.96, 1, 0)), Some((100.0, 1)), 1.0);
-        assert!(matches!(row.error_pct, Figure::Double(error) if error == 0.0 && error.is_sign_negative()));
+        assert!(matches!(row.error_pct, Number::Double(error) if error == 0.0 && error.is_sign_negative()));
     }
 
     #[test]

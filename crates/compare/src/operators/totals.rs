@@ -2,7 +2,7 @@
 
 use super::chunk::{Chunk, Record};
 use crate::event::EventFault;
-use crate::process::{Choice, NotChosen, PlacedFault, Processes, globally};
+use crate::process::{Choice, LocatedFault, NotChosen, Processes, globally};
 use indexmap::{IndexMap, IndexSet};
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use rustc_hash::FxBuildHasher;
@@ -54,7 +54,7 @@ struct Operator {
 struct Process {
     /// Kernel type to sums.
     rows: IndexMap<u32, Sums, FxBuildHasher>,
-    fault: Option<PlacedFault>,
+    fault: Option<LocatedFault>,
 }
 
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ impl<'m> Totals<'m> {
         let processes = self.processes.add(chunk.pids);
         let known = processes.iter().max().map_or(0, |last| last + 1).max(self.sums.len());
         self.sums.resize_with(known, Process::default);
-        let placed = |mut fault: PlacedFault| {
+        let located = |mut fault: LocatedFault| {
             fault.event += first_event;
             fault
         };
@@ -111,18 +111,18 @@ impl<'m> Totals<'m> {
                         time_us,
                     );
                 }
-                Record::Miss { pid, operator, time_us, place } => {
+                Record::Miss { pid, operator, time_us, location } => {
                     let (pid, operator) = (processes[pid as usize], operators[operator as usize]);
                     if let Err(fault) = &self.operators[operator].miss {
-                        let (event, offset) = chunk.miss_places.get(place as usize).copied().unwrap_or_default();
-                        let fault = placed(PlacedFault { event, offset, fault: fault.clone() });
+                        let (event, offset) = chunk.miss_locations.get(location as usize).copied().unwrap_or_default();
+                        let fault = located(LocatedFault { event, offset, fault: fault.clone() });
                         self.fault(pid, Some(operator), fault);
                     } else {
                         self.count(pid, operator, None, time_us);
                     }
                 }
                 Record::Fault(record) => {
-                    let fault = placed(record.fault);
+                    let fault = located(record.fault);
                     let Some(pid) = record.pid else {
                         self.processes.without_pid(fault);
                         continue;
@@ -160,7 +160,7 @@ impl<'m> Totals<'m> {
     }
 
     /// Keeps the first fault of a process. Operators without cost are not looked at.
-    fn fault(&mut self, process: usize, operator: Option<usize>, fault: PlacedFault) {
+    fn fault(&mut self, process: usize, operator: Option<usize>, fault: LocatedFault) {
         let process = &mut self.sums[process];
         if !operator.is_some_and(|at| self.operators[at].zero_cost) {
             process.fault.get_or_insert(fault);

@@ -4,7 +4,7 @@ use super::chunk::{ARGS, Chunk};
 use super::totals::{Chosen, Predicted, Totals};
 use crate::error::{Error, Warning};
 use crate::fold::{Folded, fold_trace};
-use crate::process::{NotChosen, PlacedFault};
+use crate::process::{LocatedFault, NotChosen};
 use indexmap::IndexMap;
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use perfdb_trace::chrome::{Event, Item, ReadOptions, Reader};
@@ -44,7 +44,7 @@ pub fn read_predicted(
             Ok(PredictedTrace { kernel_types: rows, mapping_used, warnings: warnings.into_iter().collect() })
         }
         Err(NotChosen::NoProcess(pids)) => Err(Error::NoProcess { path: trace.to_owned(), pids }),
-        Err(NotChosen::Fault(PlacedFault { event, offset, fault })) => {
+        Err(NotChosen::Fault(LocatedFault { event, offset, fault })) => {
             let location = location_of(trace, restarts, event, offset);
             Err(Error::Event { path: trace.to_owned(), fault, location })
         }

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 /// A fault and the event it is in.
 #[derive(Debug, Clone)]
-pub(crate) struct PlacedFault {
+pub(crate) struct LocatedFault {
     /// Position among the events of a piece of the trace, or in `traceEvents` once that is known.
     pub(crate) event: u64,
     /// Position in the file, in bytes.
@@ -17,9 +17,9 @@ pub(crate) struct PlacedFault {
     pub(crate) fault: EventFault,
 }
 
-impl PlacedFault {
-    pub(crate) fn at(event: &Event<'_>, fault: EventFault) -> PlacedFault {
-        PlacedFault { event: event.index(), offset: event.offset(), fault }
+impl LocatedFault {
+    pub(crate) fn at(event: &Event<'_>, fault: EventFault) -> LocatedFault {
+        LocatedFault { event: event.index(), offset: event.offset(), fault }
     }
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Processes {
     pids: IndexMap<Pid, SeenPid, FxBuildHasher>,
     decision: Decision,
     /// An X event whose pid is missing or can't be used, which counts only if no process is named.
-    pid_fault: Option<PlacedFault>,
+    pid_fault: Option<LocatedFault>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ enum Decision {
     /// The first match has no pid.
     NotFound,
     /// The search came upon this.
-    Fault(PlacedFault),
+    Fault(LocatedFault),
 }
 
 /// The process that counts, and how it was found.
@@ -55,7 +55,7 @@ pub(crate) struct Choice {
 
 /// Why no process counts.
 pub(crate) enum NotChosen {
-    Fault(PlacedFault),
+    Fault(LocatedFault),
     NoProcess(Vec<String>),
 }
 
@@ -72,7 +72,7 @@ impl Processes {
     }
 
     /// Takes in a `process_name` event of the profiling model, its pid already a position in the whole; the first decides.
-    pub(crate) fn name(&mut self, named: Result<Option<usize>, PlacedFault>) {
+    pub(crate) fn name(&mut self, named: Result<Option<usize>, LocatedFault>) {
         if matches!(self.decision, Decision::Open) {
             self.decision = match named {
                 Ok(Some(process)) => Decision::Process(process),
@@ -83,7 +83,7 @@ impl Processes {
     }
 
     /// Takes in an X event without a usable pid.
-    pub(crate) fn without_pid(&mut self, fault: PlacedFault) {
+    pub(crate) fn without_pid(&mut self, fault: LocatedFault) {
         self.pid_fault.get_or_insert(fault);
     }
 
@@ -123,9 +123,9 @@ pub(crate) fn globally(
     named: NamedProcess,
     positions: &[usize],
     first_event: u64,
-) -> Result<Option<usize>, PlacedFault> {
+) -> Result<Option<usize>, LocatedFault> {
     match named {
         Ok(pid) => Ok(pid.map(|pid| positions[pid as usize])),
-        Err(fault) => Err(PlacedFault { event: fault.event + first_event, ..fault }),
+        Err(fault) => Err(LocatedFault { event: fault.event + first_event, ..fault }),
     }
 }

@@ -9,7 +9,7 @@ use perfdb_trace::scan::{Number, Value};
 pub enum Pid {
     /// `null`
     Null,
-    /// A whole number, as its digits.
+    /// An integer, as its digits.
     Whole(Box<str>),
     /// Any other number, as the bits of its double.
     Real(u64),

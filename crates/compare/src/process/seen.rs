@@ -1,6 +1,6 @@
 //! The process ids in a piece of a trace.
 
-use super::choice::PlacedFault;
+use super::choice::LocatedFault;
 use super::pid::Pid;
 use crate::event::EventFault;
 use indexmap::IndexMap;
@@ -18,7 +18,7 @@ pub(crate) struct SeenPid {
 }
 
 /// A `process_name` event of the profiling model: the position of its pid, `None` for `null`; or why it can't be told.
-pub(crate) type NamedProcess = Result<Option<u32>, PlacedFault>;
+pub(crate) type NamedProcess = Result<Option<u32>, LocatedFault>;
 
 /// Process ids by position, in order of first appearance.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl SeenPids {
         if !event.has_phase("M") || event.name().as_deref() != Some("process_name") {
             return None;
         }
-        self.try_named(event, name_argument).map_err(|fault| PlacedFault::at(event, fault)).transpose()
+        self.try_named(event, name_argument).map_err(|fault| LocatedFault::at(event, fault)).transpose()
     }
 
     fn try_named(&mut self, event: &Event<'_>, name_argument: usize) -> Result<Option<Option<u32>>, EventFault> {

@@ -21,8 +21,8 @@ pub struct CellRules {
     pub absent: CellRule,
     /// Nothing stands in the cell.
     pub empty: CellRule,
-    /// Only white space stands in the cell.
-    pub blank: CellRule,
+    /// Only whitespace stands in the cell.
+    pub whitespace: CellRule,
     /// Something else than a number stands in the cell.
     pub malformed: CellRule,
 }
@@ -51,7 +51,7 @@ impl CellRules {
             Some("") => (self.empty, CellFault::Empty),
             Some(text) => match parse_float(text) {
                 Some(number) => return Cell::Number(number),
-                None if trim(text).is_empty() => (self.blank, CellFault::Empty),
+                None if trim(text).is_empty() => (self.whitespace, CellFault::Empty),
                 None => (self.malformed, CellFault::Malformed),
             },
         };

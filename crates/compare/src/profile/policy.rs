@@ -26,7 +26,7 @@ pub enum GroupKey {
 
 /// The duration of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupFigure {
+pub enum GroupDuration {
     /// The largest duration of its rows; may be negative. A first one that is not a number stays.
     Largest,
     /// The largest duration of its rows, at least 0.
@@ -97,7 +97,7 @@ pub struct GroupingPolicy {
     /// What makes rows of collectives one kernel.
     pub group_key: GroupKey,
     /// The duration of such a kernel.
-    pub group_figure: GroupFigure,
+    pub group_duration: GroupDuration,
     /// Which duration of a row counts.
     pub duration_form: DurationForm,
     /// When collectives are added.
@@ -126,13 +126,13 @@ impl GroupingPolicy {
         let rules = CellRules {
             absent: CellRule::Zero,
             empty: CellRule::Zero,
-            blank: CellRule::SkipRecord,
+            whitespace: CellRule::SkipRecord,
             malformed: CellRule::SkipRecord,
         };
         GroupingPolicy {
             first_test: FirstTest::Aicpu,
             group_key: GroupKey::StartAndType,
-            group_figure: GroupFigure::Largest,
+            group_duration: GroupDuration::Largest,
             duration_form: match semantics {
                 Semantics::Upstream => DurationForm::EndMinusStart,
                 Semantics::Corrected => DurationForm::AsWritten,
@@ -154,7 +154,7 @@ impl GroupingPolicy {
         GroupingPolicy {
             first_test: FirstTest::Collective,
             group_key: GroupKey::StartAndType,
-            group_figure: GroupFigure::LargestOrZero,
+            group_duration: GroupDuration::LargestOrZero,
             duration_form: DurationForm::AsWritten,
             addition: Addition::AfterOtherRows,
             byte_order_mark: match semantics {
@@ -167,13 +167,13 @@ impl GroupingPolicy {
             duration_rules: CellRules {
                 absent: CellRule::Error,
                 empty: CellRule::Error,
-                blank: CellRule::Error,
+                whitespace: CellRule::Error,
                 malformed: CellRule::Error,
             },
             start_rules: CellRules {
                 absent: CellRule::Error,
                 empty: CellRule::Zero,
-                blank: CellRule::Zero,
+                whitespace: CellRule::Zero,
                 malformed: CellRule::Zero,
             },
             not_a_number_start: NotANumberStart::Zero,
@@ -186,13 +186,13 @@ impl GroupingPolicy {
         let rules = CellRules {
             absent: CellRule::Zero,
             empty: CellRule::Zero,
-            blank: CellRule::Error,
+            whitespace: CellRule::Error,
             malformed: CellRule::Error,
         };
         GroupingPolicy {
             first_test: FirstTest::Aicpu,
             group_key: GroupKey::StartTypeAndShape,
-            group_figure: GroupFigure::LargestOrZero,
+            group_duration: GroupDuration::LargestOrZero,
             duration_form: DurationForm::AsWritten,
             addition: Addition::AfterOtherRows,
             byte_order_mark: ByteOrderMark::Removed,

@@ -39,26 +39,26 @@ pub fn read_profile(path: &Path, policy: GroupingPolicy) -> Result<Outcome<Kerne
 }
 
 /// The column whose cell is refused, and why.
-pub type Refusal = (&'static str, String);
+type Refusal = (&'static str, String);
 
 /// A kept row of a forward-pass CSV.
 #[derive(Debug, Clone, Copy)]
-pub struct ProfileRow<'a> {
+struct ProfileRow<'a> {
     /// The kernel type, trimmed and not empty.
-    pub kernel_type: &'a str,
+    kernel_type: &'a str,
     /// `Input Shapes` as the file has it; empty if it has none.
-    pub input_shapes: &'a str,
+    input_shapes: &'a str,
     /// Start in microseconds, 0 where it is not read.
-    pub start_us: f64,
+    start_us: f64,
     /// Duration in microseconds.
-    pub duration_us: f64,
+    duration_us: f64,
 }
 
 /// Hands over every kept row in file order; the warnings are those of [`read_profile`]. `each` gives back the column and the reason when it refuses a row.
 ///
 /// # Errors
 /// When the file can't be read, a cell has a fault that the policy does not tolerate, or `each` refuses a row.
-pub fn read_profile_rows(
+fn read_profile_rows(
     path: &Path,
     policy: GroupingPolicy,
     mut each: impl FnMut(ProfileRow<'_>) -> Result<(), Refusal>,

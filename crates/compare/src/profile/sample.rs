@@ -19,7 +19,9 @@ pub(super) struct PassSample {
     /// In file order; the symbol is the position of the type until the passes are looked for.
     kernels: Vec<Kernel>,
     types: IndexSet<Box<str>, FxBuildHasher>,
-    steps: IndexSet<Box<str>, FxBuildHasher>,
+    steps: FxHashSet<Box<str>>,
+    /// The step of the row before; most rows have the same.
+    last_step: String,
     /// Whole microsecond and type of the collectives, which profilers list twice.
     collectives: FxHashSet<(i128, u32)>,
     origin_ps: Option<i128>,
@@ -63,9 +65,12 @@ impl PassSample {
         if is_collective && !self.collectives.insert((start_ps / i128::from(PS_PER_US), symbol)) {
             return;
         }
-        let step = trim(step);
-        if !step.is_empty() && step != "N/A" {
-            position(&mut self.steps, step);
+        if step != self.last_step {
+            step.clone_into(&mut self.last_step);
+            let step = trim(step);
+            if !step.is_empty() && step != "N/A" {
+                self.steps.insert(step.into());
+            }
         }
         self.kernels.push(Kernel { symbol, start_ps: relative_ps, duration_ps: duration_ps.max(0) });
     }

@@ -1,6 +1,6 @@
 //! Sums per kernel type (and shape), collectives counted once per group.
 
-use super::policy::{Addition, DurationForm, GroupFigure, GroupKey, GroupingPolicy, KernelClass, NotANumberStart};
+use super::policy::{Addition, DurationForm, GroupDuration, GroupKey, GroupingPolicy, KernelClass, NotANumberStart};
 use indexmap::{Equivalent, IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -52,7 +52,7 @@ pub struct KernelTotals {
     /// The types of collectives.
     collectives: IndexSet<Box<str>, FxBuildHasher>,
     groups: FxHashMap<(u64, u32), u32>,
-    group_figures: Vec<(u32, f64)>,
+    group_durations: Vec<(u32, f64)>,
     compute_us: f64,
     collective_us: f64,
 }
@@ -65,7 +65,7 @@ impl KernelTotals {
             rows: IndexMap::default(),
             collectives: IndexSet::default(),
             groups: FxHashMap::default(),
-            group_figures: Vec::new(),
+            group_durations: Vec::new(),
             compute_us: 0.0,
             collective_us: 0.0,
         }
@@ -112,23 +112,23 @@ impl KernelTotals {
     }
 
     fn add_to_group(&mut self, key: (u64, u32), row: u32, duration_us: f64) {
-        let next = self.group_figures.len() as u32;
+        let next = self.group_durations.len() as u32;
         let group = *self.groups.entry(key).or_insert(next);
         let first = group == next;
         if first {
-            let figure = match self.policy.group_figure {
-                GroupFigure::Largest => duration_us,
-                GroupFigure::LargestOrZero if duration_us > 0.0 => duration_us,
-                GroupFigure::LargestOrZero => 0.0,
+            let longest_us = match self.policy.group_duration {
+                GroupDuration::Largest => duration_us,
+                GroupDuration::LargestOrZero if duration_us > 0.0 => duration_us,
+                GroupDuration::LargestOrZero => 0.0,
             };
-            self.group_figures.push((row, figure));
-            self.add_increase(row, figure, 1);
+            self.group_durations.push((row, longest_us));
+            self.add_increase(row, longest_us, 1);
             return;
         }
-        let Some((_, figure)) = self.group_figures.get_mut(group as usize) else { return };
-        if duration_us > *figure {
-            let increase = duration_us - *figure;
-            *figure = duration_us;
+        let Some((_, longest_us)) = self.group_durations.get_mut(group as usize) else { return };
+        if duration_us > *longest_us {
+            let increase = duration_us - *longest_us;
+            *longest_us = duration_us;
             self.add_increase(row, increase, 0);
         }
     }
@@ -165,9 +165,9 @@ impl KernelTotals {
     /// The sums by kernel type and shape key, in order of first appearance.
     pub fn into_rows(mut self) -> IndexMap<(Box<str>, Box<str>), Total, FxBuildHasher> {
         if self.policy.addition == Addition::AfterOtherRows {
-            for (row, figure) in std::mem::take(&mut self.group_figures) {
+            for (row, longest_us) in std::mem::take(&mut self.group_durations) {
                 if let Some((_, total)) = self.rows.get_index_mut(row as usize) {
-                    total.total_us += figure;
+                    total.total_us += longest_us;
                     total.count += 1;
                 }
             }

@@ -45,14 +45,14 @@ fn parse(text: &str, trace_dir: &Path) -> Result<Vec<Scenario>, String> {
     let mut names = HashSet::new();
     let mut scenarios = Vec::with_capacity(list.len());
     for (position, node) in list.into_iter().enumerate() {
-        let place = format!("scenario {}", position + 1);
-        let Node::Map(map) = node else { return Err(format!("{place} is {}, not a map", node.kind())) };
+        let position_text = format!("scenario {}", position + 1);
+        let Node::Map(map) = node else { return Err(format!("{position_text} is {}, not a map", node.kind())) };
         let scenario = scenario(map, trace_dir).map_err(|(name, reason)| match name {
-            Some(name) => format!("{place} ({name:?}): {reason}"),
-            None => format!("{place}: {reason}"),
+            Some(name) => format!("{position_text} ({name:?}): {reason}"),
+            None => format!("{position_text}: {reason}"),
         })?;
         if !names.insert(scenario.name.clone()) {
-            return Err(format!("{place}: the name {:?} is used twice", scenario.name));
+            return Err(format!("{position_text}: the name {:?} is used twice", scenario.name));
         }
         scenarios.push(scenario);
     }
@@ -93,7 +93,7 @@ fn rest(mut map: Map, trace_dir: &Path, name: &str) -> Result<Scenario, String> 
     }
 }
 
-/// The path with the folder of the CSVs in place of `{trace_dir}`.
+/// The path with the folder of the CSVs in position_text of `{trace_dir}`.
 fn with_folder(path: &str, trace_dir: &Path) -> PathBuf {
     let parts: Vec<&OsStr> = path.split("{trace_dir}").map(OsStr::new).collect();
     parts.join(trace_dir.as_os_str()).into()

@@ -47,17 +47,6 @@ pub struct ScenarioReport {
     pub mapping_used: bool,
 }
 
-/// The rows of a scenario and what was odd about its files.
-#[derive(Debug, Default)]
-pub struct Comparison {
-    /// The rows, see [`op_rows`].
-    pub rows: Vec<OpRow>,
-    /// What was odd.
-    pub warnings: Vec<Warning>,
-    /// Whether the mapping had an entry for any operator.
-    pub mapping_used: bool,
-}
-
 /// Compares all scenarios, `jobs` at a time. `each` gets the reports in the order of the scenarios, as soon as they are there.
 pub fn compare_scenarios(scenarios: &[Scenario], options: Options<'_>, each: impl FnMut(ScenarioReport)) {
     in_order(scenarios, options.jobs, |scenario| report(scenario, options), each);
@@ -86,7 +75,13 @@ pub(crate) fn in_order<R: Send>(
     }
 }
 
+/// What is logged meanwhile belongs to a scenario.
+pub(crate) fn scenario_span(name: &str) -> tracing::span::EnteredSpan {
+    if name.is_empty() { tracing::Span::none() } else { tracing::info_span!("scenario", name) }.entered()
+}
+
 fn report(scenario: &Scenario, options: Options<'_>) -> ScenarioReport {
+    let _span = scenario_span(&scenario.name);
     let mut warnings = Vec::new();
     let mut mapping_used = false;
     let outcome = match compare(scenario, options, &mut warnings, &mut mapping_used) {
@@ -100,15 +95,6 @@ fn report(scenario: &Scenario, options: Options<'_>) -> ScenarioReport {
 }
 
 /// Compares one scenario: M6 file first, then trace and CSV side by side, the trace's fault first.
-///
-/// # Errors
-/// When a file can't be read or holds what can't be used.
-pub fn compare_scenario(scenario: &Scenario, options: Options<'_>) -> Result<Comparison, Error> {
-    let mut comparison = Comparison::default();
-    comparison.rows = compare(scenario, options, &mut comparison.warnings, &mut comparison.mapping_used)?;
-    Ok(comparison)
-}
-
 fn compare(
     scenario: &Scenario,
     options: Options<'_>,
@@ -131,8 +117,8 @@ fn compare(
     *mapping_used = predicted.mapping_used;
     let measured = measured?;
     // Who says how many passes there are knows it.
-    let is_told = |warning: &Warning| forward_passes != 1.0 && matches!(warning, Warning::SeveralPasses { .. });
-    warnings.extend(measured.warnings.into_iter().filter(|warning| !is_told(warning)));
+    let is_known = |warning: &Warning| forward_passes != 1.0 && matches!(warning, Warning::SeveralPasses { .. });
+    warnings.extend(measured.warnings.into_iter().filter(|warning| !is_known(warning)));
     let measured: IndexMap<String, Total> =
         measured.result.into_rows().into_iter().map(|((kernel_type, _), total)| (kernel_type.into(), total)).collect();
     let mut rows = op_rows(&predicted.kernel_types, &measured, forward_passes)

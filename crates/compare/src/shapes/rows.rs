@@ -1,6 +1,6 @@
 //! The rows of the comparison per kernel type and shape, from the sums of both sides.
 
-use crate::operators::Figure;
+use crate::operators::Number;
 use crate::profile::Total;
 use indexmap::IndexMap;
 use perfdb_pycompat::float::round;
@@ -28,11 +28,11 @@ pub struct ShapeRow {
     /// The shape key, see [`shape_key`](super::shape_key).
     pub shape_key: String,
     /// Predicted time.
-    pub tc_dur_us: Figure,
+    pub tc_dur_us: Number,
     /// Measured time.
-    pub prof_dur_us: Figure,
+    pub prof_dur_us: Number,
     /// (predicted − measured) / measured time in percent; infinite for a row that was never measured.
-    pub delta_pct: Figure,
+    pub delta_pct: Number,
     /// Predicted number of kernels.
     pub tc_count: u64,
     /// Measured number of kernels.
@@ -78,13 +78,13 @@ fn shape_row(
     predicted: Option<ShapeTotal>,
     measured: Option<Total>,
 ) -> ShapeRow {
-    let figure = |total_us: Option<f64>| total_us.map_or(Figure::Zero, |total_us| Figure::Double(round(total_us, 2)));
+    let number = |total_us: Option<f64>| total_us.map_or(Number::Zero, |total_us| Number::Double(round(total_us, 2)));
     let (tc_us, prof_us) = (predicted.as_ref().map(|total| total.total_us), measured.map(|total| total.total_us));
     ShapeRow {
         kernel_type: kernel_type.into(),
         shape_key: shape_key.into(),
-        tc_dur_us: figure(tc_us),
-        prof_dur_us: figure(prof_us),
+        tc_dur_us: number(tc_us),
+        prof_dur_us: number(prof_us),
         delta_pct: delta_pct(tc_us.unwrap_or(0.0), prof_us.unwrap_or(0.0)),
         tc_count: predicted.as_ref().map_or(0, |total| total.count),
         prof_count: measured.map_or(0, |total| total.count),
@@ -92,13 +92,13 @@ fn shape_row(
     }
 }
 
-fn delta_pct(predicted_us: f64, measured_us: f64) -> Figure {
+fn delta_pct(predicted_us: f64, measured_us: f64) -> Number {
     if measured_us > 0.0 {
-        Figure::Double(round((predicted_us - measured_us) / measured_us * 100.0, 1))
+        Number::Double(round((predicted_us - measured_us) / measured_us * 100.0, 1))
     } else if predicted_us > 0.0 {
-        Figure::Double(f64::INFINITY)
+        Number::Double(f64::INFINITY)
     } else {
-        Figure::Zero
+        Number::Zero
     }
 }
 
@@ -117,12 +117,12 @@ mod tests {
     #[test]
     fn sides_without_a_row() {
         let rows = shape_rows([(key("A", ""), tc(2.0))].into_iter().collect(), IndexMap::default());
-        assert_eq!((rows[0].prof_dur_us, rows[0].delta_pct), (Figure::Zero, Figure::Double(f64::INFINITY)));
+        assert_eq!((rows[0].prof_dur_us, rows[0].delta_pct), (Number::Zero, Number::Double(f64::INFINITY)));
         let rows = shape_rows([(key("A", ""), tc(0.0))].into_iter().collect(), IndexMap::default());
-        assert_eq!((rows[0].tc_dur_us, rows[0].delta_pct), (Figure::Double(0.0), Figure::Zero));
+        assert_eq!((rows[0].tc_dur_us, rows[0].delta_pct), (Number::Double(0.0), Number::Zero));
         let rows =
             shape_rows(IndexMap::default(), [(key("A", ""), Total { total_us: 4.0, count: 2 })].into_iter().collect());
-        assert_eq!((rows[0].tc_dur_us, rows[0].delta_pct), (Figure::Zero, Figure::Double(-100.0)));
+        assert_eq!((rows[0].tc_dur_us, rows[0].delta_pct), (Number::Zero, Number::Double(-100.0)));
         assert_eq!((rows[0].source.as_str(), rows[0].prof_count), ("", 2));
     }
 
@@ -141,6 +141,6 @@ mod tests {
             [(key("A", ""), tc(0.004))].into_iter().collect(),
             [(key("A", ""), Total { total_us: 0.001, count: 1 })].into_iter().collect(),
         );
-        assert_eq!((rows[0].prof_dur_us, rows[0].delta_pct), (Figure::Double(0.0), Figure::Double(300.0)));
+        assert_eq!((rows[0].prof_dur_us, rows[0].delta_pct), (Number::Double(0.0), Number::Double(300.0)));
     }
 }

@@ -1,5 +1,7 @@
 //! Pairs that match but for one planted cause: the ledger has to give the planted time to that cause, and to sum exactly.
 
+mod files;
+mod model;
 mod planted;
 
 use perfdb_compare::ledger::{Cause, Detail, Leaf, Options, Passes, explain_files};

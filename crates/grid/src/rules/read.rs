@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use perfdb_pycompat::yaml::{self, Key, Map, Node, Place, Step};
+use perfdb_pycompat::yaml::{self, Key, Map, Node, NodePath, Step};
 
 use super::{Pattern, RuleFile, SKIP, read_template};
 use crate::error::Error;
@@ -37,12 +37,12 @@ impl Problem {
 
     fn into_error(mut self, path: &Path, text: &str) -> Error {
         self.steps.reverse();
-        let place = Place::new(self.steps);
-        let reason = if place.steps().is_empty() {
+        let node = NodePath::new(self.steps);
+        let reason = if node.steps().is_empty() {
             self.reason
         } else {
-            let line = place.position_in(text).map(|position| format!(" (line {})", position.line)).unwrap_or_default();
-            format!("{place}: {}{line}", self.reason)
+            let line = node.position_in(text).map(|position| format!(" (line {})", position.line)).unwrap_or_default();
+            format!("{node}: {}{line}", self.reason)
         };
         Error::Malformed { path: path.to_owned(), reason }
     }

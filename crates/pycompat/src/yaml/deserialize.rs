@@ -9,7 +9,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::{Error, Fault, Map, Node, Place, Step, parse};
+use super::{Error, Fault, Map, Node, NodePath, Step, parse};
 
 /// Reads one document as a type of serde. Enums are the names of their variants.
 ///
@@ -19,9 +19,9 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let document = parse(text)?;
     T::deserialize(Value(&document)).map_err(|Mismatch { mut steps, reason }| {
         steps.reverse();
-        let place = Place::new(steps);
-        let position = place.position_in(text);
-        Error { fault: Fault::Unexpected { place, reason }, position }
+        let path = NodePath::new(steps);
+        let position = path.position_in(text);
+        Error { fault: Fault::Unexpected { path, reason }, position }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{MAX_DEPTH, MAX_NODES, MAX_TEXT_BYTES, Place};
+use super::{MAX_DEPTH, MAX_NODES, MAX_TEXT_BYTES, NodePath};
 
 /// Why a text is not a usable document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,10 +52,10 @@ pub enum Fault {
     #[error("more than {} MiB of text, copies through aliases included", MAX_TEXT_BYTES >> 20)]
     TooMuchText,
     /// A value of another type than the reader asked for.
-    #[error("{}{reason}", prefix(.place))]
+    #[error("{}{reason}", prefix(.path))]
     Unexpected {
-        /// The place of the value in the document.
-        place: Place,
+        /// The value in the document.
+        path: NodePath,
         /// What was expected there.
         reason: String,
     },
@@ -80,7 +80,7 @@ fn at(position: &Option<Position>) -> String {
     position.map(|position| format!(" at {position}")).unwrap_or_default()
 }
 
-fn prefix(place: &Place) -> String {
-    let place = place.to_string();
-    if place.is_empty() { place } else { format!("{place}: ") }
+fn prefix(path: &NodePath) -> String {
+    let path = path.to_string();
+    if path.is_empty() { path } else { format!("{path}: ") }
 }

@@ -1,4 +1,4 @@
-//! Places in a document, and the lines on which they stand.
+//! Paths of values in a document, and the lines on which they stand.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub enum Step {
 
 /// The steps from the top of a document to a value; shown as `rules[0].pattern`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place(Vec<Step>);
+pub struct NodePath(Vec<Step>);
 
-impl Place {
-    /// The place at the end of these steps, the outermost first.
-    pub fn new(steps: impl IntoIterator<Item = Step>) -> Place {
-        Place(steps.into_iter().collect())
+impl NodePath {
+    /// The path of these steps, the outermost first.
+    pub fn new(steps: impl IntoIterator<Item = Step>) -> NodePath {
+        NodePath(steps.into_iter().collect())
     }
 
     /// The steps from the top.
@@ -31,14 +31,14 @@ impl Place {
         &self.0
     }
 
-    /// Where in `text` the value at this place begins, or the innermost value around it that can be found.
+    /// Where in `text` the value at this path begins, or the innermost value around it that can be found.
     ///
     /// ```
-    /// use perfdb_pycompat::yaml::{Place, Step};
+    /// use perfdb_pycompat::yaml::{NodePath, Step};
     ///
-    /// let place = Place::new([Step::Key("rules".into()), Step::Item(1), Step::Key("op".into())]);
-    /// let position = place.position_in("rules:\n- {op: a}\n- op: b\n").unwrap();
-    /// assert_eq!((place.to_string().as_str(), position.line, position.column), ("rules[1].op", 3, 7));
+    /// let path = NodePath::new([Step::Key("rules".into()), Step::Item(1), Step::Key("op".into())]);
+    /// let position = path.position_in("rules:\n- {op: a}\n- op: b\n").unwrap();
+    /// assert_eq!((path.to_string().as_str(), position.line, position.column), ("rules[1].op", 3, 7));
     /// ```
     pub fn position_in(&self, text: &str) -> Option<Position> {
         let mut walk = Walk { parser: parser(without_byte_order_mark(text)), found: None };
@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
             match step {

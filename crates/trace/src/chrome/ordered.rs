@@ -13,6 +13,7 @@ use perfdb_parallel::{OrderedMap, states};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Bytes that a thread takes at once.
 const CHUNK: usize = 1 << 20;
@@ -113,6 +114,7 @@ where
     C: Default + Send,
     E: Send,
 {
+    let started = Instant::now();
     let mut run = Run {
         window: Window::new(source),
         machine: Machine::new(options),
@@ -134,6 +136,8 @@ where
         match run.machine.step(run.window.bytes(), &mut run.record) {
             Ok(Step::End) => {
                 if run.refill()? == Refill::Ended {
+                    let (events, seconds) = (run.events, started.elapsed().as_secs_f64());
+                    tracing::info!("{}: {events} events read in {seconds:.3} s", shown(run.window.path()));
                     return run.deferred.take().map_or(Ok(()), Err);
                 }
             }

@@ -6,10 +6,10 @@
 
 use crate::scan::{Kind, Span, common_prefix};
 
-/// Places that args with the same tag can be kept in.
+/// Slots that args with the same tag can be kept in.
 const WAYS: usize = 4;
 
-/// Sets of such places.
+/// Sets of such slots.
 const SETS: usize = 128;
 
 /// Longest args that are kept; with the two numbers above this bounds the memory of each thread.

@@ -6,8 +6,10 @@ use crate::error::{Error, RecordFault};
 use crate::records::{Cell, Form, unescape};
 use crate::source::Source;
 use crate::split::{Bounds, Split, split};
+use perfdb_files::escape::shown;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::time::Instant;
 
 /// Reads a CSV record by record.
 ///
@@ -34,6 +36,7 @@ pub struct Reader<'s> {
     at: usize,
     /// Line on which the next record starts.
     line: u64,
+    started: Instant,
 }
 
 impl<'s> Reader<'s> {
@@ -46,6 +49,7 @@ impl<'s> Reader<'s> {
             cells: Bounds::default(),
             at: 0,
             line: 1,
+            started: Instant::now(),
         };
         reader.read_header()?;
         Ok(reader)
@@ -103,7 +107,11 @@ impl<'s> Reader<'s> {
                     self.at = self.window.text().len();
                     return Ok(true);
                 }
-                Split::End => return Ok(false),
+                Split::End => {
+                    let (lines, seconds) = (self.line - 1, self.started.elapsed().as_secs_f64());
+                    tracing::info!("{}: {lines} lines read in {seconds:.3} s", shown(self.window.path()));
+                    return Ok(false);
+                }
                 Split::Cut => {
                     if let Some(byte) = self.window.bad_byte() {
                         return Err(self.fault(self.line, RecordFault::Utf8 { byte }));

@@ -68,7 +68,7 @@ impl<'a> Fast<'a> {
         self.bytes.get(span.start..span.end).unwrap_or_default()
     }
 
-    /// `rest` without the white space it begins with.
+    /// `rest` without the whitespace it begins with.
     #[inline(always)]
     pub(crate) fn space(self, rest: &'a [u8]) -> &'a [u8] {
         match rest {
@@ -77,7 +77,7 @@ impl<'a> Fast<'a> {
         }
     }
 
-    /// Takes a key, its colon, and a blank behind it.
+    /// Takes a key, its colon, and a space behind it.
     #[inline(always)]
     pub(crate) fn key(self, rest: &'a [u8]) -> Option<Key<'a>> {
         let rest = match rest {

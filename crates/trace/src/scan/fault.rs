@@ -42,7 +42,7 @@ pub enum FaultKind {
     Utf8,
     /// More than [`MAX_DEPTH`](super::Scanner::MAX_DEPTH) lists and objects inside each other.
     Depth,
-    /// Something other than white space behind the value.
+    /// Something other than whitespace behind the value.
     Trailing,
     /// A byte order mark in front of the value.
     ByteOrderMark,

@@ -109,7 +109,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Checks that only white space is left.
+    /// Checks that only whitespace is left.
     pub fn finish(&mut self) -> Result<(), Fault> {
         self.space();
         if self.at < self.bytes.len() { self.fault(FaultKind::Trailing) } else { Ok(()) }
@@ -159,7 +159,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes a key, its `:` and the white space behind it.
+    /// Takes a key, its `:` and the whitespace behind it.
     #[inline(always)]
     pub(crate) fn key_span(&mut self) -> Scan<Span> {
         self.expect(b'"', FaultKind::ExpectedKey)?;

@@ -2,7 +2,7 @@
 
 use crate::event::{EventFault, check_args, decode, plain_form};
 use crate::picoseconds::{PS_PER_US, duration_of_number, of_double_us, start_of_number};
-use crate::process::{NamedProcess, PlacedFault, SeenPids};
+use crate::process::{LocatedFault, NamedProcess, SeenPids};
 use crate::sub_kernels;
 use indexmap::IndexMap;
 use perfdb_trace::chrome::{Event, Field};
@@ -42,7 +42,10 @@ pub(super) struct Chunk {
     pub(super) origin_ps: Option<i128>,
     /// Number of events.
     pub(super) events: u64,
-    key: Vec<u8>,
+    /// What the event has in common with others, as it stands in the trace.
+    written: Vec<u8>,
+    /// Templates by what stands in the trace.
+    by_written: FxHashMap<Box<[u8]>, u32>,
     /// Events by the number of their args.
     seen: FxHashMap<u64, SeenEvent>,
 }
@@ -63,7 +66,7 @@ pub(super) enum Record {
     /// An X event. Its start counts from the chunk's origin.
     Event { template: u32, pid: u32, event: u32, start_ps: i64, duration_ps: i64 },
     /// An X event that fails the trace if its process counts; no pid: if none is named.
-    Fault { pid: Option<u32>, fault: Box<PlacedFault> },
+    Fault { pid: Option<u32>, fault: Box<LocatedFault> },
     /// A `process_name` event.
     ProcessName(Box<NamedProcess>),
 }
@@ -75,19 +78,19 @@ impl Chunk {
         if event.has_phase("X") {
             let pid = match self.pids.of_operator(event) {
                 Ok(pid) => pid,
-                Err(fault) => return self.fault(None, PlacedFault::at(event, fault)),
+                Err(fault) => return self.fault(None, LocatedFault::at(event, fault)),
             };
             let parts = self.part_durations_ps.len();
             if let Err(fault) = self.operator(event, pid) {
                 self.part_durations_ps.truncate(parts);
-                self.fault(Some(pid), PlacedFault::at(event, fault));
+                self.fault(Some(pid), LocatedFault::at(event, fault));
             }
         } else if let Some(named) = self.pids.named(event, PROCESS_NAME) {
             self.records.push(Record::ProcessName(Box::new(named)));
         }
     }
 
-    fn fault(&mut self, pid: Option<u32>, fault: PlacedFault) {
+    fn fault(&mut self, pid: Option<u32>, fault: LocatedFault) {
         self.records.push(Record::Fault { pid, fault: Box::new(fault) });
     }
 
@@ -107,10 +110,11 @@ impl Chunk {
                 (seen.template, duration_ps, start_ps(event)?)
             }
             None => {
-                self.start_key(event, name)?;
+                self.start_written(event, name)?;
                 let duration_ps = duration_ps(event)?;
+                let names = self.written.len();
                 let parts = self.add_parts(event)?;
-                let (template, start_ps) = (self.template(), start_ps(event)?);
+                let (template, start_ps) = (self.template(event, name, names)?, start_ps(event)?);
                 if let Some(number) = number {
                     self.seen.insert(number, SeenEvent { name: name.raw().into(), template, parts });
                 }
@@ -124,21 +128,45 @@ impl Chunk {
         Ok(())
     }
 
-    /// Begins the key of a template with everything but its parts.
-    fn start_key(&mut self, event: &Event<'_>, name: Text<'_>) -> Result<(), EventFault> {
-        self.key.clear();
-        push_text(&mut self.key, &decode(name, "name")?);
-        self.key.push(u8::from(is_set(event.arg(ZERO_COST))));
+    /// Begins what stands in the trace with everything but the parts. Texts are not decoded, which most would be in vain.
+    fn start_written(&mut self, event: &Event<'_>, name: Text<'_>) -> Result<(), EventFault> {
+        self.written.clear();
+        push_written(&mut self.written, name);
+        self.written.push(u8::from(is_set(event.arg(ZERO_COST))));
         for (at, name) in ARGS.into_iter().enumerate().skip(FIRST_TEXT) {
             match event.arg(at) {
-                None | Some(Value::Null) => self.key.push(0),
-                Some(value) => push_text(&mut self.key, &plain_form(value, name)?),
+                None | Some(Value::Null) => self.written.push(ABSENT),
+                Some(Value::Text(text)) => push_written(&mut self.written, text),
+                Some(value) => {
+                    self.written.push(PLAIN);
+                    push_bytes(&mut self.written, plain_form(value, name)?.as_bytes());
+                }
             }
         }
         Ok(())
     }
 
-    /// Adds the parts that an event lists to the key, and their durations to all others; where those are.
+    /// The template of an event; the names of its parts stand behind `names` in what is written.
+    fn template(&mut self, event: &Event<'_>, name: Text<'_>, names: usize) -> Result<u32, EventFault> {
+        if let Some(&template) = self.by_written.get(self.written.as_slice()) {
+            return Ok(template);
+        }
+        let mut key = Vec::with_capacity(self.written.len());
+        push_bytes(&mut key, decode(name, "name")?.as_bytes());
+        key.push(u8::from(is_set(event.arg(ZERO_COST))));
+        for (at, name) in ARGS.into_iter().enumerate().skip(FIRST_TEXT) {
+            match event.arg(at) {
+                None | Some(Value::Null) => key.push(0),
+                Some(value) => push_bytes(&mut key, plain_form(value, name)?.as_bytes()),
+            }
+        }
+        key.extend_from_slice(&self.written[names..]);
+        let template = self.templates.insert_full(key.into(), ()).0 as u32;
+        self.by_written.insert(self.written.as_slice().into(), template);
+        Ok(template)
+    }
+
+    /// Adds the names of the parts that an event lists to what is written, and their durations to all others; where those are.
     fn add_parts(&mut self, event: &Event<'_>) -> Result<Range<usize>, EventFault> {
         let first = self.part_durations_ps.len();
         if let Some(Value::Text(text)) = event.arg(SUB_KERNELS)
@@ -146,33 +174,37 @@ impl Chunk {
             && let Some(parts) = sub_kernels::read(&text)?
         {
             for (kernel_type, time_us) in parts {
-                push_text(&mut self.key, &kernel_type);
+                push_bytes(&mut self.written, kernel_type.as_bytes());
                 let part_ps = of_double_us(time_us).ok_or(EventFault::TooLarge("sub_kernel_durations"))?;
                 self.part_durations_ps.push(part_ps.max(0));
             }
         }
         Ok(first..self.part_durations_ps.len())
     }
+}
 
-    /// The template of the key.
-    fn template(&mut self) -> u32 {
-        let at = match self.templates.get_index_of(self.key.as_slice()) {
-            Some(at) => at,
-            None => self.templates.insert_full(self.key.as_slice().into(), ()).0,
-        };
-        at as u32
-    }
+/// Nothing is written.
+const ABSENT: u8 = 0;
+/// What is written are the characters.
+const PLAIN: u8 = 1;
+/// What is written has escapes.
+const ESCAPED: u8 = 2;
+
+/// A text as it stands in the trace.
+fn push_written(out: &mut Vec<u8>, text: Text<'_>) {
+    out.push(if text.is_escaped() { ESCAPED } else { PLAIN });
+    push_bytes(out, text.raw());
 }
 
 /// A text of a key: its length plus one (0: there is none), then its bytes.
-fn push_text(key: &mut Vec<u8>, text: &str) {
+fn push_bytes(key: &mut Vec<u8>, text: &[u8]) {
     let mut length = text.len() as u64 + 1;
     while length >= 0x80 {
         key.push(length as u8 | 0x80);
         length >>= 7;
     }
     key.push(length as u8);
-    key.extend_from_slice(text.as_bytes());
+    key.extend_from_slice(text);
 }
 
 /// Whether a flag is set: a text is unless it is empty, `0`, `False` or `false`.

@@ -290,7 +290,7 @@ impl<'e> EventShapes<'e> {
         });
     }
 
-    /// The kernel types of an operator that was predicted as one figure.
+    /// The kernel types of an operator that was predicted with one duration.
     fn composite(&self) -> Option<Box<[Box<str>]>> {
         let one_figure = matches!(self.source, TimeSource::Partial | TimeSource::Analytic | TimeSource::Interpolated);
         if !one_figure || !self.kernel_types.is_empty() {

@@ -1,4 +1,4 @@
-//! Groups at the same place of the sequence: how an unknown fused kernel meets what it replaces.
+//! Groups in the same kernel context: how an unknown fused kernel meets what it replaces.
 
 use super::Splitter;
 use super::call::{Book, Call};
@@ -15,17 +15,17 @@ const REACH: usize = 5;
 const MOST: usize = 4;
 
 /// The kernel types before and behind.
-type Place = (Option<Box<str>>, Option<Box<str>>);
+type Context = (Option<Box<str>>, Option<Box<str>>);
 
-/// Per group how often its calls stand at a place; `None` counts those far from anything firm.
-type Places = FxHashMap<(usize, Option<(u32, u32)>), u64>;
+/// Per group how often its calls stand in a context; `None` counts those far from anything firm.
+type Contexts = FxHashMap<(usize, Option<(u32, u32)>), u64>;
 
 /// No firm kernel on this side.
 const NOTHING: u32 = u32::MAX;
 
 impl Splitter<'_> {
     /// Groups most of whose calls stand between the same two kernels, one at least of a type that nothing knows.
-    pub(super) fn same_place(&mut self, predicted: &[Call], measured: &[Call]) {
+    pub(super) fn same_context(&mut self, predicted: &[Call], measured: &[Call]) {
         let unknown_left = self
             .groups
             .list
@@ -34,9 +34,9 @@ impl Splitter<'_> {
         if !unknown_left {
             return;
         }
-        let of_predicted = usual_places(self.book, &self.groups, predicted);
-        let of_measured = usual_places(self.book, &self.groups, measured);
-        let places: Vec<Option<Place>> = self
+        let of_predicted = usual_contexts(self.book, &self.groups, predicted);
+        let of_measured = usual_contexts(self.book, &self.groups, measured);
+        let contexts: Vec<Option<Context>> = self
             .groups
             .list
             .iter()
@@ -53,10 +53,10 @@ impl Splitter<'_> {
             })
             .collect();
         let key = |_: &Self, at: usize| {
-            let place = places[at].clone()?;
+            let context = contexts[at].clone()?;
             let text = |name: &Option<Box<str>>| name.as_deref().unwrap_or("None").to_owned();
-            let label = format!("other_kernel:place:{}:{}", text(&place.0), text(&place.1));
-            Some((place, label))
+            let label = format!("other_kernel:place:{}:{}", text(&context.0), text(&context.1));
+            Some((context, label))
         };
         let rule = |groups: &Groups, signs: &Signs| {
             let unknown = |&at: &usize| !groups.list[at].is_on_both_sides() && !is_known(&groups.list[at].family);
@@ -68,8 +68,8 @@ impl Splitter<'_> {
     }
 }
 
-/// The place where at least 60 % of a group's calls stand (`None`: there is none), for all groups outside pools.
-fn usual_places(book: &Book, groups: &Groups, calls: &[Call]) -> FxHashMap<usize, Option<(u32, u32)>> {
+/// The context where at least 60 % of a group's calls stand (`None`: there is none), for all groups outside pools.
+fn usual_contexts(book: &Book, groups: &Groups, calls: &[Call]) -> FxHashMap<usize, Option<(u32, u32)>> {
     // Kernel types by the first group that has one.
     let mut types: FxHashMap<&str, u32> = FxHashMap::default();
     let type_of: Vec<u32> = groups
@@ -88,26 +88,28 @@ fn usual_places(book: &Book, groups: &Groups, calls: &[Call]) -> FxHashMap<usize
             next = (type_of[group], at as u32);
         }
     }
-    let mut places = Places::default();
+    let mut contexts = Contexts::default();
     // Nothing firm yet, one in front of the first.
-    let (mut before, mut place_before) = (NOTHING, -1);
+    let (mut before, mut at_before) = (NOTHING, -1);
     for (at, &position) in positions.iter().enumerate() {
         let group = position as usize;
         if groups.list[group].is_firm() {
-            (before, place_before) = (type_of[group], at as i64);
+            (before, at_before) = (type_of[group], at as i64);
         } else if groups.list[group].pool.is_none() {
-            let (after, place_after) = behind[at];
-            let near = i64::from(place_after) - place_before <= REACH as i64;
-            let place = (near && (before, after) != (NOTHING, NOTHING)).then_some((before, after));
-            *places.entry((group, place)).or_default() += 1;
+            let (after, at_after) = behind[at];
+            let near = i64::from(at_after) - at_before <= REACH as i64;
+            let context = (near && (before, after) != (NOTHING, NOTHING)).then_some((before, after));
+            *contexts.entry((group, context)).or_default() += 1;
         }
     }
     let mut totals: FxHashMap<usize, u64> = FxHashMap::default();
-    places.iter().for_each(|((group, _), count)| *totals.entry(*group).or_default() += count);
+    contexts.iter().for_each(|((group, _), count)| *totals.entry(*group).or_default() += count);
     let mut usual: FxHashMap<usize, Option<(u32, u32)>> = totals.keys().map(|&group| (group, None)).collect();
-    // At most one place of a group has so many.
-    places.into_iter().filter(|((group, _), count)| count * 10 >= 6 * totals[group]).for_each(|((group, place), _)| {
-        usual.insert(group, place);
-    });
+    // At most one context of a group has so many.
+    contexts.into_iter().filter(|((group, _), count)| count * 10 >= 6 * totals[group]).for_each(
+        |((group, context), _)| {
+            usual.insert(group, context);
+        },
+    );
     usual
 }
