@@ -101,6 +101,8 @@ pub struct Answer {
     pub rule: Option<&'static str>,
     /// The rows that it rests on.
     pub rows: SmallVec<[RowRef; 1]>,
+    /// Whether its row is smaller than what is asked for, and is taken because kernels round up.
+    pub(crate) is_padded: bool,
     /// More about it, where it is more than one row.
     pub(crate) more: Option<Box<More>>,
 }
@@ -122,6 +124,11 @@ impl Answer {
             [one] => Some(Cow::Borrowed(one)),
             several => Some(Cow::Owned(several.join(","))),
         }
+    }
+
+    /// Whether it is that of a smaller row, because kernels round sizes up. Only told by rules that look for a bracket first.
+    pub fn is_padded(&self) -> bool {
+        self.is_padded
     }
 
     /// The kernels that add up to the answer; none where it is one row.
@@ -153,6 +160,7 @@ impl Answer {
             kernels: SmallVec::from_elem(kernel_type, 1),
             rule: Some(rule),
             rows: SmallVec::new(),
+            is_padded: false,
             more: None,
         }
     }

@@ -14,6 +14,7 @@ mod points;
 mod scale;
 mod scatter;
 mod simplex;
+mod slice;
 
 pub(crate) use points::PointIndexes;
 

@@ -83,7 +83,7 @@ impl<'d> Context<'d> {
     pub(crate) fn answer(&self, layer: Layer) -> Result<Answer, Miss> {
         let measured = measured::lookup(self);
         let is_final = match &measured {
-            Ok(answer) => answer.source != Source::Partial,
+            Ok(answer) => answer.source != Source::Partial && !(answer.is_padded && self.rules.bracket_before_padding),
             Err(miss) => miss.reason.code() == "unreadable",
         };
         if is_final || layer == Layer::Measured {
@@ -91,7 +91,7 @@ impl<'d> Context<'d> {
         }
         match (between::lookup(self), measured) {
             (Ok(answer), _) => Ok(answer),
-            (Err(_), Ok(partial)) if self.rules.keeps_partial => Ok(partial),
+            (Err(_), Ok(answer)) if self.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),
             // The reader of 2025 reports the reason of the exact search.
             (Err(_), Err(miss)) if !self.rules.is_newest => Err(miss),
             (Err(miss), _) => Err(miss),

@@ -150,7 +150,7 @@ impl Context<'_> {
 }
 
 fn shapes(row: KernelRow<'_>) -> String {
-    row.inputs().iter().map(shape).collect::<Vec<_>>().join(";")
+    row.inputs().iter().map(|own| shape(&own)).collect::<Vec<_>>().join(";")
 }
 
 fn shape(shape: &[i64]) -> String {
@@ -176,7 +176,7 @@ fn compare(operands: &[Operand<'_>], row: KernelRow<'_>, limit: Option<usize>) -
                 difference = format!("input {} is {own_type}, not {asked}", at + 1);
             }
         }
-        let (wanted, own) = (strip(&operand.shape), strip(own));
+        let (wanted, own) = (strip(&operand.shape), strip(&own));
         let is_turned = at > 0 && wanted.len() == own.len() && wanted.iter().rev().eq(own.iter());
         if wanted == own || is_turned {
             continue;

@@ -31,8 +31,11 @@ mod explain;
 mod json;
 mod measured;
 mod operands;
+mod passed_over;
 mod query;
 mod reason;
+#[cfg(test)]
+mod scan_tests;
 mod search;
 mod semantics;
 mod shapes;
@@ -45,11 +48,12 @@ pub use database::{Database, Reader};
 pub use error::Error;
 pub use explain::{Explanation, Nearest};
 pub use json::{MalformedQuery, answer_to_json};
+pub use passed_over::{PassedOver, passed_over};
 #[doc(no_inline)]
 pub use perfdb_dtype::{DType, UnknownDType};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
-pub use table::pool::{Shapes, ShapesIter};
+pub use table::pool::{Dimensions, Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
 pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace};

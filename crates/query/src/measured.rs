@@ -16,7 +16,7 @@ use crate::answer::{Answer, Miss, Source};
 use crate::engine::Context;
 use crate::search::Found;
 use perfdb_store::op_mapping::Entry;
-use smallvec::smallvec;
+use smallvec::SmallVec;
 
 /// Answers from rows as they are.
 pub(crate) fn lookup(context: &Context<'_>) -> Result<Answer, Miss> {
@@ -50,16 +50,17 @@ fn free(context: &Context<'_>, entry: &Entry) -> Option<Answer> {
     is_accepted.then(|| Answer::free("accepted_miss".into(), "accepted_miss"))
 }
 
-/// The answer that one row gives.
+/// The answer that one row gives. A padded one is trusted as far as the row has what is asked for.
 #[inline]
 pub(crate) fn of_row(found: &Found<'_>, confidence: f64, rule: &'static str) -> Answer {
     Answer {
         duration_us: found.duration_us,
-        confidence,
+        confidence: confidence * found.share,
         source: Source::Measured,
-        kernels: smallvec![found.row.table().kernel_type.clone()],
+        kernels: SmallVec::from_buf([found.row.table().kernel_type.clone()]),
         rule: Some(rule),
-        rows: smallvec![found.row.reference()],
+        rows: SmallVec::from_buf([found.row.reference()]),
+        is_padded: found.share < 1.0,
         more: None,
     }
 }

@@ -54,6 +54,7 @@ impl<'q> Operand<'q> {
 
 impl Arrangement {
     /// The arguments in the order and form of the kernel; `None` if it takes them as they are.
+    #[inline]
     pub(crate) fn rearranged<'q>(self, operands: &Operands<'q>) -> Option<Operands<'q>> {
         match self {
             Arrangement::AsGiven => None,

@@ -16,11 +16,13 @@ pub(crate) struct Found<'t> {
     pub(crate) row: KernelRow<'t>,
     pub(crate) rule: &'static str,
     pub(crate) duration_us: f64,
+    /// How much of what is asked for the row has: less than 1 if it is padded.
+    pub(crate) share: f64,
     rank: Rank,
 }
 
-/// Distance, place of the table, priority of the duration column: the smallest is the best, of equal ones the first met.
-type Rank = (f64, usize, u8);
+/// Distance, place of the table, inputs in another form, priority of the duration column: the smallest is the best, of equal ones the first met.
+type Rank = (f64, usize, u8, u8);
 
 /// The best row so far.
 #[derive(Debug)]
@@ -39,14 +41,14 @@ impl<'t> Selection<'t> {
 
     /// Takes a row that fits into account.
     #[inline]
-    pub(crate) fn offer(&mut self, distance: f64, order: usize, row: KernelRow<'t>, rule: &'static str) {
+    pub(crate) fn offer(&mut self, fit: Fit, order: usize, row: KernelRow<'t>) {
         let rank = match self.choice {
-            Choice::First => (0.0, order, 0),
-            Choice::Nearest if self.is_newest => (distance, order, row.priority()),
-            Choice::Nearest => (distance, order, 0),
+            Choice::First => (0.0, order, 0, 0),
+            Choice::Nearest if self.is_newest => (fit.distance, order, fit.changed, row.priority()),
+            Choice::Nearest => (fit.distance, order, 0, 0),
         };
         let duration_us = if self.is_newest { row.search_duration_us() } else { row.duration_us() };
-        let found = Found { row, rule, duration_us, rank };
+        let found = Found { row, rule: fit.rule, duration_us, share: fit.share, rank };
         match &mut self.best {
             Some(best) if rank > best.rank => {}
             Some(best) if rank == best.rank => {
@@ -67,11 +69,12 @@ impl<'t> Selection<'t> {
     #[inline]
     pub(crate) fn is_settled(&self, order: usize, row: KernelRow<'t>) -> bool {
         self.best.as_ref().is_some_and(|best| {
-            let (distance, best_order, priority) = best.rank;
+            let (distance, best_order, changed, priority) = best.rank;
             let is_unique = !best.row.table().policy.requires_unique || self.choice == Choice::First;
             distance == 0.0
                 && is_unique
-                && (best_order < order || (best_order == order && priority == 0 && best.row.number() <= row.number()))
+                && (best_order < order
+                    || (best_order == order && changed == 0 && priority == 0 && best.row.number() <= row.number()))
         })
     }
 
@@ -154,7 +157,7 @@ fn of_table<'t>(
     // Rows with more inputs count, too, if the operands are as many as are compared.
     let compared = count.filter(|count| *count == operands.len());
     let Some(index) = table.input_index(likeness, compared) else { return };
-    for key in keys(tolerance, likeness, operands) {
+    let mut of_key = |key: u64| {
         for number in index.rows(key) {
             let row = table.row(number);
             if selection.is_settled(order, row) {
@@ -162,27 +165,26 @@ fn of_table<'t>(
             }
             let Some(fit) = fit(rules, tolerance, operands, row, count) else { continue };
             if accepts(row) {
-                selection.offer(fit.distance, order, row, fit.rule);
+                selection.offer(fit, order, row);
             }
         }
+    };
+    match operands.first().filter(|_| tolerance.flattens) {
+        None => of_key(key(likeness, operands.iter().map(|operand| &*operand.shape))),
+        Some(first) => keys_of_flattened(tolerance, likeness, &first.shape).into_iter().for_each(of_key),
     }
 }
 
-/// The keys of rows that could fit.
-fn keys(tolerance: &Tolerance, likeness: Likeness, operands: &[Operand<'_>]) -> Keys {
-    match operands.first().filter(|_| tolerance.flattens) {
-        Some(first) => {
-            let mut keys: Keys = smallvec![key(likeness, once(&*first.shape))];
-            for matrix in tolerance.matrices(&first.shape) {
-                let other = key(likeness, once(&matrix[..]));
-                if !keys.contains(&other) {
-                    keys.push(other);
-                }
-            }
-            keys
+/// The keys of rows of a flattening kernel whose first input could fit.
+fn keys_of_flattened(tolerance: &Tolerance, likeness: Likeness, first: &[i64]) -> Keys {
+    let mut keys: Keys = smallvec![key(likeness, once(first))];
+    for matrix in tolerance.matrices(first) {
+        let other = key(likeness, once(&matrix[..]));
+        if !keys.contains(&other) {
+            keys.push(other);
         }
-        None => smallvec![key(likeness, operands.iter().map(|operand| &*operand.shape))],
     }
+    keys
 }
 
 /// How a row fits.
@@ -190,6 +192,17 @@ fn keys(tolerance: &Tolerance, likeness: Likeness, operands: &[Operand<'_>]) -> 
 pub(crate) struct Fit {
     pub(crate) rule: &'static str,
     pub(crate) distance: f64,
+    /// How many inputs have another form or type than those of the row, where that counts.
+    pub(crate) changed: u8,
+    /// How much of what is asked for the row has.
+    pub(crate) share: f64,
+}
+
+impl Fit {
+    /// Of a row whose distance is of another kind.
+    pub(crate) fn at(distance: f64, rule: &'static str) -> Self {
+        Fit { rule, distance, changed: 0, share: 1.0 }
+    }
 }
 
 /// How a row fits some operands, if it does.
@@ -207,23 +220,35 @@ pub(crate) fn fit(
         return None;
     }
     let mut so_far = "identity";
-    let mut added = 0.0;
-    for (at, ((operand, shape), row_type)) in operands.iter().zip(inputs).zip(types).enumerate() {
-        let rule = tolerance.rule(at, &operand.shape, shape)?;
-        if !tolerance.type_fits(operand.dtype?, row_type) {
-            return None;
-        }
-        if is_padding_rule(rule) && rules.padded == Padded::ByAnyInput {
-            if rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, shape) {
+    let (mut added, mut changed, mut share) = (0.0, 0u8, 1.0f64);
+    let mut shapes = inputs.iter();
+    for (at, (operand, row_type)) in operands.iter().zip(types).enumerate() {
+        let is_same = shapes.next_is(&operand.shape);
+        let dtype = operand.dtype?;
+        if dtype != &**row_type {
+            if !tolerance.type_fits(dtype, row_type) {
                 return None;
             }
-            added += (elements(&operand.shape) as f64 - elements(shape) as f64).max(1.0);
+            changed = changed.saturating_add(1);
+        }
+        if is_same {
+            continue;
+        }
+        changed = changed.saturating_add(1);
+        let shape = shapes.next()?;
+        let rule = tolerance.rule(at, &operand.shape, &shape)?;
+        if is_padding_rule(rule) && rules.padded == Padded::ByAnyInput {
+            if rules.pads_tokens_only && !tolerance.pads_tokens_only(at, &operand.shape, &shape) {
+                return None;
+            }
+            let (asked, own) = (elements(&operand.shape) as f64, elements(&shape) as f64);
+            added += (asked - own).max(1.0);
+            share = share.min(own / asked);
         }
         so_far = combine(so_far, rule);
     }
-    let distance = match rules.padded {
-        Padded::ByLastRule => f64::from(u8::from(is_padding_rule(so_far))),
-        Padded::ByAnyInput => added,
-    };
-    Some(Fit { rule: so_far, distance })
+    Some(match rules.padded {
+        Padded::ByLastRule => Fit::at(f64::from(u8::from(is_padding_rule(so_far))), so_far),
+        Padded::ByAnyInput => Fit { rule: so_far, distance: added, changed, share },
+    })
 }

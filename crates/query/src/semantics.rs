@@ -118,6 +118,8 @@ pub(crate) struct Rules {
     pub(crate) attention_tokens: bool,
     /// Exact search takes sparse mode and heads as interpolation does.
     pub(crate) attention_one_view: bool,
+    /// An answer between rows comes before that of a smaller row that a kernel would round up.
+    pub(crate) bracket_before_padding: bool,
     /// Sums without some of their parts are answers of the interpolating layer.
     pub(crate) keeps_partial: bool,
     /// Experts between rows have their embedded parts.
@@ -156,6 +158,7 @@ static UPSTREAM: Rules = Rules {
     asks_alternates: false,
     attention_tokens: false,
     attention_one_view: false,
+    bracket_before_padding: false,
     keeps_partial: false,
     experts_keep_parts: false,
     parts_as_they_are: false,
@@ -185,6 +188,7 @@ static CORRECTED: Rules = Rules {
     asks_alternates: true,
     attention_tokens: true,
     attention_one_view: true,
+    bracket_before_padding: true,
     keeps_partial: true,
     experts_keep_parts: true,
     parts_as_they_are: true,

@@ -270,9 +270,14 @@ fn merged(query: &[i64]) -> Option<[i64; 2]> {
     }
 }
 
+/// Whether matrices of this format lie in blocks.
+pub(crate) fn is_fractal(format: &str) -> bool {
+    format == FRACTAL_NZ
+}
+
 /// A shape in the fractal format as the matrix that it holds; `None` for other shapes, which are what they are.
 pub(crate) fn restored(shape: &[i64], format: &str) -> Option<Vec<i64>> {
-    if format != FRACTAL_NZ {
+    if !is_fractal(format) {
         return None;
     }
     let (outer, &[a, b, c, d]) = shape.split_last_chunk()?;

@@ -162,6 +162,11 @@ impl State {
         self.by_name.get_key_value(name).map_or_else(|| name.into(), |(name, _)| name.clone())
     }
 
+    /// The tables: kernel type and file.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Path>)> {
+        self.slots.iter().map(|slot| (&slot.kernel_type, &slot.path))
+    }
+
     /// The kernel types that have a table, by name.
     pub(crate) fn kernel_types(&self) -> impl Iterator<Item = &Arc<str>> {
         self.slots.iter().map(|slot| &slot.kernel_type)

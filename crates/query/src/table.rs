@@ -6,16 +6,17 @@ pub(crate) mod index;
 pub(crate) mod policy;
 pub(crate) mod pool;
 mod reader;
+mod row;
 
-use crate::answer::RowRef;
+pub use row::KernelRow;
+
 use crate::between::PointIndexes;
 use crate::shapes::Tolerance;
 use columns::{Column, TextColumns};
-use index::{Likeness, RowIndex, block, key};
+use index::{Likeness, RowIndex, block, key, key_of_row};
 use policy::KernelPolicy;
-use pool::{ListAt, ShapePool, Shapes};
+use pool::{ListAt, ShapePool};
 use rustc_hash::FxHashMap;
-use std::fmt;
 use std::iter::once;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -40,9 +41,12 @@ pub struct KernelRows {
 /// What a table holds.
 #[derive(Debug)]
 struct Content {
+    /// Not a number where the row only serves interpolation.
+    durations_us: Vec<f64>,
     records: Vec<Record>,
-    inputs: ShapePool,
-    outputs: ShapePool,
+    shapes: ShapePool,
+    /// The inputs with those in the fractal format as matrices, in tables where any input has that format.
+    matrices: Vec<ListAt>,
     texts: Vec<Texts>,
     columns: TextColumns,
     has_input_shapes: bool,
@@ -59,16 +63,14 @@ struct Texts {
     input_formats: Box<[Box<str>]>,
     output_types: Box<[Box<str>]>,
     output_formats: Box<[Box<str>]>,
+    /// Whether an input is in the fractal format.
+    has_fractal: bool,
 }
 
 /// A row: numbers, and where shapes and texts are.
 #[derive(Debug)]
 struct Record {
-    /// Not a number where the row only serves interpolation.
-    duration_us: f64,
     inputs: ListAt,
-    /// The inputs with those in the fractal format as matrices.
-    matrices: ListAt,
     outputs: ListAt,
     line: u32,
     texts: u32,
@@ -82,7 +84,7 @@ pub(crate) type Keys = smallvec::SmallVec<[u64; 3]>;
 
 impl KernelRows {
     fn new(kernel_type: Arc<str>, path: Arc<Path>, policy: KernelPolicy, content: Content) -> Self {
-        let most_inputs = content.records.iter().map(|record| content.inputs.list(record.inputs).len()).max();
+        let most_inputs = content.records.iter().map(|record| content.shapes.list(record.inputs).len()).max();
         KernelRows {
             tolerances: [Tolerance::of(&kernel_type, true), Tolerance::of(&kernel_type, false)],
             kernel_type,
@@ -119,7 +121,7 @@ impl KernelRows {
 
     #[inline]
     pub(crate) fn row(&self, number: u32) -> KernelRow<'_> {
-        KernelRow { table: self, number }
+        KernelRow::new(self, number)
     }
 
     pub(crate) fn tolerance(&self, is_newest: bool) -> &Tolerance {
@@ -156,7 +158,7 @@ impl KernelRows {
             let counted = if self.tolerances[0].flattens { 1 } else { usize::MAX };
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
-                row.is_measured().then(|| key(likeness, row.matrices().iter().take(counted)))
+                row.is_measured().then(|| key_of_row(likeness, row.matrices(), counted))
             })
         })
     }
@@ -168,7 +170,7 @@ impl KernelRows {
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
                 let inputs = row.matrices();
-                (row.is_measured() && inputs.len() >= count).then(|| key(likeness, inputs.iter().take(counted)))
+                (row.is_measured() && inputs.len() >= count).then(|| key_of_row(likeness, inputs, counted))
             })
         }))
     }
@@ -178,8 +180,8 @@ impl KernelRows {
         let index = self.by_output.get_or_init(|| {
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
-                let first = row.outputs().get(0).filter(|_| row.is_measured())?;
-                Some(key(Likeness::Padded, once(first)))
+                let outputs = row.outputs();
+                (row.is_measured() && !outputs.is_empty()).then(|| key_of_row(Likeness::Padded, outputs, 1))
             })
         });
         index.rows(key(Likeness::Padded, once(shape))).map(|number| self.row(number))
@@ -204,11 +206,13 @@ impl KernelRows {
     fn attention_index(&self) -> &FxHashMap<(i64, i64), Vec<u32>> {
         self.by_attention.get_or_init(|| {
             let usable = self.rows().filter(|row| row.is_measured() && row.average_length().is_some());
-            let mut numbers: Vec<u32> = usable.map(|row| row.number).collect();
+            let mut numbers: Vec<u32> = usable.map(KernelRow::number).collect();
             numbers.sort_by_key(|&number| self.row(number).average_length());
             let mut index: FxHashMap<(i64, i64), Vec<u32>> = FxHashMap::default();
             for number in numbers {
-                if let Some((tokens, hidden)) = self.row(number).inputs().get(0).and_then(tokens_and_hidden) {
+                if let Some((tokens, hidden)) =
+                    self.row(number).inputs().get(0).and_then(|shape| tokens_and_hidden(&shape))
+                {
                     index.entry((block(tokens), hidden)).or_default().push(number);
                 }
             }
@@ -223,162 +227,5 @@ fn tokens_and_hidden(shape: &[i64]) -> Option<(i64, i64)> {
         [tokens, heads, size] | [tokens, heads, 1, size] => Some((tokens, heads.saturating_mul(size))),
         [tokens, hidden] => Some((tokens, hidden)),
         _ => None,
-    }
-}
-
-/// One row of a compute table. Slots of absent arguments are left out.
-#[derive(Clone, Copy)]
-pub struct KernelRow<'t> {
-    table: &'t KernelRows,
-    number: u32,
-}
-
-impl<'t> KernelRow<'t> {
-    #[inline]
-    fn record(self) -> &'t Record {
-        &self.table.content.records[self.number as usize]
-    }
-
-    #[inline]
-    fn texts(self) -> &'t Texts {
-        &self.table.content.texts[self.record().texts as usize]
-    }
-
-    /// Line in the file.
-    pub fn line(self) -> u64 {
-        u64::from(self.record().line)
-    }
-
-    /// Shapes of the arguments, as they stand in the file.
-    pub fn inputs(self) -> Shapes<'t> {
-        self.table.content.inputs.list(self.record().inputs)
-    }
-
-    /// Data types of the arguments, in the profiler's spelling.
-    pub fn input_types(self) -> &'t [Box<str>] {
-        &self.texts().input_types
-    }
-
-    /// Formats of the arguments.
-    pub fn input_formats(self) -> &'t [Box<str>] {
-        &self.texts().input_formats
-    }
-
-    /// Shapes of the results; none where the cell cannot be read.
-    pub fn outputs(self) -> Shapes<'t> {
-        match self.record().outputs {
-            ShapePool::UNREADABLE => self.table.content.outputs.list(ShapePool::EMPTY),
-            at => self.table.content.outputs.list(at),
-        }
-    }
-
-    /// Data types of the results.
-    pub fn output_types(self) -> &'t [Box<str>] {
-        &self.texts().output_types
-    }
-
-    /// Formats of the results.
-    pub fn output_formats(self) -> &'t [Box<str>] {
-        &self.texts().output_formats
-    }
-
-    /// The duration that counts: measured before profiled.
-    pub fn duration_us(self) -> f64 {
-        self.record().duration_us
-    }
-
-    /// The expert-parallel size, where the table has one.
-    pub fn ep_size(self) -> Option<i64> {
-        self.cut(Column::EpSize)
-    }
-
-    #[inline]
-    pub(crate) fn is_measured(self) -> bool {
-        !self.record().duration_us.is_nan()
-    }
-
-    /// Its place among the rows of the table.
-    pub(crate) fn number(self) -> u32 {
-        self.number
-    }
-
-    /// Which duration column counts, 0 for the best.
-    #[inline]
-    pub(crate) fn priority(self) -> u8 {
-        self.record().priority
-    }
-
-    /// The duration for exact search: that of the cores where it is out of proportion.
-    #[inline]
-    pub(crate) fn search_duration_us(self) -> f64 {
-        let envelopes = &self.table.content.envelopes;
-        let envelope = if envelopes.is_empty() { None } else { envelopes.get(&self.number).copied() };
-        envelope.unwrap_or(self.record().duration_us)
-    }
-
-    /// The duration for interpolation, and whether it is of the preferred column.
-    pub(crate) fn point_duration(self) -> (f64, bool) {
-        let other = self.table.content.point_durations.get(&self.number).copied();
-        (other.unwrap_or(self.record().duration_us), self.record().is_preferred)
-    }
-
-    /// Shapes of the arguments as matrices, whatever their format.
-    #[inline]
-    pub(crate) fn matrices(self) -> Shapes<'t> {
-        self.table.content.inputs.list(self.record().matrices)
-    }
-
-    pub(crate) fn cell(self, column: Column) -> Option<&'t str> {
-        self.table.content.columns.cell(column, self.number)
-    }
-
-    pub(crate) fn cut(self, column: Column) -> Option<i64> {
-        self.table.content.columns.cut(column, self.number)
-    }
-
-    pub(crate) fn whole(self, column: Column) -> Option<i64> {
-        self.table.content.columns.whole(column, self.number)
-    }
-
-    pub(crate) fn text(self, column: Column, float_texts: bool) -> Option<std::borrow::Cow<'t, str>> {
-        self.table.content.columns.text(column, self.number, float_texts)
-    }
-
-    pub(crate) fn flag(self, column: Column) -> bool {
-        self.table.content.columns.flag(column, self.number)
-    }
-
-    /// The average length, cut to an integer.
-    #[inline]
-    pub(crate) fn average_length(self) -> Option<i64> {
-        let new = self.table.has(Column::AvgSeqLen);
-        self.cut(if new { Column::AvgSeqLen } else { Column::OldAvgSeqLen }).filter(|length| *length >= 0)
-    }
-
-    /// File and line.
-    #[inline]
-    pub(crate) fn reference(self) -> RowRef {
-        RowRef { path: self.table.path.clone(), line: self.record().line }
-    }
-
-    /// The table.
-    pub(crate) fn table(self) -> &'t KernelRows {
-        self.table
-    }
-}
-
-impl fmt::Debug for KernelRow<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("KernelRow")
-            .field("line", &self.line())
-            .field("inputs", &self.inputs())
-            .field("input_types", &self.input_types())
-            .field("input_formats", &self.input_formats())
-            .field("outputs", &self.outputs())
-            .field("output_types", &self.output_types())
-            .field("duration_us", &self.duration_us())
-            .field("ep_size", &self.ep_size())
-            .finish_non_exhaustive()
     }
 }

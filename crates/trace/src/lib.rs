@@ -37,6 +37,7 @@ pub mod names;
 pub mod numbering;
 pub mod records;
 pub mod scan;
+pub mod selected;
 pub mod source;
 pub mod time;
 

@@ -22,8 +22,8 @@ pub(crate) fn block_at(text: &[u8], at: usize) -> [u8; BLOCK] {
 /// One bit for each byte of a block, the first one lowest.
 pub(crate) struct Marks {
     pub(crate) commas: u32,
-    /// Quotes and line ends.
-    pub(crate) others: u32,
+    pub(crate) quotes: u32,
+    pub(crate) line_ends: u32,
 }
 
 /// The marks of a block.
@@ -31,7 +31,11 @@ pub(crate) struct Marks {
 pub(crate) fn marks(block: &[u8; BLOCK]) -> Marks {
     let bytes = u8x32::new(*block);
     let is = |byte: u8| bytes.simd_eq(u8x32::splat(byte));
-    Marks { commas: is(b',').to_bitmask(), others: (is(b'"') | is(b'\n') | is(b'\r')).to_bitmask() }
+    Marks {
+        commas: is(b',').to_bitmask(),
+        quotes: is(b'"').to_bitmask(),
+        line_ends: (is(b'\n') | is(b'\r')).to_bitmask(),
+    }
 }
 
 /// The places of all quotes in a text.
@@ -59,11 +63,12 @@ mod tests {
             let expected: Vec<usize> = (0..text.len()).filter(|&at| text[at] == b'"').collect();
             prop_assert_eq!(quotes(text).collect::<Vec<_>>(), expected);
             for start in 0..text.len() {
-                let Marks { commas, others } = marks(&block_at(text, start));
+                let Marks { commas, quotes, line_ends } = marks(&block_at(text, start));
                 for bit in 0..BLOCK {
                     let is_one_of = |bytes: &[u8]| text.get(start + bit).is_some_and(|byte| bytes.contains(byte));
                     prop_assert_eq!(commas >> bit & 1 == 1, is_one_of(b","));
-                    prop_assert_eq!(others >> bit & 1 == 1, is_one_of(b"\"\r\n"));
+                    prop_assert_eq!(quotes >> bit & 1 == 1, is_one_of(b"\""));
+                    prop_assert_eq!(line_ends >> bit & 1 == 1, is_one_of(b"\r\n"));
                 }
             }
         }

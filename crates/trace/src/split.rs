@@ -4,9 +4,45 @@
 use crate::marks::{BLOCK, Marks, marks};
 use std::ops::Range;
 
-/// The cells of a record: where the first one starts, and behind each one where the next one would.
+/// Takes the bounds of the cells of a record as they are met: where the first one starts, and behind each one where the next one would.
+pub(crate) trait Bound {
+    /// Forgets the record before.
+    fn clear(&mut self);
+    /// Takes a bound.
+    fn push(&mut self, place: usize);
+    /// Takes the bounds behind the commas of a block that begins at `at`; there may be none.
+    fn push_commas(&mut self, at: usize, commas: u32);
+    /// The last bound: where the open cell starts.
+    fn last(&self) -> usize;
+}
+
+/// The bounds of all cells of a record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bounds(Vec<usize>);
+
+impl Bound for Bounds {
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[inline(always)]
+    fn push(&mut self, place: usize) {
+        self.0.push(place);
+    }
+
+    #[inline(always)]
+    fn push_commas(&mut self, at: usize, mut commas: u32) {
+        while commas != 0 {
+            self.0.push(at + commas.trailing_zeros() as usize + 1);
+            commas &= commas - 1;
+        }
+    }
+
+    #[inline(always)]
+    fn last(&self) -> usize {
+        self.0.last().copied().unwrap_or(usize::MAX)
+    }
+}
 
 impl Bounds {
     /// Number of cells.
@@ -47,8 +83,7 @@ pub(crate) enum Split {
 }
 
 /// Takes the record that starts at `start`; `ended` when no more text can follow.
-pub(crate) fn split(bytes: &[u8], start: usize, ended: bool, bounds: &mut Bounds) -> Split {
-    let bounds = &mut bounds.0;
+pub(crate) fn split(bytes: &[u8], start: usize, ended: bool, bounds: &mut impl Bound) -> Split {
     bounds.clear();
     if start >= bytes.len() {
         return if ended { Split::End } else { Split::Cut };
@@ -57,18 +92,23 @@ pub(crate) fn split(bytes: &[u8], start: usize, ended: bool, bounds: &mut Bounds
     let mut record = Open { bytes, start, ended, open: false, reopens: 0, lines: 0, quote: 0 };
     let mut at = start;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-        let Marks { commas, others } = marks(block);
-        if others == 0 {
+        let Marks { commas, quotes, line_ends } = marks(block);
+        if quotes == 0 && (record.open || line_ends == 0) {
             // Nothing begins or ends here but cells.
-            let mut left = if record.open { 0 } else { commas };
-            while left != 0 {
-                bounds.push(at + left.trailing_zeros() as usize + 1);
-                left &= left - 1;
+            if !record.open {
+                bounds.push_commas(at, commas);
+            } else if line_ends != 0 {
+                record.line_ends_in_quotes(at, line_ends);
             }
             at += BLOCK;
             continue;
         }
-        let mut left = commas | others;
+        if quotes == 0 {
+            let end = line_ends.trailing_zeros();
+            bounds.push_commas(at, commas & ((1 << end) - 1));
+            return record.end(at + end as usize, bounds);
+        }
+        let mut left = commas | quotes | line_ends;
         while left != 0 {
             let mark = left.trailing_zeros() as usize % BLOCK;
             left &= left - 1;
@@ -114,7 +154,7 @@ struct Open<'t> {
 impl Open<'_> {
     /// Takes a comma, a quote or a line end.
     #[inline(always)]
-    fn mark(&mut self, at: usize, byte: u8, bounds: &mut Vec<usize>) -> Option<Split> {
+    fn mark(&mut self, at: usize, byte: u8, bounds: &mut impl Bound) -> Option<Split> {
         match byte {
             b',' if self.open => {}
             b',' => bounds.push(at + 1),
@@ -128,15 +168,24 @@ impl Open<'_> {
     /// A quote opens at the start of a cell, and again right behind a closing one: two of them are one letter. All others
     /// outside of quotes are letters.
     #[inline(always)]
-    fn quote(&mut self, at: usize, bounds: &[usize]) {
+    fn quote(&mut self, at: usize, bounds: &impl Bound) {
         if self.open {
             self.open = false;
             self.reopens = at + 1;
         } else if at == self.reopens {
             self.open = true;
-        } else if bounds.last() == Some(&at) {
+        } else if bounds.last() == at {
             self.open = true;
             self.quote = self.lines;
+        }
+    }
+
+    #[cold]
+    fn line_ends_in_quotes(&mut self, at: usize, mut line_ends: u32) {
+        while line_ends != 0 {
+            let place = at + line_ends.trailing_zeros() as usize;
+            self.line_end_in_quotes(place, self.bytes[place]);
+            line_ends &= line_ends - 1;
         }
     }
 
@@ -150,7 +199,7 @@ impl Open<'_> {
 
     /// The record ends with the line end at `end`, or there with the text.
     #[inline(always)]
-    fn end(&mut self, end: usize, bounds: &mut Vec<usize>) -> Split {
+    fn end(&mut self, end: usize, bounds: &mut impl Bound) -> Split {
         // An empty line is a record without cells.
         if end > self.start {
             bounds.push(end + 1);

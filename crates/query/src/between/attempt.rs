@@ -1,14 +1,15 @@
 //! Trying groups of points until one of them answers.
 
 use super::corrected;
-use super::points::{AxisSet, Coordinates, Group, Point, PointSet, Slice, SlicePlace};
+use super::points::{AxisSet, Coordinates, Group, PointSet};
 use super::simplex;
+use super::slice::{Slice, SlicePlace};
 use crate::answer::{Answer, Interpolation, More, Place, Source};
 use crate::engine::Context;
 use crate::semantics::Between;
-use crate::shapes::is_equal_or_rounded;
 use crate::table::KernelRows;
 use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
 
 /// Why a group did not answer.
 pub(crate) type Status = &'static str;
@@ -58,6 +59,7 @@ impl Value {
             kernels: smallvec![table.kernel_type.clone()],
             rule: Some(self.rule),
             rows: rows.collect(),
+            is_padded: false,
             more: Some(Box::new(More {
                 interpolation: Some(Interpolation {
                     method: self.method,
@@ -109,10 +111,7 @@ pub(crate) fn of_points(
     let slice = |set: usize| -> Option<SliceRef<'_>> {
         match axes.padded {
             None => points.slice(set, target).map(SliceRef::Kept),
-            Some(padded) => {
-                let fitting = scan(&points.points, axes.sets[set], target, padded, context.rules.attention_tokens);
-                Some(SliceRef::Made(Slice::of(axes.sets[set], fitting)))
-            }
+            Some(padded) => Some(SliceRef::Shared(points.rounded_slice(set, target, padded))),
         }
     };
     let mut status: Option<Status> = None;
@@ -136,7 +135,11 @@ pub(crate) fn of_points(
         let found = match slice(at) {
             None => Err(FEW),
             Some(slice) if context.rules.between == Between::NarrowestBracket => {
-                corrected::value(&slice, set, &wanted, naming)
+                let narrowest = best.as_ref().map_or(f64::INFINITY, |(narrowest, _)| *narrowest);
+                match corrected::least_width(&slice, &wanted) {
+                    Some(width) if width >= narrowest => continue,
+                    _ => corrected::value(&slice, set, &wanted, naming),
+                }
             }
             Some(slice) => value(&slice, set, &wanted, naming).map(|value| (0.0, value)),
         };
@@ -160,10 +163,10 @@ fn names(names: &'static [&'static str], set: AxisSet) -> Vec<&'static str> {
     set.iter().map(|axis| names[*axis as usize]).collect()
 }
 
-/// A slice of an index, or one made for the occasion.
+/// A slice of an index.
 enum SliceRef<'p> {
     Kept(&'p Slice),
-    Made(Slice),
+    Shared(Arc<Slice>),
 }
 
 impl std::ops::Deref for SliceRef<'_> {
@@ -172,34 +175,9 @@ impl std::ops::Deref for SliceRef<'_> {
     fn deref(&self) -> &Slice {
         match self {
             SliceRef::Kept(slice) => slice,
-            SliceRef::Made(slice) => slice,
+            SliceRef::Shared(slice) => slice,
         }
     }
-}
-
-/// The points that agree with the target in all axes but those of a set; on one axis equal or padded is near enough.
-fn scan<'p>(
-    points: &'p [Point],
-    set: AxisSet,
-    target: &'p Coordinates,
-    padded: u8,
-    is_exact: bool,
-) -> impl Iterator<Item = &'p Point> {
-    points.iter().filter(move |point| {
-        point.at.iter().zip(target).enumerate().all(|(axis, (own, wanted))| {
-            let axis = axis as u8;
-            if set.contains(&axis) {
-                return !own.is_nan();
-            }
-            match (own.is_nan(), wanted.is_nan()) {
-                (true, true) => true,
-                (false, true) => true,
-                (true, false) => false,
-                (false, false) if axis == padded && !is_exact => is_equal_or_rounded(*own as i64, *wanted as i64),
-                (false, false) => own == wanted,
-            }
-        })
-    })
 }
 
 /// Along one axis on the line between the neighbours; over several inside the triangulation of all places.
@@ -238,24 +216,16 @@ fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<
             value(duration_us, 0.70, method, rule, used, None)
         }
         several => {
-            for (axis, wanted) in several.iter().enumerate() {
-                let below = places.iter().any(|place| place.at[axis] <= *wanted);
-                let above = places.iter().any(|place| place.at[axis] >= *wanted);
-                if !below || !above {
-                    return Err(OUTSIDE);
-                }
+            if several.iter().enumerate().any(|(axis, wanted)| slice.bracket(axis, *wanted).is_none()) {
+                return Err(OUTSIDE);
             }
-            let varies = |axis: usize| places.iter().any(|place| place.at[axis] != places[0].at[axis]);
-            if places.len() < several.len() + 1 || !(0..several.len()).all(varies) {
+            if places.len() < several.len() + 1 || !(0..several.len()).all(|axis| slice.varies(axis)) {
                 return Err(STRUCTURE);
             }
-            let coordinates: Vec<&[f64]> = places.iter().map(|place| place.at.as_slice()).collect();
-            if simplex::is_flat(&coordinates, several.len()) {
+            if slice.is_flat() {
                 return Err(FLAT);
             }
-            let valued: Vec<(&[f64], f64)> =
-                places.iter().map(|place| (place.at.as_slice(), place.duration_us)).collect();
-            let inside = simplex::interpolated(&valued, several).ok_or(OUTSIDE_HULL)?;
+            let inside = simplex::in_slice(slice, several).ok_or(OUTSIDE_HULL)?;
             let used = inside.weights.iter().map(|(place, weight)| (places[*place].clone(), *weight)).collect();
             let method = if is_square_root { "griddata_linear_sqrt" } else { "griddata_linear" };
             let (confidence, rule) = match (several.len(), is_square_root) {

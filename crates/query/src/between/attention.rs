@@ -153,14 +153,14 @@ fn of_group(
     is_corrected: bool,
 ) -> Result<Value, &'static str> {
     let points = &group.preferred;
-    let with_batch = || points.points.iter().filter(|point| !point.at[BATCH].is_nan());
     let is_square_root = table.policy.over_square_root && !is_corrected;
     let length = target.length as f64;
     let seq = if is_square_root { length.sqrt() } else { length };
     let [tokens, heads, size] = target.query.map(|size| size as f64);
     let naming = if is_square_root { Naming::SquareRoot } else { Naming::Plain };
     let mut batch = target.batch;
-    let has_batch = with_batch().next().is_some();
+    let batches = points.on_axis(BATCH);
+    let has_batch = !batches.values.is_empty();
     if batch.is_none() && has_batch {
         batch = target.fallback_batch;
     }
@@ -175,16 +175,12 @@ fn of_group(
     }
     if batch.is_none() && has_batch {
         // A part of a composite: points without a batch, else the one batch that all have.
-        let without: Vec<_> = points.points.iter().filter(|point| point.at[BATCH].is_nan()).copied().collect();
-        if !without.is_empty() {
-            let only = points.with_points(without);
-            return of_points(context, &only, &[tokens, seq, ABSENT, heads, size], None, naming);
+        if batches.has_absent {
+            let only = points.without(BATCH);
+            return of_points(context, only, &[tokens, seq, ABSENT, heads, size], None, naming);
         }
-        let first = with_batch().next().map_or(ABSENT, |point| point.at[BATCH]);
-        if with_batch().any(|point| point.at[BATCH] != first) {
-            return Err("batch_axis_unconstrained");
-        }
-        batch = Some(first as i64);
+        let [one] = batches.values[..] else { return Err("batch_axis_unconstrained") };
+        batch = Some(one as i64);
     }
     let batch = batch.map_or(ABSENT, |batch| batch as f64);
     of_points(context, points, &[tokens, seq, batch, heads, size], None, naming)
@@ -210,8 +206,8 @@ fn place(table: &KernelRows, row: KernelRow<'_>, is_corrected: bool) -> Option<P
     let length_column = if table.has(Column::AvgSeqLen) { Column::AvgSeqLen } else { Column::OldAvgSeqLen };
     let length = row.whole(length_column).filter(|length| *length >= 0)? as f64;
     let (first, second) = (row.inputs().get(0)?, row.inputs().get(1));
-    let size = second.and_then(|shape| shape.last()).or_else(|| first.last()).copied()?;
-    let [tokens, heads, size] = normalised(first, size)?.map(|size| size as f64);
+    let size = second.and_then(|shape| shape.last().copied()).or_else(|| first.last().copied())?;
+    let [tokens, heads, size] = normalised(&first, size)?.map(|size| size as f64);
     let batch = match table.has(Column::BatchSize) {
         true => row.whole(Column::BatchSize),
         false => match *first {

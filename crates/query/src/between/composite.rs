@@ -47,6 +47,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             kernels: SmallVec::new(),
             rule: None,
             rows,
+            is_padded: false,
             more: Some(Box::new(more)),
         });
     }
@@ -59,6 +60,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         kernels,
         rule: Some(if is_exact { "composite_measured" } else { "interpolated_composite" }),
         rows,
+        is_padded: false,
         more: Some(Box::new(more)),
     })
 }

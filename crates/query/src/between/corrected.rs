@@ -1,8 +1,9 @@
 //! Interpolation without the faults of the simulator's: logarithmic axes and durations, boxes before triangles, confidence by the width of the bracket.
 
 use super::attempt::{FEW, Naming, OUTSIDE, Status, Value};
-use super::points::{AxisSet, Slice, SlicePlace};
+use super::points::AxisSet;
 use super::simplex;
+use super::slice::{Slice, SlicePlace};
 use smallvec::{SmallVec, smallvec};
 
 /// Confidence between neighbours that are next to nothing apart, by the number of axes.
@@ -13,9 +14,17 @@ const LEAST_CONFIDENCE: f64 = 0.3;
 /// The places among which a triangle is looked for where no box is whole.
 const NEAREST_PLACES: usize = 64;
 
+/// The least width that a bracket around a target can have in a slice; `None` if the target is outside.
+pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
+    wanted.iter().enumerate().try_fold(0.0, |width, (axis, wanted)| {
+        let [low, high] = slice.bracket(axis, *wanted)?;
+        Some(width + (scaled(high) - scaled(low)))
+    })
+}
+
 /// The value at a target, and the width of its bracket: the sum of the logarithms over all axes.
 pub(super) fn value(slice: &Slice, set: AxisSet, wanted: &[f64], _: Naming) -> Result<(f64, Value), Status> {
-    if let Some(place) = slice.places.iter().find(|place| place.at.as_slice() == wanted) {
+    if let Some(place) = slice.place(wanted) {
         let used: SmallVec<[(SlicePlace, f64); 4]> = smallvec![(place.clone(), 1.0)];
         return Ok((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used)));
     }
@@ -95,13 +104,7 @@ fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status>
 fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
     let mut sides: SmallVec<[[f64; 2]; 3]> = SmallVec::new();
     for (axis, &wanted) in wanted.iter().enumerate() {
-        let on_axis = || slice.places.iter().map(|place| place.at[axis]);
-        let low = on_axis().filter(|x| *x <= wanted).fold(f64::NEG_INFINITY, f64::max);
-        let high = on_axis().filter(|x| *x >= wanted).fold(f64::INFINITY, f64::min);
-        if !low.is_finite() || !high.is_finite() {
-            return None;
-        }
-        sides.push([low, high]);
+        sides.push(slice.bracket(axis, wanted)?);
     }
     let mut used = Used::new();
     for corner in 0..1usize << wanted.len() {
@@ -115,7 +118,7 @@ fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
             at.push(if is_high { high } else { low });
         }
         if weight > 0.0 {
-            let place = slice.places.iter().find(|place| place.at == at)?;
+            let place = slice.place(&at)?;
             used.push((place.clone(), weight));
         }
     }
@@ -125,27 +128,22 @@ fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
 
 /// A triangle or tetrahedron of near places around the target.
 fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
+    // No triangle reaches further than the places do.
+    least_width(slice, wanted).ok_or(OUTSIDE)?;
     let target: SmallVec<[f64; 3]> = wanted.iter().map(|x| scaled(*x)).collect();
-    let mut near: Vec<(SmallVec<[f64; 3]>, &SlicePlace)> =
-        slice.places.iter().map(|place| (place.at.iter().map(|x| scaled(*x)).collect(), place)).collect();
-    let distance = |at: &[f64]| at.iter().zip(&target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-    // Of equally near places the order of coordinates decides, not that of the rows.
-    near.sort_by(|a, b| {
-        let coordinates = || a.0.iter().zip(&b.0).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
-        distance(&a.0).total_cmp(&distance(&b.0)).then_with(|| coordinates().unwrap_or(std::cmp::Ordering::Equal))
-    });
     for count in [NEAREST_PLACES, usize::MAX] {
-        let places = &near[..near.len().min(count)];
-        let coordinates: Vec<&[f64]> = places.iter().map(|(at, _)| at.as_slice()).collect();
-        if places.len() <= target.len() || simplex::is_flat(&coordinates, target.len()) {
+        let near = slice.nearest(&target, scaled, count.min(slice.places.len()));
+        let coordinates: Vec<&[f64]> = near.iter().map(|(at, _)| at.as_slice()).collect();
+        if near.len() <= target.len() || simplex::is_flat(&coordinates, target.len()) {
             continue;
         }
+        let place = |at: usize| &slice.places[near[at].1 as usize];
         let valued: Vec<(&[f64], f64)> =
-            places.iter().map(|(at, place)| (at.as_slice(), place.duration_us.ln())).collect();
+            near.iter().map(|(at, number)| (at.as_slice(), slice.places[*number as usize].duration_us.ln())).collect();
         let Some(inside) = simplex::interpolated(&valued, &target) else { continue };
-        let used: Used = inside.weights.iter().map(|(at, weight)| (places[*at].1.clone(), *weight)).collect();
+        let used: Used = inside.weights.iter().map(|(at, weight)| (place(*at).clone(), *weight)).collect();
         let extent = |axis: usize| {
-            let on_axis = || inside.weights.iter().map(|(at, _)| places[*at].0[axis]);
+            let on_axis = || inside.weights.iter().map(|(at, _)| near[*at].0[axis]);
             on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
         };
         return Ok((used, (0..target.len()).map(extent).sum()));

@@ -9,7 +9,9 @@ use crate::engine::Context;
 use crate::measured;
 use crate::query::elements;
 use crate::table::KernelRow;
+use crate::table::pool::Dimensions;
 use perfdb_store::op_mapping::Entry;
+use smallvec::SmallVec;
 
 const FAILED: &str = "elementwise_interpolation_failed";
 /// Confidence of a row of another type, scaled by size.
@@ -66,13 +68,10 @@ fn of_row(row: KernelRow<'_>, with_types: bool, strip: fn(&[i64]) -> &[i64]) -> 
     let output = row.outputs().get(0)?;
     let dtype = row.output_types().first()?;
     let types = row.input_types();
-    let inputs: Vec<(&[i64], &str)> = row
-        .matrices()
-        .iter()
-        .enumerate()
-        .map(|(at, shape)| (shape, types.get(at).map_or("", |name| &**name)))
-        .collect();
-    let (key, at) = place(&inputs, output, dtype, with_types, strip);
+    let shapes: SmallVec<[Dimensions; 4]> = row.matrices().iter().collect();
+    let type_of = |at: usize| types.get(at).map_or("", |name| &**name);
+    let inputs: Vec<(&[i64], &str)> = shapes.iter().enumerate().map(|(at, shape)| (&**shape, type_of(at))).collect();
+    let (key, at) = place(&inputs, &output, dtype, with_types, strip);
     Some(Placed { key, at, extra: Extra::default() })
 }
 

@@ -8,6 +8,7 @@ use crate::measured::experts::{Projection, with_embedded};
 use crate::query::elements;
 use crate::table::KernelRow;
 use crate::table::columns::Column;
+use crate::table::pool::Dimensions;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 
@@ -54,13 +55,13 @@ fn key(types: &[&str], format: &str, weights: [&[i64]; 2], hidden: i64, topk: i6
 
 fn place(row: KernelRow<'_>) -> Option<Placed> {
     let ep = row.whole(Column::EpSize).filter(|ep| *ep > 0)?;
-    let shapes: SmallVec<[&[i64]; 8]> = row.inputs().iter().collect();
+    let shapes: SmallVec<[Dimensions; 8]> = row.inputs().iter().collect();
     let (types, formats) = (row.input_types(), row.input_formats());
     if shapes.len() != INPUTS || types.len() != INPUTS || formats.len() != INPUTS {
         return None;
     }
     let x = row.matrices().get(0)?;
-    let ([x_outer @ .., hidden], [indices_outer @ .., topk]) = (x, shapes[3]) else { return None };
+    let ([x_outer @ .., hidden], [indices_outer @ .., topk]) = (&*x, &*shapes[3]) else { return None };
     let tokens = elements(x_outer);
     let is_usable = !x_outer.is_empty()
         && shapes[1].len() >= 3
@@ -73,6 +74,6 @@ fn place(row: KernelRow<'_>) -> Option<Placed> {
         return None;
     }
     let types: SmallVec<[&str; INPUTS]> = types.iter().map(|name| &**name).collect();
-    let key = key(&types, &formats[0], [shapes[1], shapes[2]], *hidden, *topk, ep);
+    let key = key(&types, &formats[0], [&shapes[1], &shapes[2]], *hidden, *topk, ep);
     Some(Placed { key, at: [tokens as f64, ABSENT, ABSENT, ABSENT, ABSENT], extra: Extra::default() })
 }

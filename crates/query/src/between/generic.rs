@@ -12,6 +12,7 @@ use crate::semantics::Rules;
 use crate::shapes::{Tolerance, strip, strip_batch};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
+use std::ops::Deref;
 
 static FIRST_DIMENSION: Axes = Axes { names: &["axis_0"], sets: &[&[0]], padded: None };
 static OUTPUT: Axes = Axes { names: &["output_numel"], sets: &[&[0]], padded: None };
@@ -118,28 +119,27 @@ fn place(
     for name in types {
         key.text(tolerance.type_class(name));
     }
-    let first = row.matrices().get(0).map(strip).filter(|shape| !shape.is_empty());
-    first?;
+    row.matrices().get(0).filter(|shape| !strip(shape).is_empty())?;
     let at = match over_output {
-        true => push_output(&mut key, row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
+        true => push_output(&mut key, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
         false => push_inputs(&mut key, strip, row.matrices().iter().take(limit))?,
     };
     Some(Placed { key, at, extra: Extra::default() })
 }
 
 /// The first dimension of the first input; everything else must agree.
-fn push_inputs<'s>(
+fn push_inputs(
     key: &mut Key,
     strip: fn(&[i64]) -> &[i64],
-    shapes: impl Iterator<Item = &'s [i64]>,
+    mut shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
 ) -> Option<Coordinates> {
-    let mut shapes = shapes.map(strip);
-    let [first, rest @ ..] = shapes.next()? else { return None };
+    let first = shapes.next()?;
+    let [tokens, rest @ ..] = strip(&first) else { return None };
     key.shape(rest);
     shapes.for_each(|shape| {
-        key.shape(shape);
+        key.shape(strip(&shape));
     });
-    Some([*first as f64, ABSENT, ABSENT, ABSENT, ABSENT])
+    Some([*tokens as f64, ABSENT, ABSENT, ABSENT, ABSENT])
 }
 
 /// The elements of the result; all dimensions but the first must agree.

@@ -106,7 +106,7 @@ fn place(rules: &Rules, table: &KernelRows, row: KernelRow<'_>) -> Option<Placed
     if table.has(Column::Completeness) && row.cell(Column::Completeness) != Some("complete") {
         return None;
     }
-    let &[tokens, heads, size] = row.inputs().get(0)? else { return None };
+    let [tokens, heads, size] = *row.inputs().get(0)? else { return None };
     let list = |column: Column| integers(trim(&row.text(column, rules.float_texts)?));
     let text = |column: Column| row.cell(column).map(trim).filter(|text| !text.is_empty());
     let number = |column: Column| row.whole(column);

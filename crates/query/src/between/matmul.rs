@@ -95,7 +95,8 @@ fn place(table: &KernelRows, row: KernelRow<'_>, count: Option<usize>, is_quanti
     if shape_count < 2 || types.len() < shape_count || formats.len() < shape_count {
         return None;
     }
-    let product = Product::of(table.kernel_type(), shapes.next()?, shapes.next()?)?;
+    let (a, weight) = (shapes.next()?, shapes.next()?);
+    let product = Product::of(table.kernel_type(), &a, &weight)?;
     let mut key = Key::default();
     key.integer(count.unwrap_or(shape_count) as i64);
     for name in types {

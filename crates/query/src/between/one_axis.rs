@@ -57,7 +57,7 @@ fn by_inputs(context: &Context<'_>, entry: &Entry, table: &KernelRows, ep: Optio
     let has_size = |row: KernelRow<'_>| ep.is_none() || !table.has(Column::EpSize) || row.cut(Column::EpSize) == ep;
     let rows = table.iter().filter(|row| has_size(*row) && fits(tolerance, &operands, *row, limit));
     let rank = operands.first().map_or(0, |first| strip(&first.shape).len());
-    let point = |row: KernelRow<'_>| row.matrices().get(0).and_then(|shape| like(rank, shape).first().copied());
+    let point = |row: KernelRow<'_>| row.matrices().get(0).and_then(|shape| like(rank, &shape).first().copied());
     let points = rows.filter_map(|row| Some(Point { x: point(row)? as f64, duration_us: row.duration_us(), row }));
     between(table, points.collect(), target as f64, 0.7)
 }
@@ -69,7 +69,7 @@ fn fits(tolerance: &Tolerance, operands: &[Operand<'_>], row: KernelRow<'_>, lim
         && operands.iter().zip(types).all(|(operand, own)| operand.dtype == Some(&**own))
         && operands.iter().zip(inputs).enumerate().all(|(at, (operand, shape))| {
             let query = strip(&operand.shape);
-            input_fits(tolerance, at, query, if at == 0 { like(query.len(), shape) } else { strip(shape) })
+            input_fits(tolerance, at, query, if at == 0 { like(query.len(), &shape) } else { strip(&shape) })
         })
 }
 
@@ -97,7 +97,8 @@ fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Answer, Miss> {
     let mut any_scaled = false;
     let mut points = Vec::new();
     for row in table.iter() {
-        let Some(shape) = row.outputs().get(0).map(|shape| like(wanted.len(), shape)) else { continue };
+        let Some(shape) = row.outputs().get(0) else { continue };
+        let shape = like(wanted.len(), &shape);
         if shape.len() != wanted.len() || shape[1..] != wanted[1..] {
             continue;
         }
@@ -121,7 +122,7 @@ fn attention(context: &Context<'_>, table: &KernelRows) -> Result<Answer, Miss> 
         _ => true,
     };
     let fits = |row: &KernelRow<'_>| {
-        let normal = row.inputs().get(0).and_then(|shape| crate::measured::attention::normalised(shape, size));
+        let normal = row.inputs().get(0).and_then(|shape| crate::measured::attention::normalised(&shape, size));
         normal.is_some_and(|[own, own_heads, own_size]| {
             (own_heads, own_size) == (heads, size) && is_equal_or_rounded(own, tokens)
         }) && row.input_types().first().map(|name| &**name) == Some(call.dtype)
@@ -153,6 +154,7 @@ fn between(table: &KernelRows, mut points: Vec<Point<'_>>, target: f64, confiden
         kernels: smallvec![table.kernel_type.clone()],
         rule: Some("interpolated"),
         rows: [below, above].into_iter().map(|point| point.row.reference()).collect::<SmallVec<_>>(),
+        is_padded: false,
         more: None,
     })
 }

@@ -1,5 +1,7 @@
 //! Rows as points: coordinates on named axes, in groups that agree in everything else.
 
+use super::slice::Slice;
+use crate::shapes::is_equal_or_rounded;
 use crate::table::{KernelRow, KernelRows};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -148,6 +150,9 @@ impl PointIndex {
 /// Slices by the coordinates on which their points agree.
 type Slices = FxHashMap<[u64; MOST_AXES], Slice>;
 
+/// Most slices that are kept for rounded coordinates; then all are made anew.
+const MOST_ROUNDED_SLICES: usize = 4096;
+
 /// Points among which is interpolated.
 #[derive(Debug)]
 pub(crate) struct PointSet {
@@ -155,33 +160,60 @@ pub(crate) struct PointSet {
     pub(crate) points: Vec<Point>,
     /// For each set of axes: the places of the points that agree in all others.
     slices: Box<[OnceLock<Slices>]>,
+    /// The same where on one axis equal or padded is near enough: by set and by the coordinates of the target.
+    rounded_slices: RwLock<FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>>,
+    /// For each set of axes: points that agree in all others but the padded one.
+    rounded_points: Box<[OnceLock<FxHashMap<[u64; MOST_AXES], Vec<u32>>>]>,
+    coordinates: [OnceLock<OnAxis>; MOST_AXES],
+    without: OnceLock<Box<PointSet>>,
 }
 
-/// Places of points that agree in all axes but some.
-#[derive(Debug, Default)]
-pub(crate) struct Slice {
-    /// How many points there are.
-    pub(crate) count: usize,
-    /// In the order of the first point of each; along a single axis by their coordinate.
-    pub(crate) places: Vec<SlicePlace>,
-}
-
-/// A place, and the median of the durations there.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SlicePlace {
-    pub(crate) at: SmallVec<[f64; 3]>,
-    pub(crate) duration_us: f64,
-    pub(crate) rows: SmallVec<[u32; 1]>,
+/// The coordinates of points on one axis.
+#[derive(Debug)]
+pub(crate) struct OnAxis {
+    /// Whether some have none.
+    pub(crate) has_absent: bool,
+    /// Those that they have, rising.
+    pub(crate) values: Vec<f64>,
 }
 
 impl PointSet {
     fn new(axes: &'static Axes) -> Self {
-        PointSet { axes, points: Vec::new(), slices: axes.sets.iter().map(|_| OnceLock::new()).collect() }
+        PointSet {
+            axes,
+            points: Vec::new(),
+            slices: axes.sets.iter().map(|_| OnceLock::new()).collect(),
+            rounded_slices: RwLock::default(),
+            rounded_points: axes.sets.iter().map(|_| OnceLock::new()).collect(),
+            coordinates: Default::default(),
+            without: OnceLock::new(),
+        }
     }
 
-    /// Other points on the same axes.
-    pub(crate) fn with_points(&self, points: Vec<Point>) -> PointSet {
-        PointSet { points, ..PointSet::new(self.axes) }
+    #[cfg(test)]
+    pub(crate) fn of(axes: &'static Axes, points: Vec<Point>) -> Self {
+        PointSet { points, ..PointSet::new(axes) }
+    }
+
+    /// The points that have no coordinate on an axis, which is the same one at each call.
+    pub(crate) fn without(&self, axis: usize) -> &PointSet {
+        self.without.get_or_init(|| {
+            let points = self.points.iter().filter(|point| point.at[axis].is_nan()).copied().collect();
+            Box::new(PointSet { points, ..PointSet::new(self.axes) })
+        })
+    }
+
+    /// The coordinates on an axis.
+    pub(crate) fn on_axis(&self, axis: usize) -> &OnAxis {
+        self.coordinates[axis].get_or_init(|| {
+            let mut values: Vec<f64> = self.points.iter().map(|point| point.at[axis]).collect();
+            let count = values.len();
+            values.retain(|value| !value.is_nan());
+            let has_absent = values.len() < count;
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            OnAxis { has_absent, values }
+        })
     }
 
     /// The places that agree with a target in all axes but those of a set; `None` if there are none. Only for kinds without a padded axis.
@@ -189,56 +221,56 @@ impl PointSet {
         let axes = self.axes.sets[set];
         let slices = self.slices[set].get_or_init(|| {
             let mut points: FxHashMap<[u64; MOST_AXES], Vec<&Point>> = FxHashMap::default();
-            for point in self.points.iter().filter(|point| axes.iter().all(|axis| !point.at[*axis as usize].is_nan())) {
+            for point in self.having(axes) {
                 points.entry(others(&point.at, axes)).or_default().push(point);
             }
             points.into_iter().map(|(key, points)| (key, Slice::of(axes, points.into_iter()))).collect()
         });
         slices.get(&others(target, axes))
     }
+
+    /// The same where on the axis `padded` equal or padded is near enough.
+    pub(crate) fn rounded_slice(&self, set: usize, target: &Coordinates, padded: u8) -> Arc<Slice> {
+        let axes = self.axes.sets[set];
+        let key = (set, others(target, axes));
+        if let Some(known) = self.rounded_slices.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let but_padded = |at: &Coordinates| {
+            let mut key = others(at, axes);
+            key[usize::from(padded)] = 0;
+            key
+        };
+        let points = self.rounded_points[set].get_or_init(|| {
+            let mut points: FxHashMap<[u64; MOST_AXES], Vec<u32>> = FxHashMap::default();
+            for (number, point) in (0u32..).zip(&self.points) {
+                if axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()) {
+                    points.entry(but_padded(&point.at)).or_default().push(number);
+                }
+            }
+            points
+        });
+        let near = points.get(&but_padded(target)).map(Vec::as_slice).unwrap_or_default();
+        let wanted = target[usize::from(padded)] as i64;
+        let points = near.iter().filter_map(|number| self.points.get(*number as usize));
+        let fitting = points.filter(|point| is_equal_or_rounded(point.at[usize::from(padded)] as i64, wanted));
+        let made = Arc::new(Slice::of(axes, fitting));
+        let mut known = self.rounded_slices.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_ROUNDED_SLICES {
+            known.clear();
+        }
+        known.entry(key).or_insert(made).clone()
+    }
+
+    /// The points that have all axes of a set.
+    fn having(&self, axes: AxisSet) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()))
+    }
 }
 
 /// The coordinates on all axes but some, as bits.
 fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
     std::array::from_fn(|axis| if axes.contains(&(axis as u8)) { 0 } else { at[axis].to_bits() })
-}
-
-impl Slice {
-    /// The places of some points.
-    pub(crate) fn of<'p>(axes: AxisSet, points: impl Iterator<Item = &'p Point>) -> Slice {
-        let mut slice = Slice::default();
-        let mut known: FxHashMap<SmallVec<[u64; 3]>, usize> = FxHashMap::default();
-        let mut durations: Vec<SmallVec<[f64; 2]>> = Vec::new();
-        for point in points {
-            slice.count += 1;
-            let at: SmallVec<[f64; 3]> = axes.iter().map(|axis| point.at[*axis as usize]).collect();
-            let bits = at.iter().map(|coordinate| coordinate.to_bits()).collect();
-            let place = *known.entry(bits).or_insert_with(|| {
-                slice.places.push(SlicePlace { at, duration_us: 0.0, rows: SmallVec::new() });
-                durations.push(SmallVec::new());
-                durations.len() - 1
-            });
-            slice.places[place].rows.push(point.row);
-            durations[place].push(point.duration_us);
-        }
-        for (place, durations) in slice.places.iter_mut().zip(&mut durations) {
-            place.duration_us = median(durations);
-        }
-        if axes.len() == 1 {
-            slice.places.sort_by(|a, b| a.at[0].total_cmp(&b.at[0]));
-        }
-        slice
-    }
-}
-
-/// The middle of some numbers; of an even number the mean of the middle two.
-fn median(numbers: &mut [f64]) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    match numbers.len() % 2 {
-        1 => numbers[middle],
-        _ => (numbers[middle - 1] + numbers[middle]) / 2.0,
-    }
 }
 
 /// Which points of a table.

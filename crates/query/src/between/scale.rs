@@ -6,6 +6,7 @@ use crate::answer::{Answer, Miss};
 use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::elements;
+use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_dtype::DType;
 use perfdb_store::op_mapping::Entry;
@@ -52,14 +53,15 @@ fn target(context: &Context<'_>, kernel_type: &str) -> Option<(Key, Coordinates)
 }
 
 fn place(table: &KernelRows, row: KernelRow<'_>) -> Option<Placed> {
-    let shapes: Vec<&[i64]> = row.outputs().iter().collect();
+    let outputs: Vec<Dimensions> = row.outputs().iter().collect();
+    let shapes: Vec<&[i64]> = outputs.iter().map(|shape| &**shape).collect();
     let texts = |texts: &'_ [Box<str>]| -> Vec<String> { texts.iter().map(|text| text.to_string()).collect() };
     let (types, formats) = (texts(row.output_types()), texts(row.output_formats()));
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
     let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
     let (input_type, input_format) = (row.input_types().first()?, row.input_formats().first()?);
     let input = row.matrices().get(0)?;
-    let (key, at) = key(table.kernel_type(), input, input_type, input_format, &shapes, &types, &formats)?;
+    let (key, at) = key(table.kernel_type(), &input, input_type, input_format, &shapes, &types, &formats)?;
     Some(Placed { key, at, extra: Extra::default() })
 }
 

@@ -7,6 +7,7 @@ use crate::engine::Context;
 use crate::operands::{Operand, Operands};
 use crate::query::elements;
 use crate::table::KernelRow;
+use crate::table::pool::Dimensions;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 
@@ -54,7 +55,7 @@ pub(super) fn of_tables(
 }
 
 fn of_row(any_pool: bool, row: KernelRow<'_>) -> Option<Placed> {
-    let shapes: SmallVec<[&[i64]; 4]> = row.matrices().iter().collect();
+    let shapes: SmallVec<[Dimensions; 4]> = row.matrices().iter().collect();
     let [cache, _, update, ..] = shapes.as_slice() else { return None };
     let three = |texts: &[Box<str>]| -> Option<[String; 3]> {
         Some([texts.first()?.to_string(), texts.get(1)?.to_string(), texts.get(2)?.to_string()])

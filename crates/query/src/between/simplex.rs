@@ -4,17 +4,14 @@
 //! more places than that lie on the sphere, several triangulations are right: then the mean of the lowest and the highest value over all of them
 //! is taken, which no order of rows changes.
 
+mod programme;
+
+use super::slice::Slice;
+use programme::{Programme, Side};
 use smallvec::SmallVec;
 
-/// Weights below this are none, and a target that is outside by less is inside.
-const WEIGHT_TOLERANCE: f64 = 1e-11;
-/// Relative distance from the sphere below which f64 does not tell inside from outside.
-const SPHERE_TOLERANCE: f64 = 1e-9;
-/// Iterations after which the first improving place is taken instead of the best one, so that no cycle lasts.
-const GREEDY_ITERATIONS: usize = 200;
-const MOST_ITERATIONS: usize = 100_000;
-/// Most equations: three axes and the sum.
-const MOST: usize = 4;
+/// The places among which a simplex is looked for first.
+const NEAREST_PLACES: usize = 48;
 
 /// A value inside a triangulation.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,23 +23,80 @@ pub(crate) struct Inside {
     pub(crate) range: Option<[f64; 2]>,
 }
 
+/// The value at a target inside the places of a slice; `None` if it is outside of all. Places of weights are those of the slice.
+///
+/// A simplex of near places is the right one if no other place lies in or on its sphere, and only those can whose first coordinate does. Otherwise
+/// these are taken in, too.
+pub(super) fn in_slice(slice: &Slice, target: &[f64]) -> Option<Inside> {
+    let places = &slice.places;
+    let of = |numbers: &[u32]| -> Option<(Inside, Sphere)> {
+        let valued: Vec<(&[f64], f64)> = numbers
+            .iter()
+            .map(|number| &places[*number as usize])
+            .map(|place| (place.at.as_slice(), place.duration_us))
+            .collect();
+        let (mut inside, sphere) = interpolated_on(&valued, target)?;
+        inside.weights.iter_mut().for_each(|(place, _)| *place = numbers[*place] as usize);
+        Some((inside, sphere))
+    };
+    if places.len() > 2 * NEAREST_PLACES {
+        let mut numbers: Vec<u32> =
+            slice.nearest(target, |x| x, NEAREST_PLACES).into_iter().map(|(_, number)| number).collect();
+        // Each round takes in places in a smaller sphere; a few are enough, or else all are looked at.
+        for _ in 0..4 {
+            let Some((inside, sphere)) = of(&numbers) else { break };
+            numbers.sort_unstable();
+            let reach = sphere.radius * (1.0 + 1e-6);
+            let lowest = target[0] + sphere.centre[0] - reach;
+            let more: Vec<u32> = slice
+                .between_first(lowest, lowest + 2.0 * reach)
+                .filter(|number| sphere.may_hold(&places[*number as usize].at, target))
+                .filter(|number| numbers.binary_search(number).is_err())
+                .collect();
+            if more.is_empty() {
+                return Some(inside);
+            }
+            numbers.extend(more);
+        }
+    }
+    let all: Vec<u32> = (0..places.len() as u32).collect();
+    of(&all).map(|(inside, _)| inside)
+}
+
+/// The sphere through the corners of a simplex, seen from the target.
+struct Sphere {
+    centre: [f64; 3],
+    radius: f64,
+}
+
+impl Sphere {
+    /// Of the affine function that equals the square of the distance at the corners.
+    fn of(multipliers: &[f64; 4], axes: usize) -> Sphere {
+        let centre = std::array::from_fn(|axis| if axis < axes { multipliers[axis + 1] / 2.0 } else { 0.0 });
+        let square = multipliers[0] + centre.iter().map(|x| x * x).sum::<f64>();
+        Sphere { centre, radius: square.max(0.0).sqrt() }
+    }
+
+    /// Whether a place may lie inside or on it.
+    fn may_hold(&self, at: &[f64], target: &[f64]) -> bool {
+        let from_centre = at.iter().zip(target).zip(&self.centre).map(|((at, target), centre)| at - target - centre);
+        from_centre.map(|x| x * x).sum::<f64>() <= self.radius * self.radius * (1.0 + 1e-6)
+    }
+}
+
 /// The value at a target; `None` if it is outside of all places. Places have one coordinate per axis, two or three axes.
 pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<Inside> {
+    interpolated_on(places, target).map(|(inside, _)| inside)
+}
+
+fn interpolated_on(places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
     let rows = target.len() + 1;
-    let mut programme = Programme { rows, columns: Vec::with_capacity(places.len()), basis: [0; MOST], extra: 0 };
-    for (at, _) in places {
-        let mut column = [0.0; MOST];
-        column[0] = 1.0;
-        for axis in 0..target.len() {
-            column[axis + 1] = at[axis] - target[axis];
-        }
-        programme.columns.push(column);
-    }
+    let mut programme = Programme::new(places, target);
     programme.find_feasible()?;
-    let squares: Vec<f64> =
-        programme.columns.iter().map(|column| column[1..].iter().map(|x| x * x).sum::<f64>()).collect();
+    let squares = programme.squares();
     let allowed: Vec<usize> = (0..places.len()).collect();
     let multipliers = programme.minimise(&allowed, &squares, true)?;
+    let sphere = Sphere::of(&multipliers, target.len());
     // All places on the sphere: among them stand the weights of every right triangulation.
     let on_sphere: Vec<usize> = allowed
         .into_iter()
@@ -54,7 +108,7 @@ pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<I
         |weights: &[(usize, f64)]| weights.iter().map(|(place, weight)| values[*place] * weight).sum::<f64>();
     let value = value_of(&weights);
     if on_sphere.len() <= rows {
-        return Some(Inside { value, weights, range: None });
+        return Some((Inside { value, weights, range: None }, sphere));
     }
     let negated: Vec<f64> = values.iter().map(|value| -value).collect();
     let mut lowest = programme.clone();
@@ -64,7 +118,7 @@ pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<I
     let (low, high) = (lowest.weights()?, highest.weights()?);
     let range = [value_of(&low), value_of(&high)];
     if (range[1] - range[0]).abs() <= 1e-12 * range[1].abs() {
-        return Some(Inside { value, weights, range: None });
+        return Some((Inside { value, weights, range: None }, sphere));
     }
     let mut mean: SmallVec<[(usize, f64); 4]> = SmallVec::new();
     for (place, weight) in low.into_iter().chain(high) {
@@ -73,263 +127,7 @@ pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<I
             None => mean.push((place, weight / 2.0)),
         }
     }
-    Some(Inside { value: (range[0] + range[1]) / 2.0, weights: mean, range: Some(range) })
-}
-
-/// Where a place is, seen from a sphere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Inside,
-    On,
-    Outside,
-}
-
-/// Equations, and the columns that solve them at present.
-#[derive(Debug, Clone)]
-struct Programme {
-    rows: usize,
-    columns: Vec<[f64; MOST]>,
-    basis: [usize; MOST],
-    /// Artificial columns behind the places.
-    extra: usize,
-}
-
-type Square = [[f64; MOST]; MOST];
-
-impl Programme {
-    fn is_basic(&self, place: usize) -> bool {
-        self.basis[..self.rows].contains(&place)
-    }
-
-    fn matrix(&self) -> Square {
-        let mut matrix = [[0.0; MOST]; MOST];
-        for (at, &place) in self.basis[..self.rows].iter().enumerate() {
-            for (row, value) in matrix.iter_mut().zip(&self.columns[place]).take(self.rows) {
-                row[at] = *value;
-            }
-        }
-        matrix
-    }
-
-    /// The amounts of the columns in the basis.
-    fn amounts(&self) -> Option<[f64; MOST]> {
-        let mut right = [0.0; MOST];
-        right[0] = 1.0;
-        solved(self.matrix(), right, self.rows)
-    }
-
-    /// The places that count and their weights.
-    fn weights(&self) -> Option<SmallVec<[(usize, f64); 4]>> {
-        let amounts = self.amounts()?;
-        let weights = self.basis[..self.rows].iter().zip(amounts).filter(|(_, weight)| *weight > WEIGHT_TOLERANCE);
-        Some(weights.map(|(place, weight)| (*place, weight)).collect())
-    }
-
-    /// Looks for places around the target: artificial columns are driven out one by one.
-    fn find_feasible(&mut self) -> Option<()> {
-        let places = self.columns.len();
-        // Scaled like the places, so that the tolerance means the same on every axis.
-        let scale: [f64; MOST] = std::array::from_fn(|row| {
-            self.columns.iter().map(|column| column[row].abs()).fold(0.0, f64::max).max(f64::MIN_POSITIVE)
-        });
-        for row in 0..self.rows {
-            let mut column = [0.0; MOST];
-            column[row] = scale[row];
-            self.columns.push(column);
-            self.basis[row] = places + row;
-        }
-        self.extra = self.rows;
-        let costs: Vec<f64> = (0..self.columns.len()).map(|at| f64::from(u8::from(at >= places))).collect();
-        let allowed: Vec<usize> = (0..places).collect();
-        self.minimise(&allowed, &costs, false)?;
-        let amounts = self.amounts()?;
-        let left: f64 = (0..self.rows).filter(|at| self.basis[*at] >= places).map(|at| amounts[at].abs()).sum();
-        if left > WEIGHT_TOLERANCE {
-            return None;
-        }
-        // Artificial columns that stayed with nothing: another column takes their place where one is independent.
-        for at in 0..self.rows {
-            if self.basis[at] >= places {
-                let spare = (0..places).find(|&place| {
-                    !self.is_basic(place)
-                        && solved(self.matrix(), self.columns[place], self.rows)
-                            .is_some_and(|share| share[at].abs() > 1e-9)
-                })?;
-                self.basis[at] = spare;
-            }
-        }
-        self.columns.truncate(places);
-        self.extra = 0;
-        Some(())
-    }
-
-    /// Swaps columns in as long as the costs get less; the multipliers of the last basis.
-    fn minimise(&mut self, allowed: &[usize], costs: &[f64], is_sphere: bool) -> Option<[f64; MOST]> {
-        for iteration in 0..MOST_ITERATIONS {
-            let matrix = self.matrix();
-            let mut right = [0.0; MOST];
-            for (at, place) in self.basis[..self.rows].iter().enumerate() {
-                right[at] = costs[*place];
-            }
-            let multipliers = solved(transposed(&matrix), right, self.rows)?;
-            let is_greedy = iteration < GREEDY_ITERATIONS;
-            let Some(entering) = self.entering(allowed, costs, &multipliers, is_sphere, is_greedy) else {
-                return Some(multipliers);
-            };
-            let share = solved(matrix, self.columns[entering], self.rows)?;
-            let amounts = self.amounts()?;
-            let mut leaving: Option<(usize, f64)> = None;
-            for at in 0..self.rows {
-                if share[at] > 1e-12 {
-                    let ratio = amounts[at].max(0.0) / share[at];
-                    // Of equal ones the earliest place, so that no cycle lasts.
-                    if leaving.is_none_or(|(best, least)| {
-                        ratio < least || (ratio == least && self.basis[at] < self.basis[best])
-                    }) {
-                        leaving = Some((at, ratio));
-                    }
-                }
-            }
-            self.basis[leaving?.0] = entering;
-        }
-        None
-    }
-
-    /// A column that makes it cheaper.
-    fn entering(
-        &self,
-        allowed: &[usize],
-        costs: &[f64],
-        multipliers: &[f64; MOST],
-        is_sphere: bool,
-        is_greedy: bool,
-    ) -> Option<usize> {
-        let mut best: Option<(usize, f64)> = None;
-        for &place in allowed {
-            let (cost, size) = self.reduced_cost(place, costs, multipliers);
-            let least = best.map_or(0.0, |(_, least)| least);
-            if cost >= least || self.is_basic(place) {
-                continue;
-            }
-            let is_cheaper = match is_sphere {
-                true => self.side(place, costs, multipliers) == Side::Inside,
-                false => cost < -1e-13 * size,
-            };
-            if is_cheaper {
-                best = Some((place, cost));
-                if !is_greedy {
-                    break;
-                }
-            }
-        }
-        best.map(|(place, _)| place)
-    }
-
-    /// What a column costs more than the basis, and the size of the terms of that.
-    fn reduced_cost(&self, place: usize, costs: &[f64], multipliers: &[f64; MOST]) -> (f64, f64) {
-        let column = &self.columns[place];
-        let (mut cost, mut size) = (costs[place], costs[place].abs());
-        for row in 0..self.rows {
-            let term = multipliers[row] * column[row];
-            cost -= term;
-            size = size.max(term.abs());
-        }
-        (cost, size)
-    }
-
-    /// Where a place is, seen from the sphere through the basis.
-    fn side(&self, place: usize, squares: &[f64], multipliers: &[f64; MOST]) -> Side {
-        let (cost, size) = self.reduced_cost(place, squares, multipliers);
-        if cost > SPHERE_TOLERANCE * size {
-            return Side::Outside;
-        }
-        if cost < -SPHERE_TOLERANCE * size {
-            return Side::Inside;
-        }
-        self.exact_side(place).unwrap_or(Side::On)
-    }
-
-    /// The same in integers, where all coordinates are integers that are small enough.
-    fn exact_side(&self, place: usize) -> Option<Side> {
-        let axes = self.rows - 1;
-        let origin = &self.columns[self.basis[0]];
-        let row = |place: usize| -> Option<[i128; MOST]> {
-            let mut row = [0i128; MOST];
-            for axis in 0..axes {
-                let difference = self.columns[place][axis + 1] - origin[axis + 1];
-                if difference.fract() != 0.0 || difference.abs() > 33_554_432.0 {
-                    return None;
-                }
-                row[axis] = difference as i128;
-                row[axes] += row[axis] * row[axis];
-            }
-            Some(row)
-        };
-        let mut matrix = [[0i128; MOST]; MOST];
-        let corners = self.basis[1..self.rows].iter().copied();
-        for (line, corner) in matrix.iter_mut().zip(corners.chain([place])) {
-            *line = row(corner)?;
-        }
-        let orientation = determinant(&matrix, axes)?;
-        let lifted = determinant(&matrix, axes + 1)?;
-        Some(match lifted.signum() * orientation.signum() {
-            0 => Side::On,
-            1 => Side::Outside,
-            _ => Side::Inside,
-        })
-    }
-}
-
-/// The determinant of the first rows and columns; `None` if it does not fit.
-fn determinant(matrix: &[[i128; MOST]; MOST], size: usize) -> Option<i128> {
-    fn expand(matrix: &[[i128; MOST]; MOST], row: usize, columns: &[usize]) -> Option<i128> {
-        let [first, ..] = columns else { return Some(1) };
-        if columns.len() == 1 {
-            return Some(matrix[row][*first]);
-        }
-        let mut sum = 0i128;
-        for (at, &column) in columns.iter().enumerate() {
-            let rest: SmallVec<[usize; MOST]> = columns.iter().copied().filter(|other| *other != column).collect();
-            let term = matrix[row][column].checked_mul(expand(matrix, row + 1, &rest)?)?;
-            sum = if at % 2 == 0 { sum.checked_add(term)? } else { sum.checked_sub(term)? };
-        }
-        Some(sum)
-    }
-    let columns: SmallVec<[usize; MOST]> = (0..size).collect();
-    expand(matrix, 0, &columns)
-}
-
-fn transposed(matrix: &Square) -> Square {
-    std::array::from_fn(|row| std::array::from_fn(|column| matrix[column][row]))
-}
-
-/// The solution of linear equations; `None` if they are dependent.
-fn solved(mut matrix: Square, mut right: [f64; MOST], size: usize) -> Option<[f64; MOST]> {
-    for at in 0..size {
-        let pivot = (at..size).max_by(|a, b| matrix[*a][at].abs().total_cmp(&matrix[*b][at].abs()))?;
-        if matrix[pivot][at] == 0.0 {
-            return None;
-        }
-        matrix.swap(at, pivot);
-        right.swap(at, pivot);
-        let pivot_row = matrix[at];
-        for row in at + 1..size {
-            let factor = matrix[row][at] / pivot_row[at];
-            if factor != 0.0 {
-                for (value, pivot) in matrix[row].iter_mut().zip(&pivot_row).take(size).skip(at) {
-                    *value -= factor * pivot;
-                }
-                right[row] -= factor * right[at];
-            }
-        }
-    }
-    for at in (0..size).rev() {
-        for column in at + 1..size {
-            right[at] -= matrix[at][column] * right[column];
-        }
-        right[at] /= matrix[at][at];
-    }
-    Some(right)
+    Some((Inside { value: (range[0] + range[1]) / 2.0, weights: mean, range: Some(range) }, sphere))
 }
 
 /// Whether places lie on a line or a plane, and not in all dimensions.

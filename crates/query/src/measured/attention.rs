@@ -6,7 +6,7 @@ use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::{Argument, Tensor};
 use crate::reason::Reason;
-use crate::search::{Found, Selection};
+use crate::search::{Fit, Found, Selection};
 use crate::semantics::{Choice, Rules};
 use crate::shapes::is_equal_or_rounded;
 use crate::table::columns::{Column, integers};
@@ -224,11 +224,15 @@ pub(crate) fn find<'d>(context: &Context<'d>, names: &[&str], fields: &Fields) -
             }
             let gap = row.average_length().map_or(0, |own| (own - length).abs()) as f64;
             let mut distance = if context.rules.is_newest { gap + penalty(row) } else { gap };
-            if context.rules.attention_tokens {
+            let mut share = 1.0;
+            if context.rules.attention_tokens
+                && let Some(own) = row_tokens(row, query)
+            {
                 // Exact tokens first, then the nearest; the length decides among those.
-                distance += row_tokens(row, query).map_or(0, |own| (own - query[0]).abs()) as f64 * 1e6;
+                distance += (own - query[0]).abs() as f64 * 1e6;
+                share = own.min(query[0]) as f64 / own.max(query[0]).max(1) as f64;
             }
-            selection.offer(distance, order, row, "attention");
+            selection.offer(Fit { share, ..Fit::at(distance, "attention") }, order, row);
         }
         if !context.rules.is_newest && selection.has_any() {
             break;
@@ -269,12 +273,12 @@ fn penalty(row: KernelRow<'_>) -> f64 {
 }
 
 fn row_tokens(row: KernelRow<'_>, query: [i64; 3]) -> Option<i64> {
-    row.inputs().get(0).and_then(|shape| normalised(shape, query[2])).map(|[tokens, ..]| tokens)
+    row.inputs().get(0).and_then(|shape| normalised(&shape, query[2])).map(|[tokens, ..]| tokens)
 }
 
 /// Whether a row fits in everything but its length and type.
 fn fits(rules: &Rules, fields: &Fields, query: [i64; 3], row: KernelRow<'_>) -> bool {
-    let Some([tokens, heads, size]) = row.inputs().get(0).and_then(|shape| normalised(shape, query[2])) else {
+    let Some([tokens, heads, size]) = row.inputs().get(0).and_then(|shape| normalised(&shape, query[2])) else {
         return false;
     };
     if (heads, size) != (query[1], query[2]) || !is_equal_or_rounded(tokens, query[0]) {

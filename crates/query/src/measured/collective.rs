@@ -87,6 +87,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
                     kernels: smallvec::smallvec![sent.kernel_type],
                     rule: Some("comm"),
                     rows: sent.rows,
+                    is_padded: false,
                     more: None,
                 });
             }

@@ -31,6 +31,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     }
 }
 
+/// Confidence of a compute kernel without collectives.
+const COMPUTE_CONFIDENCE: f64 = 0.8;
+
 /// The first compute kernel that matches, plus every collective.
 fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
     if entry.sub_kernels.is_empty() {
@@ -48,7 +51,7 @@ fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
         })
     };
     let found = inputs::find(context, &computes, &operands, count)?.ok_or_else(diagnose)?;
-    let compute = of_row(&found, 0.8, found.rule);
+    let compute = of_row(&found, COMPUTE_CONFIDENCE, found.rule);
     add_collectives(context, entry, collectives, compute)
 }
 
@@ -100,7 +103,8 @@ pub(crate) fn add_collectives(
         more.parts.push(sent.part());
         answer.rows.extend(sent.rows);
     }
-    answer.confidence = if collectives.is_empty() { 0.8 } else { 0.9 };
+    let share = if answer.is_padded { answer.confidence / COMPUTE_CONFIDENCE } else { 1.0 };
+    answer.confidence = share * if collectives.is_empty() { COMPUTE_CONFIDENCE } else { 0.9 };
     answer.rule = None;
     answer.more = Some(Box::new(more));
     Ok(answer)

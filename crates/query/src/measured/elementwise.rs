@@ -5,7 +5,7 @@ use crate::answer::{Answer, Miss};
 use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::query::{Tensor, elements};
-use crate::search::Selection;
+use crate::search::{Fit, Selection};
 use crate::shapes::{flattened, is_padded, strip};
 use crate::table::KernelRow;
 use perfdb_store::op_mapping::Entry;
@@ -42,14 +42,16 @@ pub(crate) fn find(
                 if selection.is_settled(order, row) {
                     break;
                 }
-                let Some(fit) = fit(wanted, flat, row) else { continue };
+                let Some(distance) = fit(wanted, flat, row) else { continue };
                 let row_type = row.output_types().first().map(|name| &**name);
                 let is_same_type = row_type.is_some() && profiler_name(output.dtype) == row_type;
                 let accepted = if scales { scale(row, output).is_some() } else { is_same_type };
                 let types = !context.rules.pads_tokens_only || scales || has_input_types(context, row);
-                let padding = fit == 0.0 || !context.rules.pads_tokens_only || pads_tokens(wanted, flat, row);
+                let padding = distance == 0.0 || !context.rules.pads_tokens_only || pads_tokens(wanted, flat, row);
                 if accepted && types && padding {
-                    selection.offer(fit, order, row, "elementwise");
+                    let is_ranked = context.rules.bracket_before_padding;
+                    let fit = Fit::at(distance, "elementwise");
+                    selection.offer(if is_ranked { ranked(fit, &output.shape, row) } else { fit }, order, row);
                 }
             }
         }
@@ -68,6 +70,7 @@ pub(crate) fn find(
 /// How many elements the output has more than that of the row; `None` if the row does not fit.
 fn fit(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> Option<f64> {
     let shape = row.outputs().get(0)?;
+    let shape = &*shape;
     let of = |query: &[i64]| match (query == shape || query == strip(shape), is_padded(query, shape)) {
         (true, _) => Some(0.0),
         (false, true) => Some(elements(query) as f64 - elements(shape) as f64),
@@ -76,9 +79,17 @@ fn fit(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> Option<f64
     of(wanted).or_else(|| flat.filter(|_| shape.len() == 2).and_then(|flat| of(&flat)))
 }
 
+/// Ranks a row that fits by the form of its output, and by how much of what is asked for it has.
+fn ranked(fit: Fit, wanted: &[i64], row: KernelRow<'_>) -> Fit {
+    let Some(shape) = row.outputs().get(0) else { return fit };
+    let share = if fit.distance > 0.0 { elements(&shape) as f64 / elements(wanted) as f64 } else { 1.0 };
+    Fit { changed: u8::from(*shape != *wanted), share, ..fit }
+}
+
 /// Whether only the first dimension is padded.
 fn pads_tokens(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bool {
-    let Some(shape) = row.outputs().get(0).map(strip) else { return false };
+    let Some(shape) = row.outputs().get(0) else { return false };
+    let shape = strip(&shape);
     let only = |query: &[i64]| query.len() == shape.len() && query.get(1..) == shape.get(1..);
     only(wanted) || flat.is_some_and(|flat| only(&flat))
 }

@@ -4,32 +4,64 @@ use super::{of_row, projected};
 use crate::answer::{Answer, Miss};
 use crate::engine::{Context, Names};
 use crate::operands::{Operand, Operands};
+use crate::query::Argument;
 use crate::search::{Found, Selection, by_inputs};
+use crate::table::KernelRows;
 use perfdb_pycompat::yaml::{Key, Node};
 use perfdb_store::op_mapping::Entry;
 
 /// One kernel, found by its inputs.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
-    if entry.kernel_type.is_none() {
+    let Some(kernel_type) = entry.kernel_type.as_deref() else {
         return Err(Miss::new(if context.rules.reason_per_table { "kernel_type_missing" } else { "" }));
-    }
+    };
     let mut operands = operands(context, entry);
-    let names = names(context, entry, &operands);
+    let names = (!has_one_name(context, entry)).then(|| names(context, entry, &operands));
     if context.rules.is_newest
+        && (entry.tp_linear_projection.is_some() || !entry.other.is_empty())
         && let Some(projection) = projected(context, entry, &operands)?
     {
         operands = projection;
     }
     let count = input_count(entry);
-    let found = find(context, &names, &operands, count)?;
-    found.map(|found| of_row(&found, 1.0, found.rule)).ok_or_else(|| Miss::new("shape_mismatch"))
+    let found = match names {
+        Some(names) => find(context, &names, &operands, count)?,
+        None => {
+            let Some(table) = context.table(kernel_type)? else { return Err(Miss::new("csv_not_found")) };
+            find_in(context, &[table], &operands, count)?
+        }
+    };
+    match found {
+        Some(found) => Ok(of_row(&found, 1.0, found.rule)),
+        None => Err(Miss::new("shape_mismatch")),
+    }
+}
+
+/// Whether only the table of the kernel type is asked.
+#[inline]
+fn has_one_name(context: &Context<'_>, entry: &Entry) -> bool {
+    let has_more = entry.degenerate_bmm_kernel_type.is_some() || entry.kernel_types_by_input_rank.is_some();
+    entry.alternate_kernel_types.is_empty() && !(context.rules.is_newest && has_more)
 }
 
 /// The input tensors that count.
 #[inline]
 pub(crate) fn operands<'q>(context: &Context<'q>, entry: &Entry) -> Operands<'q> {
     let count = input_count(entry).unwrap_or(usize::MAX);
-    context.query.input_tensors().take(count).map(Operand::of).collect()
+    let mut operands = Operands::new();
+    for argument in &context.query.arguments {
+        match argument {
+            Argument::Tensor(tensor) if !tensor.shape.is_empty() && operands.len() < count => {
+                operands.push(Operand::of(tensor));
+            }
+            Argument::List(items) => {
+                let tensors = items.iter().filter_map(Argument::as_tensor).filter(|tensor| !tensor.shape.is_empty());
+                operands.extend(tensors.take(count - operands.len()).map(Operand::of));
+            }
+            _ => {}
+        }
+    }
+    operands
 }
 
 pub(crate) fn input_count(entry: &Entry) -> Option<usize> {
@@ -80,8 +112,19 @@ pub(crate) fn find<'d>(
     if tables.is_empty() {
         return Err(Miss::new("csv_not_found"));
     }
+    find_in(context, &tables, operands, count)
+}
+
+/// The best row of these tables.
+#[inline]
+fn find_in<'d>(
+    context: &Context<'d>,
+    tables: &[&'d KernelRows],
+    operands: &Operands<'_>,
+    count: Option<usize>,
+) -> Result<Option<Found<'d>>, Miss> {
     let mut selection = Selection::new(context.rules, context.rules.choice);
-    by_inputs(context.rules, &tables, operands, count, |_| true, &mut selection);
+    by_inputs(context.rules, tables, operands, count, |_| true, &mut selection);
     Ok(selection.result()?)
 }
 

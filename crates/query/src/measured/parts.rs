@@ -6,8 +6,9 @@ use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
 use crate::engine::{Context, Names};
 use crate::operands::{Dims, Operand, Operands};
 use crate::reason::Reason;
-use crate::search::{Found, Selection};
+use crate::search::{Fit, Found, Selection};
 use crate::table::KernelRow;
+use crate::table::pool::Dimensions;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -54,7 +55,16 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
         (0, true) => (0.75, Source::Interpolated, kernels),
         _ => (hits as f64 / (hits + missed) as f64, Source::Partial, SmallVec::new()),
     };
-    Ok(Answer { duration_us: total, confidence, source, kernels, rule: None, rows, more: Some(Box::new(more)) })
+    Ok(Answer {
+        duration_us: total,
+        confidence,
+        source,
+        kernels,
+        rule: None,
+        rows,
+        is_padded: false,
+        more: Some(Box::new(more)),
+    })
 }
 
 /// One part, by a row that fits.
@@ -109,7 +119,7 @@ fn find_row<'d>(
     let mut selection = Selection::new(context.rules, context.rules.choice);
     for (order, table) in tables.into_iter().enumerate() {
         for row in table.iter().filter(|row| fits(*row)) {
-            selection.offer(0.0, order, row, rule);
+            selection.offer(Fit::at(0.0, rule), order, row);
         }
     }
     selection.result()
@@ -125,10 +135,10 @@ fn fits_cache(part: &CachePart, row: KernelRow<'_>) -> bool {
     if inputs.len() < 7 || types.len() < 7 || formats.len() < 7 {
         return false;
     }
-    let shapes: SmallVec<[&[i64]; 8]> = inputs.iter().collect();
+    let shapes: SmallVec<[Dimensions; 8]> = inputs.iter().collect();
     let head: [&[i64]; 5] = [&[tokens, 1, 1, kv], &[rank], &[tokens, 1, 1, rope], &[tokens, 1, 1, rope], &[tokens]];
     let wanted = [dtype, dtype, dtype, dtype, "INT64", dtype, dtype];
-    shapes[..5] == head
+    shapes[..5].iter().zip(head).all(|(own, wanted)| *own == wanted)
         && matches!(*shapes[5], [_, own, 1, last] if (own, last) == (block, rope))
         && matches!(*shapes[6], [_, own, 1, last] if (own, last) == (block, rank))
         && types.iter().zip(wanted).all(|(own, wanted)| **own == *wanted)
@@ -139,16 +149,16 @@ fn fits_cache(part: &CachePart, row: KernelRow<'_>) -> bool {
 fn fits_scatter(part: &ScatterPart, row: KernelRow<'_>) -> bool {
     let ScatterPart { tokens, feature, dtype, .. } = *part;
     let (inputs, outputs) = (row.inputs(), row.outputs());
-    let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().collect();
+    let shapes: SmallVec<[Dimensions; 4]> = inputs.iter().collect();
     let [pool, index, update] = shapes.as_slice() else { return false };
     let is = |texts: &[Box<str>], wanted: &[&str]| texts.iter().map(|text| &**text).eq(wanted.iter().copied());
-    matches!(pool, [_, last] if *last == feature)
-        && *index == [tokens, 1]
-        && *update == [tokens, feature]
+    matches!(**pool, [_, last] if last == feature)
+        && *index == [tokens, 1][..]
+        && *update == [tokens, feature][..]
         && is(row.input_types(), &[dtype, "INT32", dtype])
         && is(row.input_formats(), &["ND", "ND", "ND"])
         && outputs.len() == 1
-        && outputs.get(0) == Some(pool)
+        && outputs.get(0).as_ref() == Some(pool)
         && is(row.output_types(), &[dtype])
         && is(row.output_formats(), &["ND"])
 }

@@ -5,7 +5,7 @@ use crate::answer::RowRef;
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
-use perfdb_store::duration::{is_valid, number};
+use perfdb_store::duration::is_valid;
 use perfdb_store::table::Scan;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,8 +44,7 @@ pub(crate) struct SizedRow {
 
 impl CollectiveRows {
     pub(crate) fn read(path: Arc<Path>, kernel_type: Arc<str>) -> Result<CollectiveRows, Error> {
-        let bytes = std::fs::read(&*path).map_err(|source| Error::io(&*path, source))?;
-        let mut scan = Scan::new(&path, &bytes, &WANTED)?;
+        let mut scan = Scan::open(&path, &WANTED)?;
         let has_sizes = scan.has(0) && scan.has(1);
         let has_tier = scan.has(2);
         let preferred = (3..6).find(|column| scan.has(*column)).unwrap_or(5);
@@ -57,7 +56,7 @@ impl CollectiveRows {
                 let cell = row.cell(column);
                 (!is_empty_cell(&cell)).then(|| parse_float(&cell)).flatten()
             };
-            let duration = |column: &usize| Some(number(&row.cell(*column))).filter(|duration| is_valid(*duration));
+            let duration = |column: &usize| Some(row.number(*column)).filter(|duration| is_valid(*duration));
             let (Some(bytes), Some(devices)) = (cell(0), cell(1)) else { continue };
             if let Some(duration_us) = order.iter().find_map(duration) {
                 let line = u32::try_from(row.line).unwrap_or(u32::MAX);

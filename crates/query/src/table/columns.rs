@@ -97,10 +97,6 @@ impl TextColumns {
         TextColumns { columns: has.map(column).collect(), ..TextColumns::default() }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.columns.iter().all(Option::is_none)
-    }
-
     pub(crate) fn has(&self, column: Column) -> bool {
         self.columns.get(column as usize).is_some_and(Option::is_some)
     }
@@ -163,6 +159,11 @@ impl TextColumns {
         let cell = self.cell(column, row).map(trim);
         cell.is_some_and(|cell| cell.eq_ignore_ascii_case("true") || number(cell) == Some(1.0))
     }
+}
+
+/// Whether a cell is read as a number where one is looked for. An empty cell is none.
+pub(crate) fn is_number(cell: &str) -> bool {
+    number(cell).is_some()
 }
 
 /// A finite number of a size that integers hold exactly.

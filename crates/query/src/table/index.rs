@@ -1,5 +1,8 @@
 //! Finding the rows that could answer a query without looking at the others.
 
+use super::pool::Shapes;
+use std::ops::Deref;
+
 /// Rows by a hash of what they have in common with every query that they fit. Rows of other shapes may share it by chance: whoever asks compares.
 #[derive(Debug)]
 pub(crate) struct RowIndex {
@@ -73,24 +76,65 @@ pub(crate) enum Likeness {
 /// The key of shapes: equal for those of a row and those of every query that it fits by leaving out or adding dimensions of 1, by another order of
 /// dimensions or, if asked for, by padding.
 #[inline]
-pub(crate) fn key<'s>(likeness: Likeness, shapes: impl Iterator<Item = &'s [i64]>) -> u64 {
-    shapes.fold(1, |key, shape| scrambled(key.wrapping_add(of_shape(likeness, shape))))
+pub(crate) fn key(likeness: Likeness, shapes: impl Iterator<Item = impl Deref<Target = [i64]>>) -> u64 {
+    let mut keyed = Keyed::new(likeness);
+    for shape in shapes {
+        keyed.begin();
+        shape.iter().for_each(|dimension| keyed.dimension(*dimension));
+    }
+    keyed.finished()
 }
 
-/// A sum, so that the order of dimensions does not matter. Blocks of 1 are left out, because any number of them can stand in front.
+/// The key of the first `count` shapes of a row.
 #[inline]
-fn of_shape(likeness: Likeness, shape: &[i64]) -> u64 {
-    let mut sum = 0u64;
-    for &dimension in shape {
-        let counted = match likeness {
+pub(crate) fn key_of_row(likeness: Likeness, shapes: Shapes<'_>, count: usize) -> u64 {
+    let mut keyed = Keyed::new(likeness);
+    shapes.walk(count, &mut keyed, Keyed::begin, Keyed::dimension);
+    keyed.finished()
+}
+
+/// The key of the shapes so far.
+struct Keyed {
+    likeness: Likeness,
+    before: u64,
+    /// Of the dimensions of the last shape: a sum, so that their order does not matter.
+    sum: u64,
+    is_first: bool,
+}
+
+impl Keyed {
+    #[inline]
+    fn new(likeness: Likeness) -> Self {
+        Keyed { likeness, before: 1, sum: 0, is_first: true }
+    }
+
+    /// A shape follows.
+    #[inline]
+    fn begin(&mut self) {
+        if !self.is_first {
+            self.before = scrambled(self.before.wrapping_add(self.sum));
+            self.sum = 0;
+        }
+        self.is_first = false;
+    }
+
+    /// Blocks of 1 are left out, because any number of them can stand in front.
+    #[inline]
+    fn dimension(&mut self, dimension: i64) {
+        let counted = match self.likeness {
             Likeness::Same => dimension,
             Likeness::Padded => block(dimension),
         };
         if counted != 1 {
-            sum = sum.wrapping_add(scrambled(counted as u64));
+            self.sum = self.sum.wrapping_add(scrambled(counted as u64));
         }
     }
-    sum
+
+    #[inline]
+    fn finished(mut self) -> u64 {
+        self.begin();
+        self.before
+    }
 }
 
 /// Equal for a dimension and everything to which a kernel rounds it up: 64 is the largest multiple, the others divide it. Nothing negative is

@@ -4,13 +4,13 @@ use super::columns::{Column, TextColumns, is_empty_cell};
 use super::policy::KernelPolicy;
 use super::pool::{ListAt, ShapePool, Shapes, slots};
 use super::{Content, KernelRows, Record, Texts};
-use crate::shapes::restored;
+use crate::shapes::{is_fractal, restored};
 use perfdb_pycompat::text::trim;
 use perfdb_store::columns::{
     COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_FORMATS, OUTPUT_SHAPES,
     OUTPUT_TYPES, PROFILED_DURATION,
 };
-use perfdb_store::duration::{is_valid, number};
+use perfdb_store::duration::is_valid;
 use perfdb_store::table::{Scan, ScannedRow};
 use perfdb_store::{Error, columns};
 use rustc_hash::FxHashMap;
@@ -34,6 +34,10 @@ const FIXED: [&str; 14] = [
     "Profiling Average aicore_time(us)",
     "Profiling Average aiv_time(us)",
 ];
+const INPUTS: usize = 0;
+const OUTPUTS: usize = 3;
+/// Types and formats of inputs, then of outputs.
+const TEXTS: [usize; 4] = [1, 2, 4, 5];
 const FIRST_DURATION: usize = 6;
 const MEASURED: usize = 6;
 const PROFILED: usize = 7;
@@ -42,20 +46,21 @@ const PROFILED_MEDIAN: usize = 9;
 const MEDIAN: usize = 10;
 const CORE: usize = 11;
 const CORE_TIMES: [usize; 2] = [12, 13];
+/// Rows have 32-bit numbers.
+const MOST_ROWS: usize = u32::MAX as usize / 2;
 /// The priority of a duration that the core envelope gave.
 const ENVELOPE: u8 = 3;
 
 impl KernelRows {
     /// Reads a table. Rows whose input shapes cannot be read or that have no valid duration are passed over.
     pub(crate) fn read(path: Arc<Path>, kernel_type: Arc<str>, policy: KernelPolicy) -> Result<KernelRows, Error> {
-        let bytes = std::fs::read(&*path).map_err(|source| Error::io(&*path, source))?;
-        if u32::try_from(bytes.len()).is_err() {
-            return Err(Error::input(&*path, None, "larger than 4 GiB"));
-        }
         let wanted: Vec<&str> = FIXED.iter().chain(Column::NAMES).copied().collect();
-        let mut scan = Scan::new(&path, &bytes, &wanted)?;
+        let mut scan = Scan::open(&path, &wanted)?;
         let mut reader = RowReader::of(&scan, &policy);
         while let Some(row) = scan.next_row()? {
+            if reader.content.records.len() >= MOST_ROWS {
+                return Err(Error::input(&*path, None, "more rows than a table may have"));
+            }
             reader.read(row);
         }
         let content = reader.finished();
@@ -71,12 +76,12 @@ struct RowReader<'p> {
     search_order: [usize; 3],
     point_order: [usize; 6],
     content: Content,
-    has_columns: bool,
+    /// The runtime columns that the table has, with their places in the scan.
+    columns: Vec<(Column, usize)>,
     /// Places of the texts of a row's four cells. Equal cells share them.
-    texts: FxHashMap<[Box<str>; 4], u32>,
+    texts: FxHashMap<[Box<[u8]>; 4], u32>,
     /// The cells of the row before, which mostly are those of the next.
-    last_texts: Option<([Box<str>; 4], u32)>,
-    outputs: FxHashMap<Box<str>, ListAt>,
+    last_texts: Option<([Box<[u8]>; 4], u32)>,
 }
 
 impl<'p> RowReader<'p> {
@@ -91,42 +96,50 @@ impl<'p> RowReader<'p> {
             has,
             search_order,
             point_order: [preferred, PROFILED, PROFILED_MEDIAN, MEASURED, MEDIAN, PLAIN],
-            has_columns: !columns.is_empty(),
+            columns: (0..)
+                .zip(Column::ALL)
+                .map(|(at, column)| (*column, FIXED.len() + at))
+                .filter(|(column, _)| columns.has(*column))
+                .collect(),
             content: Content {
+                durations_us: Vec::new(),
                 records: Vec::new(),
-                inputs: ShapePool::new(),
-                outputs: ShapePool::new(),
+                shapes: ShapePool::new(),
+                matrices: Vec::new(),
                 texts: Vec::new(),
                 columns,
-                has_input_shapes: has[0],
+                has_input_shapes: has[INPUTS],
                 point_durations: FxHashMap::default(),
                 envelopes: FxHashMap::default(),
             },
             texts: FxHashMap::default(),
             last_texts: None,
-            outputs: FxHashMap::default(),
         }
     }
 
     fn finished(mut self) -> Content {
+        self.content.durations_us.shrink_to_fit();
         self.content.records.shrink_to_fit();
-        self.content.inputs.shrink();
-        self.content.outputs.shrink();
+        self.content.shapes.shrink();
+        self.content.matrices.shrink_to_fit();
         self.content.columns.close();
         self.content
     }
 
     /// Takes a row, if its inputs can be read and it has a valid duration.
     fn read(&mut self, row: ScannedRow<'_>) {
-        let duration = |column: usize| Some(number(&row.cell(column))).filter(|duration_us| is_valid(*duration_us));
+        let duration = |column: usize| Some(row.number(column)).filter(|duration_us| is_valid(*duration_us));
         let find = |order: &[usize]| order.iter().find_map(|column| Some((*column, duration(*column)?)));
         let measured = find(&self.search_order);
-        let point = measured.filter(|(column, _)| *column == self.search_order[0]).or_else(|| find(&self.point_order));
+        // The preferred column is the first of both orders, and behind it the profiled one is the next of points.
+        let [preferred, next, ..] = self.point_order;
+        let is_point = |(column, _): &(usize, f64)| *column == preferred || *column == next;
+        let point = measured.filter(is_point).or_else(|| find(&self.point_order));
         let Some((point_column, point_us)) = point else { return };
-        let Some(inputs) = self.inputs(&row) else { return };
+        let Some(inputs) = self.shapes(&row, INPUTS) else { return };
+        let outputs = self.shapes(&row, OUTPUTS).unwrap_or(ShapePool::UNREADABLE);
         let texts = self.texts(&row);
-        let formats = &self.content.texts[texts as usize].input_formats;
-        let matrices = matrices(self.content.inputs.list(inputs), formats);
+        self.matrices(inputs, texts);
         let number = self.content.records.len() as u32;
         if measured.is_some_and(|(_, measured_us)| measured_us != point_us) || measured.is_none() {
             self.content.point_durations.insert(number, point_us);
@@ -136,12 +149,10 @@ impl<'p> RowReader<'p> {
             self.content.envelopes.insert(number, envelope_us);
         }
         let column = measured.map_or(0, |(column, _)| column);
-        let outputs = self.outputs(&row);
+        self.content.durations_us.push(measured.map_or(f64::NAN, |(_, duration_us)| duration_us));
         self.content.records.push(Record {
             line: u32::try_from(row.line).unwrap_or(u32::MAX),
-            duration_us: measured.map_or(f64::NAN, |(_, duration_us)| duration_us),
             inputs,
-            matrices: matrices.map_or(inputs, |matrices| self.content.inputs.push(&matrices)),
             outputs,
             texts,
             priority: match (self.policy.prefers_profiled, envelope) {
@@ -151,56 +162,51 @@ impl<'p> RowReader<'p> {
             },
             is_preferred: point_column == self.search_order[0],
         });
-        if self.has_columns {
-            for (at, &column) in Column::ALL.iter().enumerate() {
-                if self.content.columns.has(column) {
-                    self.content.columns.push(column, &row.cell(FIXED.len() + at));
-                }
-            }
+        for &(column, place) in &self.columns {
+            self.content.columns.push(column, &row.cell(place));
         }
     }
 
-    fn inputs(&mut self, row: &ScannedRow<'_>) -> Option<ListAt> {
-        match self.has[0] {
-            true => self.content.inputs.push_cell(&row.slot_cell(0)),
-            false => Some(ShapePool::EMPTY),
+    /// The shapes of a cell; none where the table lacks the column.
+    fn shapes(&mut self, row: &ScannedRow<'_>, column: usize) -> Option<ListAt> {
+        if !self.has[column] {
+            return Some(ShapePool::EMPTY);
         }
+        let plain = self.content.shapes.push_plain(row.bytes(column));
+        plain.or_else(|| self.content.shapes.push_cell(&row.slot_cell(column)))
     }
 
-    /// Results repeat more than arguments do.
-    fn outputs(&mut self, row: &ScannedRow<'_>) -> ListAt {
-        if !self.has[3] {
-            return ShapePool::EMPTY;
+    /// Notes the inputs as matrices, if one of them is in the fractal format.
+    fn matrices(&mut self, inputs: ListAt, texts: u32) {
+        let content = &mut self.content;
+        let own = &content.texts[texts as usize];
+        if own.has_fractal
+            && let Some(matrices) = matrices(content.shapes.list(inputs), &own.input_formats)
+        {
+            // All rows before this one have none.
+            content.matrices.extend(content.records[content.matrices.len()..].iter().map(|record| record.inputs));
+            content.matrices.push(content.shapes.push(&matrices));
+        } else if !content.matrices.is_empty() {
+            content.matrices.push(inputs);
         }
-        let cell = row.slot_cell(3);
-        if let Some(&known) = self.outputs.get(&*cell) {
-            return known;
-        }
-        let at = self.content.outputs.push_cell(&cell).unwrap_or(ShapePool::UNREADABLE);
-        self.outputs.insert((*cell).into(), at);
-        at
     }
 
     fn texts(&mut self, row: &ScannedRow<'_>) -> u32 {
-        let cells = [1, 2, 4, 5].map(|column| row.slot_cell(column));
         if let Some((last, at)) = &self.last_texts
-            && last.iter().zip(&cells).all(|(last, cell)| **last == **cell)
+            && last.iter().zip(TEXTS).all(|(last, column)| **last == *row.bytes(column))
         {
             return *at;
         }
-        let cells = cells.map(|cell| Box::<str>::from(&*cell));
+        let cells = TEXTS.map(|column| Box::<[u8]>::from(row.bytes(column)));
         let known = self.texts.get(&cells).copied();
         let at = known.unwrap_or_else(|| {
-            let list = |column: usize, cell: &str| match self.has[column] {
-                true => texts(cell),
+            let list = |column: usize| match self.has[column] {
+                true => texts(&row.slot_cell(column)),
                 false => Box::default(),
             };
-            self.content.texts.push(Texts {
-                input_types: list(1, &cells[0]),
-                input_formats: list(2, &cells[1]),
-                output_types: list(4, &cells[2]),
-                output_formats: list(5, &cells[3]),
-            });
+            let [input_types, input_formats, output_types, output_formats] = TEXTS.map(list);
+            let has_fractal = input_formats.iter().any(|format| is_fractal(format));
+            self.content.texts.push(Texts { input_types, input_formats, output_types, output_formats, has_fractal });
             let at = self.content.texts.len() as u32 - 1;
             self.texts.insert(cells.clone(), at);
             at
@@ -215,7 +221,7 @@ impl<'p> RowReader<'p> {
         if column != PROFILED || trim(&row.cell(CORE)) != "MIX_AIC" {
             return None;
         }
-        let [aicore, aiv] = CORE_TIMES.map(|column| number(&row.cell(column)));
+        let [aicore, aiv] = CORE_TIMES.map(|column| row.number(column));
         let busiest = aicore.max(aiv);
         (is_valid(aicore) && is_valid(aiv) && duration_us / busiest > ratio).then_some(busiest)
     }
@@ -232,7 +238,7 @@ fn texts(cell: &str) -> Box<[Box<str>]> {
 /// The inputs with those in the fractal format as matrices; `None` if none is in it.
 fn matrices(inputs: Shapes<'_>, formats: &[Box<str>]) -> Option<Vec<Vec<i64>>> {
     let matrix = |at: usize, shape: &[i64]| restored(shape, formats.get(at)?);
-    inputs.iter().enumerate().any(|(at, shape)| matrix(at, shape).is_some()).then(|| {
-        inputs.iter().enumerate().map(|(at, shape)| matrix(at, shape).unwrap_or_else(|| shape.to_vec())).collect()
+    inputs.iter().enumerate().any(|(at, shape)| matrix(at, &shape).is_some()).then(|| {
+        inputs.iter().enumerate().map(|(at, shape)| matrix(at, &shape).unwrap_or_else(|| shape.to_vec())).collect()
     })
 }
