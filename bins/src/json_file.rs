@@ -43,6 +43,27 @@ impl JsonFile {
         &self.path
     }
 
+    /// Writes more of a document that is written as it is made; [`Self::stage_appended`] ends it.
+    pub fn append(&mut self, text: &str) -> Result<(), Failure> {
+        let staged = match &mut self.staged {
+            Some(staged) => staged,
+            none => none.insert(Staged::create(&self.path, Parents::MustExist)?),
+        };
+        Ok(staged.write_all(text.as_bytes()).map_err(|error| perfdb_files::Error::io(&self.path, error))?)
+    }
+
+    /// Stages what was appended.
+    pub fn stage_appended(mut self) -> Result<Staged, Failure> {
+        self.append("")?;
+        match self.staged {
+            Some(mut staged) => {
+                staged.sync()?;
+                Ok(staged)
+            }
+            None => self.stage_text(""),
+        }
+    }
+
     /// Stages the summary, to be committed with the other files of a run.
     pub fn stage(self, summary: &impl Serialize) -> Result<Staged, Failure> {
         self.stage_text(&(perfdb_pycompat::json::to_string(summary)? + "\n"))

@@ -6,6 +6,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use perfdb_files::escape::excerpt;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_store::directory::tables_in;
 use perfdb_store::lint::{Checked, Finding, Kind, check};
@@ -62,7 +63,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         inputs.push(database.join("op_mapping.yaml"));
         refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
     }
-    let checked = check(&database)?;
+    let mut checked = check(&database)?;
+    add_passed_over(&database, &mut checked);
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let shown: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
     let mut text: String = shown.iter().map(|finding| format!("{finding}\n")).collect();
@@ -75,6 +77,28 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         json.write(&Summary::new(&database, &checked, is_ignored))?;
     }
     Ok(if shown.is_empty() { Status::Success } else { Status::LimitPassed })
+}
+
+/// Adds the rows that questions pass over, where nothing was found about that cell yet.
+fn add_passed_over(database: &Path, checked: &mut Checked) {
+    // A mapping that cannot be read is among the findings.
+    let Ok(rows) = perfdb_query::passed_over(database) else { return };
+    for row in rows {
+        let is_known = |finding: &Finding| {
+            finding.line == Some(row.line) && *finding.file == *row.path && finding.message.starts_with(row.column)
+        };
+        if !checked.findings.iter().any(is_known) {
+            let cell = if row.cell.is_empty() { String::new() } else { format!(" {}", excerpt(&row.cell)) };
+            let message = format!("{}:{cell} {}; queries pass over this row", row.column, row.reason);
+            checked.findings.push(Finding {
+                kind: Kind::PassedOver,
+                file: row.path.to_path_buf(),
+                line: Some(row.line),
+                message,
+            });
+        }
+    }
+    checked.sort();
 }
 
 #[derive(Serialize)]

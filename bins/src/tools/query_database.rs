@@ -15,6 +15,7 @@ use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics};
 use perfdb_store::directory::tables_in;
 use printing::{Form, Sink};
+use questions::Questions;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -164,10 +165,13 @@ pub(crate) struct Question {
 }
 
 /// A question with its answer.
-struct Answered<'q> {
-    question: &'q Question,
+struct Answered {
+    question: Question,
     answer: Result<Answer, Miss>,
 }
+
+/// People read a table of so many answers at a time.
+const TABLE_ROWS: usize = 1000;
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let directory = arguments.database.directory(None)?;
@@ -191,19 +195,42 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if let Some(trace) = arguments.question.from_trace.as_deref().filter(|_| arguments.question.compare) {
         return compare(&reader, trace.as_ref(), &arguments, sink);
     }
-    let questions = questions::read(&arguments)?;
-    let answered: Vec<Answered<'_>> =
-        questions.iter().map(|question| Answered { question, answer: reader.lookup(&question.query) }).collect();
-    for one in &answered {
-        sink.add(&one.question.id, &one.question.name, &one.answer)?;
-    }
+    let mut questions = Questions::of(&arguments)?;
+    let mut shown = Vec::new();
+    let mut has_misses = false;
+    let ended = loop {
+        let question = match questions.next() {
+            Ok(Some(question)) => question,
+            ended => break ended,
+        };
+        let answer = reader.lookup(&question.query);
+        has_misses |= answer.is_err();
+        sink.add(&question.id, &question.name, &answer)?;
+        shown.push(Answered { question, answer });
+        if shown.len() == TABLE_ROWS || !sink.shows_table() {
+            show(&reader, &mut shown, &arguments, &sink)?;
+        }
+        if questions.would_wait() {
+            sink.flush()?;
+        }
+    };
+    // What was asked before a line that is no question is answered.
+    show(&reader, &mut shown, &arguments, &sink)?;
+    sink.flush()?;
+    ended?;
+    sink.finish()?;
+    Ok(if has_misses && arguments.require { Status::LimitPassed } else { Status::Success })
+}
+
+/// Shows answers to people, and what they asked for besides.
+fn show(reader: &Reader, shown: &mut Vec<Answered>, arguments: &Arguments, sink: &Sink) -> Result<(), Failure> {
     let shows_table = sink.shows_table();
-    if shows_table && !answered.is_empty() {
-        print(&printing::table(&answered))?;
+    if shows_table && !shown.is_empty() {
+        print(&printing::table(shown))?;
     }
     // Answers for programs have stdout for themselves; what was asked for besides goes to stderr.
-    for one in answered.iter().filter(|_| shows_table || arguments.explain || arguments.nearest > 0) {
-        let text = more(&reader, one, &arguments);
+    for one in shown.drain(..).filter(|_| shows_table || arguments.explain || arguments.nearest > 0) {
+        let text = more(reader, &one, arguments);
         if shows_table {
             print(&text)?;
         } else {
@@ -211,13 +238,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
     }
-    sink.finish()?;
-    let has_misses = answered.iter().any(|one| one.answer.is_err());
-    Ok(if has_misses && arguments.require { Status::LimitPassed } else { Status::Success })
+    Ok(())
 }
 
 /// What was tried for a question, and the nearest rows.
-fn more(reader: &Reader, one: &Answered<'_>, arguments: &Arguments) -> String {
+fn more(reader: &Reader, one: &Answered, arguments: &Arguments) -> String {
     let mut text = String::new();
     if let Err(miss) = &one.answer {
         text.push_str(&format!("\nno answer to {}: {} ({miss})\n", one.question.name, miss.reason.meaning()));

@@ -30,6 +30,7 @@ mod error;
 mod explain;
 mod json;
 mod measured;
+mod nearest;
 mod operands;
 mod passed_over;
 mod query;
@@ -46,8 +47,9 @@ mod trace;
 pub use answer::{Answer, Interpolation, Miss, Part, Place, RowRef, Source};
 pub use database::{Database, Reader};
 pub use error::Error;
-pub use explain::{Explanation, Nearest};
+pub use explain::Explanation;
 pub use json::{MalformedQuery, answer_to_json};
+pub use nearest::Nearest;
 pub use passed_over::{PassedOver, passed_over};
 #[doc(no_inline)]
 pub use perfdb_dtype::{DType, UnknownDType};

@@ -22,17 +22,33 @@ pub(super) struct Form {
     pub(super) text: String,
 }
 
+/// How much is gathered before it is written.
+const PIECE_BYTES: usize = 64 * 1024;
+
 impl Form {
     fn is_wanted(&self) -> bool {
         self.is_stdout || self.file.is_some()
     }
 
-    /// Prints what goes to stdout; stages what goes to a file.
-    fn finish(self) -> Result<Option<Staged>, Failure> {
+    /// Writes what was gathered.
+    fn flush(&mut self) -> Result<(), Failure> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
         if self.is_stdout {
             print(&self.text)?;
         }
-        self.file.map(|file| file.stage_text(&self.text)).transpose()
+        if let Some(file) = &mut self.file {
+            file.append(&self.text)?;
+        }
+        self.text.clear();
+        Ok(())
+    }
+
+    /// Prints what goes to stdout; stages what goes to a file.
+    fn finish(mut self) -> Result<Option<Staged>, Failure> {
+        self.flush()?;
+        self.file.map(JsonFile::stage_appended).transpose()
     }
 }
 
@@ -71,7 +87,16 @@ impl Sink {
             perfdb_store::table::push_csv_row(&mut line, cells.iter().map(String::as_str), LineEnd::Lf);
             self.csv.text.push_str(&String::from_utf8_lossy(&line));
         }
+        if self.json.text.len().max(self.csv.text.len()) >= PIECE_BYTES {
+            self.flush()?;
+        }
         Ok(())
+    }
+
+    /// Writes what was gathered. Files stay out of their places until [`Self::finish`].
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        self.json.flush()?;
+        self.csv.flush()
     }
 
     /// The files that are written.
@@ -112,7 +137,7 @@ fn rows(answer: &Answer) -> String {
 }
 
 /// Answers as columns for people.
-pub(super) fn table(answered: &[Answered<'_>]) -> String {
+pub(super) fn table(answered: &[Answered]) -> String {
     let head = ["question", "us", "source", "confidence", "kernel", "rule", "rows"].map(str::to_owned);
     let columns = head.len();
     let mut lines: Vec<Vec<String>> = vec![head.to_vec()];

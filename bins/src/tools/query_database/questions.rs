@@ -4,26 +4,54 @@ use super::{Arguments, Question, SurroundingArguments};
 use crate::Failure;
 use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, read_trace};
 use serde_json::Value;
-use std::io::{IsTerminal as _, Read as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
 use std::path::Path;
 
-/// All questions of a command line.
-pub(super) fn read(arguments: &Arguments) -> Result<Vec<Question>, Failure> {
-    let asked = &arguments.question;
-    if let Some(trace) = &asked.from_trace {
-        return of_trace(trace.as_ref(), &arguments.surroundings);
-    }
-    let query = match (&asked.operator, &asked.kernel) {
-        (Some(operator), _) => {
-            let given = asked.arguments.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
-            Query::operator(operator).arguments(given).results(results(&asked.output)?)
+/// The questions of a command line, one after the other.
+pub(super) enum Questions<'a> {
+    List(std::vec::IntoIter<Question>),
+    Manifest(Manifest<'a>),
+}
+
+impl<'a> Questions<'a> {
+    pub(super) fn of(arguments: &'a Arguments) -> Result<Self, Failure> {
+        let asked = &arguments.question;
+        if let Some(trace) = &asked.from_trace {
+            return Ok(Questions::List(of_trace(trace.as_ref(), &arguments.surroundings)?.into_iter()));
         }
-        (None, Some(kernel)) => of_kernel(kernel, asked.input_shapes.as_deref().unwrap_or_default(), &asked.types)?
-            .results(results(&asked.output)?),
-        (None, None) => return manifest(asked.manifest.as_deref().map(Path::new), &arguments.surroundings),
-    };
-    let name = query.name().to_owned();
-    Ok(vec![Question { id: None, name, query: surrounded(query, &arguments.surroundings) }])
+        let query = match (&asked.operator, &asked.kernel) {
+            (Some(operator), _) => {
+                let given = asked.arguments.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
+                Query::operator(operator).arguments(given).results(results(&asked.output)?)
+            }
+            (None, Some(kernel)) => of_kernel(kernel, asked.input_shapes.as_deref().unwrap_or_default(), &asked.types)?
+                .results(results(&asked.output)?),
+            (None, None) => {
+                let path = asked.manifest.as_deref().map(Path::new);
+                return Ok(Questions::Manifest(Manifest::open(path, &arguments.surroundings)?));
+            }
+        };
+        let name = query.name().to_owned();
+        let question = Question { id: None, name, query: surrounded(query, &arguments.surroundings) };
+        Ok(Questions::List(vec![question].into_iter()))
+    }
+
+    /// The next question.
+    pub(super) fn next(&mut self) -> Result<Option<Question>, Failure> {
+        match self {
+            Questions::List(list) => Ok(list.next()),
+            Questions::Manifest(manifest) => manifest.next(),
+        }
+    }
+
+    /// Whether the next question has to be read first; whoever asks may be waiting for answers.
+    pub(super) fn would_wait(&self) -> bool {
+        match self {
+            Questions::List(_) => false,
+            Questions::Manifest(manifest) => manifest.input.buffer().is_empty(),
+        }
+    }
 }
 
 /// The surroundings of a call, from the command line.
@@ -130,45 +158,65 @@ fn tensor(text: &str) -> Result<Tensor, Failure> {
     Ok(Tensor { shape, dtype, values })
 }
 
-/// The lines of a manifest; the command line's surroundings hold where a line has none.
-fn manifest(path: Option<&Path>, arguments: &SurroundingArguments) -> Result<Vec<Question>, Failure> {
-    let path = path.filter(|path| *path != Path::new("-"));
-    let mut text = String::new();
-    let name = match path {
-        Some(path) => {
-            text = std::fs::read_to_string(path).map_err(|error| perfdb_files::Error::io(path, error))?;
-            path.display().to_string()
-        }
-        None => {
-            if std::io::stdin().is_terminal() {
+/// The lines of a manifest; the command line's surroundings hold where a line says nothing.
+pub(super) struct Manifest<'a> {
+    name: String,
+    input: BufReader<Box<dyn Read>>,
+    line: u64,
+    surroundings: &'a SurroundingArguments,
+}
+
+impl<'a> Manifest<'a> {
+    fn open(path: Option<&Path>, surroundings: &'a SurroundingArguments) -> Result<Self, Failure> {
+        let (name, input): (String, Box<dyn Read>) = match path.filter(|path| *path != Path::new("-")) {
+            Some(path) => {
+                let file = File::open(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+                (path.display().to_string(), Box::new(file))
+            }
+            None if path.is_none() && std::io::stdin().is_terminal() => {
                 return Err(Failure::usage(
                     "no question: give an operator, --kernel, --from-trace, --manifest or JSON lines on stdin",
                 ));
             }
-            let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| perfdb_files::Error::io("stdin", error))?;
-            "stdin".to_owned()
+            None => ("stdin".to_owned(), Box::new(std::io::stdin())),
+        };
+        Ok(Manifest { name, input: BufReader::new(input), line: 0, surroundings })
+    }
+
+    fn next(&mut self) -> Result<Option<Question>, Failure> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = self.input.read_until(b'\n', &mut line);
+            if read.map_err(|error| perfdb_files::Error::io(&self.name, error))? == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                let failure = |reason: String| Failure::lines(vec![format!("{}:{}: {reason}", self.name, self.line)]);
+                return self.question(&line).map(Some).map_err(failure);
+            }
         }
-    };
-    let mut questions = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let failure = |reason: String| Failure::lines(vec![format!("{name}:{}: {reason}", at + 1)]);
-        let value: Value = serde_json::from_str(line).map_err(|error| failure(not_json(&error)))?;
-        let Some(object) = value.as_object() else { return Err(failure("not an object".to_owned())) };
-        let Some(query) = object.get("query") else { return Err(failure("query: missing".to_owned())) };
-        let id = object.get("id").or_else(|| object.get("workload_id")).cloned();
-        let parsed = Query::from_json(query).map_err(|error| {
-            failure(if error.field.is_empty() { format!("query: {error}") } else { format!("query.{error}") })
+    }
+
+    /// The question of a line, or what is wrong with it.
+    fn question(&self, line: &[u8]) -> Result<Question, String> {
+        let value: Value = serde_json::from_slice(line).map_err(|error| not_json(&error))?;
+        let object = value.as_object().ok_or("not an object")?;
+        let query = object.get("query").ok_or("query: missing")?;
+        let parsed = Query::from_json(query).map_err(|error| match error.field.is_empty() {
+            true => format!("query: {error}"),
+            false => format!("query.{error}"),
         })?;
-        let parsed = with_defaults(parsed, query, arguments);
-        let id = id.unwrap_or_else(|| Value::from(at + 1));
+        let parsed = with_defaults(parsed, query, self.surroundings);
+        let id = object.get("id").or_else(|| object.get("workload_id")).cloned();
+        let id = id.unwrap_or_else(|| Value::from(self.line));
         let name = match &id {
             Value::String(name) => format!("{name} {}", parsed.name()),
             other => format!("{other} {}", parsed.name()),
         };
-        questions.push(Question { id: Some(id), name, query: parsed });
+        Ok(Question { id: Some(id), name, query: parsed })
     }
-    Ok(questions)
 }
 
 /// What is wrong with a text that is not JSON; it is one line, so that its column says where.

@@ -18,7 +18,8 @@ const NEAREST_PLACES: usize = 64;
 pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
     wanted.iter().enumerate().try_fold(0.0, |width, (axis, wanted)| {
         let [low, high] = slice.bracket(axis, *wanted)?;
-        Some(width + (scaled(high) - scaled(low)))
+        // Most axes lie on a place.
+        Some(if high > low { width + (scaled(high) - scaled(low)) } else { width })
     })
 }
 
@@ -122,7 +123,7 @@ fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
             used.push((place.clone(), weight));
         }
     }
-    let width = sides.iter().map(|[low, high]| scaled(*high) - scaled(*low)).sum();
+    let width = sides.iter().filter(|[low, high]| high > low).map(|[low, high]| scaled(*high) - scaled(*low)).sum();
     Some((used, width))
 }
 

@@ -15,7 +15,7 @@ use perfdb_pycompat::text::trim;
 use perfdb_store::op_mapping::Entry;
 
 /// How far the average length of a row may be from the wanted one.
-const LENGTH_TOLERANCE: i64 = 16;
+pub(crate) const LENGTH_TOLERANCE: i64 = 16;
 /// What is added to the distance of rows whose runtime values are incomplete.
 const LEGACY_PENALTY: f64 = 0.5;
 const CAUSAL_SPARSE_MODE: i64 = 3;
@@ -163,13 +163,20 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     if entry.kernel_type.is_none() {
         return Err(Miss::new("unmapped"));
     }
-    let call = AttentionCall::of(context).map_err(Miss::new)?;
+    let fields = fields_of(context).map_err(Miss::new)?;
+    let found = find(context, &context.names(entry), &fields)?;
+    Ok(of_row(&found, 0.9, "attention"))
+}
+
+/// What the rows of a call's kernel are compared with.
+pub(crate) fn fields_of(context: &Context<'_>) -> Result<Fields, &'static str> {
+    let call = AttentionCall::of(context)?;
     let last_but_one = |key: &Tensor| key.shape.len().checked_sub(2).map(|at| key.shape[at]);
     let (sparse_mode, kv_heads) = match context.rules.attention_one_view {
         true => call.of_layout(),
         false => (CAUSAL_SPARSE_MODE, call.key.and_then(last_but_one)),
     };
-    let fields = Fields {
+    Ok(Fields {
         query: Some(call.normalised),
         dtype: Some(call.dtype),
         avg_seq_len: Some(call.average),
@@ -181,9 +188,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             _ => None,
         },
         ..Fields::default()
-    };
-    let found = find(context, &context.names(entry), &fields)?;
-    Ok(of_row(&found, 0.9, "attention"))
+    })
 }
 
 /// The row whose length is nearest, of these tables.
@@ -272,40 +277,60 @@ fn penalty(row: KernelRow<'_>) -> f64 {
     }
 }
 
-fn row_tokens(row: KernelRow<'_>, query: [i64; 3]) -> Option<i64> {
+pub(crate) fn row_tokens(row: KernelRow<'_>, query: [i64; 3]) -> Option<i64> {
     row.inputs().get(0).and_then(|shape| normalised(&shape, query[2])).map(|[tokens, ..]| tokens)
+}
+
+/// What a row has that does not fit, beside its length and type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    Query,
+    Heads,
+    Tokens,
+    Cell(Column),
 }
 
 /// Whether a row fits in everything but its length and type.
 fn fits(rules: &Rules, fields: &Fields, query: [i64; 3], row: KernelRow<'_>) -> bool {
+    mismatch(rules, fields, query, row).is_none()
+}
+
+/// The first thing in which a row does not fit, its length and type left out.
+pub(crate) fn mismatch(rules: &Rules, fields: &Fields, query: [i64; 3], row: KernelRow<'_>) -> Option<Mismatch> {
     let Some([tokens, heads, size]) = row.inputs().get(0).and_then(|shape| normalised(&shape, query[2])) else {
-        return false;
+        return Some(Mismatch::Query);
     };
-    if (heads, size) != (query[1], query[2]) || !is_equal_or_rounded(tokens, query[0]) {
-        return false;
+    if (heads, size) != (query[1], query[2]) {
+        return Some(Mismatch::Heads);
+    }
+    if !is_equal_or_rounded(tokens, query[0]) {
+        return Some(Mismatch::Tokens);
     }
     let table = row.table();
     let cut = |column: Column, wanted: Option<i64>| match wanted {
         Some(wanted) if table.has(column) => row.cut(column) == Some(wanted),
         _ => true,
     };
-    let layout = match fields.input_layout {
+    let layout = || match fields.input_layout {
         Some(wanted) if table.has(Column::InputLayout) => {
             row.cell(Column::InputLayout).map(trim).is_some_and(|cell| cell.is_empty() || cell == wanted)
         }
         _ => true,
     };
-    cut(Column::SparseMode, fields.sparse_mode)
-        && cut(Column::KvHeads, fields.kv_heads)
-        && layout
-        && (!rules.runtime_fields
-            || (cut(Column::TopK, fields.topk)
-                && cut(Column::BlockSize, fields.block_size)
-                && fits_more(rules, fields, row)))
+    let bad = |column: Column, fits: bool| (!fits).then_some(Mismatch::Cell(column));
+    bad(Column::SparseMode, cut(Column::SparseMode, fields.sparse_mode))
+        .or_else(|| bad(Column::KvHeads, cut(Column::KvHeads, fields.kv_heads)))
+        .or_else(|| bad(Column::InputLayout, layout()))
+        .or_else(|| if rules.runtime_fields { mismatch_of_sparse(rules, fields, row, cut) } else { None })
 }
 
-/// The fields that only sparse attention has.
-fn fits_more(rules: &Rules, fields: &Fields, row: KernelRow<'_>) -> bool {
+/// The same for the fields that only sparse attention has.
+fn mismatch_of_sparse(
+    rules: &Rules,
+    fields: &Fields,
+    row: KernelRow<'_>,
+    cut: impl Fn(Column, Option<i64>) -> bool,
+) -> Option<Mismatch> {
     let list = |column: Column, wanted: Option<&[i64]>| {
         let (Some(wanted), Some(cell)) = (wanted, row.text(column, rules.float_texts)) else { return true };
         let cell = trim(&cell);
@@ -316,15 +341,18 @@ fn fits_more(rules: &Rules, fields: &Fields, row: KernelRow<'_>) -> bool {
         trim(cell).is_empty() || trim(cell) == wanted
     };
     let one = |column: Column, wanted: Option<i64>| list(column, wanted.as_ref().map(std::slice::from_ref));
-    list(Column::QueryLengths, fields.query_lengths.as_deref())
-        && list(Column::KvLengths, fields.kv_lengths.as_deref())
-        && list(Column::ValidBlocks, fields.valid_blocks.as_deref())
-        && one(Column::NumHeads, fields.num_heads)
-        && one(Column::SparseBlockSize, fields.sparse_block_size)
-        && one(Column::SparseValidCount, fields.sparse_valid_count)
-        && text(Column::CacheLayout, fields.cache_layout)
-        && text(Column::KvCacheMode, fields.kv_cache_mode)
-        && text(Column::SparsePattern, fields.sparse_pattern)
+    let bad = |column: Column, fits: bool| (!fits).then_some(Mismatch::Cell(column));
+    bad(Column::TopK, cut(Column::TopK, fields.topk))
+        .or_else(|| bad(Column::BlockSize, cut(Column::BlockSize, fields.block_size)))
+        .or_else(|| bad(Column::QueryLengths, list(Column::QueryLengths, fields.query_lengths.as_deref())))
+        .or_else(|| bad(Column::KvLengths, list(Column::KvLengths, fields.kv_lengths.as_deref())))
+        .or_else(|| bad(Column::ValidBlocks, list(Column::ValidBlocks, fields.valid_blocks.as_deref())))
+        .or_else(|| bad(Column::NumHeads, one(Column::NumHeads, fields.num_heads)))
+        .or_else(|| bad(Column::SparseBlockSize, one(Column::SparseBlockSize, fields.sparse_block_size)))
+        .or_else(|| bad(Column::SparseValidCount, one(Column::SparseValidCount, fields.sparse_valid_count)))
+        .or_else(|| bad(Column::CacheLayout, text(Column::CacheLayout, fields.cache_layout)))
+        .or_else(|| bad(Column::KvCacheMode, text(Column::KvCacheMode, fields.kv_cache_mode)))
+        .or_else(|| bad(Column::SparsePattern, text(Column::SparsePattern, fields.sparse_pattern)))
 }
 
 /// (T, N, D) as it is, (B, N, 1, D) as (B, N, D), (T, H) as (T, H/d, d).

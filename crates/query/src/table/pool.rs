@@ -174,7 +174,12 @@ pub(crate) fn slots(cell: &str) -> impl Iterator<Item = &str> {
 
 /// The dimensions of one tensor, outermost first.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Dimensions(SmallVec<[i64; 6]>);
+pub struct Dimensions(SmallVec<[i64; Dimensions::INLINE]>);
+
+impl Dimensions {
+    /// More are allocated.
+    const INLINE: usize = 6;
+}
 
 impl Deref for Dimensions {
     type Target = [i64];
@@ -293,8 +298,13 @@ impl Iterator for ShapesIter<'_> {
     #[inline]
     fn next(&mut self) -> Option<Dimensions> {
         self.left.count = self.left.count.checked_sub(1)?;
-        let rank = take(&mut self.left.rest);
-        Some(Dimensions((0..rank).map(|_| take(&mut self.left.rest) as i64).collect()))
+        let rank = take(&mut self.left.rest) as usize;
+        let mut first = [0; Dimensions::INLINE];
+        if rank > first.len() {
+            return Some(Dimensions((0..rank).map(|_| take(&mut self.left.rest) as i64).collect()));
+        }
+        first[..rank].iter_mut().for_each(|dimension| *dimension = take(&mut self.left.rest) as i64);
+        Some(Dimensions(SmallVec::from_buf_and_len(first, rank)))
     }
 }
 

@@ -52,8 +52,16 @@ pub fn check(database: &Path) -> Result<Checked, Error> {
         findings.extend(compare(&mapping_path, &mapping, &tables));
     }
     findings.extend(seen.iter().flat_map(|seen| seen.findings.clone()));
-    findings.sort_by(|a, b| (&a.file, a.line, a.kind, &a.message).cmp(&(&b.file, b.line, b.kind, &b.message)));
-    Ok(Checked { tables: paths.len(), rows: seen.iter().map(|seen| seen.rows).sum(), findings })
+    let mut checked = Checked { tables: paths.len(), rows: seen.iter().map(|seen| seen.rows).sum(), findings };
+    checked.sort();
+    Ok(checked)
+}
+
+impl Checked {
+    /// Puts the findings in order: by file, then line.
+    pub fn sort(&mut self) {
+        self.findings.sort_by(|a, b| (&a.file, a.line, a.kind, &a.message).cmp(&(&b.file, b.line, b.kind, &b.message)));
+    }
 }
 
 fn unusable_mapping(path: &Path, error: &op_mapping::Error) -> Finding {

@@ -16,6 +16,8 @@ pub enum Kind {
     Schema,
     /// A shape cell that cannot be read, or that does not go with its types.
     Shape,
+    /// A row that questions pass over because of a cell that cannot be read.
+    PassedOver,
     /// A row that an earlier row makes unreachable.
     DuplicateSignature,
     /// Rows that answer nothing.
@@ -34,11 +36,12 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Unreadable,
         Kind::LfsPointer,
         Kind::Schema,
         Kind::Shape,
+        Kind::PassedOver,
         Kind::DuplicateSignature,
         Kind::NoDuration,
         Kind::BadDuration,
@@ -55,6 +58,7 @@ impl Kind {
             Kind::LfsPointer => "lfs-pointer",
             Kind::Schema => "schema",
             Kind::Shape => "shape",
+            Kind::PassedOver => "passed-over",
             Kind::DuplicateSignature => "duplicate-signature",
             Kind::NoDuration => "no-duration",
             Kind::BadDuration => "bad-duration",
