@@ -148,9 +148,66 @@ fn a_malformed_manifest_is_told_with_line_and_field() -> TestResult {
     ] {
         let text = format!("{{\"query\": {{\"op\": \"x\"}}}}\n\n{line}\n");
         let ran = folder.run(&["--json", "-"], &text)?;
-        assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{line}");
+        // What was asked before is answered.
+        assert_eq!((ran.status, ran.stdout.lines().count()), (Some(1), 1), "{line}");
         assert_eq!(ran.stderr, format!("error: stdin:3: {message}\n"));
     }
+    Ok(())
+}
+
+/// Whoever asks one question at a time, and waits for the answer, gets it.
+#[test]
+fn a_question_is_answered_before_the_next_one_is_there() -> TestResult {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::new()?;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_query-database"))
+        .current_dir(folder.0.path())
+        .args(["--database-path", "db", "--json", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut input = child.stdin.take().ok_or("no stdin")?;
+    let mut output = BufReader::new(child.stdout.take().ok_or("no stdout")?);
+    for id in 0..3 {
+        writeln!(input, r#"{{"id": {id}, "query": {{"op": "aten.mm.default", "inputs": []}}}}"#)?;
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        assert_eq!(serde_json::from_str::<Value>(&line)?["id"], json!(id));
+    }
+    drop(input);
+    assert!(child.wait()?.success());
+    Ok(())
+}
+
+#[test]
+fn a_manifest_that_breaks_off_leaves_the_file_of_answers_as_it_was() -> TestResult {
+    let folder = Folder::new()?;
+    std::fs::write(folder.0.path().join("answers.jsonl"), "before\n")?;
+    let question = r#"{"query": {"op": "aten.mm.default", "inputs": []}}"#;
+    let ran = folder.run(&["--json", "answers.jsonl"], &format!("{question}\n{{\n"))?;
+    assert_eq!(ran.status, Some(1));
+    assert_eq!(std::fs::read_to_string(folder.0.path().join("answers.jsonl"))?, "before\n");
+    let ran = folder.run(&["--json", "answers.jsonl"], &format!("{question}\n{question}\n"))?;
+    assert_eq!(ran.status, Some(0));
+    assert_eq!(std::fs::read_to_string(folder.0.path().join("answers.jsonl"))?.lines().count(), 2);
+    Ok(())
+}
+
+/// Of a large table the near rows are named, and of the others it is counted in what they differ.
+#[test]
+fn large_tables_are_explained_by_their_nearest_rows() -> TestResult {
+    let folder = Folder::new()?;
+    let mut table = ROWS.to_owned();
+    for at in 0..30 {
+        let types = if at % 3 == 0 { "FLOAT;INT8" } else { "DT_BF16;DT_BF16" };
+        table.push_str(&format!("\"{},512;512,768\",{types},ND;ND,,,,1\n", 1000 + at));
+    }
+    std::fs::write(folder.0.path().join("db/MatMulV2.csv"), table)?;
+    let ran = folder.run(&[&BETWEEN[..], &["--explain"]].concat(), "")?;
+    assert!(ran.stdout.contains("  MatMulV2: 32 rows with a duration"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("    12 more rows: 2 differ in sizes, 10 differ in types"), "{}", ran.stdout);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::operands::{Operand, Operands};
 use crate::search::{Fit, Selection, by_inputs, fit};
-use crate::semantics::{Choice, Rules, Semantics};
+use crate::semantics::{Choice, ReaderSemantics, Rules};
 use crate::shapes::strip;
 use crate::table::policy::KernelPolicy;
 use crate::table::{KernelRow, KernelRows};
@@ -130,7 +130,7 @@ proptest! {
         let tables: Vec<&KernelRows> = tables.iter().collect();
         for (row, changes, count) in questions {
             let asked = operands(&like(row.get(&rows), &changes));
-            for semantics in Semantics::ALL {
+            for semantics in ReaderSemantics::ALL {
                 let rules = semantics.rules();
                 let mut selection = Selection::new(rules, rules.choice);
                 by_inputs(rules, &tables, &asked, count, |_| true, &mut selection);
@@ -153,7 +153,7 @@ proptest! {
         rows.extend(more);
         let folder = tempfile::tempdir()?;
         let table = table(folder.path(), kernel, &rows);
-        let rules = Semantics::Corrected.rules();
+        let rules = ReaderSemantics::Corrected.rules();
         for (at, row) in rows.iter().enumerate() {
             let mut selection = Selection::new(rules, rules.choice);
             by_inputs(rules, &[&table], &operands(row), None, |_| true, &mut selection);

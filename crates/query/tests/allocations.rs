@@ -45,7 +45,7 @@ fn an_exact_answer_allocates_nothing() -> Result<(), Box<dyn std::error::Error>>
         folder.path().join("Add.csv"),
         format!("{header}\"8,64;8,64\",DT_BF16;DT_BF16,\"8,64\",DT_BF16,2\n"),
     )?;
-    let bf16 = |shape: [i64; 2]| Tensor::new(shape, DType::Bf16);
+    let bf16 = |shape: [i64; 2]| Tensor::new(shape, DType::BFloat16);
     let product = Query::operator("mm").input(bf16([16, 512])).input(bf16([512, 2048]));
     let transposed = Query::operator("mm").input(bf16([16, 512])).input(bf16([2048, 512]));
     let sum = Query::operator("add").input(bf16([8, 64])).input(bf16([8, 64])).output(bf16([8, 64]));

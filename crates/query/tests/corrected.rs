@@ -69,6 +69,27 @@ fn of_padded_rows_the_one_with_the_fewest_padded_elements_answers() -> AnyResult
 }
 
 #[test]
+fn a_bracket_comes_before_a_smaller_row() -> AnyResult<()> {
+    let entry = mapping("kernel_type: MatMulV2");
+    let table = products(&[(16, 512, 256, 8.0), (64, 512, 256, 32.0)]);
+    let (_folder, bracketed) = database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &entry)])?;
+    let query = product(32, 512, 256);
+    let answer = reader(&bracketed, ReaderSemantics::Corrected).lookup(&query)?;
+    assert_eq!((answer.source, answer.is_padded()), (Source::Interpolated, false));
+    assert!((answer.duration_us - 16.0).abs() < 1e-9, "{}", answer.duration_us);
+    // The simulator takes the smaller row as it is.
+    let answer = reader(&bracketed, ReaderSemantics::Upstream).lookup(&query)?;
+    assert_eq!((answer.duration_us, answer.confidence), (8.0, 1.0));
+    // Without a bracket the smaller row answers, and is trusted as far as it goes.
+    let (_folder, alone) =
+        database(&[("MatMulV2.csv", &products(&[(16, 512, 256, 8.0)])), ("op_mapping.yaml", &entry)])?;
+    let answer = reader(&alone, ReaderSemantics::Corrected).lookup(&query)?;
+    assert_eq!((answer.duration_us, answer.confidence, answer.source), (8.0, 0.5, Source::Measured));
+    assert!(answer.is_padded());
+    Ok(())
+}
+
+#[test]
 fn inner_sizes_are_not_padded() -> AnyResult<()> {
     let table = products(&[(16, 250, 256, 8.0)]);
     let (_folder, database) =
