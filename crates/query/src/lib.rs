@@ -20,6 +20,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// The guide's examples are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/query.md")]
+struct Guide;
+
 mod answer;
 mod between;
 mod database;
