@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
 /// Sizes at or above this are measured one session per call in kernel timing, in bytes.
-pub(crate) const LARGE_MESSAGE_BYTES: u64 = 524_288;
+pub const LARGE_MESSAGE_BYTES: u64 = 524_288;
 
 /// The schema of [`Plan`] as a document.
 pub const PLAN_SCHEMA: &str = "perfdb.comm-plan/1";
@@ -241,8 +241,9 @@ impl Plan {
         for bytes in self.bytes_grid.iter().filter(|bytes| **bytes % self.element_size != 0) {
             let (dtype, size) = (self.dtype, self.element_size);
             let sent = bytes / size * size;
-            let reason =
-                format!("no whole number of {dtype} elements of {size} bytes; {sent} bytes are sent under this label");
+            let reason = format!(
+                "not a multiple of the {size} bytes of a {dtype} element; {sent} bytes are sent under this label"
+            );
             warnings.insert(PlanWarning { option: "bytes_grid", value: *bytes, reason });
         }
         warnings.into_iter().collect()

@@ -44,6 +44,8 @@
 //! | `perfdb-comm` | measuring collectives |
 //! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
 //! | `perfdb-sequence` | what repeats in a sequence of kernels: layers, passes |
+//! | `perfdb-predict` | durations between measured rows, with intervals |
+//! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |
 //! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
 //! | `perfdb-parallel` | work on several threads with results in order |
