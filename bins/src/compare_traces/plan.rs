@@ -1,9 +1,11 @@
 //! From options to what is to be done, checked for contradictions.
 
+use perfdb_doctor::Code;
 use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
+use perfdb_store::near_name::nearest;
 use perfdb_tracediff::{
     Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,
-    Registry, Rules, View, WAFER_0_1_33, WAFER_0_1_35,
+    Registry, Rules, View, WAFER_0_1_33, WAFER_0_1_35, sections,
 };
 use std::path::PathBuf;
 
@@ -35,6 +37,8 @@ pub struct Common {
     pub min_group_size: usize,
     /// Whether impossible durations are cut.
     pub clip_overlaps: bool,
+    /// Findings that would be errors and are none.
+    pub accept: Vec<Code>,
     /// Top-level keys to keep.
     pub sections: Option<Vec<String>>,
     /// Whether kernel lists are left out.
@@ -65,6 +69,7 @@ impl Common {
             stacks,
             registry: self.registry.clone().unwrap_or_default(),
             clip_overlaps: self.clip_overlaps,
+            accept: self.accept.clone(),
             threads,
         }
     }
@@ -93,7 +98,7 @@ impl Common {
         };
         let only_json = view != View::Plain || self.compat.is_some();
         let format = settings.format.unwrap_or(if only_json { Format::Json } else { Format::Text });
-        let threshold_ms = settings.threshold_ms.unwrap_or(5.0);
+        let threshold_ms = settings.threshold_ms;
         let table = match (self.explain, layers) {
             (true, _) => CsvTable::Explanation,
             (_, true) => CsvTable::Layers,
@@ -125,6 +130,11 @@ impl Common {
         let old = self.compat == Some(Compat::V0135);
         let (aligned, full) = (is(settings.aligned), is(settings.full));
         let text = settings.format == Some(Format::Text);
+        let csv = settings.format == Some(Format::Csv);
+        let json = match settings.format {
+            Some(format) => format == Format::Json,
+            None => compat || aligned || full || self.fusion,
+        };
         let table = text || settings.format == Some(Format::Csv);
         let threshold = settings.threshold_ms.is_some_and(|limit| !limit.is_finite() || limit < 0.0);
         let contradictions = [
@@ -138,14 +148,37 @@ impl Common {
             (compat && self.explain, "--compat has no --explain"),
             (compat && self.clip_overlaps, "--compat has no --clip-overlaps"),
             (self.explain && self.fusion, "--fusion has no --explain"),
+            (csv && self.explain && is(settings.layers), "--format csv writes one table: --explain or --layers"),
+            (csv && self.show_all, "--show-all is about text, not --format csv"),
+            (csv && self.stack_traces, "--stack-traces is about text, not --format csv"),
+            (json && is(settings.layers), "--layers is about text and CSV, JSON has the layers anyway"),
+            (json && self.show_all, "--show-all is about text, JSON has everything anyway"),
+            (json && self.stack_traces, "--stack-traces is about text, JSON has the stacks anyway"),
+            (!json && self.sections.is_some(), "--sections is about JSON"),
+            (!json && self.no_kernels, "--no-kernels is about JSON"),
+            (full && aligned, "--full has all that --aligned has: give one of them"),
+            (self.fusion && full, "--fusion is a document of its own, without --full"),
+            (self.fusion && aligned, "--fusion is a document of its own, without --aligned"),
+            (compat && !self.accept.is_empty(), "--compat takes no --accept"),
             (old && aligned, "--compat 0.1.35 has no --aligned"),
             (old && full, "--compat 0.1.35 has no --full"),
             (old && is(settings.no_stacks), "--compat 0.1.35 has no --no-stacks"),
         ];
         match contradictions.into_iter().find(|(holds, _)| *holds) {
             Some((_, reason)) => Err(reason.to_owned()),
-            None => Ok(()),
+            None => self.sections.iter().flatten().try_for_each(|name| self.check_section(name)),
         }
+    }
+
+    /// A name of a section that no run under these rules writes is a mistake.
+    fn check_section(&self, name: &str) -> Result<(), String> {
+        let known = sections(&self.rules());
+        if known.contains(&name) {
+            return Ok(());
+        }
+        let near = nearest(name, known.iter().copied(), str::to_lowercase);
+        let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+        Err(format!("--sections: there is no section {name:?}{near}"))
     }
 }
 

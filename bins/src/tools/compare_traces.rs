@@ -5,6 +5,7 @@ use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, run};
 use clap::Parser;
+use perfdb_doctor::Code;
 use perfdb_tracediff::{Format, PairSettings, PhaseFilter, Registry};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -23,8 +24,8 @@ pub const TOOL: Tool = Tool {
 /// Compare two GPU traces of the same workload: where does one platform lose time against the other?
 ///
 /// Reads two PyTorch-profiler (Kineto) traces, JSON or gzip, usually one of an AMD and one of an NVIDIA GPU, and compares them
-/// per operation, per layer and per aligned kernel. Ratios are trace 1 / trace 2: above 1, trace 1 is slower. Operations that
-/// one trace alone has are listed, never dropped.
+/// per operation, per layer and per aligned kernel. The first line is elapsed time per forward pass, trace 2 / trace 1: below 1,
+/// trace 2 is faster. What makes the figures unreliable comes before it.
 #[derive(Parser)]
 #[command(
     name = TOOL.name,
@@ -92,7 +93,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 50)]
     min_group_size: usize,
 
-    /// Gap in ms beyond which an operation is slower or faster [default: 5]
+    /// Gap in ms beyond which an operation is slower or faster [default: 1 % of the elapsed time; 5 with --compat]
     #[arg(long, value_name = "X", value_parser = threshold)]
     threshold_ms: Option<f64>,
 
@@ -107,6 +108,10 @@ struct Arguments {
     /// End a kernel that reaches into its successor on the same stream where that begins
     #[arg(long)]
     clip_overlaps: bool,
+
+    /// Compare although the trace doctor found this (WRONG_UNIT)
+    #[arg(long, value_name = "CODE,...", value_delimiter = ',')]
+    accept: Vec<Code>,
 
     /// Kernel patterns (YAML) tried before the built-in table
     #[arg(long, value_name = "FILE", value_parser = path())]
@@ -197,6 +202,7 @@ fn common(arguments: &Arguments) -> Common {
         fusion: arguments.fusion,
         min_group_size: arguments.min_group_size,
         clip_overlaps: arguments.clip_overlaps,
+        accept: arguments.accept.clone(),
         sections: arguments.sections.as_ref().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
         no_kernels: arguments.no_kernels,
         show_all: arguments.show_all,

@@ -23,22 +23,28 @@
 //! - [`anchors`]: how well a sequence is cut at each of its symbols, [`common_anchor`] for two sequences;
 //! - [`Segments`]: a sequence cut at one symbol, equal segments known by the *multiset* of their symbols, so that kernels of
 //!   overlapping streams may swap;
-//! - [`find_passes`]: where the forward passes of a profile begin.
+//! - [`find_passes`]: where the forward passes of a profile begin;
+//! - [`Units`]: layers by exact and imperfect repetition;
+//! - [`align`]: what of one sequence stands for what of another.
 //!
 //! Everything is linear in the number of kernels: multisets are sums of one random number per symbol.
 #![forbid(unsafe_code)]
 
+mod align;
 mod anchor;
 mod fingerprint;
 mod gaps;
 mod kernel;
 mod passes;
 mod rank;
+mod repeats;
 mod segments;
 
+pub use align::{Alignment, MOST, align};
 pub use anchor::{Anchor, anchors, common_anchor};
 pub use fingerprint::Fingerprint;
 pub use kernel::{Kernel, Sequence};
 pub use passes::{Method, Passes, find_passes};
 pub use rank::nearest_rank;
+pub use repeats::{Entry, Layer, Units};
 pub use segments::{Segment, Segments};

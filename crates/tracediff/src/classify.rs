@@ -4,11 +4,12 @@
 //! engine that reads them. Users put their own patterns in front with a [`Registry`].
 
 pub(crate) mod condition;
+mod default;
 mod glob;
 mod host_operator;
-mod rare;
 mod registry;
 mod table;
+mod terms;
 mod wafer_0_1_33;
 mod wafer_0_1_33_rows;
 mod wafer_0_1_35;
@@ -37,14 +38,9 @@ pub(crate) const OTHER: &str = "Other";
 pub(crate) const ATTENTION: &str = "Attention";
 /// Class of state-space kernels under the default rules.
 pub(crate) const STATE_SPACE: &str = "SSM";
-/// Norm kernels that Inductor named after a graph piece with a matrix product.
-pub(crate) const NORM_WITH_GEMM: &str = "RMSNorm+GEMM";
-/// Plain RMS norm.
-pub(crate) const NORM: &str = "RMSNorm";
 
 /// Classes after which the next attention kernel opens a layer.
-pub(crate) const MATRIX_PRODUCTS: [&str; 6] =
-    ["Dense GEMM", "MoE GEMM", "MoE GEMM+SwiGLU", "RMSNorm+GEMM", "SwiGLU+GEMM", "Embedding+RMSNorm+GEMM"];
+pub(crate) const MATRIX_PRODUCTS: [&str; 3] = ["Dense GEMM", "MoE GEMM", "MoE GEMM+SwiGLU"];
 
 /// Classes of kernels that talk to other devices.
 pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-Scatter", "All-to-All", "Communication"];
@@ -59,26 +55,20 @@ pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-S
 /// assert_eq!(classify("opaque_kernel", Platform::Amd, Some("aten::addmm"), &PERFDB).name, "Dense GEMM");
 /// ```
 pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: &Rules) -> Operation {
-    classify_name(name, platform, rules).unwrap_or_else(|| classify_by_host(name, host_operator))
+    classify_name(name, platform, rules).unwrap_or_else(|| classify_by_host(host_operator))
 }
 
 /// Class of a kernel whose name the default table does not know.
-pub(crate) fn classify_by_host(name: &str, host_operator: Option<&str>) -> Operation {
-    host_operator
-        .and_then(host_operator::classify)
-        .map(Operation::plain)
-        // The rare rows do not ask for the vendor either.
-        .or_else(|| first_match(rare::ROWS, &Subject::new(name, Platform::Nvidia)))
-        .unwrap_or_else(|| Operation::plain(OTHER))
+pub(crate) fn classify_by_host(host_operator: Option<&str>) -> Operation {
+    Operation::plain(host_operator.and_then(host_operator::classify).unwrap_or(OTHER))
 }
 
 /// Class by the name alone; `None` only under the default rules, where the host operator decides then.
 pub(crate) fn classify_name(name: &str, platform: Platform, rules: &Rules) -> Option<Operation> {
-    let subject = Subject::new(name, platform);
     match rules.classes {
-        ClassTable::Perfdb => first_match(table::ROWS, &subject),
-        ClassTable::Wafer0133 => Some(wafer_0_1_33::classify(&subject)),
-        ClassTable::Wafer0135 => first_match(wafer_0_1_35::ROWS, &subject),
+        ClassTable::Perfdb => default::classify(name).map(Operation::plain),
+        ClassTable::Wafer0133 => Some(wafer_0_1_33::classify(&Subject::new(name, platform))),
+        ClassTable::Wafer0135 => first_match(wafer_0_1_35::ROWS, &Subject::new(name, platform)),
     }
 }
 

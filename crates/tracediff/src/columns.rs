@@ -17,6 +17,8 @@ pub(crate) struct Kernel {
     pub(crate) name: NameId,
     pub(crate) device: u32,
     pub(crate) stream: u32,
+    /// Position among all events of the file.
+    pub(crate) index: u32,
 }
 
 impl Kernel {
@@ -43,6 +45,9 @@ pub(crate) struct Launch {
 pub(crate) struct HostOperator {
     pub(crate) external: Id,
     pub(crate) name: NameId,
+    pub(crate) start: Option<Picoseconds>,
+    pub(crate) duration: Picoseconds,
+    pub(crate) thread: u32,
 }
 
 /// A call of a Python function.
@@ -81,6 +86,10 @@ pub(crate) struct Columns {
     pub(crate) threads: Numbering<(Id, Id)>,
     /// Times as doubles, where the rules want them.
     pub(crate) legacy_times: Option<LegacyTimes>,
+    /// Kernels of a category with its old name, by number.
+    pub(crate) old_kernels: Vec<u32>,
+    /// Events of any kind.
+    pub(crate) events: u32,
     /// Kernel events without a name or a start time.
     pub(crate) skipped_kernels: u64,
     /// Whether there was any `python_function` event.
@@ -103,10 +112,13 @@ impl Columns {
             .map(|(device, stream)| self.streams.number((devices[*device as usize], *stream)))
             .collect();
         let threads: Vec<u32> = piece.threads.keys().iter().map(|key| self.threads.number(*key)).collect();
+        let kernels = self.kernels.len() as u32;
+        self.old_kernels.extend(piece.old_kernels.iter().map(|kernel| kernels + kernel));
         self.kernels.extend(piece.kernels.iter().map(|kernel| Kernel {
             name: name(kernel.name),
             device: devices[kernel.device as usize],
             stream: streams[kernel.stream as usize],
+            index: self.events + kernel.index,
             ..*kernel
         }));
         self.copies.extend(piece.copies.iter().map(|copy| GpuCopy { device: devices[copy.device as usize], ..*copy }));
@@ -114,8 +126,11 @@ impl Columns {
             |launch: &Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..*launch };
         self.launches.extend(piece.launches.iter().map(launch));
         self.flows.extend(piece.flows.iter().map(launch));
-        self.operators
-            .extend(piece.operators.iter().map(|operator| HostOperator { name: name(operator.name), ..*operator }));
+        self.operators.extend(piece.operators.iter().map(|operator| HostOperator {
+            name: name(operator.name),
+            thread: threads[operator.thread as usize],
+            ..*operator
+        }));
         self.frames.extend(piece.frames.iter().map(|frame| Frame {
             name: name(frame.name),
             thread: threads[frame.thread as usize],
@@ -125,8 +140,21 @@ impl Columns {
         if let Some(times) = piece.legacy_times.take() {
             self.legacy_times.get_or_insert_default().append(times);
         }
+        self.events += piece.events;
         self.skipped_kernels += piece.skipped_kernels;
         self.has_frames |= piece.has_frames;
+    }
+
+    /// Kernels under the name of an old category are none where the trace has others: it was written by something else.
+    pub(crate) fn leave_out_old_kernels(&self, kernels: &mut Vec<Kernel>) {
+        if self.old_kernels.is_empty() || self.old_kernels.len() == kernels.len() {
+            return;
+        }
+        let (mut at, mut old) = (0, self.old_kernels.iter().peekable());
+        kernels.retain(|_| {
+            at += 1;
+            old.next_if_eq(&&(at - 1)).is_none()
+        });
     }
 
     /// Replaces ids of this piece's table by those of `table`.

@@ -1,5 +1,6 @@
 //! The comparison under the default rules: operation by operation, layer by layer.
 
+use crate::elapsed::ElapsedReport;
 use crate::occupancy::occupancy;
 use crate::pairing::{Pair, Pairing, Single};
 use crate::result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation};
@@ -7,7 +8,10 @@ use crate::steps::PhaseFilter;
 use crate::time::{MICROSECOND, Picoseconds, average_microseconds, microseconds, milliseconds};
 use crate::totals::{OperationTotals, Sum, phase_names};
 use crate::trace::Trace;
-use crate::{Error, warnings};
+use crate::{Error, elapsed, warnings};
+
+/// Gap beyond which an operation is slower or faster under the rules of old releases.
+pub(crate) const LEGACY_THRESHOLD_MS: f64 = 5.0;
 
 /// What is compared, and how much is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +20,9 @@ pub struct CompareOptions {
     pub phase: PhaseFilter,
     /// Python stacks per operation and trace; 0 is no limit (under the rules of 0.1.33: none).
     pub max_stacks: usize,
-    /// Gap in ms beyond which an operation is slower or faster.
-    pub threshold_ms: f64,
+    /// Gap of the totals in ms beyond which an operation is slower or faster; otherwise 1 % of the elapsed time of trace 1
+    /// decides, per pass (under the rules of old releases: 5 ms).
+    pub threshold_ms: Option<f64>,
     /// Names of the traces in the result; their paths otherwise.
     pub labels: [Option<String>; 2],
     /// Whether operations list their kernels.
@@ -29,7 +34,7 @@ impl Default for CompareOptions {
         CompareOptions {
             phase: PhaseFilter::All,
             max_stacks: 3,
-            threshold_ms: 5.0,
+            threshold_ms: None,
             labels: [None, None],
             kernels: true,
         }
@@ -44,15 +49,45 @@ pub fn compare(first: &Trace, second: &Trace, options: &CompareOptions) -> Resul
     first.require_phase(options.phase)?;
     second.require_phase(options.phase)?;
     let pairing = Pairing::new([first, second], options.phase, options.max_stacks);
-    Ok(from_pairing(&pairing, options))
+    Ok(from_pairing(&pairing, options, &Scale::new(first, second, options)))
 }
 
-pub(crate) fn from_pairing(pairing: &Pairing<'_>, options: &CompareOptions) -> Comparison {
+/// What times are measured by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    /// By what sums of each trace are divided to get the time per pass and device.
+    pub(crate) divisors: [f64; 2],
+    /// Difference per pass beyond which an operation is slower or faster.
+    threshold_ms: f64,
+}
+
+impl Scale {
+    fn new(first: &Trace, second: &Trace, options: &CompareOptions) -> Scale {
+        let elapsed = elapsed::elapsed(first, second, options.phase);
+        Scale::of(first, second, options, elapsed.as_ref())
+    }
+
+    pub(crate) fn of(
+        first: &Trace,
+        second: &Trace,
+        options: &CompareOptions,
+        elapsed: Option<&ElapsedReport>,
+    ) -> Scale {
+        let threshold_ms = elapsed.map_or(LEGACY_THRESHOLD_MS, |elapsed| elapsed.threshold_ms);
+        Scale { divisors: elapsed::divisors(first, second, options.phase), threshold_ms }
+    }
+
+    fn per_pass(&self, side: usize, time: Picoseconds) -> f64 {
+        milliseconds(time) / self.divisors[side]
+    }
+}
+
+pub(crate) fn from_pairing(pairing: &Pairing<'_>, options: &CompareOptions, scale: &Scale) -> Comparison {
     Comparison {
         metadata: metadata(pairing, options),
-        operations: pairing.pairs.iter().map(|pair| operation_row(pair, pairing.traces, options)).collect(),
+        operations: pairing.pairs.iter().map(|pair| operation_row(pair, pairing.traces, options, scale)).collect(),
         layers: layers(pairing),
-        unmatched_operations: pairing.singles.iter().map(|single| unmatched(single, pairing.traces)).collect(),
+        unmatched_operations: pairing.singles.iter().map(|single| unmatched(single, pairing.traces, scale)).collect(),
         warnings: warnings::of(pairing),
     }
 }
@@ -69,6 +104,7 @@ pub(crate) fn metadata(pairing: &Pairing<'_>, options: &CompareOptions) -> Metad
         trace1_name: name(0),
         trace1_platform: first.platform,
         trace1_gpu: first.device.name.clone(),
+        trace1_gpu_inferred: first.gpu_inferred(),
         trace1_device: first.device.clone(),
         trace1_kernels: total(0).count,
         trace1_total_ms: milliseconds(total(0).time),
@@ -79,6 +115,7 @@ pub(crate) fn metadata(pairing: &Pairing<'_>, options: &CompareOptions) -> Metad
         trace2_name: name(1),
         trace2_platform: second.platform,
         trace2_gpu: second.device.name.clone(),
+        trace2_gpu_inferred: second.gpu_inferred(),
         trace2_device: second.device.clone(),
         trace2_kernels: total(1).count,
         trace2_total_ms: milliseconds(total(1).time),
@@ -90,13 +127,18 @@ pub(crate) fn metadata(pairing: &Pairing<'_>, options: &CompareOptions) -> Metad
     }
 }
 
-fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions) -> OperationRow {
+fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions, scale: &Scale) -> OperationRow {
     let [first, second] = &pair.sides;
     let (sum1, sum2) = (first.sum, second.sum);
     let gap = milliseconds(pair.gap());
-    let status = if gap > options.threshold_ms {
+    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].worked()));
+    let (difference, limit) = match options.threshold_ms {
+        Some(limit) => (gap, limit),
+        None => (per_pass[0] - per_pass[1], scale.threshold_ms),
+    };
+    let status = if difference > limit {
         Status::Slower
-    } else if gap < -options.threshold_ms {
+    } else if difference < -limit {
         Status::Faster
     } else {
         Status::Similar
@@ -131,6 +173,8 @@ fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions) -> 
         trace1_kernels: kernels(0),
         trace2_kernels: kernels(1),
         phases: phase_names(phases),
+        trace1_per_pass_ms: per_pass[0],
+        trace2_per_pass_ms: per_pass[1],
     }
 }
 
@@ -149,7 +193,7 @@ fn kernel_totals(totals: &OperationTotals, trace: &Trace) -> Vec<KernelTotal> {
         .collect()
 }
 
-fn unmatched(single: &Single, traces: [&Trace; 2]) -> UnmatchedOperation {
+fn unmatched(single: &Single, traces: [&Trace; 2], scale: &Scale) -> UnmatchedOperation {
     let trace = traces[single.side];
     let sum = single.totals.sum;
     UnmatchedOperation {
@@ -161,6 +205,7 @@ fn unmatched(single: &Single, traces: [&Trace; 2]) -> UnmatchedOperation {
         kernel: single.totals.longest_kernel(trace).to_owned(),
         cpu_op: single.totals.most_frequent_operator(trace),
         phases: phase_names(single.totals.phases),
+        per_pass_ms: scale.per_pass(single.side, single.totals.worked()),
     }
 }
 

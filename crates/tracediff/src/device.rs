@@ -1,5 +1,7 @@
 //! The GPU a trace was taken on.
 
+pub(crate) mod models;
+
 use perfdb_pycompat::value::Value;
 use serde::Serialize;
 

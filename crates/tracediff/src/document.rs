@@ -4,12 +4,13 @@ use serde::Serialize;
 
 use crate::align::{LayerAlignment, align};
 use crate::architecture::{Architecture, by_names};
-use crate::compare::{CompareOptions, from_pairing};
+use crate::compare::{CompareOptions, Scale, from_pairing};
 use crate::elapsed::{self, ElapsedReport};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
 use crate::fusion::{FusionAnalysis, fusion_of};
 use crate::launch_counts::{LaunchCounts, launch_counts};
+use crate::groups::{GroupRow, Groups, Strip};
 use crate::legacy::aligned::align_legacy;
 use crate::legacy::aligned_result::{LegacyAlignment, LegacyFull};
 use crate::legacy::compare::compare_legacy;
@@ -18,8 +19,10 @@ use crate::legacy::result::LegacyComparison;
 use crate::legacy::view::LegacyTrace;
 use crate::pairing::Pairing;
 use crate::result::{Comparison, Metadata};
+use crate::rules::{LayerRule, Rules};
 use crate::same_kernels::{SameKernelAnalysis, same_kernels};
 use crate::trace::Trace;
+use crate::trust::{self, Trust};
 use crate::warnings::{coverage_finding, findings};
 
 /// What is to be said about two traces.
@@ -69,9 +72,16 @@ pub enum Document {
     LegacyFull(Box<LegacyFull>),
 }
 
+/// Version of the documents of the default rules.
+pub const FORMAT_VERSION: u32 = 2;
+
 /// Operations and layers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlainDocument {
+    /// [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// How far the traces can be trusted.
+    pub trust: Option<Trust>,
     /// The comparison.
     #[serde(flatten)]
     pub comparison: Comparison,
@@ -81,11 +91,19 @@ pub struct PlainDocument {
     /// Elapsed times.
     #[serde(flatten)]
     pub elapsed: Option<ElapsedReport>,
+    /// Kernels of both traces that do the same work, by the size of their difference.
+    pub groups: Vec<GroupRow>,
+    /// One typical layer of each side.
+    pub strips: Vec<Strip>,
 }
 
 /// Kernel by kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlignedDocument {
+    /// [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// How far the traces can be trusted.
+    pub trust: Option<Trust>,
     /// What the traces are.
     pub metadata: Metadata,
     /// Layers, kernel by kernel.
@@ -97,11 +115,22 @@ pub struct AlignedDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// Elapsed times.
+    #[serde(flatten)]
+    pub elapsed: Option<ElapsedReport>,
+    /// Kernels of both traces that do the same work, by the size of their difference.
+    pub groups: Vec<GroupRow>,
+    /// One typical layer of each side.
+    pub strips: Vec<Strip>,
 }
 
 /// Everything.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FullDocument {
+    /// [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// How far the traces can be trusted.
+    pub trust: Option<Trust>,
     /// The comparison.
     #[serde(flatten)]
     pub comparison: Comparison,
@@ -119,6 +148,56 @@ pub struct FullDocument {
     /// Elapsed times.
     #[serde(flatten)]
     pub elapsed: Option<ElapsedReport>,
+    /// Kernels of both traces that do the same work, by the size of their difference.
+    pub groups: Vec<GroupRow>,
+    /// One typical layer of each side.
+    pub strips: Vec<Strip>,
+}
+
+/// The keys at the top of the JSON documents that a rule set can give.
+pub fn sections(rules: &Rules) -> &'static [&'static str] {
+    match (rules.is_legacy(), rules.layers) {
+        (false, _) => &[
+            "format_version",
+            "trust",
+            "metadata",
+            "operations",
+            "layers",
+            "unmatched_operations",
+            "warnings",
+            "architecture",
+            "layer_alignments",
+            "fusion_analysis",
+            "same_kernel_analysis",
+            "explanation",
+            "elapsed",
+            "waterfall",
+            "verdict",
+            "threshold_ms",
+            "next_steps",
+            "groups",
+            "strips",
+            "global_counts",
+            "fusion_opportunities",
+            "fusion_mappings",
+        ],
+        (true, LayerRule::CorrelationGroups) => {
+            &["metadata", "operations", "layers", "global_counts", "fusion_opportunities", "fusion_mappings"]
+        }
+        (true, _) => &[
+            "metadata",
+            "operations",
+            "layers",
+            "warnings",
+            "architecture",
+            "layer_alignments",
+            "fusion_analysis",
+            "same_kernel_analysis",
+            "global_counts",
+            "fusion_opportunities",
+            "fusion_mappings",
+        ],
+    }
 }
 
 /// A document, the totals of both traces, and what else was noticed.
@@ -154,24 +233,39 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     first.require_phase(phase)?;
     second.require_phase(phase)?;
     let pairing = Pairing::new([first, second], phase, options.compare.max_stacks);
-    let comparison = from_pairing(&pairing, &options.compare);
+    let elapsed = elapsed::elapsed(first, second, phase);
+    let scale = Scale::of(first, second, &options.compare, elapsed.as_ref());
+    let comparison = from_pairing(&pairing, &options.compare, &scale);
+    let left_out = elapsed.as_ref().map_or([0; 2], |report| {
+        [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]
+    });
+    let found = Groups::new([first, second]);
+    let groups = found.as_ref().map(|groups| groups.rows([first, second], phase, scale.divisors)).unwrap_or_default();
+    let strips = found.map(|groups| groups.strips).unwrap_or_default();
+    let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
     let metadata = &comparison.metadata;
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
     let compared = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
     let explanation = options.explain.then(|| explain(&pairing));
-    let elapsed = elapsed::elapsed(first, second, phase);
     let document = match options.view {
         View::Plain | View::LaunchCounts => {
-            Document::Plain(Box::new(PlainDocument { comparison, explanation, elapsed }))
+            Document::Plain(Box::new(PlainDocument { format_version, trust, comparison, explanation, elapsed, groups, strips }))
         }
         View::Aligned => Document::Aligned(Box::new(AlignedDocument {
+            format_version,
+            trust,
             metadata: comparison.metadata,
             layer_alignments: align(first, second, phase),
             fusion_analysis: fusion_of(first, second, phase),
             same_kernel_analysis: same_kernels(first, second, phase),
             explanation,
+            elapsed,
+            groups,
+            strips,
         })),
         View::Full => Document::Full(Box::new(FullDocument {
+            format_version,
+            trust,
             comparison,
             architecture: by_names(first.kernel_names().chain(second.kernel_names())),
             layer_alignments: align(first, second, phase),
@@ -179,6 +273,8 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             same_kernel_analysis: same_kernels(first, second, phase),
             explanation,
             elapsed,
+            groups,
+            strips,
         })),
     };
     Ok(with_findings(document, total_ms, compared, [first, second]))

@@ -3,7 +3,8 @@
 //! Every instant between the first and the last event of a device belongs to exactly one of [five parts](PartsMs), so the
 //! parts of a window add up to its length, and the windows to the whole, in integer picoseconds.
 
-mod families;
+mod next_steps;
+mod noise;
 pub(crate) mod timeline;
 mod waterfall;
 
@@ -13,8 +14,10 @@ use crate::copies::CopyKind;
 use crate::steps::{Basis, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
+use crate::trust;
 use timeline::{CopySum, TimeParts, Timeline, Window};
 
+pub use next_steps::NextStep;
 pub use waterfall::{WaterfallKind, WaterfallRow};
 
 /// Elapsed times of two traces.
@@ -26,6 +29,8 @@ pub struct Elapsed {
     pub trace2: TraceElapsed,
     /// Time per pass (or step, or whole) of trace 2 by that of trace 1; nothing where that is 0.
     pub ratio: Option<f64>,
+    /// Time per layer of the model of trace 2 by that of trace 1, where the numbers of layers differ.
+    pub ratio_per_layer: Option<f64>,
     /// What is compared.
     pub basis: Basis,
 }
@@ -41,6 +46,10 @@ pub struct TraceElapsed {
     pub per_pass_ms: f64,
     /// Layers of the model, if any were found.
     pub layers_per_pass: Option<u64>,
+    /// Passes that lack kernels and are in none of these figures, where a whole one remains.
+    pub left_out_passes: u64,
+    /// Codes of findings after which times between events cannot be trusted.
+    pub not_trusted: Vec<&'static str>,
     /// The parts of `elapsed_ms`.
     pub parts_ms: PartsMs,
     /// Time before the first pass; in no pass, and no part of `elapsed_ms` but where the whole is compared.
@@ -51,8 +60,25 @@ pub struct TraceElapsed {
     pub copies: Vec<CopyTotal>,
     /// Each device.
     pub devices: Vec<DeviceElapsed>,
+    /// Gaps that are more than half of a pass, although what ends them had been launched before.
+    pub large_gaps: Vec<LargeGap>,
     /// Each pass on each device.
     pub windows: Vec<WindowElapsed>,
+}
+
+/// A gap that is more than half of a pass.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LargeGap {
+    /// Number of the pass; nothing for the time before the first.
+    pub pass: Option<u32>,
+    /// Id of the device as it stands in the trace.
+    pub device: String,
+    /// Length.
+    pub gap_ms: f64,
+    /// What ends it; empty for a copy.
+    pub kernel: String,
+    /// How long before its start that had been launched.
+    pub launched_before_ms: f64,
 }
 
 /// What a GPU did in some time, in ms.
@@ -137,6 +163,10 @@ pub struct ElapsedReport {
     pub waterfall: Vec<WaterfallRow>,
     /// All of it in one sentence.
     pub verdict: String,
+    /// Difference per pass below which a row is not worth a look, unless its noise is larger.
+    pub threshold_ms: f64,
+    /// What to look at next, by the time that is to be had.
+    pub next_steps: Vec<NextStep>,
 }
 
 /// Compares elapsed times; nothing under rules that have no timeline.
@@ -147,8 +177,33 @@ pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter) -> Opti
     let compared = [0, 1].map(|side| Compared::new(timelines[side], basis, phase));
     let [trace1, trace2] = [0, 1].map(|side| compared[side].result(traces[side]));
     let ratio = (trace1.per_pass_ms > 0.0).then(|| trace2.per_pass_ms / trace1.per_pass_ms);
-    let (waterfall, verdict) = waterfall::waterfall(&compared, basis);
-    Some(ElapsedReport { elapsed: Elapsed { trace1, trace2, ratio, basis }, waterfall, verdict })
+    let ratio_per_layer = match (trace1.layers_per_pass, trace2.layers_per_pass) {
+        (Some(first), Some(second)) if first != second => ratio.map(|ratio| ratio * first as f64 / second as f64),
+        _ => None,
+    };
+    let threshold_ms = waterfall::THRESHOLD * trace1.per_pass_ms;
+    let names_trusted = !traces.iter().filter_map(|trace| trace.report.as_ref()).any(trust::names_not_trusted);
+    let (waterfall, verdict) = waterfall::waterfall(&compared, basis, names_trusted);
+    let next_steps = next_steps::next_steps(&waterfall, traces, &compared, phase);
+    let elapsed = Elapsed { trace1, trace2, ratio, ratio_per_layer, basis };
+    Some(ElapsedReport { elapsed, waterfall, verdict, threshold_ms, next_steps })
+}
+
+/// By what sums over all kernels of a trace are divided to get the time per pass and device.
+pub(crate) fn divisors(first: &Trace, second: &Trace, phase: PhaseFilter) -> [f64; 2] {
+    let (Some(one), Some(two)) = (&first.timeline, &second.timeline) else { return [1.0; 2] };
+    let basis = one.basis.min(two.basis);
+    [one, two].map(|timeline| {
+        let compared = Compared::new(timeline, basis, phase);
+        (compared.passes + compared.left_out) as f64 * compared.devices as f64
+    })
+}
+
+fn passes_of(windows: &[&Window]) -> u64 {
+    let mut passes: Vec<u32> = windows.iter().filter_map(|window| window.pass).collect();
+    passes.sort_unstable();
+    passes.dedup();
+    passes.len() as u64
 }
 
 /// The windows of a trace that are compared.
@@ -157,6 +212,8 @@ pub(crate) struct Compared<'a> {
     pub(crate) windows: Vec<&'a Window>,
     pub(crate) parts: TimeParts,
     pub(crate) passes: u64,
+    /// Passes that lack kernels and are not in the windows.
+    pub(crate) left_out: u64,
     pub(crate) devices: usize,
 }
 
@@ -164,17 +221,20 @@ impl<'a> Compared<'a> {
     fn new(timeline: &'a Timeline, basis: Basis, phase: PhaseFilter) -> Compared<'a> {
         let is_compared =
             |window: &&Window| (basis == Basis::Whole || window.pass.is_some()) && phase.lets(window.phase);
-        let windows: Vec<&Window> = timeline.windows.iter().filter(is_compared).collect();
+        let all: Vec<&Window> = timeline.windows.iter().filter(is_compared).collect();
+        let is_whole = |window: &Window| window.pass.is_none_or(|pass| timeline.incomplete.binary_search(&pass).is_err());
+        let mut windows = all.clone();
+        if basis != Basis::Whole && all.iter().any(|window| is_whole(window)) {
+            windows.retain(|window| is_whole(window));
+        }
+        let left_out = passes_of(&all) - passes_of(&windows);
         let mut parts = TimeParts::default();
         windows.iter().for_each(|window| parts.add(&window.parts));
-        let mut passes: Vec<u32> = windows.iter().filter_map(|window| window.pass).collect();
-        passes.sort_unstable();
-        passes.dedup();
-        let passes = if basis == Basis::Whole { 1 } else { passes.len().max(1) as u64 };
+        let passes = if basis == Basis::Whole { 1 } else { passes_of(&windows).max(1) };
         let mut devices: Vec<u32> = windows.iter().map(|window| window.device).collect();
         devices.sort_unstable();
         devices.dedup();
-        Compared { timeline, windows, parts, passes, devices: devices.len().max(1) }
+        Compared { timeline, windows, parts, passes, left_out, devices: devices.len().max(1) }
     }
 
     /// By what sums are divided to get the time per pass.
@@ -193,13 +253,30 @@ impl<'a> Compared<'a> {
             passes: self.passes,
             per_pass_ms: milliseconds(elapsed) / self.per_pass(),
             layers_per_pass: (trace.layers > 0).then_some(trace.layers),
+            left_out_passes: self.left_out,
+            not_trusted: trace.report.as_ref().map(trust::times_not_trusted).unwrap_or_default(),
             parts_ms: PartsMs::of(&self.parts, devices),
             lead_ms: milliseconds(lead.map(Window::length).sum()) / devices,
             unknown_launch_ms: milliseconds(unknown) / devices,
             copies: self.copies(),
             devices: self.by_device(),
+            large_gaps: self.large_gaps(trace),
             windows: self.windows.iter().map(|window| self.window(window, first)).collect(),
         }
+    }
+
+    fn large_gaps(&self, trace: &Trace) -> Vec<LargeGap> {
+        let gap = |window: &&Window| {
+            let gap = window.large_gap?;
+            Some(LargeGap {
+                pass: window.pass,
+                device: self.device(window.device),
+                gap_ms: milliseconds(gap.length),
+                kernel: trace.name(gap.name).to_owned(),
+                launched_before_ms: milliseconds(gap.launched_before),
+            })
+        };
+        self.windows.iter().filter_map(gap).collect()
     }
 
     fn copies(&self) -> Vec<CopyTotal> {

@@ -18,6 +18,19 @@ pub enum Error {
     /// The file cannot be read, or is not a trace.
     #[error(transparent)]
     Trace(#[from] perfdb_trace::Error),
+    /// The text of the file is damaged, and a repair mends it.
+    #[error("{0}; check-trace --repair mends it")]
+    Mendable(#[source] perfdb_trace::Error),
+    /// Times are in another unit than microseconds.
+    #[error(
+        "{}: times are in another unit than microseconds, so all figures would be off by a factor of 1000; \
+         --accept WRONG_UNIT compares nevertheless",
+        shown(path)
+    )]
+    WrongUnit {
+        /// File.
+        path: PathBuf,
+    },
     /// The trace has no kernel with a name and a start.
     #[error("{}: no GPU kernel events", shown(path))]
     NoKernels {

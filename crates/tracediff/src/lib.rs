@@ -23,13 +23,16 @@ mod columns;
 mod compare;
 mod context;
 mod copies;
+mod corrections;
 mod device;
 mod document;
 mod elapsed;
 mod error;
 mod explain;
+mod family;
 mod frames;
 mod fusion;
+mod groups;
 mod id_index;
 mod launch_counts;
 mod legacy;
@@ -45,10 +48,12 @@ mod result;
 mod rules;
 mod same_kernels;
 mod steps;
+mod structure;
 mod summary;
 mod time_order;
 mod totals;
 mod trace;
+mod trust;
 mod warnings;
 
 pub use perfdb_trace::time;
@@ -59,12 +64,13 @@ pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use compare::{CompareOptions, compare};
 pub use device::{Device, Platform};
-pub use document::{AlignedDocument, Analysis, AnalysisOptions, Document, FullDocument, PlainDocument, View, analyse};
+pub use document::{AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, PlainDocument, View, analyse, sections};
 pub use elapsed::{
-    CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, PartsMs, TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
+    CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
 };
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, OperationDifference, Parts, Share, UnmatchedKernel};
+pub use groups::{EventRow, GroupRow, Strip, StripRow, events};
 pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
 pub use launch_counts::{
     CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts, launch_counts,
@@ -86,4 +92,5 @@ pub use rules::{
 pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary, same_kernels};
 pub use steps::{Basis, Phase, PhaseFilter};
 pub use trace::Trace;
+pub use trust::{TraceTrust, Trust, TrustFinding};
 pub use warnings::{coverage_finding, findings};

@@ -4,21 +4,25 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use perfdb_doctor::{Code, Collector, Kind, Report, Selection};
 use perfdb_files::escape::shown;
 
 use crate::classify::Registry;
 use crate::columns::Columns;
 use crate::context::classes::{self, Classifier};
 use crate::context::launches::Launches;
+use crate::context::operators::{self, Decision};
 use crate::context::passes::PassFinder;
-use crate::context::{KernelContext, layers, operators};
-use crate::device::Members;
+use crate::context::{KernelContext, layers};
+use crate::corrections::{self, Corrections};
 use crate::elapsed::timeline::{Events, Timeline};
 use crate::error::Error;
 use crate::legacy;
 use crate::legacy::columns::LegacyColumns;
 use crate::overlaps;
-use crate::read::{self, Wanted};
+use crate::read::{self, Contents, Wanted};
+use crate::steps::Basis;
+use crate::structure::{Sources, Structure};
 use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
@@ -34,19 +38,29 @@ pub struct LoadOptions {
     pub registry: Registry,
     /// Whether kernels that reach into their successor on the same stream end where that begins.
     pub clip_overlaps: bool,
+    /// Findings that would be errors and are none.
+    pub accept: Vec<Code>,
     /// Threads that read one trace.
     pub threads: usize,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        LoadOptions { rules: PERFDB, stacks: true, registry: Registry::default(), clip_overlaps: false, threads: 1 }
+        LoadOptions {
+            rules: PERFDB,
+            stacks: true,
+            registry: Registry::default(),
+            clip_overlaps: false,
+            accept: Vec::new(),
+            threads: 1,
+        }
     }
 }
 
 impl LoadOptions {
     fn wanted(&self) -> Wanted {
-        Wanted { stacks: self.stacks, legacy_times: self.rules.is_legacy(), threads: self.threads }
+        let legacy = self.rules.is_legacy();
+        Wanted { stacks: self.stacks, legacy_times: legacy, findings: !legacy, threads: self.threads }
     }
 }
 
@@ -54,11 +68,19 @@ impl Trace {
     /// Loads a trace file: JSON, plain or gzip.
     ///
     /// # Errors
-    /// When the file cannot be read, is not a trace, or has no kernels.
+    /// When the file cannot be read, is not a trace, has no kernels, or times in another unit than microseconds.
     pub fn open(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Trace, Error> {
         let path = path.as_ref().to_path_buf();
-        let (columns, members) = read::open(&path, options.wanted())?;
-        load(path, columns, &members, options)
+        let _span = tracing::debug_span!("open", path = %shown(&path)).entered();
+        let contents = read::open(&path, options.wanted()).map_err(|error| mendable(error, &path, options))?;
+        let read_again = || {
+            let regular = std::fs::metadata(&path).is_ok_and(|data| data.is_file());
+            let options = perfdb_doctor::Options { selection: Selection::default(), threads: options.threads };
+            let report = regular.then(|| perfdb_doctor::check(&path, &options))?;
+            report.ok().filter(|report| report.kind == Kind::GpuTrace)
+        };
+        let report = contents.doctor.and_then(|doctor| report(doctor, &path, read_again));
+        load(path, contents.columns, &contents.members, report, options)
     }
 
     /// Loads a trace from a reader; `path` is what errors and results call it.
@@ -71,14 +93,46 @@ impl Trace {
         options: &LoadOptions,
     ) -> Result<Trace, Error> {
         let path = path.into();
-        let (columns, members) = read::reader(&path, reader, options.wanted())?;
-        load(path, columns, &members, options)
+        let Contents { columns, members, doctor } = read::reader(&path, reader, options.wanted())?;
+        let report = doctor.and_then(|doctor| report(doctor, &path, || None));
+        load(path, columns, &members, report, options)
     }
 }
 
-fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOptions) -> Result<Trace, Error> {
+/// What the trace doctor says. Only a file whose text is odd is read a second time.
+fn report(doctor: Box<Collector>, path: &Path, read_again: impl FnOnce() -> Option<Report>) -> Option<Report> {
+    let again = if doctor.needs_a_closer_look() { read_again() } else { None };
+    Some(again.unwrap_or_else(|| doctor.report(&path.to_string_lossy(), &Selection::default())))
+}
+
+/// An error about the text of a file says so where a repair mends it.
+fn mendable(error: Error, path: &Path, options: &LoadOptions) -> Error {
+    let Error::Trace(source) = error else { return error };
+    let regular = !options.rules.is_legacy() && std::fs::metadata(path).is_ok_and(|data| data.is_file());
+    let report = regular.then(|| perfdb_doctor::check(path, &perfdb_doctor::Options::default()).ok()).flatten();
+    let mendable = report.is_some_and(|report| {
+        let mut findings = report.findings.iter();
+        report.kind == Kind::GpuTrace
+            && findings.any(|finding| corrections::is_about_text(finding.code) && finding.repair().is_some())
+    });
+    if mendable { Error::Mendable(source) } else { Error::Trace(source) }
+}
+
+fn load(
+    path: PathBuf,
+    mut columns: Columns,
+    members: &crate::device::Members,
+    report: Option<Report>,
+    options: &LoadOptions,
+) -> Result<Trace, Error> {
     if columns.kernels.is_empty() {
         return Err(Error::NoKernels { path });
+    }
+    if let Some(report) = &report
+        && report.finding(Code::WrongUnit).is_some()
+        && !options.accept.contains(&Code::WrongUnit)
+    {
+        return Err(Error::WrongUnit { path });
     }
     let started = Instant::now();
     let rules = &options.rules;
@@ -88,10 +142,15 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
     let mut names = std::mem::take(&mut columns.names);
     names.finish();
     let mut kernels = std::mem::take(&mut columns.kernels);
+    columns.leave_out_old_kernels(&mut kernels);
+    let corrections = match &report {
+        Some(report) => corrections::apply(&mut kernels, report, options.clip_overlaps),
+        None => Corrections::default(),
+    };
     let order = TimeOrder::of(&kernels);
     let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
 
-    let (passes, operators, classes, layers, timeline, legacy);
+    let (passes, operators, classes, layers, timeline, structure, legacy);
     match (rules.phases, columns.legacy_times.take()) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
             let windows = legacy::phases::windows(&columns.annotations, &times.annotations, prefill_tokens);
@@ -104,15 +163,36 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
             };
             let labels = classes.labels.clone();
             timeline = None;
+            structure = None;
             legacy = Some(LegacyColumns { times: times.kernels, labels, windows });
         }
         _ => {
             let launches = Launches::new(&columns);
             let mut finder = PassFinder::new(&columns.annotations, &launches);
             passes = finder.of_kernels(&kernels);
-            operators = operators::find(&kernels, &columns, &launches, options.stacks, &mut names);
+            let impossible =
+                report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
+            let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
+            operators = operators::find(&kernels, &columns, &launches, decision, options.stacks, &mut names);
             classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);
-            layers = layers::find(&kernels, &order, &passes.of_kernels, &classes);
+            let sources = Sources {
+                kernels: &kernels,
+                order: &order,
+                passes: &passes.of_kernels,
+                classes: &classes,
+                names: &names,
+                corrections: &corrections,
+                streams: columns.streams.keys().iter().map(|(_, stream)| columns.ids.shown(*stream)).collect(),
+                steps_are_passes: finder.basis() == Basis::Pass,
+            };
+            let found = Structure::new(&sources);
+            let (of_kernels, count) = found.layers(&kernels);
+            layers = match count {
+                // Nothing repeats, say in a very short trace: attention opens layers.
+                0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
+                _ => layers::Layers { of_kernels, count },
+            };
+            structure = Some(found);
             let copy_passes = finder.of_copies(&columns.copies);
             let events = Events {
                 kernels: &kernels,
@@ -121,6 +201,7 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
                 copies: &columns.copies,
                 copy_passes: &copy_passes,
                 launches: &launches,
+                incomplete: finder.incomplete(&passes, &corrections),
             };
             let devices = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
             timeline = Some(Timeline::new(&events, devices, finder.basis()));
@@ -157,6 +238,9 @@ fn load(path: PathBuf, mut columns: Columns, members: &Members, options: &LoadOp
         has_frames: columns.has_frames,
         skipped_kernels: columns.skipped_kernels,
         overlaps,
+        report,
+        corrections,
+        structure,
         timeline,
         legacy,
     })

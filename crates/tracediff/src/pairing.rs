@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::classify::{NORM, NORM_WITH_GEMM};
 use crate::steps::PhaseFilter;
 use crate::time::Picoseconds;
 use crate::totals::{OperationTotals, Totals, totals};
@@ -13,8 +12,6 @@ use crate::trace::Trace;
 pub(crate) struct Pair {
     pub(crate) operation: String,
     pub(crate) sides: [OperationTotals; 2],
-    /// Whether one side has the fused form and the other the plain one.
-    pub(crate) fused: bool,
 }
 
 impl Pair {
@@ -59,13 +56,12 @@ impl<'a> Pairing<'a> {
                 }
             }
         }
-        let norm = pair_norms(&mut sides, limit);
-        let mut pairs: Vec<Pair> = norm.into_iter().collect();
+        let mut pairs = Vec::new();
         let mut singles = Vec::new();
         for (operation, found) in sides {
             match found {
                 [Some(first), Some(second)] => {
-                    pairs.push(Pair { operation: operation.to_owned(), sides: [first, second], fused: false });
+                    pairs.push(Pair { operation: operation.to_owned(), sides: [first, second] });
                 }
                 found => singles.extend(found.into_iter().enumerate().filter_map(|(side, totals)| {
                     Some(Single { operation: operation.to_owned(), side, totals: totals? })
@@ -84,25 +80,4 @@ impl<'a> Pairing<'a> {
     pub(crate) fn compared(&self, side: usize) -> Picoseconds {
         self.pairs.iter().map(|pair| pair.sides[side].sum.time).sum()
     }
-}
-
-/// A norm fused with what follows, on one side only, is compared with the plain norm of the other side; the plain norms of
-/// the fused side go with it.
-fn pair_norms(sides: &mut BTreeMap<&str, [Option<OperationTotals>; 2]>, limit: Option<usize>) -> Option<Pair> {
-    let fused = match sides.get(NORM_WITH_GEMM)? {
-        [Some(_), None] => 0,
-        [None, Some(_)] => 1,
-        _ => return None,
-    };
-    let other = 1 - fused;
-    sides.get(NORM)?[other].as_ref()?;
-    let mut plain = sides.remove(NORM)?;
-    let with_gemm = sides.remove(NORM_WITH_GEMM)?[fused].take()?;
-    let whole = match plain[fused].take() {
-        Some(plain) => with_gemm.with(&plain, limit),
-        None => with_gemm,
-    };
-    let other_side = plain[other].take()?;
-    let sides = if fused == 0 { [whole, other_side] } else { [other_side, whole] };
-    Some(Pair { operation: NORM_WITH_GEMM.to_owned(), sides, fused: true })
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
+use perfdb_doctor::Collector;
 use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::{Number, Text, Value};
@@ -20,18 +21,35 @@ use crate::names::{NO_NAME, NameId, Names};
 use crate::steps::may_be_step;
 use crate::time::{Picoseconds, picoseconds};
 
-/// Members of `args` that are used, and their positions.
-const ARGS: [&str; 7] = ["correlation", "External id", "device", "stream", "Python id", "Python parent id", "bytes"];
+/// Members of `args` that are used; they follow those of the trace doctor, which has the first four too.
+const ARGS: [&str; 3] = ["Python id", "Python parent id", "bytes"];
 const CORRELATION: usize = 0;
 const EXTERNAL: usize = 1;
 const DEVICE: usize = 2;
 const STREAM: usize = 3;
-const PYTHON_ID: usize = 4;
-const PYTHON_PARENT: usize = 5;
-const BYTES: usize = 6;
+const OLD_EXTERNAL: usize = 4;
+const PYTHON_ID: usize = Collector::ARGS.len();
+const PYTHON_PARENT: usize = PYTHON_ID + 1;
+const BYTES: usize = PYTHON_ID + 2;
+
+/// What a trace file holds.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) columns: Columns,
+    pub(crate) members: Members,
+    /// What the trace doctor saw; nothing where nobody asked it.
+    pub(crate) doctor: Option<Box<Collector>>,
+}
+
+/// The events of a piece of a trace.
+#[derive(Debug, Default)]
+struct Piece {
+    columns: Columns,
+    doctor: Collector,
+}
 
 /// Reads a trace file.
-pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<(Columns, Members), Error> {
+pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
     read(&mut Source::open(path)?, wanted)
 }
 
@@ -40,28 +58,42 @@ pub(crate) fn reader(
     path: &Path,
     reader: impl Read + Send + 'static,
     wanted: Wanted,
-) -> Result<(Columns, Members), Error> {
+) -> Result<Contents, Error> {
     read(&mut Source::from_reader(path, reader)?, wanted)
 }
 
-fn read(source: &mut Source, wanted: Wanted) -> Result<(Columns, Members), Error> {
+fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
     let started = Instant::now();
     let mut columns = Columns::default();
     let mut members = Members::default();
-    let read_options = ReadOptions::profiler().args(ARGS).members(MEMBERS);
+    let mut doctor = Collector::default();
+    let read_options = ReadOptions::profiler().args(Collector::ARGS.into_iter().chain(ARGS)).members(MEMBERS);
+    let read_options = if wanted.findings { read_options.with_forms() } else { read_options };
     read_ordered(
         source,
         &read_options,
         wanted.threads.max(1),
-        |columns: &mut Columns, event| {
-            columns.take(event, wanted);
+        |piece: &mut Piece, event| {
+            piece.columns.take(event, wanted);
+            if wanted.findings {
+                piece.doctor.take(event);
+            }
             Ok::<(), Infallible>(())
         },
         |part| {
             match part {
-                Part::Chunk(piece) => columns.append(piece),
-                Part::Restart => columns = Columns::default(),
-                Part::Member { name, value } => take_member(&mut members, &name, &value),
+                Part::Chunk(piece) => {
+                    columns.append(piece.columns);
+                    doctor.append(piece.doctor);
+                }
+                Part::Restart => {
+                    columns = Columns::default();
+                    doctor = Collector::default();
+                }
+                Part::Member { name, value } => {
+                    take_member(&mut members, &name, &value);
+                    doctor.take_member(&name, &value);
+                }
             }
             Ok::<(), Infallible>(())
         },
@@ -80,7 +112,7 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<(Columns, Members), Error
         columns.annotations.len(),
         started.elapsed().as_secs_f64()
     );
-    Ok((columns, members))
+    Ok(Contents { columns, members, doctor: wanted.findings.then(|| Box::new(doctor)) })
 }
 
 /// Takes a top-level member.
@@ -96,12 +128,16 @@ pub(crate) struct Wanted {
     pub(crate) stacks: bool,
     /// Times as doubles.
     pub(crate) legacy_times: bool,
+    /// What the trace doctor says, and categories that old profilers wrote.
+    pub(crate) findings: bool,
     /// Threads that read.
     pub(crate) threads: usize,
 }
 
 impl Columns {
     fn take(&mut self, event: &Event<'_>, wanted: Wanted) {
+        let index = self.events;
+        self.events += 1;
         let Some(Value::Text(category)) = event.field(Field::Category) else { return };
         let decoded;
         let category = if category.is_escaped() {
@@ -110,11 +146,14 @@ impl Columns {
         } else {
             category.raw()
         };
+        let kernels = self.kernels.len();
+        let old = category == b"Kernel";
+        let category = if wanted.findings { present_name(category) } else { category };
         match category {
-            b"kernel" => self.take_kernel(event, wanted),
+            b"kernel" => self.take_kernel(event, index, wanted),
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(event),
-            b"cuda_runtime" | b"cuda_driver" => self.take_call(event),
-            b"cpu_op" => self.take_operator(event),
+            b"cuda_runtime" | b"cuda_driver" => self.take_call(event, wanted),
+            b"cpu_op" => self.take_operator(event, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(event, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(event, |_| CopyKind::Set),
             b"python_function" => {
@@ -126,9 +165,12 @@ impl Columns {
             b"user_annotation" => self.take_annotation(event, wanted),
             _ => {}
         }
+        if old && self.kernels.len() > kernels {
+            self.old_kernels.push(kernels as u32);
+        }
     }
 
-    fn take_kernel(&mut self, event: &Event<'_>, wanted: Wanted) {
+    fn take_kernel(&mut self, event: &Event<'_>, index: u32, wanted: Wanted) {
         let name = name(&mut self.names, event);
         let start = time(event.timestamp());
         let duration = match event.field(Field::Duration) {
@@ -147,10 +189,11 @@ impl Columns {
             start,
             duration,
             correlation: self.id(event.arg(CORRELATION)),
-            external: self.id(event.arg(EXTERNAL)),
+            external: self.external(event, wanted),
             name,
             device,
             stream,
+            index,
         };
         self.kernels.push(kernel);
         if wanted.legacy_times {
@@ -175,7 +218,7 @@ impl Columns {
         self.copies.push(copy);
     }
 
-    fn take_call(&mut self, event: &Event<'_>) {
+    fn take_call(&mut self, event: &Event<'_>, wanted: Wanted) {
         let correlation = self.id(event.arg(CORRELATION));
         if !correlation.is_there() {
             return;
@@ -185,7 +228,7 @@ impl Columns {
                 start,
                 duration: time(event.duration()).unwrap_or(0).max(0),
                 correlation,
-                external: self.id(event.arg(EXTERNAL)),
+                external: self.external(event, wanted),
                 name: name(&mut self.names, event),
                 thread: self.thread(event),
             };
@@ -205,11 +248,13 @@ impl Columns {
         }
     }
 
-    fn take_operator(&mut self, event: &Event<'_>) {
-        let external = self.id(event.arg(EXTERNAL));
+    fn take_operator(&mut self, event: &Event<'_>, wanted: Wanted) {
+        let external = self.external(event, wanted);
         let name = name(&mut self.names, event);
         if external.is_there() && name != NO_NAME {
-            self.operators.push(HostOperator { external, name });
+            let (start, duration) = (time(event.timestamp()), time(event.duration()).unwrap_or(0).max(0));
+            let thread = self.thread(event);
+            self.operators.push(HostOperator { external, name, start, duration, thread });
         }
     }
 
@@ -246,8 +291,25 @@ impl Columns {
         self.threads.number(key)
     }
 
+    /// `External id`, which old profilers wrote in another case.
+    fn external(&mut self, event: &Event<'_>, wanted: Wanted) -> Id {
+        let old = || event.arg(OLD_EXTERNAL).filter(|_| wanted.findings);
+        self.id(event.arg(EXTERNAL).or_else(old))
+    }
+
     fn id(&mut self, value: Option<Value<'_>>) -> Id {
         id(&mut self.ids, value)
+    }
+}
+
+/// The present name of a category that old profilers named otherwise.
+fn present_name(category: &[u8]) -> &[u8] {
+    match category {
+        b"Kernel" => b"kernel",
+        b"Operator" => b"cpu_op",
+        b"Runtime" => b"cuda_runtime",
+        b"async" => b"ac2g",
+        other => other,
     }
 }
 

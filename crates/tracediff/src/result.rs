@@ -28,6 +28,8 @@ pub struct Metadata {
     pub trace1_platform: Platform,
     /// Name of the GPU.
     pub trace1_gpu: String,
+    /// The same; where the trace has no name, the model that its properties tell.
+    pub trace1_gpu_inferred: String,
     /// The GPU.
     pub trace1_device: Device,
     /// Compared kernels (of the wanted phase).
@@ -48,6 +50,8 @@ pub struct Metadata {
     pub trace2_platform: Platform,
     /// Name of the GPU.
     pub trace2_gpu: String,
+    /// The same; where the trace has no name, the model that its properties tell.
+    pub trace2_gpu_inferred: String,
     /// The GPU.
     pub trace2_device: Device,
     /// Compared kernels (of the wanted phase).
@@ -155,6 +159,10 @@ pub struct OperationRow {
     pub trace2_kernels: Option<Vec<KernelTotal>>,
     /// Phases of the kernels of both sides, or `all`.
     pub phases: Vec<&'static str>,
+    /// Time in trace 1 per pass and device, ms.
+    pub trace1_per_pass_ms: f64,
+    /// Time in trace 2 per pass and device, ms.
+    pub trace2_per_pass_ms: f64,
 }
 
 /// An operation that one trace alone has.
@@ -176,6 +184,8 @@ pub struct UnmatchedOperation {
     pub cpu_op: Option<String>,
     /// Phases of the kernels, or `all`.
     pub phases: Vec<&'static str>,
+    /// Time per pass and device, ms.
+    pub per_pass_ms: f64,
 }
 
 /// A layer of the model.

@@ -89,11 +89,13 @@ pub(crate) struct Window {
 }
 
 /// The forward passes of a trace, by start; neither starts nor ends repeat.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Steps {
     pub(crate) windows: Vec<Window>,
     /// Whether any annotation told a phase (idle counts).
     pub(crate) recognised: bool,
+    /// What the windows are.
+    pub(crate) basis: Basis,
 }
 
 impl Steps {
@@ -109,14 +111,26 @@ impl Steps {
             .filter_map(|annotation| Some(window(annotation, step_phase(&annotation.name)?)))
             .collect();
         if !recognised.is_empty() {
-            return Steps { windows: outermost(recognised), recognised: true };
+            return Steps { windows: outermost(recognised), recognised: true, basis: Basis::Pass };
         }
-        let profiler = annotations
+        let loose: Vec<(Window, bool)> = annotations
             .iter()
-            .filter(|annotation| annotation.name.starts_with(PROFILER_STEP))
-            .map(|annotation| window(annotation, None))
+            .filter_map(|annotation| {
+                let kind = loose_step(&annotation.name)?;
+                Some((window(annotation, kind.phase), kind.of_profiler))
+            })
             .collect();
-        Steps { windows: outermost(profiler), recognised: false }
+        let windows = outermost(loose.iter().map(|(window, _)| *window).collect());
+        let of_profiler = |window: &Window| {
+            let same = loose.iter().find(|(loose, _)| loose.start == window.start && loose.end == window.end);
+            same.is_some_and(|(_, of_profiler)| *of_profiler)
+        };
+        let basis = match windows.as_slice() {
+            [] => Basis::Whole,
+            windows if windows.iter().any(of_profiler) => Basis::Step,
+            _ => Basis::Pass,
+        };
+        Steps { recognised: windows.iter().any(|window| window.phase.is_some()), windows, basis }
     }
 
     /// The window at a time: the latest-starting one that covers it. Ends grow with starts, so no other can cover it.
@@ -127,12 +141,51 @@ impl Steps {
     }
 }
 
-/// Start of the annotations that the profiler's own schedule writes.
-pub(crate) const PROFILER_STEP: &str = "ProfilerStep#";
+/// Beginnings of annotations that are steps where nothing better is there: of the profiler's own schedule, and of
+/// frameworks. In lower case.
+const PROFILER_STEPS: [&str; 2] = ["profilerstep#", "iter"];
+const FRAMEWORK_STEPS: [&str; 3] = ["execute_", "_forward_step", "[executor]"];
 
 /// Whether an annotation can be a step under any rule set.
 pub(crate) fn may_be_step(name: &str) -> bool {
-    name.starts_with("execute_") || name.starts_with("step[") || name.starts_with(PROFILER_STEP)
+    let starts = |start: &&str| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start));
+    PROFILER_STEPS.iter().chain(&FRAMEWORK_STEPS).chain(&["step["]).any(|start| starts(&start))
+}
+
+/// A step that tells no phase for certain.
+struct LooseStep {
+    phase: Option<Phase>,
+    of_profiler: bool,
+}
+
+fn loose_step(name: &str) -> Option<LooseStep> {
+    let lower = name.to_lowercase();
+    let starts = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
+    let of_profiler = starts(&PROFILER_STEPS);
+    (of_profiler || starts(&FRAMEWORK_STEPS)).then(|| LooseStep { phase: phase_by_requests(&lower), of_profiler })
+}
+
+/// The phase that numbers of requests tell: `… 2 ctx reqs, 900 ctx tokens, 8 gen reqs` of TensorRT-LLM, `new_1_cached_4` of
+/// vLLM.
+fn phase_by_requests(lower: &str) -> Option<Phase> {
+    let before = |word: &str| {
+        let (number, _) = lower.split_once(word)?;
+        let digits = number.rsplit(|character: char| !character.is_ascii_digit()).next()?;
+        digits.parse::<u64>().ok()
+    };
+    let behind = |word: &str| lower.split_once(word).and_then(|(_, rest)| integer(rest)).map(|(number, _)| number);
+    let context = before(" ctx req").or_else(|| behind("new_"))?;
+    let generation = before(" gen req").or_else(|| behind("cached_"))?;
+    phase_of(context, generation)
+}
+
+fn phase_of(context: u64, generation: u64) -> Option<Phase> {
+    match (context > 0, generation > 0) {
+        (true, true) => Some(Phase::Mixed),
+        (true, false) => Some(Phase::Prefill),
+        (false, true) => Some(Phase::Decode),
+        (false, false) => None,
+    }
 }
 
 /// Sorted by start, without windows that end no later than an earlier one.
@@ -149,24 +202,23 @@ fn outermost(mut windows: Vec<Window>) -> Vec<Window> {
 
 /// The phase that a step annotation tells: `None` if it is none, `Some(None)` for an idle step.
 pub(crate) fn step_phase(name: &str) -> Option<Option<Phase>> {
+    let name = name.to_lowercase();
     if let Some(rest) = name.strip_prefix("step[") {
         let kind = rest.split([' ', ']']).next().unwrap_or("");
         return Some(match kind {
-            "EXTEND" | "PREFILL" => Some(Phase::Prefill),
-            "DECODE" => Some(Phase::Decode),
-            "MIXED" => Some(Phase::Mixed),
+            "extend" | "prefill" => Some(Phase::Prefill),
+            "decode" => Some(Phase::Decode),
+            "mixed" => Some(Phase::Mixed),
             _ => None,
         });
     }
     let rest = name.strip_prefix("execute_")?;
+    if rest.trim_start_matches(|character: char| character.is_ascii_digit() || character == '_').starts_with("diffusion") {
+        return Some(None);
+    }
     let context = tokens(rest, "context_")?;
     let generation = tokens(rest, "generation_")?;
-    Some(match (context > 0, generation > 0) {
-        (true, true) => Some(Phase::Mixed),
-        (true, false) => Some(Phase::Prefill),
-        (false, true) => Some(Phase::Decode),
-        (false, false) => None,
-    })
+    Some(phase_of(context, generation))
 }
 
 /// Tokens behind `word` and a number: the first integer inside the parentheses that follow, else the number itself.
@@ -222,6 +274,10 @@ mod tests {
             ("step[MIXED bs=2]", Some(Some(Mixed))),
             ("step[TARGET_VERIFY bs=2]", Some(None)),
             ("step DECODE", None),
+            ("Step[decode bs=2]", Some(Some(Decode))),
+            ("EXECUTE_CONTEXT_1(9)_GENERATION_0(0)", Some(Some(Prefill))),
+            ("execute_diffusion_3", Some(None)),
+            ("execute_4_diffusion_step", Some(None)),
         ] {
             assert_eq!(step_phase(name), expected, "{name}");
         }
@@ -253,6 +309,25 @@ mod tests {
     fn profiler_steps_are_the_last_resort() {
         let steps = Steps::new(&[annotation("ProfilerStep#3", 5, 10), annotation("execute_model", 0, 100)]);
         assert!(!steps.recognised);
-        assert_eq!(steps.windows, [Window { start: 5, end: 15, phase: None }]);
+        assert_eq!((steps.windows, steps.basis), (vec![Window { start: 0, end: 100, phase: None }], Basis::Pass));
+        let steps = Steps::new(&[annotation("ProfilerStep#3", 5, 10), annotation("execute_model", 7, 2)]);
+        assert_eq!((steps.windows.len(), steps.basis), (1, Basis::Step));
+    }
+
+    #[test]
+    fn requests_tell_phases_of_loose_steps() {
+        for (name, expected) in [
+            ("[Executor] _forward_step 7: 1 ctx reqs, 900 ctx tokens, 0 gen reqs", Some(Some(Phase::Prefill))),
+            ("[Executor] _forward_step 8: 0 ctx reqs, 0 ctx tokens, 12 gen reqs", Some(Some(Phase::Decode))),
+            ("_forward_step 9: 3 ctx reqs, 10 gen reqs", Some(Some(Phase::Mixed))),
+            ("execute_new_0_cached_32", Some(Some(Phase::Decode))),
+            ("execute_model", Some(None)),
+            ("ProfilerStep#12", Some(None)),
+            ("iteration 3", Some(None)),
+            ("aten::iter", None),
+        ] {
+            assert_eq!(loose_step(name).map(|step| step.phase), expected, "{name}");
+            assert_eq!(may_be_step(name), expected.is_some(), "{name}");
+        }
     }
 }

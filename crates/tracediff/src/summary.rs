@@ -16,15 +16,30 @@ pub(crate) fn summary<'a>(names: impl Iterator<Item = &'a str>) -> Option<(Strin
     let mut with_key = None;
     let mut graph = false;
     for name in names {
-        innermost.get_or_insert(name);
+        // What is written in C tells nothing while a caller is known.
+        if innermost.is_none_or(is_built_in) && !(innermost.is_some() && is_built_in(name)) {
+            innermost = Some(name);
+        }
         graph |= name.contains("torch/cuda/graphs");
         if with_key.is_none() {
             let lower = name.to_lowercase();
+            let lower = if is_built_in(&lower) { String::new() } else { lower };
             with_key = KEYS.iter().any(|key| lower.contains(key)).then_some(name);
         }
     }
     let name = with_key.or(innermost)?;
-    Some((shortened(name), graph))
+    let text = built_in_method(name).map_or_else(|| shortened(name), |method| format!("{method} (built-in)"));
+    Some((text, graph))
+}
+
+fn is_built_in(name: &str) -> bool {
+    name.starts_with("<built-in")
+}
+
+/// `replay` of `<built-in method replay of pybind11_builtins… object at 0x7f…>`.
+fn built_in_method(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("<built-in method ").or_else(|| name.strip_prefix("<built-in function "))?;
+    rest.split([' ', '>']).next().filter(|method| !method.is_empty())
 }
 
 /// `.../` and the last part of a path longer than 53 characters.
@@ -48,6 +63,9 @@ mod tests {
         );
         assert_eq!(of(&["a.py(1): f", "torch/cuda/graphs.py(9): replay"]), Some(("a.py(1): f".into(), true)));
         assert_eq!(of(&[]), None);
+        let replay = "<built-in method replay of pybind11_builtins.pybind11_detail object at 0x7f00>";
+        assert_eq!(of(&[replay, "torch/cuda/graphs.py(9): replay"]), Some(("torch/cuda/graphs.py(9): replay".into(), true)));
+        assert_eq!(of(&[replay]), Some(("replay (built-in)".into(), false)));
         let long = "vllm/model_executor/layers/quantization/fp8.py(123): apply_weights";
         assert_eq!(shortened(long), ".../fp8.py(123): apply_weights");
         assert_eq!(shortened(&long[..53]), &long[..53]);

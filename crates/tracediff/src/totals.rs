@@ -32,6 +32,8 @@ impl Sum {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OperationTotals {
     pub(crate) sum: Sum,
+    /// Part of the time in which kernels waited for the one before them.
+    pub(crate) waited: Picoseconds,
     pub(crate) kernels: FxHashMap<NameId, Sum>,
     pub(crate) operators: FxHashMap<NameId, u64>,
     /// Distinct stacks with the first kernel of each, in file order, up to the limit.
@@ -106,6 +108,11 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usi
             *all |= one;
         }
     }
+    for (at, wait) in &trace.corrections.waiting {
+        if filter.lets(trace.contexts[*at as usize].phase) {
+            totals.operations[trace.operation(*at as usize) as usize].waited += wait;
+        }
+    }
     // Every entry goes to its own place: the order of the map does not show.
     #[expect(clippy::iter_over_hash_type, reason = "the entries go to places of their own")]
     for ((operation, operator), count) in operators {
@@ -149,27 +156,9 @@ impl StackLists {
 }
 
 impl OperationTotals {
-    /// These kernels and those of another operation together.
-    pub(crate) fn with(mut self, other: &OperationTotals, stack_limit: Option<usize>) -> OperationTotals {
-        self.sum.merge(other.sum);
-        #[expect(clippy::iter_over_hash_type, reason = "the entries go to places of their own")]
-        for (name, sum) in &other.kernels {
-            self.kernels.entry(*name).or_default().merge(*sum);
-        }
-        #[expect(clippy::iter_over_hash_type, reason = "the entries go to places of their own")]
-        for (operator, count) in &other.operators {
-            *self.operators.entry(*operator).or_default() += count;
-        }
-        self.stacks.extend(&other.stacks);
-        self.stacks.sort_unstable();
-        let mut seen = FxHashSet::default();
-        self.stacks.retain(|(_, stack)| seen.insert(*stack));
-        self.stacks.truncate(stack_limit.unwrap_or(usize::MAX));
-        for (all, one) in self.phases.iter_mut().zip(other.phases) {
-            *all |= one;
-        }
-        self.first_kernel = self.first_kernel.min(other.first_kernel);
-        self
+    /// Time without waiting for the kernel before.
+    pub(crate) fn worked(&self) -> Picoseconds {
+        self.sum.time - self.waited
     }
 
     /// The kernel with most time, the smallest name on ties.

@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use perfdb_doctor::Report;
+
 use crate::columns::Kernel;
 use crate::context::KernelContext;
 use crate::context::classes::Group;
+use crate::corrections::Corrections;
+use crate::device::models::inferred_name;
 use crate::device::{Device, Platform};
 use crate::elapsed::timeline::Timeline;
 use crate::error::Error;
@@ -15,6 +19,7 @@ use crate::names::{NameId, Names};
 use crate::overlaps::Overlaps;
 use crate::rules::Rules;
 use crate::steps::{Phase, PhaseFilter};
+use crate::structure::Structure;
 use crate::time::milliseconds;
 use crate::time_order::TimeOrder;
 
@@ -44,6 +49,11 @@ pub struct Trace {
     pub(crate) has_frames: bool,
     pub(crate) skipped_kernels: u64,
     pub(crate) overlaps: Overlaps,
+    /// What the trace doctor says, under the default rules.
+    pub(crate) report: Option<Report>,
+    pub(crate) corrections: Corrections,
+    /// Blocks and layers, under the default rules.
+    pub(crate) structure: Option<Structure>,
     /// What the devices did at every instant, under the default rules.
     pub(crate) timeline: Option<Timeline>,
     /// What the rules of wafer-core need beside, where the trace was loaded under them.
@@ -64,6 +74,16 @@ impl Trace {
     /// The GPU.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Name of the GPU; where the trace has none, the model that its properties tell.
+    pub(crate) fn gpu_inferred(&self) -> String {
+        inferred_name(&self.device, self.platform)
+    }
+
+    /// What the trace doctor says about it; nothing under the rules of old releases.
+    pub fn report(&self) -> Option<&Report> {
+        self.report.as_ref()
     }
 
     /// Rule set under which the trace was loaded.

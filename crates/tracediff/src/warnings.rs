@@ -6,6 +6,7 @@ use crate::result::Warning;
 use crate::rules::PERFDB;
 use crate::time::Picoseconds;
 use crate::trace::Trace;
+use crate::trust;
 
 /// A trace with more kernels than this should have layers.
 const KERNELS_WITHOUT_LAYERS: usize = 100;
@@ -43,7 +44,9 @@ fn of_trace(pairing: &Pairing<'_>, side: usize, warnings: &mut Vec<Warning>) {
     let other = unrecognised(pairing, side);
     if 5 * other > total {
         let percent = percent(other, total);
-        push("HIGH_UNKNOWN_KERNELS", "warning", format!("{percent:.1}% of kernel time is in unrecognised kernels"));
+        let names = unrecognised_names(pairing, side);
+        let message = format!("{percent:.1}% of kernel time is in unrecognised kernels: {names}");
+        push("HIGH_UNKNOWN_KERNELS", "warning", message);
     }
     if trace.layers == 0 && trace.kernels.len() > KERNELS_WITHOUT_LAYERS {
         let message = "no attention or state-space kernels to number layers by";
@@ -56,7 +59,7 @@ fn of_trace(pairing: &Pairing<'_>, side: usize, warnings: &mut Vec<Warning>) {
         push("LOW_COVERAGE", "warning", message);
     }
     if trace.skipped_kernels > 0 {
-        let message = format!("{} kernel events without a name or a start time were skipped", trace.skipped_kernels);
+        let message = format!("{} kernel events without a usable name or time were skipped", trace.skipped_kernels);
         push("MALFORMED_EVENTS", "warning", message);
     }
 }
@@ -66,6 +69,23 @@ pub(crate) fn unrecognised(pairing: &Pairing<'_>, side: usize) -> Picoseconds {
     let paired = pairing.pairs.iter().filter(|pair| pair.operation == OTHER).map(|pair| pair.sides[side].sum.time);
     let single = pairing.singles.iter().filter(|single| single.side == side && single.operation == OTHER);
     paired.chain(single.map(|single| single.totals.sum.time)).sum()
+}
+
+/// Those with most time, and how many more there are.
+fn unrecognised_names(pairing: &Pairing<'_>, side: usize) -> String {
+    const NAMED: usize = 3;
+    let paired = pairing.pairs.iter().filter(|pair| pair.operation == OTHER).map(|pair| &pair.sides[side]);
+    let single = pairing.singles.iter().filter(|single| single.side == side && single.operation == OTHER);
+    let mut kernels: Vec<(Picoseconds, &str)> = paired
+        .chain(single.map(|single| &single.totals))
+        .flat_map(|totals| totals.kernels.iter().map(|(name, sum)| (sum.time, pairing.traces[side].name(*name))))
+        .collect();
+    kernels.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let mut names: Vec<String> = kernels.iter().take(NAMED).map(|(_, name)| shortened(name)).collect();
+    if kernels.len() > NAMED {
+        names.push(format!("{} more", kernels.len() - NAMED));
+    }
+    names.join(", ")
 }
 
 /// Less than 80 %.
@@ -85,8 +105,13 @@ pub fn findings(trace: &Trace) -> Vec<String> {
     if !trace.has_device_properties {
         found.push(format!("no device properties; taken for {}", trace.platform.name()));
     }
-    found.extend(overlap_finding(trace));
-    found.extend(skew_findings(trace));
+    match &trace.report {
+        Some(report) => found.extend(trust::sentences(trace, report)),
+        None => {
+            found.extend(overlap_finding(trace));
+            found.extend(skew_findings(trace));
+        }
+    }
     found
 }
 

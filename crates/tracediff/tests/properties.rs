@@ -84,7 +84,7 @@ fn load(name: &str, kernels: &[Kernel], options: &LoadOptions) -> Trace {
 fn plain(first: &[Kernel], second: &[Kernel]) -> Comparison {
     let options = LoadOptions::default();
     let (first, second) = (load("a", first, &options), load("b", second, &options));
-    compare(&first, &second, &CompareOptions { threshold_ms: 0.01, ..CompareOptions::default() }).expect("a comparison")
+    compare(&first, &second, &CompareOptions { threshold_ms: Some(0.01), ..CompareOptions::default() }).expect("a comparison")
 }
 
 fn mirrored(status: Status) -> Status {

@@ -3,7 +3,7 @@
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
-use perfdb_tracediff::{Comparison, Document, LayerRow, OperationRow};
+use perfdb_tracediff::{Comparison, Document, LayerRow, OperationRow, Status, UnmatchedOperation};
 
 use super::{explanation, legacy_csv};
 
@@ -47,6 +47,7 @@ fn default_table(comparison: &Comparison, table: CsvTable) -> String {
     }
     let mut out = OPERATIONS.to_owned();
     comparison.operations.iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
+    comparison.unmatched_operations.iter().for_each(|row| push_record(&mut out, &unmatched_cells(row)));
     out
 }
 
@@ -77,6 +78,34 @@ fn operation_cells(row: &OperationRow) -> Vec<String> {
         text_cell(&row.trace2_kernel),
         text_cell(row.trace1_cpu_op.as_deref().unwrap_or_default()),
         text_cell(row.trace2_cpu_op.as_deref().unwrap_or_default()),
+        row.phases.join("|"),
+    ]
+}
+
+/// An operation of one trace: no ratio of it is finite and none of nothing is known.
+fn unmatched_cells(row: &UnmatchedOperation) -> Vec<String> {
+    let first = row.trace == 1;
+    let one = |text: String, here: bool| if here { text } else { String::new() };
+    let count = |here| one(row.count.to_string(), here);
+    let average = |here| one(fixed(row.avg_us, 3), here);
+    let total = |here: bool| fixed(if here { row.total_ms } else { 0.0 }, 6);
+    let counts = |here: bool| if here { count(true) } else { "0".to_owned() };
+    vec![
+        row.operation.clone(),
+        counts(first),
+        counts(!first),
+        average(first),
+        average(!first),
+        total(first),
+        total(!first),
+        if first { "inf".to_owned() } else { fixed(0.0, 6) },
+        String::new(),
+        fixed(if first { row.total_ms } else { -row.total_ms }, 6),
+        if first { Status::Trace1Only } else { Status::Trace2Only }.name().to_owned(),
+        one(row.kernel.clone(), first),
+        one(row.kernel.clone(), !first),
+        one(row.cpu_op.clone().unwrap_or_default(), first),
+        one(row.cpu_op.clone().unwrap_or_default(), !first),
         row.phases.join("|"),
     ]
 }

@@ -1,58 +1,151 @@
-//! The headline of the text report: elapsed time, and what makes it differ.
+//! The headline of the text report: how far to trust it, elapsed time, what makes it differ, and what to do next.
 
 use std::fmt::Write as _;
 
-use perfdb_tracediff::{Basis, Elapsed, ElapsedReport, TraceElapsed, WaterfallRow};
+use perfdb_tracediff::{Basis, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow};
 
 use super::text_parts::shortened;
 
 /// Share of the time of trace 1 below which a row is one of the smaller ones.
 const SMALL_SHARE: f64 = 0.01;
+/// Steps that are shown.
+const STEPS_SHOWN: usize = 5;
+
+/// ` per forward pass`, ` per step` or nothing.
+pub(super) fn per(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Pass => " per forward pass",
+        Basis::Step => " per step",
+        Basis::Whole => "",
+    }
+}
+
+/// How far the traces can be trusted, where that is not all the way.
+pub(super) fn trust(out: &mut String, trust: &Trust) {
+    let sides = [&trust.trace1, &trust.trace2];
+    if sides.iter().all(|side| side.trust == "high") {
+        return;
+    }
+    let side = |(number, side): (u8, &TraceTrust)| {
+        let reasons = side.reasons().join(", ");
+        match side.trust {
+            "high" => format!("trace {number} high"),
+            "low" => format!("trace {number} LOW, its figures may be wrong ({reasons})"),
+            trust => format!("trace {number} {trust} ({reasons})"),
+        }
+    };
+    let sides: Vec<String> = (1..).zip(sides).map(side).collect();
+    let _ = writeln!(out, "trust: {}", sides.join("; "));
+}
 
 /// The first lines of the report. Writing to a String cannot fail.
-pub(super) fn text(out: &mut String, report: &ElapsedReport, show_all: bool) {
-    let Elapsed { trace1, trace2, ratio, basis } = &report.elapsed;
-    let (per, counted) = match basis {
+pub(super) fn text(out: &mut String, report: &ElapsedReport, trust: Option<&Trust>, show_all: bool) {
+    headline(out, &report.elapsed);
+    let _ = writeln!(out, "{}", report.verdict);
+    if trust.is_some_and(|trust| trust.trace1.names_not_trusted || trust.trace2.names_not_trusted) {
+        let _ = writeln!(
+            out,
+            "names slid against durations: elapsed time and its parts hold, rows of operations, layers and kernels do not"
+        );
+    }
+    waterfall(out, report, show_all);
+    copies(out, &report.elapsed);
+    next_steps(out, report, show_all);
+    out.push('\n');
+}
+
+fn headline(out: &mut String, elapsed: &Elapsed) {
+    let Elapsed { trace1, trace2, ratio, ratio_per_layer, basis } = elapsed;
+    let (name, counted) = match basis {
         Basis::Pass => (" per forward pass", "pass"),
         Basis::Step => (" per step", "step"),
         Basis::Whole => (" of the whole", ""),
     };
-    let ratio = ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
     let _ = write!(
         out,
-        "elapsed{per}, trace 2 / trace 1: {ratio} ({:.3} ms / {:.3} ms",
-        trace2.per_pass_ms, trace1.per_pass_ms
+        "elapsed{name}, trace 2 / trace 1: {} ({:.3} ms / {:.3} ms",
+        shown(*ratio),
+        trace2.per_pass_ms,
+        trace1.per_pass_ms
     );
     let _ = match basis {
-        Basis::Whole => writeln!(out, "; nothing tells forward passes apart)"),
-        Basis::Pass | Basis::Step => writeln!(out, "; {}", passes(trace1, trace2, counted)),
+        Basis::Whole => write!(out, "; nothing tells forward passes apart)"),
+        Basis::Pass | Basis::Step => write!(out, "; {}", passes(trace1, trace2, counted)),
     };
-    let _ = writeln!(out, "{}", report.verdict);
-    let _ = writeln!(
-        out,
-        "\nFROM TRACE 1 TO TRACE 2, ms{per}\n{:<26}{:>13}{:>13}{:>13}{:>9}",
-        "", "trace 1", "trace 2", "difference", "share %"
-    );
-    let is_small = |row: &&WaterfallRow| !show_all && row.share.is_some_and(|share| share.abs() < SMALL_SHARE);
-    let shown = report.waterfall.iter().filter(|row| !is_small(row));
-    shown.for_each(|row| line(out, &row.row, row.trace1_ms, row.trace2_ms, trace1));
-    let small: Vec<&WaterfallRow> = report.waterfall.iter().filter(is_small).collect();
-    if !small.is_empty() {
-        let sum = |time: fn(&WaterfallRow) -> f64| small.iter().map(|row| time(row)).sum();
-        line(out, &format!("({} smaller)", small.len()), sum(|row| row.trace1_ms), sum(|row| row.trace2_ms), trace1);
-    }
-    line(out, "elapsed", trace1.per_pass_ms, trace2.per_pass_ms, trace1);
     for (number, trace) in (1..).zip([trace1, trace2]) {
-        for copies in &trace.copies {
-            let speed = copies.gb_per_s.map_or_else(String::new, |speed| format!(", {speed:.1} GB/s"));
-            let _ = writeln!(
+        if let Some(gap) = largest_gap(trace) {
+            let _ = write!(
                 out,
-                "copies of trace {number}, {}: {}, {:.3} ms, {:.3} ms exposed{speed}",
-                copies.kind, copies.count, copies.total_ms, copies.exposed_ms
+                " ({:.3} ms of trace {number}: one gap before {}, launched {:.3} ms earlier)",
+                gap.gap_ms,
+                if gap.kernel.is_empty() { "a copy".to_owned() } else { shortened(&gap.kernel, 60) },
+                gap.launched_before_ms
             );
         }
     }
     out.push('\n');
+    if ratio_per_layer.is_some() {
+        let per_layer = |trace: &TraceElapsed| {
+            trace.layers_per_pass.map_or(0.0, |layers| trace.per_pass_ms / layers as f64)
+        };
+        let layers = |trace: &TraceElapsed| trace.layers_per_pass.unwrap_or(0);
+        let _ = writeln!(
+            out,
+            "per layer: {} ({:.3} ms / {:.3} ms; {} and {} layers)",
+            shown(*ratio_per_layer),
+            per_layer(trace2),
+            per_layer(trace1),
+            layers(trace1),
+            layers(trace2)
+        );
+    }
+    for (number, trace) in (1..).zip([trace1, trace2]) {
+        largest_device(out, number, trace);
+        if trace.left_out_passes > 0 {
+            let _ = writeln!(
+                out,
+                "trace {number}: {} left out: kernels are missing there",
+                counted_passes(trace.left_out_passes)
+            );
+        }
+        if !trace.not_trusted.is_empty() {
+            let _ = writeln!(
+                out,
+                "trace {number}: elapsed, idle and host-late times not trusted ({}); sums of kernels stand",
+                trace.not_trusted.join(", ")
+            );
+        }
+    }
+}
+
+fn shown(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
+}
+
+fn counted_passes(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "pass" } else { "passes" })
+}
+
+fn largest_gap(trace: &TraceElapsed) -> Option<&LargeGap> {
+    trace.large_gaps.iter().max_by(|a, b| a.gap_ms.total_cmp(&b.gap_ms))
+}
+
+/// The device that takes longest, where devices differ by more than 1 %.
+fn largest_device(out: &mut String, number: u8, trace: &TraceElapsed) {
+    let longest = trace.devices.iter().max_by(|a, b| a.elapsed_ms.total_cmp(&b.elapsed_ms));
+    let shortest = trace.devices.iter().map(|device| device.elapsed_ms).min_by(f64::total_cmp);
+    if let (Some(longest), Some(shortest)) = (longest, shortest)
+        && longest.elapsed_ms > 1.01 * shortest
+    {
+        let _ = writeln!(
+            out,
+            "trace {number}: mean of {} devices; device {} takes longest, {:.3} ms of elapsed time against {:.3} ms on average",
+            trace.devices.len(),
+            longest.device,
+            longest.elapsed_ms,
+            trace.elapsed_ms
+        );
+    }
 }
 
 fn passes(trace1: &TraceElapsed, trace2: &TraceElapsed, counted: &str) -> String {
@@ -64,11 +157,66 @@ fn passes(trace1: &TraceElapsed, trace2: &TraceElapsed, counted: &str) -> String
     format!("{} and {} {plural})", trace1.passes, trace2.passes)
 }
 
-fn line(out: &mut String, name: &str, first: f64, second: f64, trace1: &TraceElapsed) {
+fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool) {
+    let Elapsed { trace1, trace2, basis, .. } = &report.elapsed;
+    let _ = writeln!(
+        out,
+        "\nFROM TRACE 1 TO TRACE 2, ms{}\n{:<26}{:>13}{:>13}{:>13}{:>9}",
+        per(*basis),
+        "",
+        "trace 1",
+        "trace 2",
+        "difference",
+        "share %"
+    );
+    let is_small = |row: &&WaterfallRow| !show_all && row.share.is_some_and(|share| share.abs() < SMALL_SHARE);
+    for row in report.waterfall.iter().filter(|row| !is_small(row)) {
+        let noise = row.noise_ms.filter(|noise| *noise >= row.difference_ms.abs() && row.difference_ms != 0.0);
+        let remark = noise.map_or_else(String::new, |noise| format!("  within the noise, {noise:.3} ms"));
+        line(out, &row.row, row.trace1_ms, row.trace2_ms, trace1, &remark);
+    }
+    let small: Vec<&WaterfallRow> = report.waterfall.iter().filter(is_small).collect();
+    if !small.is_empty() {
+        let sum = |time: fn(&WaterfallRow) -> f64| small.iter().map(|row| time(row)).sum();
+        let name = format!("({} smaller)", small.len());
+        line(out, &name, sum(|row| row.trace1_ms), sum(|row| row.trace2_ms), trace1, "");
+    }
+    line(out, "elapsed", trace1.per_pass_ms, trace2.per_pass_ms, trace1, "");
+}
+
+fn copies(out: &mut String, elapsed: &Elapsed) {
+    for (number, trace) in (1..).zip([&elapsed.trace1, &elapsed.trace2]) {
+        for copies in &trace.copies {
+            let speed = copies.gb_per_s.map_or_else(String::new, |speed| format!(", {speed:.1} GB/s"));
+            let _ = writeln!(
+                out,
+                "copies of trace {number}, {}: {}, {:.3} ms, {:.3} ms exposed{speed}",
+                copies.kind, copies.count, copies.total_ms, copies.exposed_ms
+            );
+        }
+    }
+}
+
+fn next_steps(out: &mut String, report: &ElapsedReport, show_all: bool) {
+    if report.next_steps.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nWHAT TO DO NEXT, by ms{}", per(report.elapsed.basis));
+    let limit = if show_all { usize::MAX } else { STEPS_SHOWN };
+    for (number, step) in (1..).zip(report.next_steps.iter().take(limit)) {
+        let _ = writeln!(
+            out,
+            "{number:>3}. trace {} takes {:.3} ms longer in {}: {}",
+            step.trace, step.excess_ms, step.row, step.advice
+        );
+    }
+}
+
+fn line(out: &mut String, name: &str, first: f64, second: f64, trace1: &TraceElapsed, remark: &str) {
     let difference = second - first;
     let share = match trace1.per_pass_ms > 0.0 {
         true => format!("{:+.1}", 100.0 * difference / trace1.per_pass_ms),
         false => "-".to_owned(),
     };
-    let _ = writeln!(out, "{:<26}{first:>13.3}{second:>13.3}{difference:>+13.3}{share:>9}", shortened(name, 25));
+    let _ = writeln!(out, "{:<26}{first:>13.3}{second:>13.3}{difference:>+13.3}{share:>9}{remark}", shortened(name, 25));
 }

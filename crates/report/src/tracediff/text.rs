@@ -3,12 +3,17 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, UnmatchedOperation,
+    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, Trust,
 };
 
+use super::elapsed::per;
 use super::explanation;
-use super::text_parts::{general, layers, python_stacks, ratio, shortened, warnings};
+use super::text_parts::{general, layers, python_stacks, shortened, warnings};
 
+/// Operations that are shown although they do not matter.
+const OPERATIONS_SHOWN: usize = 8;
+/// Operations whose kernels are shown.
+const ROWS_WITH_KERNELS: usize = 5;
 /// Characters of an operation's name in its column.
 const OPERATION: usize = 25;
 
@@ -21,13 +26,13 @@ pub struct TextOptions {
     pub stack_traces: bool,
     /// Whether layers are shown.
     pub layers: bool,
-    /// Gap in ms beyond which an operation is slower or faster.
-    pub threshold_ms: f64,
+    /// Gap in ms beyond which an operation is slower or faster, if one was asked for.
+    pub threshold_ms: Option<f64>,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        TextOptions { show_all: false, stack_traces: false, layers: false, threshold_ms: 5.0 }
+        TextOptions { show_all: false, stack_traces: false, layers: false, threshold_ms: None }
     }
 }
 
@@ -35,13 +40,13 @@ impl Default for TextOptions {
 pub fn text(document: &Document, options: &TextOptions) -> String {
     match document {
         Document::Plain(plain) => {
-            let mut out = report(&plain.comparison, plain.elapsed.as_ref(), options);
+            let mut out = report(&plain.comparison, plain.elapsed.as_ref(), plain.trust.as_ref(), options);
             if let Some(found) = &plain.explanation {
                 out.push_str(&explanation::text(found));
             }
             out
         }
-        Document::Full(full) => report(&full.comparison, full.elapsed.as_ref(), options),
+        Document::Full(full) => report(&full.comparison, full.elapsed.as_ref(), full.trust.as_ref(), options),
         Document::Aligned(_)
         | Document::LaunchCounts(_)
         | Document::Legacy(_)
@@ -51,16 +56,23 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
 }
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
-fn report(comparison: &Comparison, elapsed: Option<&ElapsedReport>, options: &TextOptions) -> String {
+fn report(
+    comparison: &Comparison,
+    elapsed: Option<&ElapsedReport>,
+    trust: Option<&Trust>,
+    options: &TextOptions,
+) -> String {
     let mut out = String::new();
+    if let Some(trust) = trust {
+        super::elapsed::trust(&mut out, trust);
+    }
     if let Some(elapsed) = elapsed {
-        super::elapsed::text(&mut out, elapsed, options.show_all);
+        super::elapsed::text(&mut out, elapsed, trust, options.show_all);
     }
     head(&mut out, &comparison.metadata);
-    operations(&mut out, &comparison.operations, options.threshold_ms);
-    unmatched(&mut out, &comparison.unmatched_operations);
-    let limit = if options.show_all { usize::MAX } else { 3 };
-    for row in comparison.operations.iter().filter(|row| row.status != Status::Similar).take(limit) {
+    operations(&mut out, comparison, elapsed, options);
+    unmatched(&mut out, comparison, elapsed);
+    for row in rows_that_matter(&comparison.operations, options.show_all) {
         kernels(&mut out, row, options.show_all);
     }
     if options.stack_traces {
@@ -73,6 +85,22 @@ fn report(comparison: &Comparison, elapsed: Option<&ElapsedReport>, options: &Te
     out
 }
 
+/// Rows whose kernels are shown: those beyond the threshold, else those that differ most.
+fn rows_that_matter(rows: &[OperationRow], show_all: bool) -> Vec<&OperationRow> {
+    let difference = |row: &OperationRow| (row.trace2_per_pass_ms - row.trace1_per_pass_ms).abs();
+    let mut found: Vec<&OperationRow> = rows.iter().collect();
+    found.sort_by(|a, b| difference(b).total_cmp(&difference(a)));
+    let beyond = found.iter().filter(|row| row.status != Status::Similar).count();
+    if show_all {
+        return found;
+    }
+    if beyond > 0 {
+        found.retain(|row| row.status != Status::Similar);
+    }
+    found.truncate(if beyond > 0 { ROWS_WITH_KERNELS } else { 1 });
+    found
+}
+
 fn head(out: &mut String, metadata: &Metadata) {
     let phase = if metadata.phase == "all" { String::new() } else { format!(" (phase: {})", metadata.phase) };
     let _ = writeln!(out, "GPU TRACE COMPARISON{phase}\n{}", "=".repeat(132));
@@ -80,7 +108,7 @@ fn head(out: &mut String, metadata: &Metadata) {
         (
             &metadata.trace1_name,
             metadata.trace1_platform,
-            &metadata.trace1_gpu,
+            &metadata.trace1_gpu_inferred,
             &metadata.trace1_device,
             metadata.trace1_kernels,
             [metadata.trace1_total_ms, metadata.trace1_busy_ms, metadata.trace1_compared_ms],
@@ -90,7 +118,7 @@ fn head(out: &mut String, metadata: &Metadata) {
         (
             &metadata.trace2_name,
             metadata.trace2_platform,
-            &metadata.trace2_gpu,
+            &metadata.trace2_gpu_inferred,
             &metadata.trace2_device,
             metadata.trace2_kernels,
             [metadata.trace2_total_ms, metadata.trace2_busy_ms, metadata.trace2_compared_ms],
@@ -112,8 +140,6 @@ fn head(out: &mut String, metadata: &Metadata) {
             counted(passes, "pass", "passes")
         );
     }
-    let totals = ratio(total_ratio(metadata.trace1_total_ms, metadata.trace2_total_ms));
-    let _ = writeln!(out, "summed kernel time, trace 1 / trace 2: {totals}");
 }
 
 /// The name of a GPU behind its vendor, which it may begin with.
@@ -128,67 +154,83 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-fn total_ratio(first: f64, second: f64) -> Option<f64> {
-    if second > 0.0 {
-        Some(first / second)
-    } else if first > 0.0 {
-        None
-    } else {
-        Some(1.0)
-    }
-}
-
-fn operations(out: &mut String, rows: &[OperationRow], threshold_ms: f64) {
-    let count = |status| rows.iter().filter(|row| row.status == status).count();
+/// Rows of both traces by their difference per pass; those that do not matter stand together.
+fn operations(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedReport>, options: &TextOptions) {
+    let rows = &comparison.operations;
+    let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
+    let whole = elapsed.map_or(0.0, |elapsed| elapsed.elapsed.trace1.per_pass_ms);
+    let threshold = match (options.threshold_ms, elapsed) {
+        (Some(limit), _) => format!("{} ms in all", general(limit)),
+        (None, Some(elapsed)) => format!("1 % of the elapsed time of trace 1, {:.3} ms", elapsed.threshold_ms),
+        (None, None) => "5 ms in all".to_owned(),
+    };
+    let matter = rows.iter().filter(|row| row.status != Status::Similar).count();
     let _ = writeln!(
         out,
-        "\nOPERATIONS: {} compared; trace 1 slower {}, faster {}, similar {} (threshold {} ms)",
+        "\nOPERATIONS OF BOTH TRACES, ms of kernels{}: {} compared, {matter} differ by more than {threshold}",
+        per(basis),
         rows.len(),
-        count(Status::Slower),
-        count(Status::Faster),
-        count(Status::Similar),
-        general(threshold_ms),
     );
     let _ = writeln!(
         out,
-        "{:<26}{:<8}{:>10}{:>10}{:>12}{:>12}{:>13}{:>13}{:>9}{:>9}{:>10}",
-        "operation",
-        "status",
-        "count 1",
-        "count 2",
-        "avg 1 us",
-        "avg 2 us",
-        "total 1 ms",
-        "total 2 ms",
-        "ratio",
-        "avg rat.",
-        "gap ms"
+        "{:<26}{:>10}{:>10}{:>12}{:>12}{:>9}{:>13}{:>13}{:>13}{:>9}",
+        "operation", "calls 1", "calls 2", "us/call 1", "us/call 2", "2 / 1", "trace 1", "trace 2", "difference", "share %"
     );
-    for row in rows {
+    let mut sorted: Vec<&OperationRow> = rows.iter().collect();
+    let difference = |row: &OperationRow| row.trace2_per_pass_ms - row.trace1_per_pass_ms;
+    // Stable: rows come by gap, then name.
+    sorted.sort_by(|a, b| difference(b).abs().total_cmp(&difference(a).abs()));
+    let share = |difference: f64| match whole > 0.0 {
+        true => format!("{:+.1}", 100.0 * difference / whole),
+        false => "-".to_owned(),
+    };
+    let limit = if options.show_all { usize::MAX } else { matter.max(OPERATIONS_SHOWN) };
+    for row in sorted.iter().take(limit) {
         let _ = writeln!(
             out,
-            "{:<26}{:<8}{:>10}{:>10}{:>12.2}{:>12.2}{:>13.3}{:>13.3}{:>9}{:>9}{:>+10.3}",
+            "{:<26}{:>10}{:>10}{:>12.2}{:>12.2}{:>9}{:>13.3}{:>13.3}{:>+13.3}{:>9}",
             shortened(&row.operation, OPERATION),
-            row.status.name(),
             row.trace1_count,
             row.trace2_count,
             row.trace1_avg_us,
             row.trace2_avg_us,
-            row.trace1_total_ms,
-            row.trace2_total_ms,
-            ratio(row.ratio),
-            ratio(row.avg_ratio),
-            row.gap_ms,
+            per_call(row),
+            row.trace1_per_pass_ms,
+            row.trace2_per_pass_ms,
+            difference(row),
+            share(difference(row)),
+        );
+    }
+    let small = sorted.get(limit..).unwrap_or_default();
+    if !small.is_empty() {
+        let sum = |time: fn(&OperationRow) -> f64| small.iter().map(|row| time(row)).sum::<f64>();
+        let (first, second) = (sum(|row| row.trace1_per_pass_ms), sum(|row| row.trace2_per_pass_ms));
+        let _ = writeln!(
+            out,
+            "{:<79}{first:>13.3}{second:>13.3}{:>+13.3}{:>9}",
+            format!("({} smaller)", small.len()),
+            second - first,
+            share(second - first)
         );
     }
 }
 
-fn unmatched(out: &mut String, rows: &[UnmatchedOperation]) {
+/// Time per call of trace 2 by that of trace 1.
+fn per_call(row: &OperationRow) -> String {
+    match row.trace1_avg_us > 0.0 {
+        true => format!("{:.3}", row.trace2_avg_us / row.trace1_avg_us),
+        false => "-".to_owned(),
+    }
+}
+
+fn unmatched(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedReport>) {
+    let rows = &comparison.unmatched_operations;
     if rows.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nONLY IN ONE TRACE: {}", rows.len());
-    let _ = writeln!(out, "{:<26}{:>6}{:>10}{:>12}{:>13}  kernel", "operation", "trace", "count", "avg us", "total ms");
+    let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
+    let _ = writeln!(out, "\nOPERATIONS OF ONE TRACE, ms of kernels{}: {}", per(basis), rows.len());
+    let _ = writeln!(out, "{:<26}{:>6}{:>10}{:>12}{:>13}  kernel", "operation", "trace", "calls", "us/call", "ms");
     for row in rows {
         let _ = writeln!(
             out,
@@ -197,7 +239,7 @@ fn unmatched(out: &mut String, rows: &[UnmatchedOperation]) {
             row.trace,
             row.count,
             row.avg_us,
-            row.total_ms,
+            row.per_pass_ms,
             shortened(&row.kernel, 60)
         );
     }

@@ -34,10 +34,6 @@ pub(crate) enum Test {
     Any(&'static [&'static str]),
     /// The lower-cased name contains all of these.
     All(&'static [&'static str]),
-    /// The lower-cased name contains none of these.
-    None(&'static [&'static str]),
-    /// The lower-cased name starts with this.
-    Starts(&'static str),
     /// The name as it stands contains one of these.
     ExactAny(&'static [&'static str]),
     /// The name as it stands starts with one of these.
@@ -57,8 +53,6 @@ impl Test {
             Test::Always => true,
             Test::Any(words) => words.iter().any(|word| lower.contains(word)),
             Test::All(words) => words.iter().all(|word| lower.contains(word)),
-            Test::None(words) => !words.iter().any(|word| lower.contains(word)),
-            Test::Starts(word) => lower.starts_with(word),
             Test::ExactAny(words) => words.iter().any(|word| subject.name.contains(word)),
             Test::ExactStarts(words) => words.iter().any(|word| subject.name.starts_with(word)),
             Test::Vendor(platform) => subject.platform == *platform,

@@ -6,7 +6,7 @@ use super::operators::KernelOperator;
 use crate::classify::{Operation, Registry, classify_by_host, classify_name};
 use crate::columns::Kernel;
 use crate::device::Platform;
-use crate::names::{NO_NAME, NameId, Names};
+use crate::names::{NameId, Names};
 use crate::rules::Rules;
 
 /// The classes of a trace.
@@ -47,7 +47,8 @@ pub(crate) struct Classifier<'a> {
     pub(crate) platform: Platform,
 }
 
-/// Finds the class of every kernel.
+/// Finds the class of every kernel. A name has one class: where it says nothing, the operator decides that launches it most
+/// often, the smallest text on ties.
 pub(crate) fn find(
     kernels: &[Kernel],
     operators: &[KernelOperator],
@@ -57,27 +58,36 @@ pub(crate) fn find(
     let Classifier { registry, rules, platform } = classifier;
     let mut tables = Tables::default();
     let mut by_name = vec![ByName::NotAsked; names.len()];
-    let mut by_host: FxHashMap<(NameId, NameId), u32> = FxHashMap::default();
-    let group_of = |(kernel, operator): (&Kernel, &KernelOperator)| {
-        let name = kernel.name;
-        let known = &mut by_name[name as usize];
+    let mut unknown: FxHashMap<NameId, FxHashMap<NameId, u64>> = FxHashMap::default();
+    for (kernel, operator) in kernels.iter().zip(operators) {
+        let known = &mut by_name[kernel.name as usize];
         if matches!(known, ByName::NotAsked) {
-            let text = names.get(name);
+            let text = names.get(kernel.name);
             let class = registry.classify(text, platform).or_else(|| classify_name(text, platform, rules));
-            *known = class.map_or(ByName::AskHost, |class| ByName::Group(tables.group(name, &class)));
+            *known = class.map_or(ByName::AskHost, |class| ByName::Group(tables.group(kernel.name, &class)));
         }
-        match *known {
-            ByName::Group(group) => group,
-            ByName::NotAsked | ByName::AskHost => {
-                let host = if operator.has_host_operator { operator.operator } else { NO_NAME };
-                *by_host.entry((name, host)).or_insert_with(|| {
-                    let host = (host != NO_NAME).then(|| names.get(host));
-                    tables.group(name, &classify_by_host(names.get(name), host))
-                })
+        if matches!(known, ByName::AskHost) {
+            let hosts = unknown.entry(kernel.name).or_default();
+            if operator.has_host_operator {
+                *hosts.entry(operator.operator).or_default() += 1;
             }
         }
+    }
+    let mut undecided: Vec<(NameId, FxHashMap<NameId, u64>)> = unknown.into_iter().collect();
+    undecided.sort_unstable_by_key(|(name, _)| *name);
+    for (name, hosts) in undecided {
+        let most = hosts
+            .into_iter()
+            .max_by(|(a, first), (b, second)| first.cmp(second).then_with(|| names.get(*b).cmp(names.get(*a))));
+        let host = most.map(|(host, _)| names.get(host));
+        by_name[name as usize] = ByName::Group(tables.group(name, &classify_by_host(host)));
+    }
+    let group_of = |kernel: &Kernel| match by_name[kernel.name as usize] {
+        ByName::Group(group) => group,
+        // Every kernel was asked about.
+        ByName::NotAsked | ByName::AskHost => 0,
     };
-    let of_kernels = kernels.iter().zip(operators).map(group_of).collect();
+    let of_kernels = kernels.iter().map(group_of).collect();
     Classes { of_kernels, groups: tables.groups, operations: tables.operations.texts, labels: tables.labels.texts }
 }
 

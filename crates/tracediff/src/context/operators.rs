@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::launches::Launches;
-use crate::columns::{Columns, Kernel};
+use crate::columns::{Columns, Frame, HostOperator, Kernel, Launch};
 use crate::frames::{Chains, NO_STACK, StackId, Stacks, frames_at_launches};
 use crate::id::Id;
 use crate::id_index::IdIndex;
@@ -38,14 +38,28 @@ impl KernelOperator {
         KernelOperator { operator: NO_NAME, stack: NO_STACK, has_host_operator: false };
 }
 
+/// What says which operator launched a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// The External id of the kernel or its launch.
+    ByExternalId,
+    /// The innermost operator around the launch, where ids name operators that were not running.
+    ByNesting,
+}
+
 /// Finds operator and stack of every kernel; summaries of stacks become names.
 pub(crate) fn find(
     kernels: &[Kernel],
     columns: &Columns,
     launches: &Launches<'_>,
+    decision: Decision,
     with_stacks: bool,
     names: &mut Names,
 ) -> Operators {
+    let nested = match decision {
+        Decision::ByExternalId => None,
+        Decision::ByNesting => Some(by_nesting(columns, launches)),
+    };
     let operators = IdIndex::last(columns.operators.iter().zip(0..).map(|(operator, at)| (operator.external, at)));
     let host_operator = |id| operators.get(id).map(|at| columns.operators[at as usize].name);
     let mut launch_of = Vec::with_capacity(kernels.len());
@@ -57,8 +71,13 @@ pub(crate) fn find(
         }
         let found = last.1;
         launch_of.push(found.unwrap_or(NO_LAUNCH));
-        let own = host_operator(kernel.external);
-        let name = own.or_else(|| found.and_then(|number| host_operator(launches.get(number).external)));
+        let name = match &nested {
+            Some(nested) => found.and_then(|number| nested.get(number as usize).copied()).filter(|name| *name != NO_NAME),
+            None => {
+                let own = host_operator(kernel.external);
+                own.or_else(|| found.and_then(|number| host_operator(launches.get(number).external)))
+            }
+        };
         KernelOperator { operator: name.unwrap_or(NO_NAME), has_host_operator: name.is_some(), ..KernelOperator::NONE }
     };
     let of_kernels = kernels.iter().map(operator_of).collect();
@@ -67,6 +86,29 @@ pub(crate) fn find(
         find_stacks(&mut found, columns, launches, &launch_of, names);
     }
     found
+}
+
+/// The innermost operator around each launch on its thread, by number of the launch.
+fn by_nesting(columns: &Columns, launches: &Launches<'_>) -> Vec<NameId> {
+    let frame = |operator: &HostOperator| {
+        Some(Frame {
+            start: operator.start?,
+            duration: operator.duration,
+            id: Id::MISSING,
+            parent: Id::MISSING,
+            name: operator.name,
+            thread: operator.thread,
+        })
+    };
+    let frames: Vec<Frame> = columns.operators.iter().filter_map(frame).collect();
+    let count = columns.launches.len() + columns.flows.len();
+    let all: Vec<Launch> = (0..count as u32).map(|number| *launches.get(number)).collect();
+    let wanted: Vec<u32> = (0..count as u32).collect();
+    let mut names = vec![NO_NAME; count];
+    for (launch, frame) in frames_at_launches(&frames, &all, &wanted) {
+        names[launch as usize] = frames[frame as usize].name;
+    }
+    names
 }
 
 fn find_stacks(

@@ -5,6 +5,7 @@ use super::OUTSIDE;
 use super::launches::Launches;
 use crate::columns::{Annotation, Kernel};
 use crate::copies::GpuCopy;
+use crate::corrections::Corrections;
 use crate::id::Id;
 use crate::steps::{Basis, Phase, Steps};
 use crate::time::Picoseconds;
@@ -41,11 +42,22 @@ impl<'a> PassFinder<'a> {
 
     /// What the annotations tell apart.
     pub(crate) fn basis(&self) -> Basis {
-        match (self.steps.windows.is_empty(), self.steps.recognised) {
-            (true, _) => Basis::Whole,
-            (false, true) => Basis::Pass,
-            (false, false) => Basis::Step,
+        self.steps.basis
+    }
+
+    /// Passes that lack kernels, ascending: those of marked kernels, and those of launches without kernels.
+    pub(crate) fn incomplete(&self, passes: &Passes, corrections: &Corrections) -> Vec<u32> {
+        let marked = corrections.incomplete.iter().filter_map(|kernel| passes.of_kernels.get(*kernel as usize));
+        let mut found: Vec<u32> = marked.map(|kernel| kernel.pass).filter(|pass| *pass != OUTSIDE).collect();
+        let windows = &self.steps.windows;
+        for (start, end) in &corrections.lost {
+            let first = windows.partition_point(|window| window.end < *start);
+            let behind = windows.partition_point(|window| window.start <= *end);
+            found.extend(first as u32..behind as u32);
         }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Pass and phase of every kernel.

@@ -1,13 +1,14 @@
 //! What each device of a trace did at every instant: windows of time, split exactly into parts.
 
-use super::families::family;
 use crate::classify::COLLECTIVES;
 use crate::columns::Kernel;
 use crate::context::OUTSIDE;
 use crate::context::classes::Classes;
 use crate::context::launches::Launches;
 use crate::context::passes::KernelPass;
+use crate::family::Family;
 use crate::copies::{CopyKind, GpuCopy};
+use crate::names::{NO_NAME, NameId};
 use crate::steps::{Basis, Phase};
 use crate::time::Picoseconds;
 
@@ -20,6 +21,8 @@ pub(crate) struct Timeline {
     /// Ids of the devices as they stand in the trace.
     pub(crate) devices: Vec<String>,
     pub(crate) basis: Basis,
+    /// Passes that lack kernels, ascending.
+    pub(crate) incomplete: Vec<u32>,
 }
 
 /// A forward pass on a device, or what lies before the first. Windows of a device follow each other without gaps.
@@ -38,6 +41,18 @@ pub(crate) struct Window {
     pub(crate) own: Vec<Picoseconds>,
     /// By kind.
     pub(crate) copies: [CopySum; CopyKind::ALL.len()],
+    /// A gap that is more than half of the window, although what ends it had been launched before.
+    pub(crate) large_gap: Option<Gap>,
+}
+
+/// Time without anything on the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) length: Picoseconds,
+    /// Name of the kernel that ends it.
+    pub(crate) name: NameId,
+    /// From the end of its launch to its start.
+    pub(crate) launched_before: Picoseconds,
 }
 
 impl Window {
@@ -99,6 +114,8 @@ pub(crate) struct Activity {
     pub(crate) kind: ActivityKind,
     /// End of the call that launched it.
     pub(crate) launch_end: Option<Picoseconds>,
+    /// Name of a kernel; copies have none here.
+    pub(crate) name: NameId,
 }
 
 /// What it is.
@@ -122,6 +139,8 @@ pub(crate) struct Events<'a> {
     /// Beside the copies.
     pub(crate) copy_passes: &'a [KernelPass],
     pub(crate) launches: &'a Launches<'a>,
+    /// Passes that lack kernels, ascending.
+    pub(crate) incomplete: Vec<u32>,
 }
 
 impl Timeline {
@@ -148,6 +167,7 @@ impl Timeline {
                 pass: *pass,
                 kind,
                 launch_end: launch_end(kernel.correlation),
+                name: kernel.name,
             });
         }
         for (copy, pass) in events.copies.iter().zip(events.copy_passes) {
@@ -158,10 +178,11 @@ impl Timeline {
                 pass: *pass,
                 kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
                 launch_end: launch_end(copy.correlation),
+                name: NO_NAME,
             });
         }
         let windows = by_device.into_iter().flat_map(|activities| split(activities, families.len())).collect();
-        Timeline { windows, families, devices, basis }
+        Timeline { windows, families, devices, basis, incomplete: events.incomplete.clone() }
     }
 }
 
@@ -172,7 +193,7 @@ fn kinds(operations: &[String]) -> (Vec<String>, Vec<ActivityKind>) {
         if COLLECTIVES.contains(&operation.as_str()) {
             return ActivityKind::Communication;
         }
-        let family = family(operation);
+        let family = Family::of(operation).label();
         let known = families.iter().position(|known| known == family);
         ActivityKind::Compute(known.unwrap_or_else(|| {
             families.push(family.to_owned());
@@ -235,6 +256,7 @@ fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
         unknown_launch: 0,
         own: vec![0; families],
         copies: Default::default(),
+        large_gap: None,
     };
     let mut windows = Vec::with_capacity(starts.len() + 1);
     let first_pass = starts.first().map_or(end, |(start, _, _)| *start);
@@ -326,6 +348,12 @@ impl Sweep {
         window.parts.device_idle += gap - late;
         if launched.is_none() {
             window.unknown_launch += gap;
+        }
+        if 2 * gap > window.length()
+            && let Some(activity) = next.iter().find(|activity| activity.launch_end.is_some_and(|end| end <= copies))
+        {
+            let launched_before = activity.start - activity.launch_end.unwrap_or(activity.start);
+            window.large_gap = Some(Gap { length: gap, name: activity.name, launched_before });
         }
     }
 }

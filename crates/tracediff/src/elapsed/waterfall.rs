@@ -5,11 +5,20 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Compared;
+use super::noise::half_width;
+use super::timeline::Window;
 use crate::steps::Basis;
 use crate::time::{Picoseconds, milliseconds};
 
 /// Share of the time of trace 1 below which a difference is none.
-pub(crate) const THRESHOLD: f64 = 0.01;
+pub(super) const THRESHOLD: f64 = 0.01;
+
+/// Names of the rows that are parts of time.
+pub(super) const COMMUNICATION: &str = "exposed communication";
+pub(super) const COPIES: &str = "exposed copies";
+pub(super) const HOST_LATE: &str = "host late";
+pub(super) const IDLE: &str = "device idle";
+const COMPUTE: &str = "compute";
 
 /// One reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,6 +35,10 @@ pub struct WaterfallRow {
     pub difference_ms: f64,
     /// Of the time of trace 1 per pass; nothing where that is 0.
     pub share: Option<f64>,
+    /// Half the width of the 99 % interval of the difference, from pass to pass; nothing where there are too few passes.
+    pub noise_ms: Option<f64>,
+    /// Whether the difference is at least 1 % of the time of trace 1 and more than the noise.
+    pub matters: bool,
 }
 
 /// What a row of a waterfall is.
@@ -38,47 +51,96 @@ pub enum WaterfallKind {
     Family,
 }
 
+/// Times of one row: by side, then by pass.
+type Times = [BTreeMap<Option<u32>, Picoseconds>; 2];
+
 /// The rows, and the verdict on them.
-pub(super) fn waterfall(compared: &[Compared<'_>; 2], basis: Basis) -> (Vec<WaterfallRow>, String) {
-    let mut times: BTreeMap<(&str, bool), [Picoseconds; 2]> = BTreeMap::new();
+pub(super) fn waterfall(
+    compared: &[Compared<'_>; 2],
+    basis: Basis,
+    names_trusted: bool,
+) -> (Vec<WaterfallRow>, String) {
+    let mut rows: BTreeMap<(&str, bool), Times> = BTreeMap::new();
     for (side, compared) in compared.iter().enumerate() {
-        let parts = &compared.parts;
-        for (name, time) in [
-            ("exposed communication", parts.exposed_communication),
-            ("exposed copies", parts.exposed_copies),
-            ("host late", parts.host_late),
-            ("device idle", parts.device_idle),
-        ] {
-            times.entry((name, false)).or_default()[side] += time;
-        }
         for window in &compared.windows {
+            let mut add = |row: &'static str, time| {
+                *rows.entry((row, false)).or_default()[side].entry(window.pass).or_default() += time;
+            };
+            add(COMMUNICATION, window.parts.exposed_communication);
+            add(COPIES, window.parts.exposed_copies);
+            add(HOST_LATE, window.parts.host_late);
+            add(IDLE, window.parts.device_idle);
             for (family, own) in compared.timeline.families.iter().zip(&window.own) {
-                times.entry((family, true)).or_default()[side] += own;
+                *rows.entry((family, true)).or_default()[side].entry(window.pass).or_default() += own;
             }
         }
     }
-    let per_pass = |side: usize, time: Picoseconds| milliseconds(time) / compared[side].per_pass();
-    let whole = [0, 1].map(|side| per_pass(side, compared[side].parts.total()));
-    let mut rows: Vec<WaterfallRow> = times
-        .into_iter()
-        .filter(|(_, times)| *times != [0, 0])
-        .map(|((row, is_family), times)| {
-            let [trace1_ms, trace2_ms] = [0, 1].map(|side| per_pass(side, times[side]));
-            let difference_ms = trace2_ms - trace1_ms;
-            WaterfallRow {
-                row: row.to_owned(),
-                kind: if is_family { WaterfallKind::Family } else { WaterfallKind::Part },
-                trace1_ms,
-                trace2_ms,
-                difference_ms,
-                share: (whole[0] > 0.0).then(|| difference_ms / whole[0]),
-            }
+    let whole = [0, 1].map(|side| milliseconds(compared[side].parts.total()) / compared[side].per_pass());
+    let has_time = |times: &Times| times.iter().flat_map(BTreeMap::values).any(|time| *time != 0);
+    let mut found: Vec<WaterfallRow> = rows
+        .iter()
+        .filter(|(_, times)| has_time(times))
+        .map(|((name, is_family), times)| {
+            let kind = if *is_family { WaterfallKind::Family } else { WaterfallKind::Part };
+            row(name, kind, times, compared, basis, whole[0])
         })
         .collect();
     // Names are in order already.
-    rows.sort_by(|a, b| b.difference_ms.abs().total_cmp(&a.difference_ms.abs()));
-    let verdict = verdict(&rows, whole, basis);
-    (rows, verdict)
+    found.sort_by(|a, b| b.difference_ms.abs().total_cmp(&a.difference_ms.abs()));
+    let verdict = if names_trusted {
+        verdict(&found, whole, basis)
+    } else {
+        // Who computed what is not known: all of it is one row.
+        let mut parts: Vec<WaterfallRow> =
+            found.iter().filter(|row| row.kind == WaterfallKind::Part).cloned().collect();
+        let compute = [0, 1].map(|side| {
+            let mut times = BTreeMap::new();
+            let of = |window: &&Window| (window.pass, window.parts.compute);
+            compared[side].windows.iter().map(of).for_each(|(pass, time)| *times.entry(pass).or_default() += time);
+            times
+        });
+        parts.push(row(COMPUTE, WaterfallKind::Part, &compute, compared, basis, whole[0]));
+        parts.sort_by(|a, b| b.difference_ms.abs().total_cmp(&a.difference_ms.abs()));
+        verdict(&parts, whole, basis)
+    };
+    (found, verdict)
+}
+
+fn row(
+    name: &str,
+    kind: WaterfallKind,
+    times: &Times,
+    compared: &[Compared<'_>; 2],
+    basis: Basis,
+    whole1: f64,
+) -> WaterfallRow {
+    let [trace1_ms, trace2_ms] =
+        [0, 1].map(|side| milliseconds(times[side].values().sum()) / compared[side].per_pass());
+    let difference_ms = trace2_ms - trace1_ms;
+    let noise_ms = (basis != Basis::Whole).then(|| noise(times, compared)).flatten();
+    WaterfallRow {
+        row: name.to_owned(),
+        kind,
+        trace1_ms,
+        trace2_ms,
+        difference_ms,
+        share: (whole1 > 0.0).then(|| difference_ms / whole1),
+        noise_ms,
+        matters: difference_ms != 0.0
+            && difference_ms.abs() >= (THRESHOLD * whole1)
+            && noise_ms.is_none_or(|noise| difference_ms.abs() > noise),
+    }
+}
+
+/// The noise of a row, with a value for every pass that is compared.
+fn noise(times: &Times, compared: &[Compared<'_>; 2]) -> Option<f64> {
+    let values = |side: usize| -> Vec<f64> {
+        let mut passes: BTreeMap<Option<u32>, Picoseconds> =
+            compared[side].windows.iter().map(|window| (window.pass, 0)).collect();
+        passes.extend(&times[side]);
+        passes.values().map(|time| milliseconds(*time) / compared[side].devices as f64).collect()
+    };
+    half_width([values(0), values(1)])
 }
 
 /// The largest rows until four fifths of all differences are named, three at most.
@@ -92,8 +154,8 @@ fn verdict(rows: &[WaterfallRow], [first, second]: [f64; 2], basis: Basis) -> St
     let all: f64 = rows.iter().map(|row| row.difference_ms.abs()).sum();
     let mut named = 0.0;
     let mut reasons = Vec::new();
-    for row in rows.iter().take(3) {
-        if named >= 0.8 * all || row.share.is_some_and(|share| share.abs() < THRESHOLD) {
+    for row in rows.iter().filter(|row| row.matters).take(3) {
+        if named >= 0.8 * all {
             break;
         }
         named += row.difference_ms.abs();

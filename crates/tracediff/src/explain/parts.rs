@@ -183,9 +183,6 @@ fn piece_class(piece: &str) -> &str {
 }
 
 fn split(pair: &Pair) -> Split {
-    if pair.fused {
-        return Split { fusion: pair.gap(), ..Split::default() };
-    }
     let calls = calls_part(pair.sides[0].sum, pair.sides[1].sum);
     Split { calls, speed: pair.gap() - calls, ..Split::default() }
 }

@@ -5,14 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 use super::totals::{OperationTotals, Sum, Totals, totals};
 use super::view::LegacyTrace;
-use crate::classify::{NORM, NORM_WITH_GEMM};
-use crate::compare::CompareOptions;
+use crate::compare::{CompareOptions, LEGACY_THRESHOLD_MS};
 use crate::error::Error;
 use crate::result::Status;
 use crate::rules::RatioRule;
 use crate::steps::Phase;
 use crate::totals::phase_names;
 use crate::trace::Trace;
+
+/// Norm kernels that Inductor named after a graph piece with a matrix product.
+const NORM_WITH_GEMM: &str = "RMSNorm+GEMM";
+/// Plain RMS norm.
+const NORM: &str = "RMSNorm";
 
 /// Compares two traces that were loaded under a rule set of wafer-core.
 ///
@@ -101,9 +105,10 @@ fn operation(
 ) -> LegacyOperation {
     let [sum1, sum2] = sides.map(|side| side.sum);
     let gap_ms = sum1.ms() - sum2.ms();
-    let status = if gap_ms > options.threshold_ms {
+    let threshold_ms = options.threshold_ms.unwrap_or(LEGACY_THRESHOLD_MS);
+    let status = if gap_ms > threshold_ms {
         Status::Slower
-    } else if gap_ms < -options.threshold_ms {
+    } else if gap_ms < -threshold_ms {
         Status::Faster
     } else {
         Status::Similar

@@ -1,0 +1,173 @@
+//! Terms of the default class table on kernel names.
+
+/// A name, in lower case and as it stands.
+pub(super) struct Subject<'a> {
+    name: &'a str,
+    lower: String,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(name: &'a str) -> Subject<'a> {
+        // Letters beyond ASCII keep their length this way.
+        Subject { name, lower: name.to_ascii_lowercase() }
+    }
+
+    /// Whether any alternative holds.
+    pub(super) fn matches(&self, alternatives: &str) -> bool {
+        alternatives.split("  ").filter(|alternative| !alternative.is_empty()).any(|alternative| {
+            alternative.split(' ').all(|term| match term.strip_prefix('!') {
+                Some(term) => !self.holds(term),
+                None => self.holds(term),
+            })
+        })
+    }
+
+    fn holds(&self, term: &str) -> bool {
+        if let Some(start) = term.strip_prefix('^') {
+            return self.lower.starts_with(start);
+        }
+        let (before, term) = term.strip_prefix('|').map_or((false, term), |term| (true, term));
+        let (behind, term) = term.strip_suffix('|').map_or((false, term), |term| (true, term));
+        if !before && !behind {
+            return self.lower.contains(term);
+        }
+        // Matches may overlap: look on from one byte further.
+        let mut from = 0;
+        while let Some(at) = self.lower.get(from..).and_then(|rest| rest.find(term)) {
+            let at = from + at;
+            if (!before || self.is_boundary(at)) && (!behind || self.is_boundary(at + term.len())) {
+                return true;
+            }
+            from = at + 1;
+            while !self.lower.is_char_boundary(from) {
+                from += 1;
+            }
+        }
+        false
+    }
+
+    /// Whether a word begins or ends at a place: beside anything that is no letter or digit, in `aB`, before `B` in `ABc`,
+    /// and where letters change to digits or back.
+    fn is_boundary(&self, at: usize) -> bool {
+        let bytes = self.name.as_bytes();
+        let (Some(before), Some(behind)) = (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at)) else {
+            return true;
+        };
+        if !before.is_ascii_alphanumeric() || !behind.is_ascii_alphanumeric() {
+            return true;
+        }
+        let next_is_small = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+        (before.is_ascii_lowercase() && behind.is_ascii_uppercase())
+            || (before.is_ascii_uppercase() && behind.is_ascii_uppercase() && next_is_small)
+            || before.is_ascii_digit() != behind.is_ascii_digit()
+    }
+}
+
+/// What stands outside of template arguments, up to the first parenthesis; of mangled names the nested name.
+pub(super) fn head(name: &str) -> String {
+    if let Some(mangled) = name.strip_prefix("_Z")
+        && let Some(head) = mangled_head(mangled)
+    {
+        return head;
+    }
+    let mut rest = name.trim_start();
+    loop {
+        if let Some(behind) = rest.strip_prefix("void ") {
+            rest = behind.trim_start();
+        } else if let Some(behind) = enable_if(rest) {
+            rest = behind.trim_start();
+        } else {
+            break;
+        }
+    }
+    let rest = rest.replace("(anonymous namespace)::", "");
+    let (mut head, mut depth) = (String::with_capacity(rest.len()), 0_usize);
+    for character in rest.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => break,
+            _ if depth == 0 => head.push(character),
+            _ => {}
+        }
+    }
+    head
+}
+
+/// What follows `std::enable_if<…>::type `.
+fn enable_if(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("std::enable_if<")?;
+    let mut depth = 1_usize;
+    for (at, character) in rest.char_indices() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return rest[at + 1..].strip_prefix("::type ");
+        }
+    }
+    None
+}
+
+/// The identifiers of a mangled name up to the first that is followed by template arguments or the end of its nesting.
+fn mangled_head(mangled: &str) -> Option<String> {
+    let mut rest = mangled.trim_start_matches(['N', 'K', 'L', 'V', 'r']);
+    let mut identifiers: Vec<&str> = Vec::new();
+    loop {
+        let digits = rest.len() - rest.trim_start_matches(|character: char| character.is_ascii_digit()).len();
+        let Ok(length) = rest[..digits].parse::<usize>() else { break };
+        let Some(identifier) = rest.get(digits..digits + length) else { break };
+        rest = &rest[digits + length..];
+        if !identifier.starts_with("_GLOBAL__N") {
+            identifiers.push(identifier);
+        }
+        if rest.starts_with(['I', 'E']) {
+            break;
+        }
+    }
+    (!identifiers.is_empty()).then(|| identifiers.join("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_end_where_case_digits_or_signs_change() {
+        for (name, term, expected) in [
+            ("fbgemm_kernel", "|gemm", false),
+            ("bf16gemm", "|gemm", true),
+            ("CublasGemmEx", "|gemm|", true),
+            ("HGEMMKernel", "gemm|", true),
+            ("SubTensorOp", "|tensorop", false),
+            ("reluKernel", "|relu|", true),
+            ("prelu", "|relu", false),
+            ("moe_gemm", "|moe |gemm", true),
+            ("ncclKernel", "^nccl", true),
+            ("xncclKernel", "^nccl", false),
+            ("a_b", "a !b", false),
+            ("gemm x_gemm", "|gemm|", true),
+            ("ägemm", "|gemm", true),
+        ] {
+            assert_eq!(Subject::new(name).matches(term), expected, "{name} {term}");
+        }
+    }
+
+    #[test]
+    fn heads_are_outside_of_template_arguments() {
+        for (name, expected) in [
+            ("void flash::fwd<Traits<128>, true>(Params)", "flash::fwd"),
+            ("void at::native::(anonymous namespace)::f<int>(int)", "at::native::f"),
+            ("std::enable_if<!a<b>::value, void>::type rope<half>(int)", "rope"),
+            ("Cijk_Alik_Bljk", "Cijk_Alik_Bljk"),
+            ("_ZN7cutlass6KernelI4GemmEEvv", "cutlass::Kernel"),
+            ("_ZN5aiter12_GLOBAL__N_14normEv", "aiter::norm"),
+            ("_Z9my_kernelPfS_", "my_kernel"),
+            ("_Zoo", "_Zoo"),
+        ] {
+            assert_eq!(head(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What to look at next: for each row that matters, the trace that loses time there, and where.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Compared;
+use super::waterfall::{COMMUNICATION, COPIES, HOST_LATE, IDLE, WaterfallKind, WaterfallRow};
+use crate::classify::COLLECTIVES;
+use crate::family::Family;
+use crate::names::NameId;
+use crate::steps::PhaseFilter;
+use crate::time::average_microseconds;
+use crate::totals::Sum;
+use crate::trace::Trace;
+
+/// Something to look at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextStep {
+    /// The trace that takes longer: 1 or 2.
+    pub trace: u8,
+    /// Row of the waterfall.
+    pub row: String,
+    /// How much longer, per pass.
+    pub excess_ms: f64,
+    /// What to do.
+    pub advice: String,
+}
+
+/// Kernels of a family in one trace.
+#[derive(Debug, Clone, Default)]
+struct FamilyKernels {
+    sum: Sum,
+    by_name: BTreeMap<NameId, Sum>,
+}
+
+pub(super) fn next_steps(
+    rows: &[WaterfallRow],
+    traces: [&Trace; 2],
+    compared: &[Compared<'_>; 2],
+    phase: PhaseFilter,
+) -> Vec<NextStep> {
+    if !rows.iter().any(|row| row.matters) {
+        return Vec::new();
+    }
+    let kernels = traces.map(|trace| kernels(trace, phase));
+    let step = |row: &WaterfallRow| {
+        let slower = usize::from(row.difference_ms > 0.0);
+        NextStep {
+            trace: slower as u8 + 1,
+            row: row.row.clone(),
+            excess_ms: row.difference_ms.abs(),
+            advice: advice(row, slower, traces, compared, &kernels),
+        }
+    };
+    rows.iter().filter(|row| row.matters).map(step).collect()
+}
+
+/// Kernels by family; those that communicate stand under the name of their part.
+fn kernels(trace: &Trace, phase: PhaseFilter) -> BTreeMap<String, FamilyKernels> {
+    let mut groups = vec![Sum::default(); trace.groups.len()];
+    for (kernel, context) in trace.kernels.iter().zip(&trace.contexts) {
+        if phase.lets(context.phase) {
+            groups[context.group as usize].add(kernel.duration);
+        }
+    }
+    let mut families: BTreeMap<String, FamilyKernels> = BTreeMap::new();
+    for (group, sum) in trace.groups.iter().zip(groups).filter(|(_, sum)| sum.count > 0) {
+        let operation = trace.operations[group.operation as usize].as_str();
+        let name = if COLLECTIVES.contains(&operation) { COMMUNICATION } else { Family::of(operation).label() };
+        let family = families.entry(name.to_owned()).or_default();
+        family.sum.merge(sum);
+        family.by_name.entry(group.name).or_default().merge(sum);
+    }
+    families
+}
+
+fn advice(
+    row: &WaterfallRow,
+    slower: usize,
+    traces: [&Trace; 2],
+    compared: &[Compared<'_>; 2],
+    kernels: &[BTreeMap<String, FamilyKernels>; 2],
+) -> String {
+    let longest = |side: usize| {
+        let family = kernels[side].get(row.row.as_str())?;
+        let by_time = |(a, first): &(&NameId, &Sum), (b, second): &(&NameId, &Sum)| {
+            first.time.cmp(&second.time).then_with(|| traces[side].name(**b).cmp(traces[side].name(**a)))
+        };
+        let (name, sum) = family.by_name.iter().max_by(by_time)?;
+        let mean = average_microseconds(sum.time, sum.count);
+        Some(format!("{} ({} x {mean:.2} us)", shortened(traces[side].name(*name)), sum.count))
+    };
+    let per_pass = |side: usize| {
+        let count: u64 = kernels[side].values().map(|family| family.sum.count).sum();
+        let passes = (compared[side].passes + compared[side].left_out) as f64 * compared[side].devices as f64;
+        count as f64 / passes
+    };
+    match (row.kind, row.row.as_str()) {
+        (WaterfallKind::Part, HOST_LATE) => format!(
+            "the GPU waits for the host: replay graphs, launch fewer kernels ({:.0} per pass here, {:.0} in the other \
+             trace), or take work off the thread that launches",
+            per_pass(slower),
+            per_pass(1 - slower)
+        ),
+        (WaterfallKind::Part, IDLE) => {
+            "the GPU stands still with work launched: look for synchronisations, waits between streams, and other \
+             processes on the GPU"
+                .to_owned()
+        }
+        (WaterfallKind::Part, COPIES) => {
+            let copies = compared[slower].copies();
+            let most = copies.iter().max_by(|a, b| a.exposed_ms.total_cmp(&b.exposed_ms));
+            let most = most.map_or_else(String::new, |copies| {
+                let speed = copies.gb_per_s.map_or_else(String::new, |speed| format!(" at {speed:.1} GB/s"));
+                format!(" ({} {}, {:.3} ms exposed in all{speed})", copies.count, copies.kind, copies.exposed_ms)
+            });
+            format!("copies run with no kernel beside them{most}: keep data on the GPU, or copy from pinned memory beside kernels")
+        }
+        (WaterfallKind::Part, COMMUNICATION) => {
+            let longest = longest(slower).map_or_else(String::new, |kernel| format!("; most time is in {kernel}"));
+            format!("collectives run with no computation beside them: overlap them, or look for ranks that come late{longest}")
+        }
+        (WaterfallKind::Part, _) => "compare the kernels of both traces".to_owned(),
+        (WaterfallKind::Family, _) => match (longest(slower), longest(1 - slower)) {
+            (Some(here), Some(there)) => format!("most time is in {here}; the other trace has {there}"),
+            (Some(here), None) => format!("only this trace runs such kernels, most of all {here}"),
+            (None, _) => "compare the kernels of both traces".to_owned(),
+        },
+    }
+}
+
+/// A name that leaves room on the line.
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= 60 { name.to_owned() } else { name.chars().take(57).chain("...".chars()).collect() }
+}

@@ -1,0 +1,464 @@
+//! Every kernel gets a group: blocks of layers by their place in the typical layer, blocks between layers by aligning one
+//! representative pass of each trace.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::Words;
+use super::strip::{Item, LARGEST, align_items};
+use super::typical::{self, Match, Strip, StripRow, Typical, matches, rotated, typical};
+use crate::family::Family;
+use crate::structure::{Block, Sequence, Structure};
+use crate::time::microseconds;
+use crate::trace::Trace;
+
+/// No group.
+const NONE: u32 = u32::MAX;
+
+/// A kind of layer without a partner takes the groups of the nearest one of its own trace up to this cost.
+const NEAREST: u64 = 400_000;
+
+/// The groups, and how blocks come to theirs.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    groups: Vec<Group>,
+    typical: [Vec<Typical>; 2],
+    matches: Vec<Match>,
+    /// Per side and kind of layer (by unit): the group of each block of the typical layer.
+    places: [FxHashMap<usize, Vec<u32>>; 2],
+    /// Per match: the group of each row, and the blocks of both sides in it.
+    rows: Vec<Vec<(u32, [Vec<usize>; 2])>>,
+    /// Per side and stretch: families of the representative pass and the groups of its blocks.
+    stretches: [BTreeMap<Stretch, (Vec<Family>, Vec<u32>)>; 2],
+    /// Per side, stretch (or any) and family: the group with most time.
+    largest: [FxHashMap<(Option<Stretch>, Family), u32>; 2],
+    /// Names of kinds of layers by side and unit.
+    kinds: [FxHashMap<usize, usize>; 2],
+    has_layers: bool,
+}
+
+/// Blocks outside of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Stretch {
+    /// Before the first layer, or everything where a trace has no layers.
+    Start,
+    /// Behind layers of a kind that both traces have.
+    Behind(usize),
+    /// Behind layers of a kind that one trace has.
+    BehindOther,
+    /// Behind the last layer.
+    End,
+    /// On other streams.
+    Side,
+}
+
+impl Stretch {
+    fn name(self) -> String {
+        match self {
+            Stretch::Start => "gapstart".to_owned(),
+            Stretch::Behind(kind) => format!("gap{}", letters(kind)),
+            Stretch::BehindOther => "gapother".to_owned(),
+            Stretch::End => "gapend".to_owned(),
+            Stretch::Side => "side".to_owned(),
+        }
+    }
+}
+
+/// A group of kernels.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) family: Family,
+    /// Whether one side's activation is inside the other side's kernel, and which side's kernel that is.
+    pub(super) swallowed_by: Option<usize>,
+}
+
+/// `A` to `Z`, `AA` and so on.
+fn letters(number: usize) -> String {
+    let letter = char::from(b'A' + (number % 26) as u8);
+    if number < 26 { letter.to_string() } else { format!("{}{letter}", letters(number / 26 - 1)) }
+}
+
+impl Assignment {
+    pub(super) fn new(traces: [&Trace; 2], structures: [&Structure; 2]) -> Assignment {
+        let mut words = Words::default();
+        let typical = [0, 1].map(|side| typical(traces[side], structures[side], &mut words));
+        let has_layers = typical.iter().all(|typical| !typical.is_empty());
+        let matches = if has_layers { matches([&typical[0], &typical[1]]) } else { Vec::new() };
+        let mut assignment = Assignment {
+            groups: Vec::new(),
+            typical,
+            matches,
+            places: Default::default(),
+            rows: Vec::new(),
+            stretches: Default::default(),
+            largest: Default::default(),
+            kinds: Default::default(),
+            has_layers,
+        };
+        assignment.layers();
+        assignment.layers_without_partner();
+        assignment.between(traces, structures, &mut words);
+        assignment
+    }
+
+    /// The groups of layers that stand for each other.
+    fn layers(&mut self) {
+        for (kind, found) in self.matches.clone().into_iter().enumerate() {
+            let sides = [0, 1].map(|side| &self.typical[side][found.sides[side]]);
+            let [first, second] = [0, 1].map(|side| rotated(&sides[side].items, found.rotation[side]));
+            let units = sides.map(|typical| typical.unit);
+            let mut places = [vec![NONE; first.len()], vec![NONE; second.len()]];
+            let mut rows = Vec::new();
+            let aligned = align_items(&first, &second);
+            for (number, (one, other)) in aligned.groups.into_iter().enumerate() {
+                let group = self.group(&format!("layer{}", letters(kind)), Some(number), &first[one.clone()], &second[other.clone()]);
+                let place = |side: usize, at: usize| (at + found.rotation[side]) % places[side].len();
+                let blocks = [one, other].map(|range: Range<usize>| range);
+                let blocks: [Vec<usize>; 2] =
+                    [0, 1].map(|side| blocks[side].clone().map(|at| place(side, at)).collect());
+                for (side, blocks) in blocks.iter().enumerate() {
+                    for at in blocks {
+                        places[side][*at] = group;
+                    }
+                }
+                rows.push((group, blocks));
+            }
+            self.rows.push(rows);
+            for (side, places) in places.into_iter().enumerate() {
+                self.places[side].insert(units[side], places);
+                self.kinds[side].insert(units[side], kind);
+            }
+        }
+    }
+
+    /// Kinds of layers that one trace has: like the nearest other kind of its own trace, or groups of their own.
+    fn layers_without_partner(&mut self) {
+        for side in 0..2 {
+            let partnered: Vec<usize> = self.matches.iter().map(|found| found.sides[side]).collect();
+            for at in (0..self.typical[side].len()).filter(|at| !partnered.contains(at)) {
+                let own = self.typical[side][at].clone();
+                let nearest = partnered
+                    .iter()
+                    .map(|other| (align_items(&own.items, &self.typical[side][*other].items), *other))
+                    .min_by_key(|(alignment, other)| (alignment.cost, *other))
+                    .filter(|(alignment, _)| alignment.cost < NEAREST);
+                let places = match nearest {
+                    Some((alignment, other)) => {
+                        let other = &self.typical[side][other];
+                        let known = self.places[side].get(&other.unit).cloned().unwrap_or_default();
+                        self.kinds[side].insert(own.unit, self.kinds[side][&other.unit]);
+                        carried_over(&own.items, &other.items, &alignment.groups, &known)
+                    }
+                    None => vec![NONE; own.items.len()],
+                };
+                let places: Vec<u32> = places
+                    .into_iter()
+                    .enumerate()
+                    .map(|(number, place)| {
+                        if place != NONE {
+                            return place;
+                        }
+                        let item = std::slice::from_ref(&own.items[number]);
+                        let of = |wanted: usize| if wanted == side { item } else { &[][..] };
+                        self.group(&format!("layer{}", at + 1), Some(number), of(0), of(1))
+                    })
+                    .collect();
+                self.places[side].insert(own.unit, places);
+            }
+        }
+    }
+
+    /// A new group of some blocks of both sides.
+    fn group(&mut self, stretch: &str, number: Option<usize>, first: &[Item], second: &[Item]) -> u32 {
+        let families = || first.iter().chain(second).map(|item| item.family);
+        let heavy = families().filter(|family| family.is_heavy()).min();
+        let family = heavy.or_else(|| families().min()).unwrap_or(Family::Other);
+        let number = number.map_or_else(String::new, |number| format!("{number:03} "));
+        let name = format!("{stretch}/{number}{}", family.code());
+        let name = match (first.is_empty(), second.is_empty()) {
+            (false, true) => format!("only1/{name}"),
+            (true, false) => format!("only2/{name}"),
+            _ => name,
+        };
+        let has_activation = |items: &[Item]| items.iter().any(|item| item.family == Family::Activation);
+        let swallows = |one: &[Item], many: &[Item]| {
+            many.len() > 1
+                && has_activation(many)
+                && !has_activation(one)
+                && one.iter().any(|item| matches!(item.family, Family::Moe | Family::Gemm))
+        };
+        let swallowed_by = match (swallows(first, second), swallows(second, first)) {
+            (true, _) => Some(0),
+            (_, true) => Some(1),
+            _ => None,
+        };
+        self.groups.push(Group { name, family, swallowed_by });
+        self.groups.len() as u32 - 1
+    }
+
+    /// Groups of what lies between layers, from one pass of each trace.
+    fn between(&mut self, traces: [&Trace; 2], structures: [&Structure; 2], words: &mut Words) {
+        let stretches = [0, 1].map(|side| match representative(structures[side]) {
+            Some(sequence) => self.stretches_of(side, sequence),
+            None => BTreeMap::new(),
+        });
+        let items_of = |side: usize, stretch: Stretch, words: &mut Words| -> Vec<Item> {
+            let Some(sequence) = representative(structures[side]) else { return Vec::new() };
+            let (kernels, blocks) = match stretch {
+                Stretch::Side => (&sequence.side_kernels, &sequence.side_blocks),
+                _ => (&sequence.kernels, &sequence.blocks),
+            };
+            let wanted = stretches[side].get(&stretch).map(Vec::as_slice).unwrap_or_default();
+            let blocks: Vec<Block> = wanted.iter().map(|at| blocks[*at].clone()).collect();
+            typical::items(traces[side], words, kernels, &blocks)
+        };
+        let mut all: Vec<Stretch> = stretches.iter().flat_map(|stretches| stretches.keys().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        let mut times: [FxHashMap<(Option<Stretch>, Family), BTreeMap<u32, u64>>; 2] = Default::default();
+        for stretch in all {
+            let items = [0, 1].map(|side| items_of(side, stretch, words));
+            let groups = self.stretch(stretch, &items);
+            for side in 0..2 {
+                for (item, group) in items[side].iter().zip(&groups[side]) {
+                    for key in [(Some(stretch), item.family), (None, item.family)] {
+                        *times[side].entry(key).or_default().entry(*group).or_default() += item.time;
+                    }
+                }
+                let families = items[side].iter().map(|item| item.family).collect();
+                self.stretches[side].insert(stretch, (families, groups[side].clone()));
+            }
+        }
+        for (side, times) in times.iter_mut().enumerate() {
+            for typical in &self.typical[side] {
+                let places = self.places[side].get(&typical.unit).map(Vec::as_slice).unwrap_or_default();
+                for (item, group) in typical.items.iter().zip(places) {
+                    *times.entry((None, item.family)).or_default().entry(*group).or_default() += item.time;
+                }
+            }
+        }
+        self.largest = times.map(|times| {
+            let largest = |groups: BTreeMap<u32, u64>| {
+                groups.into_iter().max_by_key(|(group, time)| (*time, std::cmp::Reverse(*group))).map(|(group, _)| group)
+            };
+            times.into_iter().filter_map(|(key, groups)| Some((key, largest(groups)?))).collect()
+        });
+    }
+
+    /// Groups of the blocks of a stretch.
+    fn stretch(&mut self, stretch: Stretch, items: &[Vec<Item>; 2]) -> [Vec<u32>; 2] {
+        let [first, second] = items;
+        let mut groups = [vec![NONE; first.len()], vec![NONE; second.len()]];
+        let name = stretch.name();
+        if first.len() * second.len() <= LARGEST {
+            for (number, (one, other)) in align_items(first, second).groups.into_iter().enumerate() {
+                let group = self.group(&name, Some(number), &first[one.clone()], &second[other.clone()]);
+                groups[0][one].fill(group);
+                groups[1][other].fill(group);
+            }
+            return groups;
+        }
+        let mut families: BTreeMap<Family, [Vec<Item>; 2]> = BTreeMap::new();
+        for (side, items) in items.iter().enumerate() {
+            items.iter().for_each(|item| families.entry(item.family).or_default()[side].push(item.clone()));
+        }
+        for (family, [one, other]) in families {
+            let group = self.group(&name, None, &one, &other);
+            for (side, items) in items.iter().enumerate() {
+                let of_family = items.iter().zip(&mut groups[side]).filter(|(item, _)| item.family == family);
+                of_family.for_each(|(_, place)| *place = group);
+            }
+        }
+        groups
+    }
+
+    /// Blocks outside of layers by stretch; the blocks of other streams among them.
+    fn stretches_of(&self, side: usize, sequence: &Sequence) -> BTreeMap<Stretch, Vec<usize>> {
+        let mut found: BTreeMap<Stretch, Vec<usize>> = BTreeMap::new();
+        let mut layers = sequence.layers.iter().filter(|_| self.has_layers).peekable();
+        let mut before: Option<usize> = None;
+        let mut at = 0;
+        while at < sequence.blocks.len() {
+            if let Some(layer) = layers.next_if(|layer| layer.blocks.start <= at) {
+                before = Some(layer.unit);
+                at = layer.blocks.end;
+                continue;
+            }
+            let stretch = match before {
+                None => Stretch::Start,
+                Some(_) if layers.peek().is_none() => Stretch::End,
+                Some(unit) => self.kinds[side].get(&unit).map_or(Stretch::BehindOther, |kind| Stretch::Behind(*kind)),
+            };
+            found.entry(stretch).or_default().push(at);
+            at += 1;
+        }
+        if !sequence.side_blocks.is_empty() {
+            found.insert(Stretch::Side, (0..sequence.side_blocks.len()).collect());
+        }
+        found
+    }
+
+    pub(super) fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.groups.iter().map(|group| group.name.clone()).collect()
+    }
+
+    /// The group of every kernel of both traces.
+    pub(super) fn kernels(&mut self, traces: [&Trace; 2], structures: [&Structure; 2]) -> [Vec<u32>; 2] {
+        let mut words = Words::default();
+        let mut found = traces.map(|trace| vec![NONE; trace.kernels.len()]);
+        for side in 0..2 {
+            let mut odd_layers: FxHashMap<(usize, Vec<Family>), Vec<u32>> = FxHashMap::default();
+            for sequence in &structures[side].sequences {
+                let mut of_blocks = vec![NONE; sequence.blocks.len()];
+                for layer in sequence.layers.iter().filter(|_| self.has_layers) {
+                    let blocks = &sequence.blocks[layer.blocks.clone()];
+                    let families: Vec<Family> = blocks.iter().map(|block| block.family).collect();
+                    let typical = self.typical[side].iter().find(|typical| typical.unit == layer.unit);
+                    let Some(typical) = typical else { continue };
+                    let known = self.places[side].get(&layer.unit).map(Vec::as_slice).unwrap_or_default();
+                    let same = typical.items.iter().map(|item| item.family).eq(families.iter().copied());
+                    let places = &mut of_blocks[layer.blocks.clone()];
+                    if same {
+                        places.copy_from_slice(known);
+                        continue;
+                    }
+                    let odd = odd_layers.entry((layer.unit, families)).or_insert_with(|| {
+                        let items = typical::items(traces[side], &mut words, &sequence.kernels, blocks);
+                        let groups = align_items(&items, &typical.items).groups;
+                        carried_over(&items, &typical.items, &groups, known)
+                    });
+                    places.copy_from_slice(odd);
+                }
+                let mut of_side = vec![NONE; sequence.side_blocks.len()];
+                for (stretch, blocks) in self.stretches_of(side, sequence) {
+                    let (all, places) = match stretch {
+                        Stretch::Side => (&sequence.side_blocks, &mut of_side),
+                        _ => (&sequence.blocks, &mut of_blocks),
+                    };
+                    let known = self.stretches[side].get(&stretch);
+                    let families = || blocks.iter().map(|at| all[*at].family);
+                    match known.filter(|(known, _)| known.iter().copied().eq(families())) {
+                        Some((_, groups)) => blocks.iter().zip(groups).for_each(|(at, group)| places[*at] = *group),
+                        None => {
+                            for at in &blocks {
+                                let key = (Some(stretch), all[*at].family);
+                                places[*at] = self.largest[side].get(&key).copied().unwrap_or(NONE);
+                            }
+                        }
+                    }
+                }
+                self.rest(side, &sequence.blocks, &mut of_blocks);
+                self.rest(side, &sequence.side_blocks, &mut of_side);
+                let main = sequence.blocks.iter().zip(&of_blocks).map(|(block, group)| (&sequence.kernels, block, group));
+                let others = sequence.side_blocks.iter().zip(&of_side);
+                let others = others.map(|(block, group)| (&sequence.side_kernels, block, group));
+                for (kernels, block, group) in main.chain(others) {
+                    kernels[block.kernels.clone()].iter().for_each(|kernel| found[side][*kernel as usize] = *group);
+                }
+            }
+        }
+        found
+    }
+
+    /// Blocks without a group go to the largest one of their family, or to what is left over of it.
+    fn rest(&mut self, side: usize, blocks: &[Block], places: &mut [u32]) {
+        for (block, place) in blocks.iter().zip(places).filter(|(_, place)| **place == NONE) {
+            *place = match self.largest[side].get(&(None, block.family)) {
+                Some(group) => *group,
+                None => {
+                    let name = format!("rest {}", block.family.code());
+                    let known = self.groups.iter().position(|group| group.name == name);
+                    known.unwrap_or_else(|| {
+                        self.groups.push(Group { name, family: block.family, swallowed_by: None });
+                        self.groups.len() - 1
+                    }) as u32
+                }
+            };
+        }
+    }
+
+    /// One typical layer of each side, for people.
+    pub(super) fn strips(&self, traces: [&Trace; 2], structures: [&Structure; 2]) -> Vec<Strip> {
+        let strip = |(kind, found): (usize, &Match)| {
+            let sides = [0, 1].map(|side| &self.typical[side][found.sides[side]]);
+            let row = |(group, blocks): &(u32, [Vec<usize>; 2])| {
+                let group = &self.groups[*group as usize];
+                let kernels = [0, 1].map(|side| {
+                    let (number, range) = &sides[side].example;
+                    let sequence = &structures[side].sequences[*number];
+                    let of = |at: &usize| sequence.kernels[sequence.blocks[range.start + at].kernels.clone()].to_vec();
+                    blocks[side].iter().flat_map(of).collect::<Vec<u32>>()
+                });
+                let names = [0, 1].map(|side| {
+                    let mut names: Vec<String> = Vec::new();
+                    for kernel in &kernels[side] {
+                        let name = traces[side].name(traces[side].kernels[*kernel as usize].name);
+                        if names.iter().all(|known| known != name) {
+                            names.push(name.to_owned());
+                        }
+                    }
+                    names
+                });
+                let time = |side: usize| -> u64 { blocks[side].iter().map(|at| sides[side].items[*at].time).sum() };
+                let [trace1_us, trace2_us] = [0, 1].map(|side| microseconds(i128::from(time(side))));
+                let reason = super::difference::strip_reason(group, traces, &kernels, [time(0), time(1)]);
+                let [trace1_names, trace2_names] = names;
+                StripRow {
+                    group: group.name.clone(),
+                    family: group.family.label(),
+                    trace1_names,
+                    trace2_names,
+                    trace1_kernels: kernels[0].len(),
+                    trace2_kernels: kernels[1].len(),
+                    trace1_us,
+                    trace2_us,
+                    reason,
+                }
+            };
+            Strip {
+                kind: letters(kind),
+                trace1_layers: sides[0].layers,
+                trace2_layers: sides[1].layers,
+                rows: self.rows[kind].iter().map(row).collect(),
+            }
+        };
+        self.matches.iter().enumerate().map(strip).collect()
+    }
+}
+
+/// Groups of the blocks of a layer from those of another layer that it was aligned with: of several the one of its family.
+fn carried_over(
+    items: &[Item],
+    other: &[Item],
+    aligned: &[(Range<usize>, Range<usize>)],
+    known: &[u32],
+) -> Vec<u32> {
+    let mut places = vec![NONE; items.len()];
+    for (own, others) in aligned {
+        for at in own.clone() {
+            let same = others.clone().find(|place| other[*place].family == items[at].family);
+            let place = same.or_else(|| others.clone().next());
+            places[at] = place.and_then(|place| known.get(place).copied()).unwrap_or(NONE);
+        }
+    }
+    places
+}
+
+/// The first pass of those whose kinds of layers own most time; the smallest list on ties.
+fn representative(structure: &Structure) -> Option<&Sequence> {
+    let mut lists: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
+    let kinds = |sequence: &Sequence| sequence.layers.iter().map(|layer| layer.unit).collect::<Vec<_>>();
+    for sequence in &structure.sequences {
+        let time: u64 = sequence.blocks.iter().map(|block| block.time).sum();
+        *lists.entry(kinds(sequence)).or_default() += time;
+    }
+    let most = lists.iter().rev().max_by_key(|(_, time)| **time).map(|(list, _)| list.clone())?;
+    structure.sequences.iter().find(|sequence| kinds(sequence) == most)
+}
