@@ -6,4 +6,4 @@ mod single;
 
 pub use pairs::compare_pairs;
 pub use plan::{Common, Compat, Plan};
-pub use single::compare_one;
+pub use single::{Outputs, compare_one};

@@ -94,6 +94,17 @@ fn contradictions_are_usage_errors() {
         &["--compat", "0.1.35", "--no-stacks"],
         &["--compat", "0.1.34"],
         &["--explain", "--fusion"],
+        &["--explain", "--layers", "--format", "csv"],
+        &["--layers", "--format", "json"],
+        &["--show-all", "--format", "csv"],
+        &["--sections", "metadata"],
+        &["--sections", "metdata", "--format", "json"],
+        &["--no-kernels"],
+        &["--full", "--aligned"],
+        &["--accept", "WRONG"],
+        &["--baseline", "old.json"],
+        &["--fail-regression", "5"],
+        &["--events", "e.csv", "--compat", "0.1.33"],
     ];
     let with_two = with_two.iter().map(|case| [&two[..], case].concat());
     for case in cases.iter().map(|case| case.to_vec()).chain(with_two) {
@@ -174,8 +185,9 @@ fn what_is_odd_is_said_on_stderr_alone() {
     assert!(same.stderr.contains("warning: b.json: no device properties; taken for NVIDIA"), "{}", same.stderr);
     let odd = run(folder, &["a.json", "b.json", "--format", "json"]);
     for part in [
-        "warning: a.json: 1 kernel reaches into the next one on the same stream",
-        "warning: a.json: skewed start: ncclDevKernel_AllReduce_Sum",
+        "warning: a.json: not to be trusted: ",
+        "warning: a.json: OVERLAP_IMPOSSIBLE (",
+        "warning: a.json: SKEWED_START (",
         "warning: a.json: only 0.0% of kernel time has a counterpart",
     ] {
         assert!(odd.stderr.contains(part), "{part}: {}", odd.stderr);
@@ -183,7 +195,7 @@ fn what_is_odd_is_said_on_stderr_alone() {
     let quiet = run(folder, &["a.json", "b.json", "--format", "json", "-q"]);
     assert_eq!((quiet.stderr.as_str(), &quiet.stdout), ("", &odd.stdout));
     let clipped = run(folder, &["a.json", "b.json", "--format", "csv", "--explain", "--clip-overlaps"]);
-    assert!(clipped.stdout.contains("operation,All-Reduce,total,,,1.505000000,"), "{}", clipped.stdout);
+    assert!(clipped.stdout.contains("family,Communication,total,,,1.505000000,"), "{}", clipped.stdout);
 }
 
 #[test]
@@ -235,4 +247,109 @@ fn report() {
     let run = run(folder.path(), &["mi300x.json", "h100.json", "--layers", "--explain", "--threshold-ms", "0.5"]);
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn a_section_that_is_none_has_a_near_name() {
+    let folder = TempDir::new().expect("a folder");
+    let run = run(folder.path(), &["a.json", "b.json", "--format", "json", "--sections", "metadata,opertions"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("no section \"opertions\" (did you mean operations?)"), "{}", run.stderr);
+}
+
+#[test]
+fn trust_comes_before_the_headline() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let kernel = |at: u32| {
+        format!(r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}.5, "dur": 10, "args": {{"correlation": {at}}}}}"#, 20 * at)
+    };
+    let launch = |at: u32| {
+        format!(r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {}.5, "dur": 2, "args": {{"correlation": {at}}}}}"#, 20 * at - 5)
+    };
+    let whole: Vec<String> = (1..100).flat_map(|at| [launch(at), kernel(at)]).collect();
+    trace(folder, "whole.json", &whole.join(","));
+    // A buffer of the profiler is lost: twenty launches in a row have no kernels.
+    let lost: Vec<String> = (1..100)
+        .flat_map(|at| if (40..60).contains(&at) { vec![launch(at)] } else { vec![launch(at), kernel(at)] })
+        .collect();
+    trace(folder, "lost.json", &lost.join(","));
+    let run = run(folder, &["whole.json", "lost.json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let first = run.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("trust: trace 1 high; trace 2 LOW"), "{first}");
+    assert!(first.contains("LOST_BUFFER"), "{first}");
+    assert!(run.stdout.lines().nth(1).is_some_and(|line| line.starts_with("elapsed ")), "{}", run.stdout);
+    assert!(run.stderr.starts_with("warning: lost.json: not to be trusted: LOST_BUFFER"), "{}", run.stderr);
+}
+
+#[test]
+fn times_in_another_unit_are_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let events = |unit: u64| -> String {
+        let event = |at: u64| {
+            format!(
+                r#"{{"cat": "kernel", "name": "k{}", "ts": {}, "dur": {}, "args": {{"correlation": {at}}}}},
+                   {{"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": {}, "dur": {}, "args": {{"correlation": {at}}}}}"#,
+                at % 7,
+                unit * (at * 50 + 10),
+                unit * 20,
+                unit * at * 50,
+                unit * 5
+            )
+        };
+        (1..200).map(event).collect::<Vec<_>>().join(",")
+    };
+    trace(folder, "us.json", &events(1));
+    trace(folder, "ns.json", &events(1000));
+    let refused = run(folder, &["us.json", "ns.json"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("error: ns.json: times are in another unit"), "{}", refused.stderr);
+    let accepted = run(folder, &["us.json", "ns.json", "--accept", "WRONG_UNIT"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.stderr);
+}
+
+#[test]
+fn what_was_inside_the_limit_and_is_outside_now_fails() {
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let of = |gemm: u32| {
+        let step = |at: u32| {
+            format!(
+                r#"{{"cat": "user_annotation", "name": "step[DECODE bs=1]", "ts": {0}, "dur": 90}},
+                   {{"cat": "kernel", "name": "nvjet_a", "ts": {0}, "dur": {gemm}}},
+                   {{"cat": "kernel", "name": "flash_fwd", "ts": {1}, "dur": 20}}"#,
+                100 * at,
+                100 * at + 60
+            )
+        };
+        (0..10).map(step).collect::<Vec<_>>().join(",")
+    };
+    for (name, gemm) in [("base.json", 30), ("same.json", 30), ("slow.json", 45)] {
+        trace(folder, name, &of(gemm));
+    }
+    let old = run(folder, &["base.json", "same.json", "--format", "json", "--output", "old.json"]);
+    assert_eq!(old.code, 0, "{}", old.stderr);
+    let gate = ["--baseline", "old.json", "--fail-regression", "10", "--format", "csv"];
+    let same = run(folder, &[&["base.json", "same.json"][..], &gate].concat());
+    assert_eq!(same.code, 0, "{}", same.stderr);
+    let slow = run(folder, &[&["base.json", "slow.json"][..], &gate].concat());
+    assert_eq!(slow.code, 3, "{}", slow.stderr);
+    let expected = "limit: Dense GEMM (nvjet_a): trace 2 against trace 1 was +0.0% and is +50.0% now (limit 10%)";
+    assert!(slow.stderr.contains(expected), "{}", slow.stderr);
+}
+
+#[test]
+fn every_kernel_has_a_row_in_the_table_of_events() {
+    let folder = TempDir::new().expect("a folder");
+    for file in ["mi300x.json", "h100.json"] {
+        std::fs::copy(testdata(file), folder.path().join(file)).expect("a copy");
+    }
+    let run = run(folder.path(), &["mi300x.json", "h100.json", "--format", "csv", "--events", "events.csv"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let events = std::fs::read_to_string(folder.path().join("events.csv")).expect("a table");
+    let mut lines = events.lines();
+    assert_eq!(lines.next(), Some("trace,index,name,start_us,duration_us,class,family,layer,part,pair"));
+    assert_eq!(lines.count(), 170 + 190);
 }

@@ -1,14 +1,29 @@
 //! One pair of traces.
 
+use std::io::Write as _;
 use std::path::Path;
 
-use perfdb_files::replace::{Parents, refuse_inputs, replace};
-use perfdb_tracediff::{Error, LoadOptions, PairSettings, Trace, analyse};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::tracediff::{EVENTS_HEADER, push_event};
+use perfdb_tracediff::{
+    Analysis, Baseline, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events,
+};
 
 use super::plan::{Common, Plan};
-use crate::{Failure, Status, error_line, print, progress, warn};
+use crate::{Failure, Status, error_line, print, print_limit, progress, warn};
 
-/// Compares two traces, and writes the result to `output` or to stdout.
+/// What is written beside the standard output, and what may fail.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outputs<'a> {
+    /// The result; stdout otherwise.
+    pub result: Option<&'a Path>,
+    /// The table of kernels.
+    pub events: Option<&'a Path>,
+    /// JSON of an earlier run, and the limit in percent.
+    pub gate: Option<(&'a Path, f64)>,
+}
+
+/// Compares two traces, and writes the result to a file or to stdout.
 ///
 /// # Errors
 /// Contradictory options (exit 2); traces that cannot be read or compared, an output that cannot be written (exit 1).
@@ -16,19 +31,62 @@ pub fn compare_one(
     traces: [&Path; 2],
     settings: &PairSettings,
     common: &Common,
-    output: Option<&Path>,
+    outputs: &Outputs<'_>,
 ) -> Result<Status, Failure> {
-    refuse_inputs(output, traces.into_iter().chain(common.registry_file.as_deref()))?;
+    let written = [outputs.result, outputs.events].into_iter().flatten();
+    let registry = common.registry_file.as_deref();
+    let baseline = outputs.gate.map(|(path, _)| path);
+    refuse_inputs(written, traces.into_iter().chain(registry).chain(baseline))?;
+    let gate = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);
     let loaded = load(traces, &options)?;
-    let result = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
-    match output {
-        Some(output) => replace(output, result.as_bytes(), Parents::MustExist)?,
-        None => print(&result)?,
+    let analysis = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
+    let events = outputs.events.map(|path| write_events(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
+    let result = plan.render(&analysis);
+    match outputs.result {
+        Some(output) => {
+            let result = Staged::with(output, result.as_bytes(), Parents::MustExist)?;
+            commit(events.into_iter().chain([result]).collect())?;
+        }
+        None => {
+            commit(events.into_iter().collect())?;
+            print(&result)?;
+        }
     }
-    Ok(Status::Success)
+    let worse = gate.map(|(baseline, limit)| (baseline.check(&analysis.document, limit), limit));
+    Ok(match worse {
+        Some((worse, limit)) if !worse.is_empty() => {
+            worse.iter().for_each(|regression| print_limit(&regression_line(regression, limit)));
+            Status::Code(3)
+        }
+        _ => Status::Success,
+    })
+}
+
+/// `NAME (KERNEL): trace 2 took 1.0% longer and takes 9.0% longer now (limit 5%)`
+fn regression_line(regression: &Regression, limit_pct: f64) -> String {
+    let kernel = regression.kernel.as_ref().map_or_else(String::new, |kernel| format!(" ({kernel})"));
+    let [before, after] = [regression.before_pct, regression.after_pct].map(|percent| format!("{percent:+.1}%"));
+    format!("{}{kernel}: trace 2 against trace 1 was {before} and is {after} now (limit {limit_pct}%)", regression.name)
+}
+
+/// Stages the table of kernels.
+fn write_events(path: &Path, plan: &Plan, traces: [&Trace; 2]) -> Result<Staged, Failure> {
+    let mut staged = Staged::create(path, Parents::MustExist)?;
+    let mut text = EVENTS_HEADER.to_owned();
+    let mut flush = |text: &mut String| {
+        let written = staged.write_all(text.as_bytes());
+        text.clear();
+        written.map_err(|source| Failure::from(Error::Io { path: path.to_owned(), source }))
+    };
+    events(traces[0], traces[1], plan.analysis.compare.phase, |row| {
+        push_event(&mut text, &row);
+        if text.len() >= 1 << 20 { flush(&mut text) } else { Ok(()) }
+    })?;
+    flush(&mut text)?;
+    Ok(staged)
 }
 
 /// Loads both traces at the same time.
@@ -53,13 +111,13 @@ fn load(traces: [&Path; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure
 }
 
 /// Compares two loaded traces; findings go to stderr. `names` are the traces as the user wrote them.
-fn compare(plan: &Plan, traces: [&Trace; 2], names: [&Path; 2]) -> Result<String, Failure> {
+fn compare(plan: &Plan, traces: [&Trace; 2], names: [&Path; 2]) -> Result<Analysis, Failure> {
     let analysis =
         analyse(traces[0], traces[1], &plan.analysis).map_err(|error| phase_failure(&error, plan, traces))?;
     for line in warnings(&analysis.findings, names) {
         warn(&line);
     }
-    Ok(plan.render(&analysis))
+    Ok(analysis)
 }
 
 /// Every trace that lacks the phase gets its line.

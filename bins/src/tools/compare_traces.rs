@@ -1,6 +1,6 @@
 //! Two GPU traces of the same workload, operation by operation.
 
-use crate::compare_traces::{Common, Compat, compare_one, compare_pairs};
+use crate::compare_traces::{Common, Compat, Outputs, compare_one, compare_pairs};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, run};
@@ -36,9 +36,10 @@ Examples:
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
   compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
+  compare-traces before.json after.json --events kernels.csv --baseline last.json --fail-regression 5
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
 
-Exit status: 0 done, 1 failed, 2 wrong usage."
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression."
 )]
 struct Arguments {
     /// The two traces (PyTorch profiler, JSON, may be gzip)
@@ -96,6 +97,24 @@ struct Arguments {
     /// Gap in ms beyond which an operation is slower or faster [default: 1 % of the elapsed time; 5 with --compat]
     #[arg(long, value_name = "X", value_parser = threshold)]
     threshold_ms: Option<f64>,
+
+    /// Also write a CSV with a row per kernel: its class, layer, and the group that it is compared in
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
+    events: Option<PathBuf>,
+
+    /// JSON of an earlier run, for --fail-regression
+    #[arg(long, value_name = "OLD.json", value_parser = path(), requires = "fail_regression")]
+    baseline: Option<PathBuf>,
+
+    /// Exit with status 3 if trace 2 took at most this many percent longer than trace 1 in --baseline and takes more now
+    #[arg(
+        long,
+        value_name = "PCT",
+        requires = "baseline",
+        value_parser = threshold,
+        conflicts_with_all = ["pairs", "compat", "aligned", "fusion"]
+    )]
+    fail_regression: Option<f64>,
 
     /// Python stacks per operation and trace; 0 is no limit [default: 3]
     #[arg(long, value_name = "N")]
@@ -168,7 +187,11 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let registry = arguments.registry.as_deref().map(Registry::open).transpose()?;
     let common = Common { registry, ..common };
     match (&arguments.pairs, traces.as_slice()) {
-        (None, &[first, second]) => compare_one([first, second], &settings, &common, arguments.output.as_deref()),
+        (None, &[first, second]) => {
+            let gate = arguments.baseline.as_deref().zip(arguments.fail_regression);
+            let outputs = Outputs { result: arguments.output.as_deref(), events: arguments.events.as_deref(), gate };
+            compare_one([first, second], &settings, &common, &outputs)
+        }
         (list, _) => {
             let jobs = arguments.jobs.map(NonZeroUsize::get);
             compare_pairs(list.as_deref().unwrap_or(Path::new("")), &settings, &common, jobs, &arguments.output_dir)

@@ -14,12 +14,15 @@
 
 mod csv;
 mod elapsed;
+mod events;
 mod explanation;
 mod json;
 mod legacy_csv;
+mod strips;
 mod text;
 mod text_parts;
 
 pub use csv::{CsvTable, csv};
+pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
 pub use text::{TextOptions, text};

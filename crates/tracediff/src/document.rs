@@ -241,12 +241,12 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     });
     let found = Groups::new([first, second]);
     let groups = found.as_ref().map(|groups| groups.rows([first, second], phase, scale.divisors)).unwrap_or_default();
+    let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
     let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
     let metadata = &comparison.metadata;
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
     let compared = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
-    let explanation = options.explain.then(|| explain(&pairing));
     let document = match options.view {
         View::Plain | View::LaunchCounts => {
             Document::Plain(Box::new(PlainDocument { format_version, trust, comparison, explanation, elapsed, groups, strips }))

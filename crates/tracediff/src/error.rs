@@ -55,6 +55,14 @@ pub enum Error {
         /// What the parser says.
         reason: String,
     },
+    /// A file is no result of an earlier comparison.
+    #[error("{}: {reason}", shown(path))]
+    Baseline {
+        /// File.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A list of pairs contradicts itself.
     #[error("{}: {reason}", shown(path))]
     Pairs {

@@ -4,10 +4,12 @@ mod coverage;
 mod parts;
 
 pub use coverage::{Coverage, Share, UnmatchedKernel};
-pub use parts::{Difference, OperationDifference, Parts};
+pub use parts::{Difference, FamilyDifference, Parts};
 
 use serde::Serialize;
 
+use crate::elapsed::ElapsedReport;
+use crate::groups::GroupRow;
 use crate::pairing::Pairing;
 
 /// Why the times of two traces differ.
@@ -15,11 +17,12 @@ use crate::pairing::Pairing;
 pub struct Explanation {
     /// How much of each trace the comparison rests on.
     pub coverage: Coverage,
-    /// What the difference consists of.
-    pub difference: Difference,
+    /// What the difference consists of; nothing where elapsed times are not known.
+    pub difference: Option<Difference>,
 }
 
-/// Explains a comparison.
-pub(crate) fn explain(pairing: &Pairing<'_>) -> Explanation {
-    Explanation { coverage: coverage::coverage(pairing), difference: parts::difference(pairing) }
+/// Explains a comparison by the groups of kernels that do the same work, and the parts of elapsed time.
+pub(crate) fn explain(pairing: &Pairing<'_>, groups: &[GroupRow], elapsed: Option<&ElapsedReport>) -> Explanation {
+    let difference = elapsed.map(|report| parts::difference(groups, report));
+    Explanation { coverage: coverage::coverage(pairing), difference }
 }

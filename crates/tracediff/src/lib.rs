@@ -44,6 +44,7 @@ mod pairing;
 mod pairs;
 mod peek;
 mod read;
+mod regression;
 mod result;
 mod rules;
 mod same_kernels;
@@ -69,7 +70,7 @@ pub use elapsed::{
     CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
 };
 pub use error::Error;
-pub use explain::{Coverage, Difference, Explanation, OperationDifference, Parts, Share, UnmatchedKernel};
+pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};
 pub use groups::{EventRow, GroupRow, Strip, StripRow, events};
 pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
 pub use launch_counts::{
@@ -84,6 +85,7 @@ pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMeta
 pub use load::LoadOptions;
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use peek::{TraceMeta, peek};
+pub use regression::{Baseline, Regression};
 pub use result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning};
 pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,

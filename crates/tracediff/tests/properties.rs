@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 
 use perfdb_tracediff::{
-    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, LoadOptions, Status, Trace, View, analyse, compare,
+    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, Error, LoadOptions, PhaseFilter, Status, Trace, View,
+    analyse, compare, events,
 };
 use proptest::prelude::*;
 
@@ -182,23 +183,57 @@ proptest! {
     fn explanations_sum_to_the_difference(first in kernels(), second in kernels(), clip in any::<bool>()) {
         let options = LoadOptions { clip_overlaps: clip, ..LoadOptions::default() };
         let Document::Plain(document) = explained(&first, &second, &options).document else { panic!("a plain document") };
-        let difference = document.explanation.expect("an explanation").difference;
+        let difference = document.explanation.and_then(|explanation| explanation.difference).expect("a difference");
         let parts: i64 = difference.parts.named().iter().map(|(_, value)| ps(*value)).sum();
         prop_assert_eq!(parts, ps(difference.elapsed_ms));
-        let metadata = &document.comparison.metadata;
-        prop_assert_eq!(ps(difference.kernel_ms), ps(metadata.trace1_total_ms) - ps(metadata.trace2_total_ms));
-        let mut kernel = 0;
-        for row in &difference.operations {
-            let parts = ps(row.calls_ms) + ps(row.speed_ms) + ps(row.one_sided_ms) + ps(row.fusion_ms);
-            prop_assert_eq!(parts, ps(row.difference_ms), "{}", row.operation);
-            prop_assert_eq!(ps(row.trace1_ms) - ps(row.trace2_ms), ps(row.difference_ms));
-            kernel += parts;
+        let mut families = 0;
+        for row in &difference.families {
+            let parts = [row.calls_ms, row.speed_ms, row.fusion_ms, row.one_sided_ms, row.overlap_ms];
+            let sum: i64 = parts.into_iter().map(ps).sum();
+            prop_assert_eq!(sum, ps(row.difference_ms), "{}", row.family);
+            prop_assert_eq!(ps(row.trace2_ms) - ps(row.trace1_ms), ps(row.difference_ms));
+            families += sum;
         }
-        prop_assert_eq!(kernel, ps(difference.kernel_ms));
-        if let Some(shares) = difference.shares_percent {
-            let tenths: f64 = shares.named().iter().map(|(_, share)| (share * 10.0).round()).sum();
-            prop_assert_eq!(tenths, 1000.0);
+        let rest = [difference.parts.exposed_copies, difference.parts.host_late, difference.parts.device_idle];
+        prop_assert_eq!(families + rest.into_iter().map(ps).sum::<i64>(), ps(difference.elapsed_ms));
+        for group in &document.groups {
+            let parts = ps(group.calls_ms) + ps(group.per_call_ms) + ps(group.one_sided_ms);
+            prop_assert_eq!(parts, ps(group.difference_ms), "{}", group.group);
+            prop_assert_eq!(ps(group.core_ms) + ps(group.helper_ms), ps(group.per_call_ms));
         }
+    }
+
+    #[test]
+    fn groups_mirror_and_hold_every_kernel(first in kernels(), second in kernels()) {
+        let groups = |first: &[Kernel], second: &[Kernel]| {
+            let Document::Plain(document) = explained(first, second, &LoadOptions::default()).document else {
+                panic!("a plain document")
+            };
+            document.groups
+        };
+        let (there, back) = (groups(&first, &second), groups(&second, &first));
+        prop_assert_eq!(there.iter().map(|row| row.trace1_kernels).sum::<u64>(), first.len() as u64);
+        prop_assert_eq!(there.iter().map(|row| row.trace2_kernels).sum::<u64>(), second.len() as u64);
+        prop_assert_eq!(there.len(), back.len());
+        let key = |name: &str| name.trim_start_matches("only1/").trim_start_matches("only2/").to_owned();
+        let mut rows: Vec<_> = there.iter().map(|row| (key(&row.group), ps(row.trace1_ms), ps(row.trace2_ms), ps(row.calls_ms), ps(row.core_ms))).collect();
+        let mut mirrored: Vec<_> = back.iter().map(|row| (key(&row.group), ps(row.trace2_ms), ps(row.trace1_ms), -ps(row.calls_ms), -ps(row.core_ms))).collect();
+        rows.sort();
+        mirrored.sort();
+        prop_assert_eq!(rows, mirrored);
+    }
+
+    #[test]
+    fn a_trace_against_itself_pairs_every_kernel_with_itself(first in kernels()) {
+        let trace = load("a", &first, &LoadOptions::default());
+        let mut pairs: [Vec<String>; 2] = Default::default();
+        events(&trace, &trace, PhaseFilter::All, |row| {
+            pairs[usize::from(row.trace) - 1].push(row.pair.to_owned());
+            Ok::<(), Error>(())
+        })
+        .expect("rows");
+        prop_assert_eq!(&pairs[0], &pairs[1]);
+        prop_assert!(pairs[0].iter().all(|pair| !pair.is_empty() && !pair.starts_with("only")));
     }
 
     #[test]

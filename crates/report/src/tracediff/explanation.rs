@@ -3,19 +3,22 @@
 use std::fmt::Write as _;
 
 use perfdb_pycompat::format::fixed;
-use perfdb_tracediff::{Explanation, OperationDifference, Parts, Share};
+use perfdb_tracediff::{Difference, Explanation, FamilyDifference, Parts, Share};
 
 use super::csv::{push_record, text_cell};
+use super::elapsed::per;
 use super::text_parts::shortened;
 
 /// What the parts of a difference are, in words.
-const PARTS: [(&str, &str); 6] = [
+const PARTS: [(&str, &str); 8] = [
     ("calls", "more or fewer calls"),
     ("speed", "slower or faster calls"),
-    ("one_sided", "operations in one trace only"),
-    ("fusion", "fused in one trace"),
+    ("fusion", "calls of more or fewer kernels"),
+    ("one_sided", "work in one trace only"),
     ("overlap", "kernels at the same time"),
-    ("idle", "idle between kernels"),
+    ("exposed_copies", "exposed copies"),
+    ("host_late", "host late"),
+    ("device_idle", "device idle"),
 ];
 
 fn coverage_rows(explanation: &Explanation) -> [(&'static str, &'static str, Share); 5] {
@@ -33,7 +36,9 @@ fn coverage_rows(explanation: &Explanation) -> [(&'static str, &'static str, Sha
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut out = String::new();
     coverage_text(&mut out, explanation);
-    difference_text(&mut out, explanation);
+    if let Some(difference) = &explanation.difference {
+        difference_text(&mut out, difference);
+    }
     out
 }
 
@@ -67,33 +72,42 @@ fn coverage_text(out: &mut String, explanation: &Explanation) {
     }
 }
 
-fn difference_text(out: &mut String, explanation: &Explanation) {
-    let difference = &explanation.difference;
+fn difference_text(out: &mut String, difference: &Difference) {
     let _ = writeln!(
         out,
-        "\nWHAT CHANGED: elapsed {:.3} ms - {:.3} ms = {:+.3} ms",
-        difference.trace1_elapsed_ms, difference.trace2_elapsed_ms, difference.elapsed_ms
+        "\nWHAT CHANGED, ms{}: {:.3} - {:.3} = {:+.3}",
+        per(difference.basis),
+        difference.trace2_elapsed_ms,
+        difference.trace1_elapsed_ms,
+        difference.elapsed_ms
     );
+    let _ = writeln!(out, "{:<34}{:>13}{:>9}", "", "ms", "share %");
     let shares = difference.shares_percent.as_ref().map(Parts::named);
     for (at, ((_, name), (_, value))) in PARTS.iter().zip(difference.parts.named()).enumerate() {
         let share = shares.map(|shares| shares[at].1);
-        let _ = writeln!(out, "  {name:<32}{value:>+13.3} ms{:>9} %", percent(share));
+        let _ = writeln!(out, "  {name:<32}{value:>+13.3}{:>9}", signed(share));
     }
-    let all = difference.shares_percent.map(|_| 100.0);
-    let _ = writeln!(out, "  {:<32}{:>+13.3} ms{:>9} %", "all", difference.elapsed_ms, percent(all));
+    let all = shares.map(|shares| shares.iter().map(|(_, share)| share).sum());
+    let _ = writeln!(out, "  {:<32}{:>+13.3}{:>9}", "all", difference.elapsed_ms, signed(all));
     let _ = writeln!(
         out,
-        "{:<26}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}",
-        "operation", "trace 1 ms", "trace 2 ms", "difference", "calls", "speed", "one-sided", "fusion"
+        "{:<26}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}",
+        "family", "trace 1", "trace 2", "difference", "calls", "speed", "fusion", "one-sided", "overlap"
     );
-    for row in &difference.operations {
-        let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.operation, 25), row.trace1_ms, row.trace2_ms);
-        for part in [row.difference_ms, row.calls_ms, row.speed_ms, row.one_sided_ms, row.fusion_ms] {
-            let _ = write!(out, "{part:>+13.3}");
+    for row in &difference.families {
+        let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.family, 25), row.trace1_ms, row.trace2_ms);
+        for part in
+            [row.difference_ms, row.calls_ms, row.speed_ms, row.fusion_ms, row.one_sided_ms, row.overlap_ms]
+        {
+            // No negative zeros.
+            let _ = write!(out, "{:>+13.3}", part + 0.0);
         }
         out.push('\n');
     }
-    let _ = writeln!(out, "{:<26}{:>13}{:>13}{:>+13.3}", "all kernels", "", "", difference.kernel_ms);
+}
+
+fn signed(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{share:+.1}"))
 }
 
 fn percent(percent: Option<f64>) -> String {
@@ -122,7 +136,7 @@ pub(super) fn csv(explanation: &Explanation) -> String {
         cells.percents[side] = kernel.percent;
         cells.push(&mut out);
     }
-    let difference = &explanation.difference;
+    let Some(difference) = &explanation.difference else { return out };
     let shares = difference.shares_percent.as_ref().map(Parts::named);
     for (at, (name, value)) in difference.parts.named().into_iter().enumerate() {
         let cells = Cells {
@@ -137,22 +151,27 @@ pub(super) fn csv(explanation: &Explanation) -> String {
     let all = Cells {
         part: "total",
         times: elapsed.map(Some),
-        percents: [None, None, shares.map(|_| 100.0)],
+        percents: [None, None, shares.map(|shares| shares.iter().map(|(_, share)| share).sum())],
         ..Cells::new("difference", "all")
     };
     all.push(&mut out);
-    difference.operations.iter().for_each(|row| operation(&mut out, row));
+    difference.families.iter().for_each(|row| family(&mut out, row));
     out
 }
 
-fn operation(out: &mut String, row: &OperationDifference) {
-    let parts =
-        [("calls", row.calls_ms), ("speed", row.speed_ms), ("one_sided", row.one_sided_ms), ("fusion", row.fusion_ms)];
+fn family(out: &mut String, row: &FamilyDifference) {
+    let parts = [
+        ("calls", row.calls_ms),
+        ("speed", row.speed_ms),
+        ("fusion", row.fusion_ms),
+        ("one_sided", row.one_sided_ms),
+        ("overlap", row.overlap_ms),
+    ];
     for (part, value) in parts {
-        Cells { part, times: [None, None, Some(value)], ..Cells::new("operation", &row.operation) }.push(out);
+        Cells { part, times: [None, None, Some(value)], ..Cells::new("family", &row.family) }.push(out);
     }
     let times = [row.trace1_ms, row.trace2_ms, row.difference_ms].map(Some);
-    Cells { part: "total", times, ..Cells::new("operation", &row.operation) }.push(out);
+    Cells { part: "total", times, ..Cells::new("family", &row.family) }.push(out);
 }
 
 /// One row of the CSV.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, Trust,
+    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, Strip,
+    Trust,
 };
 
 use super::elapsed::per;
@@ -40,13 +41,13 @@ impl Default for TextOptions {
 pub fn text(document: &Document, options: &TextOptions) -> String {
     match document {
         Document::Plain(plain) => {
-            let mut out = report(&plain.comparison, plain.elapsed.as_ref(), plain.trust.as_ref(), options);
+            let mut out = report(&plain.comparison, plain.elapsed.as_ref(), plain.trust.as_ref(), &plain.strips, options);
             if let Some(found) = &plain.explanation {
                 out.push_str(&explanation::text(found));
             }
             out
         }
-        Document::Full(full) => report(&full.comparison, full.elapsed.as_ref(), full.trust.as_ref(), options),
+        Document::Full(full) => report(&full.comparison, full.elapsed.as_ref(), full.trust.as_ref(), &full.strips, options),
         Document::Aligned(_)
         | Document::LaunchCounts(_)
         | Document::Legacy(_)
@@ -60,6 +61,7 @@ fn report(
     comparison: &Comparison,
     elapsed: Option<&ElapsedReport>,
     trust: Option<&Trust>,
+    strips: &[Strip],
     options: &TextOptions,
 ) -> String {
     let mut out = String::new();
@@ -72,6 +74,7 @@ fn report(
     head(&mut out, &comparison.metadata);
     operations(&mut out, comparison, elapsed, options);
     unmatched(&mut out, comparison, elapsed);
+    super::strips::text(&mut out, strips, options.show_all);
     for row in rows_that_matter(&comparison.operations, options.show_all) {
         kernels(&mut out, row, options.show_all);
     }

@@ -1,81 +1,89 @@
 //! The difference of two traces, split into parts that sum to it exactly.
 //!
-//! Per operation of both traces, with n calls of a mean time t: `n1·t1 − n2·t2 = (n1 − n2)·(t1 + t2)/2 + (t1 − t2)·(n1 + n2)/2`,
-//! more or fewer calls and slower or faster calls. The first term is rounded to whole picoseconds, half to even, and the
-//! second is what is left, so the two sum to the difference exactly, and exchanging the traces changes signs alone.
+//! Every family of operations has its difference of own time, which is what its groups differ by, and what ran at the same time
+//! as something else. Per group, with n calls of a mean time t: `n2·t2 − n1·t1 = (n2 − n1)·(t1 + t2)/2 + (t2 − t1)·(n1 + n2)/2`,
+//! more or fewer calls and slower or faster ones. What is not computation comes from the parts of elapsed time. All figures
+//! are per pass, in whole picoseconds.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::occupancy::{Occupancy, occupancy};
-use crate::pairing::{Pair, Pairing};
+use crate::elapsed::{ElapsedReport, WaterfallKind};
+use crate::family::Family;
+use crate::groups::GroupRow;
+use crate::steps::Basis;
 use crate::time::{Picoseconds, milliseconds};
-use crate::totals::Sum;
 
-/// What the difference of two traces consists of. Times are of trace 1 less those of trace 2.
+/// What the difference of two traces consists of: trace 2 less trace 1, per pass, in ms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// Time from the first to the last kernel of trace 1, per device, summed, ms.
+    /// What the times are divided by.
+    pub basis: Basis,
+    /// Elapsed time of trace 1.
     pub trace1_elapsed_ms: f64,
-    /// Time from the first to the last kernel of trace 2, per device, summed, ms.
+    /// Elapsed time of trace 2.
     pub trace2_elapsed_ms: f64,
-    /// Their difference, ms: the sum of all parts.
+    /// Their difference: the sum of all parts.
     pub elapsed_ms: f64,
-    /// Difference of the kernel times, ms: the sum of calls, speed, one-sided operations and fusion.
-    pub kernel_ms: f64,
-    /// The parts over all operations.
+    /// The parts over all families.
     pub parts: Parts,
-    /// The parts as percentages of `elapsed_ms`, adding up to 100; `None` if that is 0.
+    /// The parts in percent of the elapsed time of trace 1; `None` if that is 0.
     pub shares_percent: Option<Parts>,
-    /// Per operation, by |difference| descending, then name, then trace.
-    pub operations: Vec<OperationDifference>,
+    /// Per family, by |difference| descending, then name. Their differences, exposed copies, host late and device idle sum to
+    /// `elapsed_ms`.
+    pub families: Vec<FamilyDifference>,
 }
 
-/// Parts of a difference, in ms (or as percentages).
+/// Parts of a difference, in ms (or in percent).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Parts {
     /// More or fewer calls.
     pub calls: f64,
-    /// Slower or faster calls.
+    /// Slower or faster calls of as many kernels.
     pub speed: f64,
-    /// Operations that one trace alone has.
-    pub one_sided: f64,
-    /// Operations that one trace runs fused and the other in pieces.
+    /// Calls that take more or fewer kernels.
     pub fusion: f64,
-    /// Kernels that run at the same time, which shortens the elapsed time.
+    /// Work that one trace alone has.
+    pub one_sided: f64,
+    /// Kernels that run while others do, or outside of the compared passes.
     pub overlap: f64,
-    /// Gaps between kernels.
-    pub idle: f64,
+    /// Copies with no kernel beside them.
+    pub exposed_copies: f64,
+    /// Nothing runs because the host launched late.
+    pub host_late: f64,
+    /// Nothing runs for another reason.
+    pub device_idle: f64,
 }
 
 impl Parts {
     /// Names and values, in order.
-    pub fn named(&self) -> [(&'static str, f64); 6] {
+    pub fn named(&self) -> [(&'static str, f64); 8] {
         [
             ("calls", self.calls),
             ("speed", self.speed),
-            ("one_sided", self.one_sided),
             ("fusion", self.fusion),
+            ("one_sided", self.one_sided),
             ("overlap", self.overlap),
-            ("idle", self.idle),
+            ("exposed_copies", self.exposed_copies),
+            ("host_late", self.host_late),
+            ("device_idle", self.device_idle),
         ]
     }
 
-    fn from_array(parts: [f64; 6]) -> Parts {
-        let [calls, speed, one_sided, fusion, overlap, idle] = parts;
-        Parts { calls, speed, one_sided, fusion, overlap, idle }
+    fn from_array([calls, speed, fusion, one_sided, overlap, exposed_copies, host_late, device_idle]: [f64; 8]) -> Parts {
+        Parts { calls, speed, fusion, one_sided, overlap, exposed_copies, host_late, device_idle }
     }
 }
 
-/// What the difference of one operation consists of, ms.
+/// What the difference of one family consists of, ms per pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OperationDifference {
-    /// Operation.
-    pub operation: String,
-    /// Time in trace 1.
+pub struct FamilyDifference {
+    /// Family.
+    pub family: String,
+    /// Own time in trace 1; of what communicates, the time with no computation beside it.
     pub trace1_ms: f64,
-    /// Time in trace 2.
+    /// The same in trace 2.
     pub trace2_ms: f64,
     /// Their difference: the sum of the parts.
     pub difference_ms: f64,
@@ -83,211 +91,80 @@ pub struct OperationDifference {
     pub calls_ms: f64,
     /// Slower or faster calls.
     pub speed_ms: f64,
+    /// Calls that take more or fewer kernels.
+    pub fusion_ms: f64,
     /// Only one trace has it.
     pub one_sided_ms: f64,
-    /// One trace runs it fused.
-    pub fusion_ms: f64,
+    /// Kernels that run while others do, or outside of the compared passes.
+    pub overlap_ms: f64,
 }
 
-/// Where the difference of an operation belongs, in picoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Split {
-    pub(crate) calls: Picoseconds,
-    pub(crate) speed: Picoseconds,
-    pub(crate) one_sided: Picoseconds,
-    pub(crate) fusion: Picoseconds,
-}
+/// Calls, speed, fusion, one-sided, overlap.
+type Split = [Picoseconds; 5];
 
-pub(crate) fn difference(pairing: &Pairing<'_>) -> Difference {
-    let mut operations = operations(pairing);
-    let mut all = Split::default();
-    for (_, split) in &operations {
-        all.calls += split.calls;
-        all.speed += split.speed;
-        all.one_sided += split.one_sided;
-        all.fusion += split.fusion;
+pub(super) fn difference(groups: &[GroupRow], report: &ElapsedReport) -> Difference {
+    let mut splits: BTreeMap<&str, Split> = BTreeMap::new();
+    for group in groups {
+        let split = splits.entry(group.family).or_default();
+        split[0] += picoseconds(group.calls_ms);
+        let same_kernels = group.trace1_kernels * group.trace2_calls == group.trace2_kernels * group.trace1_calls;
+        split[if same_kernels { 1 } else { 2 }] += picoseconds(group.per_call_ms);
+        split[3] += picoseconds(group.one_sided_ms);
     }
-    operations.sort_by(|(a, _), (b, _)| {
-        let size = |row: &Row<'_>| (row.times[0] - row.times[1]).abs();
-        size(b).cmp(&size(a)).then_with(|| a.operation.cmp(b.operation))
-    });
-    let occupancies = pairing.traces.map(|trace| occupancy(trace, pairing.filter));
-    let elapsed = occupancies.map(|Occupancy { busy, idle }| busy + idle);
-    let totals = [0, 1].map(|side| pairing.totals[side].sum.time);
-    let kernel = totals[0] - totals[1];
-    let idle = occupancies[0].idle - occupancies[1].idle;
-    // Kernel time less busy time is what ran at the same time; more of it makes the trace shorter.
-    let overlap = (occupancies[0].busy - totals[0]) - (occupancies[1].busy - totals[1]);
-    let parts = [all.calls, all.speed, all.one_sided, all.fusion, overlap, idle];
-    Difference {
-        trace1_elapsed_ms: milliseconds(elapsed[0]),
-        trace2_elapsed_ms: milliseconds(elapsed[1]),
-        elapsed_ms: milliseconds(elapsed[0] - elapsed[1]),
-        kernel_ms: milliseconds(kernel),
-        parts: Parts::from_array(parts.map(milliseconds)),
-        shares_percent: shares(parts, elapsed[0] - elapsed[1]).map(Parts::from_array),
-        operations: operations.iter().map(|(row, split)| operation_difference(row, *split)).collect(),
-    }
-}
-
-struct Row<'a> {
-    operation: &'a str,
-    times: [Picoseconds; 2],
-}
-
-fn operations<'a>(pairing: &'a Pairing<'_>) -> Vec<(Row<'a>, Split)> {
-    let pairs = pairing.pairs.iter().map(|pair| {
-        let times = [0, 1].map(|side| pair.sides[side].sum.time);
-        (Row { operation: &pair.operation, times }, split(pair))
-    });
-    let fused = fused_singles(pairing);
-    let singles = pairing.singles.iter().map(|single| {
-        let mut times = [0, 0];
-        times[single.side] = single.totals.sum.time;
-        let difference = times[0] - times[1];
-        let split = if fused.contains(&(single.side, single.operation.as_str())) {
-            Split { fusion: difference, ..Split::default() }
-        } else {
-            Split { one_sided: difference, ..Split::default() }
-        };
-        (Row { operation: &single.operation, times }, split)
-    });
-    pairs.chain(singles).collect()
-}
-
-/// One-sided operations that belong together: a fused one whose pieces run in the other trace, and pieces that only the
-/// other trace runs on their own.
-fn fused_singles<'a>(pairing: &'a Pairing<'_>) -> BTreeSet<(usize, &'a str)> {
-    let mut fused = BTreeSet::new();
-    for single in pairing.singles.iter().filter(|single| single.operation.contains('+')) {
-        let other = 1 - single.side;
-        let pieces: Vec<&str> = single.operation.split('+').map(|piece| piece_class(piece.trim())).collect();
-        let paired = pairing.pairs.iter().any(|pair| pieces.contains(&pair.operation.as_str()));
-        let alone: Vec<&str> = pairing
-            .singles
-            .iter()
-            .filter(|piece| piece.side == other && pieces.contains(&piece.operation.as_str()))
-            .map(|piece| piece.operation.as_str())
-            .collect();
-        if paired || !alone.is_empty() {
-            fused.insert((single.side, single.operation.as_str()));
-            fused.extend(alone.into_iter().map(|piece| (other, piece)));
-        }
-    }
-    fused
-}
-
-/// The class that a piece of a fused operation has on its own.
-fn piece_class(piece: &str) -> &str {
-    if piece == "GEMM" { "Dense GEMM" } else { piece }
-}
-
-fn split(pair: &Pair) -> Split {
-    let calls = calls_part(pair.sides[0].sum, pair.sides[1].sum);
-    Split { calls, speed: pair.gap() - calls, ..Split::default() }
-}
-
-/// `(n1 − n2)·(t1 + t2)/2` in whole picoseconds, half to even. With `t = s/n` that is
-/// `(n1 − n2)·(s1·n2 + s2·n1) / (2·n1·n2)`.
-fn calls_part(first: Sum, second: Sum) -> Picoseconds {
-    let (n1, n2) = (i128::from(first.count), i128::from(second.count));
-    if n1 == n2 || n1 == 0 || n2 == 0 {
-        return 0;
-    }
-    let exact = || {
-        let weighted = first.time.checked_mul(n2)?.checked_add(second.time.checked_mul(n1)?)?;
-        let numerator = weighted.checked_mul(n1 - n2)?;
-        Some(divided(numerator, n1.checked_mul(n2)?.checked_mul(2)?))
-    };
-    exact().unwrap_or_else(|| {
-        // Beyond 10^38 a double is as good: the other part still takes what is left.
-        let mean = |sum: Sum| sum.time as f64 / sum.count as f64;
-        ((n1 - n2) as f64 * (mean(first) + mean(second)) / 2.0) as i128
-    })
-}
-
-/// Quotient rounded half to even; the divisor is positive.
-fn divided(numerator: i128, divisor: i128) -> i128 {
-    let (quotient, rest) = (numerator.div_euclid(divisor), numerator.rem_euclid(divisor));
-    match (rest.cmp(&(divisor - rest)), quotient % 2 == 0) {
-        (std::cmp::Ordering::Less, _) | (std::cmp::Ordering::Equal, true) => quotient,
-        _ => quotient + 1,
-    }
-}
-
-/// Percentages with one decimal that add up to 100 exactly: rounded down, and the tenths that are missing given to the
-/// parts that lost most.
-fn shares(parts: [Picoseconds; 6], whole: Picoseconds) -> Option<[f64; 6]> {
-    if whole == 0 {
-        return None;
-    }
-    let exact = parts.map(|part| 1000.0 * part as f64 / whole as f64);
-    let mut tenths = exact.map(f64::floor);
-    let missing = 1000.0 - tenths.iter().sum::<f64>();
-    let mut order: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] != 0).collect();
-    order.sort_by(|a, b| (exact[*b] - tenths[*b]).total_cmp(&(exact[*a] - tenths[*a])).then(a.cmp(b)));
-    for at in order.into_iter().take(missing.max(0.0) as usize) {
-        tenths[at] += 1.0;
-    }
-    // No negative zeros.
-    Some(tenths.map(|tenths| tenths / 10.0 + 0.0))
-}
-
-fn operation_difference(row: &Row<'_>, split: Split) -> OperationDifference {
-    OperationDifference {
-        operation: row.operation.to_owned(),
-        trace1_ms: milliseconds(row.times[0]),
-        trace2_ms: milliseconds(row.times[1]),
-        difference_ms: milliseconds(row.times[0] - row.times[1]),
-        calls_ms: milliseconds(split.calls),
-        speed_ms: milliseconds(split.speed),
-        one_sided_ms: milliseconds(split.one_sided),
-        fusion_ms: milliseconds(split.fusion),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn calls_and_speed_are_told_apart() {
-        let sum = |count, time| Sum { count, time };
-        // Twice the calls of the same length: all of the difference is calls.
-        assert_eq!(calls_part(sum(20, 200), sum(10, 100)), 100);
-        // The same calls, twice as long: none of it.
-        assert_eq!(calls_part(sum(10, 200), sum(10, 100)), 0);
-        // 3 calls of 10 against 2 of 20: one call more of 15 on average.
-        assert_eq!(calls_part(sum(3, 30), sum(2, 40)), 15);
-    }
-
-    #[test]
-    fn halves_go_to_even() {
-        assert_eq!([5, 15, -5, -15, 7, -7].map(|numerator| divided(numerator, 10)), [0, 2, 0, -2, 1, -1]);
-    }
-
-    #[test]
-    fn shares_add_up() {
-        let shares = shares([1, 1, 1, 0, 0, 0], 3).expect("a difference");
-        assert_eq!(shares, [33.4, 33.3, 33.3, 0.0, 0.0, 0.0]);
-        assert_eq!(super::shares([5, -5, 0, 0, 0, 0], 0), None);
-    }
-
-    proptest! {
-        #[test]
-        fn exchanging_the_traces_changes_signs(n1 in 1_u64..1_000_000, n2 in 1_u64..1_000_000, s1 in 0_i128..1i128 << 70, s2 in 0_i128..1i128 << 70) {
-            let (first, second) = (Sum { count: n1, time: s1 }, Sum { count: n2, time: s2 });
-            prop_assert_eq!(calls_part(first, second), -calls_part(second, first));
-        }
-
-        #[test]
-        fn shares_always_add_up(parts in prop::array::uniform6(-1_000_000_000_i128..1_000_000_000)) {
-            let whole = parts.iter().sum::<i128>();
-            if let Some(shares) = shares(parts, whole) {
-                let tenths: f64 = shares.iter().map(|share| (share * 10.0).round()).sum();
-                prop_assert_eq!(tenths, 1000.0);
+    let mut times: BTreeMap<&str, [Picoseconds; 2]> = splits.keys().map(|family| (*family, [0, 0])).collect();
+    let mut rest = [0; 3];
+    for row in &report.waterfall {
+        let both = [picoseconds(row.trace1_ms), picoseconds(row.trace2_ms)];
+        match (row.kind, row.row.as_str()) {
+            (WaterfallKind::Family, family) => _ = times.insert(family, both),
+            (WaterfallKind::Part, "exposed communication") => {
+                times.insert(Family::Communication.label(), both);
             }
+            (WaterfallKind::Part, "exposed copies") => rest[0] = both[1] - both[0],
+            (WaterfallKind::Part, "host late") => rest[1] = both[1] - both[0],
+            (WaterfallKind::Part, _) => rest[2] += both[1] - both[0],
         }
     }
+    let mut all: Split = [0; 5];
+    let mut families: Vec<(Picoseconds, FamilyDifference)> = Vec::new();
+    for (family, [first, second]) in times {
+        let mut split = splits.get(family).copied().unwrap_or_default();
+        split[4] = second - first - split.iter().sum::<Picoseconds>();
+        all.iter_mut().zip(split).for_each(|(all, part)| *all += part);
+        let [calls_ms, speed_ms, fusion_ms, one_sided_ms, overlap_ms] = split.map(milliseconds);
+        let row = FamilyDifference {
+            family: family.to_owned(),
+            trace1_ms: milliseconds(first),
+            trace2_ms: milliseconds(second),
+            difference_ms: milliseconds(second - first),
+            calls_ms,
+            speed_ms,
+            fusion_ms,
+            one_sided_ms,
+            overlap_ms,
+        };
+        families.push(((second - first).abs(), row));
+    }
+    // Stable: names are in order already.
+    families.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    let whole = [&report.elapsed.trace1, &report.elapsed.trace2].map(|trace| picoseconds(trace.per_pass_ms));
+    let elapsed = whole[1] - whole[0];
+    // Every row was rounded to a picosecond; what that lost is idle time.
+    rest[2] = elapsed - all.iter().chain(&rest[..2]).sum::<Picoseconds>();
+    let [calls, speed, fusion, one_sided, overlap] = all;
+    let parts = [calls, speed, fusion, one_sided, overlap, rest[0], rest[1], rest[2]];
+    let percent = |part: Picoseconds| 100.0 * part as f64 / whole[0] as f64;
+    Difference {
+        basis: report.elapsed.basis,
+        trace1_elapsed_ms: milliseconds(whole[0]),
+        trace2_elapsed_ms: milliseconds(whole[1]),
+        elapsed_ms: milliseconds(elapsed),
+        parts: Parts::from_array(parts.map(milliseconds)),
+        shares_percent: (whole[0] > 0).then(|| Parts::from_array(parts.map(percent))),
+        families: families.into_iter().map(|(_, row)| row).collect(),
+    }
+}
+
+fn picoseconds(ms: f64) -> Picoseconds {
+    (ms * 1e9).round() as Picoseconds
 }
