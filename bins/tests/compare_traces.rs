@@ -262,10 +262,16 @@ fn trust_comes_before_the_headline() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let kernel = |at: u32| {
-        format!(r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}.5, "dur": 10, "args": {{"correlation": {at}}}}}"#, 20 * at)
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}.5, "dur": 10, "args": {{"correlation": {at}}}}}"#,
+            20 * at
+        )
     };
     let launch = |at: u32| {
-        format!(r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {}.5, "dur": 2, "args": {{"correlation": {at}}}}}"#, 20 * at - 5)
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {}.5, "dur": 2, "args": {{"correlation": {at}}}}}"#,
+            20 * at - 5
+        )
     };
     let whole: Vec<String> = (1..100).flat_map(|at| [launch(at), kernel(at)]).collect();
     trace(folder, "whole.json", &whole.join(","));

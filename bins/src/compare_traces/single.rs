@@ -5,9 +5,7 @@ use std::path::Path;
 
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::tracediff::{EVENTS_HEADER, push_event};
-use perfdb_tracediff::{
-    Analysis, Baseline, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events,
-};
+use perfdb_tracediff::{Analysis, Baseline, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events};
 
 use super::plan::{Common, Plan};
 use crate::{Failure, Status, error_line, print, print_limit, progress, warn};

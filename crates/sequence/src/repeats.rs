@@ -141,10 +141,11 @@ impl Units {
             return;
         }
         let found = copies::find(&symbols[stretch.clone()], known);
-        layers.extend(found.into_iter().map(|range| Layer {
-            entries: range.start + stretch.start..range.end + stretch.start,
-            unit,
-        }));
+        layers.extend(
+            found
+                .into_iter()
+                .map(|range| Layer { entries: range.start + stretch.start..range.end + stretch.start, unit }),
+        );
     }
 }
 

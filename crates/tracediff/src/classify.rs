@@ -55,12 +55,13 @@ pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-S
 /// assert_eq!(classify("opaque_kernel", Platform::Amd, Some("aten::addmm"), &PERFDB).name, "Dense GEMM");
 /// ```
 pub fn classify(name: &str, platform: Platform, host_operator: Option<&str>, rules: &Rules) -> Operation {
-    classify_name(name, platform, rules).unwrap_or_else(|| classify_by_host(host_operator))
+    classify_name(name, platform, rules).unwrap_or_else(|| classify_by_host(name, host_operator))
 }
 
 /// Class of a kernel whose name the default table does not know.
-pub(crate) fn classify_by_host(host_operator: Option<&str>) -> Operation {
-    Operation::plain(host_operator.and_then(host_operator::classify).unwrap_or(OTHER))
+pub(crate) fn classify_by_host(name: &str, host_operator: Option<&str>) -> Operation {
+    let by_host = host_operator.and_then(host_operator::classify);
+    Operation::plain(by_host.or_else(|| default::classify_rare(name)).unwrap_or(OTHER))
 }
 
 /// Class by the name alone; `None` only under the default rules, where the host operator decides then.

@@ -9,8 +9,8 @@ use crate::elapsed::{self, ElapsedReport};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
 use crate::fusion::{FusionAnalysis, fusion_of};
-use crate::launch_counts::{LaunchCounts, launch_counts};
 use crate::groups::{GroupRow, Groups, Strip};
+use crate::launch_counts::{LaunchCounts, launch_counts};
 use crate::legacy::aligned::align_legacy;
 use crate::legacy::aligned_result::{LegacyAlignment, LegacyFull};
 use crate::legacy::compare::compare_legacy;
@@ -236,9 +236,9 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     let elapsed = elapsed::elapsed(first, second, phase);
     let scale = Scale::of(first, second, &options.compare, elapsed.as_ref());
     let comparison = from_pairing(&pairing, &options.compare, &scale);
-    let left_out = elapsed.as_ref().map_or([0; 2], |report| {
-        [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]
-    });
+    let left_out = elapsed
+        .as_ref()
+        .map_or([0; 2], |report| [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]);
     let found = Groups::new([first, second]);
     let groups = found.as_ref().map(|groups| groups.rows([first, second], phase, scale.divisors)).unwrap_or_default();
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
@@ -248,9 +248,15 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
     let compared = [metadata.trace1_compared_ms, metadata.trace2_compared_ms];
     let document = match options.view {
-        View::Plain | View::LaunchCounts => {
-            Document::Plain(Box::new(PlainDocument { format_version, trust, comparison, explanation, elapsed, groups, strips }))
-        }
+        View::Plain | View::LaunchCounts => Document::Plain(Box::new(PlainDocument {
+            format_version,
+            trust,
+            comparison,
+            explanation,
+            elapsed,
+            groups,
+            strips,
+        })),
         View::Aligned => Document::Aligned(Box::new(AlignedDocument {
             format_version,
             trust,

@@ -222,7 +222,8 @@ impl<'a> Compared<'a> {
         let is_compared =
             |window: &&Window| (basis == Basis::Whole || window.pass.is_some()) && phase.lets(window.phase);
         let all: Vec<&Window> = timeline.windows.iter().filter(is_compared).collect();
-        let is_whole = |window: &Window| window.pass.is_none_or(|pass| timeline.incomplete.binary_search(&pass).is_err());
+        let is_whole =
+            |window: &Window| window.pass.is_none_or(|pass| timeline.incomplete.binary_search(&pass).is_err());
         let mut windows = all.clone();
         if basis != Basis::Whole && all.iter().any(|window| is_whole(window)) {
             windows.retain(|window| is_whole(window));

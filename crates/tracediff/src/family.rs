@@ -125,8 +125,8 @@ impl Family {
     /// Whether a kernel of this family can have the work of the other one inside.
     pub(crate) fn absorbs(self, other: Family) -> bool {
         use Family::{
-            Activation, Attention, Communication, Convolution, Copy, Elementwise, Gemm, Index, Moe, Norm, Quantize, Reduce,
-            Rope, Softmax, Sort, StateSpace, Triton,
+            Activation, Attention, Communication, Convolution, Copy, Elementwise, Gemm, Index, Moe, Norm, Quantize,
+            Reduce, Rope, Softmax, Sort, StateSpace, Triton,
         };
         let swallowed: &[Family] = match self {
             Moe => &[Activation, Quantize, Sort, Softmax, Elementwise, Reduce, Copy, Triton, Index],

@@ -65,14 +65,18 @@ pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use compare::{CompareOptions, compare};
 pub use device::{Device, Platform};
-pub use document::{AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, PlainDocument, View, analyse, sections};
+pub use document::{
+    AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, PlainDocument, View, analyse,
+    sections,
+};
 pub use elapsed::{
-    CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
+    CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed, WaterfallKind,
+    WaterfallRow, WindowElapsed,
 };
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};
-pub use groups::{EventRow, GroupRow, Strip, StripRow, events};
 pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
+pub use groups::{EventRow, GroupRow, Strip, StripRow, events};
 pub use launch_counts::{
     CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts, launch_counts,
 };

@@ -21,9 +21,9 @@ use crate::legacy;
 use crate::legacy::columns::LegacyColumns;
 use crate::overlaps;
 use crate::read::{self, Contents, Wanted};
+use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
 use crate::steps::Basis;
 use crate::structure::{Sources, Structure};
-use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
 use crate::time_order::TimeOrder;
 use crate::trace::Trace;
 
@@ -170,8 +170,7 @@ fn load(
             let launches = Launches::new(&columns);
             let mut finder = PassFinder::new(&columns.annotations, &launches);
             passes = finder.of_kernels(&kernels);
-            let impossible =
-                report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
+            let impossible = report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
             let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
             operators = operators::find(&kernels, &columns, &launches, decision, options.stacks, &mut names);
             classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);

@@ -54,11 +54,7 @@ pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
 }
 
 /// Reads a trace from a reader.
-pub(crate) fn reader(
-    path: &Path,
-    reader: impl Read + Send + 'static,
-    wanted: Wanted,
-) -> Result<Contents, Error> {
+pub(crate) fn reader(path: &Path, reader: impl Read + Send + 'static, wanted: Wanted) -> Result<Contents, Error> {
     read(&mut Source::from_reader(path, reader)?, wanted)
 }
 

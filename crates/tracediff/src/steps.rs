@@ -213,7 +213,10 @@ pub(crate) fn step_phase(name: &str) -> Option<Option<Phase>> {
         });
     }
     let rest = name.strip_prefix("execute_")?;
-    if rest.trim_start_matches(|character: char| character.is_ascii_digit() || character == '_').starts_with("diffusion") {
+    if rest
+        .trim_start_matches(|character: char| character.is_ascii_digit() || character == '_')
+        .starts_with("diffusion")
+    {
         return Some(None);
     }
     let context = tokens(rest, "context_")?;

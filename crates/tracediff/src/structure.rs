@@ -67,7 +67,11 @@ pub(crate) struct Sources<'a> {
 }
 
 /// What groups of kernels with one name and class are.
-pub(crate) fn facts(classes: &[crate::context::classes::Group], operations: &[String], names: &Names) -> Vec<(Family, Role)> {
+pub(crate) fn facts(
+    classes: &[crate::context::classes::Group],
+    operations: &[String],
+    names: &Names,
+) -> Vec<(Family, Role)> {
     let fact = |group: &crate::context::classes::Group| {
         let class = operations[group.operation as usize].as_str();
         (Family::of(class), Role::of(names.get(group.name), class))

@@ -64,7 +64,10 @@ mod tests {
         assert_eq!(of(&["a.py(1): f", "torch/cuda/graphs.py(9): replay"]), Some(("a.py(1): f".into(), true)));
         assert_eq!(of(&[]), None);
         let replay = "<built-in method replay of pybind11_builtins.pybind11_detail object at 0x7f00>";
-        assert_eq!(of(&[replay, "torch/cuda/graphs.py(9): replay"]), Some(("torch/cuda/graphs.py(9): replay".into(), true)));
+        assert_eq!(
+            of(&[replay, "torch/cuda/graphs.py(9): replay"]),
+            Some(("torch/cuda/graphs.py(9): replay".into(), true))
+        );
         assert_eq!(of(&[replay]), Some(("replay (built-in)".into(), false)));
         let long = "vllm/model_executor/layers/quantization/fp8.py(123): apply_weights";
         assert_eq!(shortened(long), ".../fp8.py(123): apply_weights");

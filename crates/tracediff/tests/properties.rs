@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Cursor;
 
+use perfdb_doctor::Code;
 use perfdb_tracediff::{
-    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, Error, LoadOptions, PhaseFilter, Status, Trace, View,
-    analyse, compare, events,
+    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, Error, LoadOptions, PhaseFilter, Status, Trace,
+    View, analyse, compare, events,
 };
 use proptest::prelude::*;
 
@@ -79,13 +80,16 @@ fn text(kernels: &[Kernel]) -> String {
 }
 
 fn load(name: &str, kernels: &[Kernel], options: &LoadOptions) -> Trace {
-    Trace::from_reader(name, Cursor::new(text(kernels)), options).expect("a trace")
+    // Random durations look like those of another unit.
+    let options = LoadOptions { accept: vec![Code::WrongUnit], ..options.clone() };
+    Trace::from_reader(name, Cursor::new(text(kernels)), &options).expect("a trace")
 }
 
 fn plain(first: &[Kernel], second: &[Kernel]) -> Comparison {
     let options = LoadOptions::default();
     let (first, second) = (load("a", first, &options), load("b", second, &options));
-    compare(&first, &second, &CompareOptions { threshold_ms: Some(0.01), ..CompareOptions::default() }).expect("a comparison")
+    compare(&first, &second, &CompareOptions { threshold_ms: Some(0.01), ..CompareOptions::default() })
+        .expect("a comparison")
 }
 
 fn mirrored(status: Status) -> Status {
@@ -105,6 +109,7 @@ fn exchanged(comparison: &Comparison) -> Comparison {
         std::mem::swap(&mut row.trace1_count, &mut row.trace2_count);
         std::mem::swap(&mut row.trace1_avg_us, &mut row.trace2_avg_us);
         std::mem::swap(&mut row.trace1_total_ms, &mut row.trace2_total_ms);
+        std::mem::swap(&mut row.trace1_per_pass_ms, &mut row.trace2_per_pass_ms);
         std::mem::swap(&mut row.trace1_kernel, &mut row.trace2_kernel);
         std::mem::swap(&mut row.trace1_kernels, &mut row.trace2_kernels);
         row.gap_ms = 0.0 - row.gap_ms;

@@ -85,9 +85,8 @@ fn headline(out: &mut String, elapsed: &Elapsed) {
     }
     out.push('\n');
     if ratio_per_layer.is_some() {
-        let per_layer = |trace: &TraceElapsed| {
-            trace.layers_per_pass.map_or(0.0, |layers| trace.per_pass_ms / layers as f64)
-        };
+        let per_layer =
+            |trace: &TraceElapsed| trace.layers_per_pass.map_or(0.0, |layers| trace.per_pass_ms / layers as f64);
         let layers = |trace: &TraceElapsed| trace.layers_per_pass.unwrap_or(0);
         let _ = writeln!(
             out,
@@ -218,5 +217,6 @@ fn line(out: &mut String, name: &str, first: f64, second: f64, trace1: &TraceEla
         true => format!("{:+.1}", 100.0 * difference / trace1.per_pass_ms),
         false => "-".to_owned(),
     };
-    let _ = writeln!(out, "{:<26}{first:>13.3}{second:>13.3}{difference:>+13.3}{share:>9}{remark}", shortened(name, 25));
+    let _ =
+        writeln!(out, "{:<26}{first:>13.3}{second:>13.3}{difference:>+13.3}{share:>9}{remark}", shortened(name, 25));
 }

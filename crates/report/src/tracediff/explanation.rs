@@ -96,9 +96,7 @@ fn difference_text(out: &mut String, difference: &Difference) {
     );
     for row in &difference.families {
         let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.family, 25), row.trace1_ms, row.trace2_ms);
-        for part in
-            [row.difference_ms, row.calls_ms, row.speed_ms, row.fusion_ms, row.one_sided_ms, row.overlap_ms]
-        {
+        for part in [row.difference_ms, row.calls_ms, row.speed_ms, row.fusion_ms, row.one_sided_ms, row.overlap_ms] {
             // No negative zeros.
             let _ = write!(out, "{:>+13.3}", part + 0.0);
         }

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, Strip,
-    Trust,
+    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, Strip, Trust,
 };
 
 use super::elapsed::per;
@@ -41,13 +40,16 @@ impl Default for TextOptions {
 pub fn text(document: &Document, options: &TextOptions) -> String {
     match document {
         Document::Plain(plain) => {
-            let mut out = report(&plain.comparison, plain.elapsed.as_ref(), plain.trust.as_ref(), &plain.strips, options);
+            let mut out =
+                report(&plain.comparison, plain.elapsed.as_ref(), plain.trust.as_ref(), &plain.strips, options);
             if let Some(found) = &plain.explanation {
                 out.push_str(&explanation::text(found));
             }
             out
         }
-        Document::Full(full) => report(&full.comparison, full.elapsed.as_ref(), full.trust.as_ref(), &full.strips, options),
+        Document::Full(full) => {
+            report(&full.comparison, full.elapsed.as_ref(), full.trust.as_ref(), &full.strips, options)
+        }
         Document::Aligned(_)
         | Document::LaunchCounts(_)
         | Document::Legacy(_)
@@ -177,7 +179,16 @@ fn operations(out: &mut String, comparison: &Comparison, elapsed: Option<&Elapse
     let _ = writeln!(
         out,
         "{:<26}{:>10}{:>10}{:>12}{:>12}{:>9}{:>13}{:>13}{:>13}{:>9}",
-        "operation", "calls 1", "calls 2", "us/call 1", "us/call 2", "2 / 1", "trace 1", "trace 2", "difference", "share %"
+        "operation",
+        "calls 1",
+        "calls 2",
+        "us/call 1",
+        "us/call 2",
+        "2 / 1",
+        "trace 1",
+        "trace 2",
+        "difference",
+        "share %"
     );
     let mut sorted: Vec<&OperationRow> = rows.iter().collect();
     let difference = |row: &OperationRow| row.trace2_per_pass_ms - row.trace1_per_pass_ms;

@@ -1,6 +1,6 @@
 //! Classes under the default rules: the head of the name first, then all of it.
 
-use super::table::{FUNCTORS, GENERATED, HEAD, NATIVE, OPERATORS, Row, WHOLE};
+use super::table::{FUNCTORS, GENERATED, HEAD, NATIVE, OPERATORS, RARE, Row, WHOLE};
 use super::terms::{Subject, head};
 
 /// The class that a name tells.
@@ -13,6 +13,11 @@ pub(super) fn classify(name: &str) -> Option<&'static str> {
         Some(class) => Some(class),
         None => first(WHOLE, &Subject::new(name)),
     }
+}
+
+/// The class of a name that neither the tables nor the host operator know, if anyone does.
+pub(super) fn classify_rare(name: &str) -> Option<&'static str> {
+    first(RARE, &Subject::new(name))
 }
 
 fn first(rows: &[Row], subject: &Subject<'_>) -> Option<&'static str> {

@@ -27,7 +27,13 @@ pub(super) const HEAD: &[Row] = &[
          ep_dispatch  ep_combine",
     ),
     ("Communication", "|nccl  |rccl  |mscclpp  multimem  symm_mem  |sendrecv  |userbuffers"),
-    (GENERATED, "^triton_poi_  ^triton_red_  ^triton_per_  ^triton_for_  ^triton_tem_fused  ^triton__"),
+    ("Attention", "^triton_tem_ attention"),
+    ("Convolution", "^triton_tem_ convolution"),
+    ("Dense GEMM", "^triton_tem_ addmm  ^triton_tem_ |mm|  ^triton_tem_ |bmm"),
+    (
+        GENERATED,
+        "^triton_poi_  ^triton_red_  ^triton_per_  ^triton_for_  ^triton_spl_  ^triton_unk_  ^triton_tem_fused  ^triton__",
+    ),
     (
         "KV Cache",
         "reshape_and_cache !|rope  concat_and_cache  cache_mla  store_kvcache  store_kv_cache  kv_cache_store  \
@@ -75,6 +81,12 @@ pub(super) const HEAD: &[Row] = &[
          fmoe",
     ),
     (
+        "MoE Finalize",
+        "moe_sum  moesum  |moe finalize  finalize_moe  finalizemoe  finalizekernel !|ln_  \
+         _finalize_matmul_scatter  unpermute  moe_combine  reduce_fused_impl  moe_reduce  |moe_unpermute  \
+         ep_gather  finalizemoerouting  reduce_grouped",
+    ),
+    (
         "MoE Routing",
         "moesorting  moe_sorting  topksoftmax  topk_softmax  topkgating  topk_gating  topk_sigmoid  \
          topksigmoid  biased_grouped_topk  grouped_topk  groupedtopk  moe_fused_gate  |routing  \
@@ -86,12 +98,6 @@ pub(super) const HEAD: &[Row] = &[
          dispatch_tokens  ep_scatter  expert_map  |moe_lora_align  threestepbuild  fusedbuildexpertmaps  \
          moe::dev::routing  _sum_bitmatrix  |histogram_expert  _combined_routing  moe_expert  |router|  \
          |moe |index",
-    ),
-    (
-        "MoE Finalize",
-        "moe_sum  moesum  |moe finalize  finalize_moe  finalizemoe  finalizekernel !|ln_  \
-         _finalize_matmul_scatter  unpermute  moe_combine  reduce_fused_impl  moe_reduce  |moe_unpermute  \
-         ep_gather  finalizemoerouting  reduce_grouped",
     ),
     (
         "MoE GEMM",
@@ -110,6 +116,7 @@ pub(super) const HEAD: &[Row] = &[
          decode_grouped_att  _fwd_grouped_kernel_stage  _fwd_kernel_stage2  |att_fwd  _att_  indexer_topk  \
          sparse_mla  lean_atten  flash::",
     ),
+    ("SwiGLU", "act_and_mul quant"),
     (
         "Quantize",
         "sage_quant  per_token_cast  per_channel_cast  cast_to_fp8  cast_back  per_token_group_quant  |cvt_fp  \
@@ -134,10 +141,7 @@ pub(super) const HEAD: &[Row] = &[
         "max_pool  avg_pool  maxpool  avgpool  average_pool  adaptive_pool  adaptive_average  adaptiveaverage  \
          adaptive_max  adaptivemax  |pooling  mlopooling  upsample  |pool2d  |pool3d",
     ),
-    (
-        "Optimizer",
-        "|adam  fusedadam  |sgd  |lamb|  |adagrad  |lion|  multi_tensor_adam  fused_adam  adamw  |muon",
-    ),
+    ("Optimizer", "|adam  fusedadam  |sgd  |lamb|  |adagrad  |lion|  multi_tensor_adam  fused_adam  adamw  |muon"),
     ("Elementwise", "optensor  op_tensor  subtensorop  tensorop !cutlass !|gemm  op2d  op1d"),
     (
         "Dense GEMM",
@@ -208,10 +212,7 @@ pub(super) const FUNCTORS: &[Row] = &[
         "gelu  threshold_kernel  |relu  relu_kernel  leaky_relu  hardtanh  hardswish  hardsigmoid  silu  \
          |elu_  mish  softplus",
     ),
-    (
-        "Copy/Memory",
-        "direct_copy  copy_kernel  copyfunctor  |copy<  copy_device  bfloat16_copy  catarray  |copy,",
-    ),
+    ("Copy/Memory", "direct_copy  copy_kernel  copyfunctor  |copy<  copy_device  bfloat16_copy  catarray  |copy,"),
     ("Indexing", "index_kernel  index_put  index_copy  gpu_index  index_fill  scatter  gather_kernel"),
     ("Reduce", "reduceop  reduce_kernel"),
 ];
@@ -226,10 +227,7 @@ pub(super) const WHOLE: &[Row] = &[
     ("RMSNorm", "rmsnorm"),
     ("MoE GEMM", "moe gemm  moegemm  groupproblemshape  |grouped_gemm"),
     ("Convolution", "fprop  dgrad  wgrad  implicitgemm  convolution  grouped_conv  |conv2d  convfwd  convbwd"),
-    (
-        "Dense GEMM",
-        "|gemm  gemm|  sgemm  hgemm  tensorop !subtensorop  gemmuniversal  |gemv  splitkreduce  cublas",
-    ),
+    ("Dense GEMM", "|gemm  gemm|  sgemm  hgemm  tensorop !subtensorop  gemmuniversal  |gemv  splitkreduce  cublas"),
     ("SoftMax", "softmax"),
     ("Sorting", "radixsort  radix_sort  merge_sort  mergesort  segmented_sort  block_sort  sort_  onesweep"),
     (
@@ -250,4 +248,19 @@ pub(super) const OPERATORS: &[Row] = &[
     ("RMSNorm", "rsqrt  rms_norm  |mean |pow |mul"),
     ("SoftMax", "softmax"),
     ("Embedding", "|embedding"),
+];
+
+/// Rows for the whole name where the host operator says nothing either: names that only those know who know the library.
+pub(super) const RARE: &[Row] = &[
+    ("Communication", "msccl"),
+    ("KV Cache", "req_to_token  update_kv_cache  updatekvcache  kv_cache_update"),
+    ("RoPE", "applybiasrope  ropekernel"),
+    ("SwiGLU", "moe::dev::activation  doactivationkernel"),
+    ("SSM", "fused_recurrent_  _chunk_cumsum_  selective_state_update"),
+    ("Attention", "aiter pa_bf16  aiter pa_fp16  kernel_mha  ^_fwd_kernel !norm"),
+    ("Normalization", "bn_fw_  bn_bw_"),
+    ("Convolution", "miopenconv  _conv_fwd  _conv_bwd"),
+    ("MoE Routing", "topkdispatch"),
+    ("Dense GEMM", "cutlass3x"),
+    ("Sampling", "sampling prob"),
 ];

@@ -50,7 +50,8 @@ impl<'a> Subject<'a> {
     /// and where letters change to digits or back.
     fn is_boundary(&self, at: usize) -> bool {
         let bytes = self.name.as_bytes();
-        let (Some(before), Some(behind)) = (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at)) else {
+        let (Some(before), Some(behind)) = (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at))
+        else {
             return true;
         };
         if !before.is_ascii_alphanumeric() || !behind.is_ascii_alphanumeric() {
@@ -141,7 +142,7 @@ mod tests {
             ("bf16gemm", "|gemm", true),
             ("CublasGemmEx", "|gemm|", true),
             ("HGEMMKernel", "gemm|", true),
-            ("SubTensorOp", "|tensorop", false),
+            ("SubTensorOp", "|tensorop", true),
             ("reluKernel", "|relu|", true),
             ("prelu", "|relu", false),
             ("moe_gemm", "|moe |gemm", true),

@@ -80,7 +80,7 @@ pub(crate) fn find(
             .into_iter()
             .max_by(|(a, first), (b, second)| first.cmp(second).then_with(|| names.get(*b).cmp(names.get(*a))));
         let host = most.map(|(host, _)| names.get(host));
-        by_name[name as usize] = ByName::Group(tables.group(name, &classify_by_host(host)));
+        by_name[name as usize] = ByName::Group(tables.group(name, &classify_by_host(names.get(name), host)));
     }
     let group_of = |kernel: &Kernel| match by_name[kernel.name as usize] {
         ByName::Group(group) => group,

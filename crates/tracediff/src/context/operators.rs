@@ -72,7 +72,9 @@ pub(crate) fn find(
         let found = last.1;
         launch_of.push(found.unwrap_or(NO_LAUNCH));
         let name = match &nested {
-            Some(nested) => found.and_then(|number| nested.get(number as usize).copied()).filter(|name| *name != NO_NAME),
+            Some(nested) => {
+                found.and_then(|number| nested.get(number as usize).copied()).filter(|name| *name != NO_NAME)
+            }
             None => {
                 let own = host_operator(kernel.external);
                 own.or_else(|| found.and_then(|number| host_operator(launches.get(number).external)))

@@ -115,11 +115,15 @@ fn advice(
                 let speed = copies.gb_per_s.map_or_else(String::new, |speed| format!(" at {speed:.1} GB/s"));
                 format!(" ({} {}, {:.3} ms exposed in all{speed})", copies.count, copies.kind, copies.exposed_ms)
             });
-            format!("copies run with no kernel beside them{most}: keep data on the GPU, or copy from pinned memory beside kernels")
+            format!(
+                "copies run with no kernel beside them{most}: keep data on the GPU, or copy from pinned memory beside kernels"
+            )
         }
         (WaterfallKind::Part, COMMUNICATION) => {
             let longest = longest(slower).map_or_else(String::new, |kernel| format!("; most time is in {kernel}"));
-            format!("collectives run with no computation beside them: overlap them, or look for ranks that come late{longest}")
+            format!(
+                "collectives run with no computation beside them: overlap them, or look for ranks that come late{longest}"
+            )
         }
         (WaterfallKind::Part, _) => "compare the kernels of both traces".to_owned(),
         (WaterfallKind::Family, _) => match (longest(slower), longest(1 - slower)) {

@@ -71,7 +71,9 @@ impl Parts {
         ]
     }
 
-    fn from_array([calls, speed, fusion, one_sided, overlap, exposed_copies, host_late, device_idle]: [f64; 8]) -> Parts {
+    fn from_array(
+        [calls, speed, fusion, one_sided, overlap, exposed_copies, host_late, device_idle]: [f64; 8],
+    ) -> Parts {
         Parts { calls, speed, fusion, one_sided, overlap, exposed_copies, host_late, device_idle }
     }
 }

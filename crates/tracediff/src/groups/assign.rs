@@ -114,7 +114,12 @@ impl Assignment {
             let mut rows = Vec::new();
             let aligned = align_items(&first, &second);
             for (number, (one, other)) in aligned.groups.into_iter().enumerate() {
-                let group = self.group(&format!("layer{}", letters(kind)), Some(number), &first[one.clone()], &second[other.clone()]);
+                let group = self.group(
+                    &format!("layer{}", letters(kind)),
+                    Some(number),
+                    &first[one.clone()],
+                    &second[other.clone()],
+                );
                 let place = |side: usize, at: usize| (at + found.rotation[side]) % places[side].len();
                 let blocks = [one, other].map(|range: Range<usize>| range);
                 let blocks: [Vec<usize>; 2] =
@@ -242,7 +247,10 @@ impl Assignment {
         }
         self.largest = times.map(|times| {
             let largest = |groups: BTreeMap<u32, u64>| {
-                groups.into_iter().max_by_key(|(group, time)| (*time, std::cmp::Reverse(*group))).map(|(group, _)| group)
+                groups
+                    .into_iter()
+                    .max_by_key(|(group, time)| (*time, std::cmp::Reverse(*group)))
+                    .map(|(group, _)| group)
             };
             times.into_iter().filter_map(|(key, groups)| Some((key, largest(groups)?))).collect()
         });
@@ -356,7 +364,8 @@ impl Assignment {
                 }
                 self.rest(side, &sequence.blocks, &mut of_blocks);
                 self.rest(side, &sequence.side_blocks, &mut of_side);
-                let main = sequence.blocks.iter().zip(&of_blocks).map(|(block, group)| (&sequence.kernels, block, group));
+                let main =
+                    sequence.blocks.iter().zip(&of_blocks).map(|(block, group)| (&sequence.kernels, block, group));
                 let others = sequence.side_blocks.iter().zip(&of_side);
                 let others = others.map(|(block, group)| (&sequence.side_kernels, block, group));
                 for (kernels, block, group) in main.chain(others) {
@@ -434,12 +443,7 @@ impl Assignment {
 }
 
 /// Groups of the blocks of a layer from those of another layer that it was aligned with: of several the one of its family.
-fn carried_over(
-    items: &[Item],
-    other: &[Item],
-    aligned: &[(Range<usize>, Range<usize>)],
-    known: &[u32],
-) -> Vec<u32> {
+fn carried_over(items: &[Item], other: &[Item], aligned: &[(Range<usize>, Range<usize>)], known: &[u32]) -> Vec<u32> {
     let mut places = vec![NONE; items.len()];
     for (own, others) in aligned {
         for at in own.clone() {

@@ -112,7 +112,8 @@ fn sums(groups: &Groups, trace: &Trace, side: usize, phase: PhaseFilter) -> Vec<
     if let Some(structure) = &trace.structure {
         for sequence in &structure.sequences {
             let main = sequence.blocks.iter().map(|block| (&sequence.kernels, block));
-            for (kernels, block) in main.chain(sequence.side_blocks.iter().map(|block| (&sequence.side_kernels, block))) {
+            for (kernels, block) in main.chain(sequence.side_blocks.iter().map(|block| (&sequence.side_kernels, block)))
+            {
                 let kernel = kernels[block.kernels.start] as usize;
                 if phase.lets(trace.contexts[kernel].phase)
                     && let Some(side) = sides.get_mut(groups.of_kernels[side][kernel] as usize)
@@ -209,8 +210,9 @@ fn kind_of_difference(group: &Group, sides: [&Side; 2], traces: [&Trace; 2]) -> 
     if let Some(side) = group.swallowed_by {
         return format!("activation inside the GEMM on side {}", side + 1);
     }
-    let same_names = sides[0].by_name.keys().map(|name| traces[0].name(*name)).collect::<std::collections::BTreeSet<_>>()
-        == sides[1].by_name.keys().map(|name| traces[1].name(*name)).collect();
+    let same_names =
+        sides[0].by_name.keys().map(|name| traces[0].name(*name)).collect::<std::collections::BTreeSet<_>>()
+            == sides[1].by_name.keys().map(|name| traces[1].name(*name)).collect();
     let per_call = sides.map(|side| side.kernels as f64 / side.calls as f64);
     if (per_call[0] - per_call[1]).abs() > 1e-9 {
         let (fewer, more) = if per_call[0] < per_call[1] { (0, 1) } else { (1, 0) };

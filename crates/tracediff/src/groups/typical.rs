@@ -116,7 +116,8 @@ fn best_rotation(first: &[Item], second: &[Item]) -> (u64, [usize; 2]) {
     let mut best = (u64::MAX, 0);
     for rotation in 0..turned.len() {
         let long = fixed.len() > EVERY_ROTATION || turned.len() > EVERY_ROTATION;
-        if rotation > 0 && long && fixed.first().map(|item| item.family) != turned.get(rotation).map(|item| item.family) {
+        if rotation > 0 && long && fixed.first().map(|item| item.family) != turned.get(rotation).map(|item| item.family)
+        {
             continue;
         }
         let cost = align_items(fixed, &rotated(turned, rotation)).cost + if rotation == 0 { 0 } else { ROTATION };

@@ -94,9 +94,8 @@ fn end_of_block(pieces: &[Piece], at: usize) -> usize {
         Optimizer, Other, Pooling, Quantize, Reduce, Rope, Sampling, Softmax, Sort, StateSpace, Triton,
     };
     let first = pieces[at];
-    let follow = |wanted: &dyn Fn(&Piece) -> bool| {
-        at + 1 + pieces[at + 1..].iter().take_while(|piece| wanted(piece)).count()
-    };
+    let follow =
+        |wanted: &dyn Fn(&Piece) -> bool| at + 1 + pieces[at + 1..].iter().take_while(|piece| wanted(piece)).count();
     match first.family {
         Moe => {
             let between = [Quantize, Activation, Sort, Reduce, Elementwise, Copy, Triton, Index, Softmax, Other];
@@ -155,7 +154,8 @@ mod tests {
     use super::*;
 
     fn of(families: &[(Family, Role)]) -> Vec<(Family, Range<usize>)> {
-        let piece = |(family, role): &(Family, Role)| Piece { family: *family, role: *role, name: *family as u32, time: 5 };
+        let piece =
+            |(family, role): &(Family, Role)| Piece { family: *family, role: *role, name: *family as u32, time: 5 };
         let pieces: Vec<Piece> = families.iter().map(piece).collect();
         let found = blocks(&pieces);
         assert_eq!(found.iter().map(|block| block.time).sum::<u64>(), 5 * families.len() as u64);
@@ -192,7 +192,8 @@ mod tests {
     fn what_comes_between_the_product_and_attention_is_rope() {
         use Family::{Attention, Copy, Gemm, Norm, Rope};
         use Role::{Combine, Core};
-        let found = of(&[(Gemm, Core), (Norm, Core), (Rope, Core), (Copy, Core), (Attention, Core), (Attention, Combine)]);
+        let found =
+            of(&[(Gemm, Core), (Norm, Core), (Rope, Core), (Copy, Core), (Attention, Core), (Attention, Combine)]);
         assert_eq!(found, [(Gemm, 0..1), (Rope, 1..4), (Attention, 4..6)]);
         let found = of(&[(Norm, Core), (Rope, Core), (Attention, Core)]);
         assert_eq!(found.len(), 3, "without a product in front nothing is joined");

@@ -25,15 +25,15 @@ pub(super) fn numbered(layers: &[Layer], lengths: impl Fn(usize) -> usize, steps
         }
         before = Some(layer);
     }
-    let same = |one: &Run, other: &Run| one.unit == other.unit && (!steps_are_passes || one.count == other.count);
-    let period = (1..runs.len()).find(|period| runs.iter().zip(&runs[*period..]).all(|(one, other)| same(one, other)));
+    let (first, period) = period_of(&runs, steps_are_passes);
     let mut numbers = Vec::with_capacity(layers.len());
     let mut next = 0;
     for (at, run) in runs.iter().enumerate() {
-        if period.is_some_and(|period| at % period == 0) {
+        if at >= first && period.is_some_and(|period| (at - first) % period == 0) {
             next = 0;
         }
         if at == 0
+            && first == 0
             && let Some(later) = period.and_then(|period| runs.get(period))
         {
             // The trace began inside a pass.
@@ -47,6 +47,22 @@ pub(super) fn numbered(layers: &[Layer], lengths: impl Fn(usize) -> usize, steps
         .zip(numbers)
         .map(|(layer, number)| PlacedLayer { blocks: layer.entries.clone(), unit: layer.unit, number: number as u32 })
         .collect()
+}
+
+/// From which run on the order of kinds repeats, and after how many runs it begins again. What comes before, say the
+/// encoders of a diffusion model, is a pass of its own.
+fn period_of(runs: &[Run], steps_are_passes: bool) -> (usize, Option<usize>) {
+    let same = |one: &Run, other: &Run| one.unit == other.unit && (!steps_are_passes || one.count == other.count);
+    for first in 0..runs.len() {
+        let rest = &runs[first..];
+        // Behind something else, the order must be there twice as a whole.
+        let longest = if first == 0 { rest.len() } else { rest.len() / 2 + 1 };
+        let period = (1..longest).find(|period| rest.iter().zip(&rest[*period..]).all(|(one, other)| same(one, other)));
+        if period.is_some() {
+            return (first, period);
+        }
+    }
+    (0, None)
 }
 
 #[cfg(test)]
@@ -74,8 +90,14 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_before_the_first_pass_counts_for_itself() {
+        let encoder_first = [(0, 2), (8, 2), (30, 0), (38, 1), (60, 0), (68, 1), (90, 0), (98, 1)];
+        assert_eq!(of(&encoder_first, true), [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
     fn one_run_is_one_pass() {
         assert_eq!(of(&[(3, 0), (12, 0), (20, 0)], false), [0, 1, 2]);
-        assert_eq!(of(&[], false), []);
+        assert!(of(&[], false).is_empty());
     }
 }

@@ -26,7 +26,11 @@ fn every_row_is_reached() {
     };
     all_reached(HEAD, str::to_owned, of_head);
     all_reached(OPERATORS, |name| format!("triton_poi_fused_{name}_0"), |class| vec![class]);
-    all_reached(FUNCTORS, |name| format!("void at::native::vectorized_elementwise_kernel<4, {name}<float>>(int)"), |class| vec![class]);
+    all_reached(
+        FUNCTORS,
+        |name| format!("void at::native::vectorized_elementwise_kernel<4, {name}<float>>(int)"),
+        |class| vec![class],
+    );
     all_reached(WHOLE, |name| format!("void opaque_thing<{name}>(int)"), |class| vec![class]);
 }
 
@@ -41,7 +45,10 @@ fn words_inside_of_others_do_not_decide() {
         ("ck_tile::MoeSortingKernel", "MoE Routing"),
         ("topksoftmax_kernel", "MoE Routing"),
         ("void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>(long)", "LayerNorm"),
-        ("void at::native::multi_tensor_apply_kernel<TensorListMetadata<4>, FusedAdamMathFunctor<float>>(int)", "Optimizer"),
+        (
+            "void at::native::multi_tensor_apply_kernel<TensorListMetadata<4>, FusedAdamMathFunctor<float>>(int)",
+            "Optimizer",
+        ),
         ("dpsk::ep::dispatch_kernel", "All-to-All"),
         ("nvshmem_put", "All-to-All"),
         ("chunk_gated_delta_rule_fwd_kernel_h", "SSM"),
