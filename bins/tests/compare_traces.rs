@@ -244,7 +244,7 @@ fn report() {
     for file in ["mi300x.json", "h100.json"] {
         std::fs::copy(testdata(file), folder.path().join(file)).expect("a copy");
     }
-    let run = run(folder.path(), &["mi300x.json", "h100.json", "--layers", "--explain", "--threshold-ms", "0.5"]);
+    let run = run(folder.path(), &["mi300x.json", "h100.json", "--layers", "--explain"]);
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stdout);
 }
