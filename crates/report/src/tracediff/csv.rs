@@ -91,7 +91,7 @@ fn unmatched_cells(row: &UnmatchedOperation) -> Vec<String> {
     let total = |here: bool| fixed(if here { row.total_ms } else { 0.0 }, 6);
     let counts = |here: bool| if here { count(true) } else { "0".to_owned() };
     vec![
-        row.operation.clone(),
+        text_cell(&row.operation),
         counts(first),
         counts(!first),
         average(first),
@@ -102,10 +102,10 @@ fn unmatched_cells(row: &UnmatchedOperation) -> Vec<String> {
         String::new(),
         fixed(if first { row.total_ms } else { -row.total_ms }, 6),
         if first { Status::Trace1Only } else { Status::Trace2Only }.name().to_owned(),
-        one(row.kernel.clone(), first),
-        one(row.kernel.clone(), !first),
-        one(row.cpu_op.clone().unwrap_or_default(), first),
-        one(row.cpu_op.clone().unwrap_or_default(), !first),
+        one(text_cell(&row.kernel), first),
+        one(text_cell(&row.kernel), !first),
+        one(text_cell(row.cpu_op.as_deref().unwrap_or_default()), first),
+        one(text_cell(row.cpu_op.as_deref().unwrap_or_default()), !first),
         row.phases.join("|"),
     ]
 }

@@ -4,6 +4,8 @@ use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::EventRow;
 
+use super::csv::text_cell;
+
 /// First line of the table of kernels.
 pub const EVENTS_HEADER: &str = "trace,index,name,start_us,duration_us,class,family,layer,part,pair\n";
 
@@ -12,10 +14,10 @@ pub fn push_event(out: &mut String, row: &EventRow<'_>) {
     let cells = [
         &row.trace.to_string(),
         &row.index.to_string(),
-        row.name,
+        &text_cell(row.name),
         &fixed(row.start_us, 6),
         &fixed(row.duration_us, 6),
-        row.class,
+        &text_cell(row.class),
         row.family,
         &row.layer.map(|layer| layer.to_string()).unwrap_or_default(),
         row.part,
