@@ -3,18 +3,21 @@
 use crate::calibration::Calibration;
 use crate::forest::Forest;
 use crate::kriging::{Correlation, Correlations, Likeness, SQRT_3};
-use crate::model::{FEWEST_ROWS, Mean, Model, Outlier, Scale};
+use crate::model::{FEWEST_ROWS, Mean, Model, Outlier, Scale, short};
 use crate::rows::{Rows, Settled, choose};
 use crate::search::{Field, Ranges};
 use perfdb_roofline::{Roofline, Work};
 use std::ops::Range;
 
-/// Neighbours that a value rests on.
-pub const NEIGHBOURS: usize = 12;
+/// Neighbours that a value rests on: more make it better by a few percent and slower. With four axes as many as leave time for
+/// 200,000 predictions a second.
+pub fn neighbours(axes: usize) -> usize {
+    if axes == 4 { 12 } else { 16 }
+}
 /// Rows that a roofline is fitted to at most.
 const MOST_FITTED: usize = 4000;
 /// Rows below which a slice shares its roofline with the others.
-const FEWEST_FOR_ROOFLINE: usize = 16;
+const FEWEST_FOR_ROOFLINE: usize = 12;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
 /// Sigmas of its own prediction beyond which a row is an outlier.
@@ -60,7 +63,7 @@ impl Model {
         let ranges = ranges_of(&settled);
         let steps = grid_steps(dims, &coordinates);
         let field = Field { dims, coordinates: &coordinates, values: &values, slices: &ranges, steps: &steps };
-        let neighbours = NEIGHBOURS.min(count.saturating_sub(1));
+        let neighbours = neighbours(dims).min(count.saturating_sub(1));
         let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours) };
         for ((_, factor), length) in scale.varying.iter_mut().zip(&found.lengths) {
             *factor = SQRT_3 / length;
@@ -82,26 +85,21 @@ impl Model {
         correlation: Correlation,
     ) -> Model {
         let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
-        let mut configurations: Vec<u64> = measured.iter().map(|row| row.configuration).collect();
-        configurations.sort_unstable();
-        configurations.dedup();
-        configurations.shrink_to_fit();
-        let number = |hash: u64| configurations.binary_search(&hash).unwrap_or_default() as u32;
         let in_order = || order.iter().map(|row| measured[*row as usize]);
         let has_spreads = measured.iter().any(|row| row.spread.is_finite());
+        let most = neighbours(forest.dims);
         let mut model = Model {
             residuals: order.iter().map(|row| values[*row as usize]).collect(),
             times_us: in_order().map(|row| row.time_us).collect(),
             difficulty: vec![0.0; order.len()],
             row_numbers: in_order().map(|row| row.row).collect(),
-            configuration_of: in_order().map(|row| number(row.configuration)).collect(),
+            configuration_of: in_order().map(|row| short(row.configuration)).collect(),
             spreads: if has_spreads { in_order().map(|row| row.spread).collect() } else { Vec::new() },
             // Of few rows all count; else one can be left out.
-            neighbours: if order.len() < FEWEST_ROWS { order.len() } else { NEIGHBOURS.min(order.len() - 1) },
+            neighbours: if order.len() < FEWEST_ROWS { order.len() } else { most.min(order.len() - 1) },
             calibration: Calibration::default(),
             outliers: Vec::new(),
             typical: 1e-12,
-            configurations,
             scale,
             forest,
             means,

@@ -8,6 +8,9 @@ use crate::rows::choose;
 
 /// The share of the truth that an interval shall hold.
 pub const COVERAGE: f64 = 0.9;
+/// The share of left-out rows that it holds for that. A little more, since the ranges of the correlation were chosen to predict rows
+/// of the same table: with 0.90, intervals held 87 % of single rows of measured tables that were kept from the model.
+const HELD: f64 = 0.92;
 
 /// Rows that are left out one by one.
 const MOST_ROWS: usize = 1000;
@@ -61,6 +64,11 @@ struct OfClass {
 }
 
 impl Calibration {
+    /// The memory that it holds beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        self.classes.iter().map(|class| size_of_val(&*class.steps)).sum()
+    }
+
     /// How values of a class are found.
     pub(crate) fn method(&self, class: Class) -> Method {
         class.index().map_or(Method::Kriging, |index| self.classes[index].method)
@@ -138,12 +146,14 @@ fn by_distance(model: &Model, chosen: &[usize], median_distance: f64, all: &mut 
 
 /// Whole configurations.
 fn by_configuration(model: &Model, all: &mut Vec<Residual>) {
-    let count = model.configurations.len();
-    if count <= 2 {
+    let mut configurations = model.configuration_of.clone();
+    configurations.sort_unstable();
+    configurations.dedup();
+    if configurations.len() <= 2 {
         return;
     }
-    for chosen in choose(count, MOST_CONFIGURATIONS, 13) {
-        let of = chosen as u32;
+    for chosen in choose(configurations.len(), MOST_CONFIGURATIONS, 13) {
+        let of = configurations[chosen];
         let rows: Vec<u32> =
             (0..model.len() as u32).filter(|row| model.configuration_of[*row as usize] == of).collect();
         if model.len() - rows.len() < model.neighbours {
@@ -241,7 +251,7 @@ fn steps(scores: &[(f64, f64)]) -> Vec<(f64, f64)> {
 fn quantile(scores: &[(f64, f64)]) -> f64 {
     let mut sorted: Vec<f64> = scores.iter().map(|score| score.1).collect();
     sorted.sort_unstable_by(f64::total_cmp);
-    let at = ((sorted.len() + 1) as f64 * COVERAGE).ceil() as usize - 1;
+    let at = ((sorted.len() + 1) as f64 * HELD).ceil() as usize - 1;
     sorted.get(at).copied().unwrap_or_else(|| sorted.last().map_or(1.0, |last| last * 1.5))
 }
 
@@ -252,7 +262,7 @@ mod tests {
     #[test]
     fn a_quantile_counts_the_question_itself() {
         let scores: Vec<(f64, f64)> = (1..=19).map(|score| (0.0, f64::from(score))).collect();
-        assert_eq!(quantile(&scores), 18.0);
+        assert_eq!(quantile(&scores), 19.0);
         assert_eq!(quantile(&scores[..5]), 7.5);
     }
 
@@ -261,7 +271,7 @@ mod tests {
         let scores: Vec<(f64, f64)> = (0..1000).map(|index| (f64::from(index), f64::from(index))).collect();
         let steps = steps(&scores);
         assert_eq!(steps.len(), 36);
-        assert_eq!(steps[0], (0.0, 270.0));
-        assert_eq!(steps[35], (849.0, 970.0));
+        assert_eq!(steps[0], (0.0, 276.0));
+        assert_eq!(steps[35], (849.0, 976.0));
     }
 }

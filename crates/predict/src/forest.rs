@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Rows in a leaf of a tree at most.
-const LEAF: usize = 12;
+/// Rows in a leaf of a tree; only the last one of a slice, and one of equal places, has another number.
+const LEAF: usize = 8;
 
 /// One k-d tree for each slice over scaled coordinates; the distance is the sum of absolute differences, and between rows of two
 /// slices both slices' penalties come on top.
@@ -23,9 +23,9 @@ pub(crate) struct Forest {
 /// A node; its left child follows it.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// The greatest coordinate to the left, and the least one to the right.
-    left_end: f64,
-    right_start: f64,
+    /// Not below the greatest coordinate to the left, and not above the least one to the right.
+    left_end: f32,
+    right_start: f32,
     /// Where the right child is, or the first row of a leaf.
     right_or_start: u32,
     /// The axis, or `LEAF_MARK` plus the number of rows of a leaf.
@@ -145,6 +145,12 @@ impl Forest {
         (Forest { dims, coordinates, slices, penalties, roots, nodes }, order)
     }
 
+    /// The memory that it holds beside itself.
+    pub(crate) fn bytes(&self) -> usize {
+        use std::mem::size_of_val;
+        size_of_val(&*self.coordinates) + size_of_val(&*self.nodes) + size_of_val(&*self.slices)
+    }
+
     /// Scaled coordinates of a row.
     #[inline]
     pub(crate) fn row(&self, row: u32) -> &[f64] {
@@ -219,8 +225,8 @@ impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
         let axis = node.axis as usize % D;
         let place = self.target[axis];
         let before = gaps[axis];
-        let left_gap = before.max(place - node.left_end);
-        let right_gap = before.max(node.right_start - place);
+        let left_gap = before.max(place - f64::from(node.left_end));
+        let right_gap = before.max(f64::from(node.right_start) - place);
         let mut children = [(at + 1, left_gap), (node.right_or_start as usize, right_gap)];
         if right_gap < left_gap {
             children.swap(0, 1);
@@ -271,12 +277,13 @@ impl Planter<'_> {
             return self.nodes.push(Node { left_end: 0.0, right_start: 0.0, right_or_start: start, axis });
         }
         let axis = widest.0;
-        let middle = order.len() / 2;
+        let middle = (order.len() / 2).next_multiple_of(LEAF);
         order.select_nth_unstable_by(middle, |a, b| self.at(*a, axis).total_cmp(&self.at(*b, axis)).then(a.cmp(b)));
         let (left, right) = order.split_at_mut(middle);
         let left_end = left.iter().map(|row| self.at(*row, axis)).fold(f64::NEG_INFINITY, f64::max);
         let right_start = right.iter().map(|row| self.at(*row, axis)).fold(f64::INFINITY, f64::min);
         let node = self.nodes.len();
+        let (left_end, right_start) = (not_below(left_end), -not_below(-right_start));
         self.nodes.push(Node { left_end, right_start, right_or_start: 0, axis: axis as u32 });
         self.split(left, start);
         self.nodes[node].right_or_start = self.nodes.len() as u32;
@@ -289,4 +296,10 @@ impl Planter<'_> {
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         high - low
     }
+}
+
+/// A number of half the precision that is not below.
+fn not_below(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) < value { near.next_up() } else { near }
 }

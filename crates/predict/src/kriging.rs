@@ -41,15 +41,45 @@ impl Likeness {
 
     #[inline]
     pub(crate) fn correlation(self, of: Correlation) -> f64 {
-        let long = (-self.distance * (1.0 / LONG)).exp();
+        let long = exp_of_minus(self.distance * (1.0 / LONG));
         let square = long * long;
         let fourth = square * square;
         (1.0 - of.long_share) * self.short * (fourth * fourth) + of.long_share * self.long * long
     }
 }
 
+/// exp(−x) for x from nought on, to 13 digits: without a call, and the same on every platform.
+#[inline]
+fn exp_of_minus(x: f64) -> f64 {
+    /// Added and taken off again, it rounds to an integer.
+    const ROUNDING: f64 = 6_755_399_441_055_744.0;
+    /// ln 2, in two parts of which the first has few digits.
+    const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
+    /// 1/n! from 11 down to 2.
+    const TERMS: [f64; 10] = [
+        2.505_210_838_544_172e-8,
+        2.755_731_922_398_589e-7,
+        2.755_731_922_398_589_3e-6,
+        2.480_158_730_158_73e-5,
+        1.984_126_984_126_984e-4,
+        1.388_888_888_888_889e-3,
+        8.333_333_333_333_333e-3,
+        4.166_666_666_666_666_4e-2,
+        0.166_666_666_666_666_66,
+        0.5,
+    ];
+    let x = -x.min(700.0);
+    // The last bits of the sum are the integer.
+    let rounded = x * std::f64::consts::LOG2_E + ROUNDING;
+    let power = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
+    let doublings = rounded - ROUNDING;
+    let rest = (x - doublings * LN_2[0]) - doublings * LN_2[1];
+    let sum = TERMS.iter().fold(0.0, |sum, term| sum * rest + term);
+    ((sum * rest + 1.0) * rest + 1.0) * power
+}
+
 /// Correlations of some rows with each other and with a place.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Correlations {
     pub(crate) count: usize,
     /// Below the diagonal.
@@ -63,6 +93,44 @@ pub(crate) struct Kriged {
     pub(crate) value: f64,
     /// In units of the variance of the field.
     pub(crate) variance: f64,
+}
+
+/// Correlations of one place with the first `count` of some rows; `apart` are the penalties between two slices.
+#[inline]
+fn along<const D: usize>(
+    near: &[[f64; MOST_NEIGHBOURS]; D],
+    count: usize,
+    place: &[f64; D],
+    start: Likeness,
+    of: Correlation,
+    apart: impl Fn(usize) -> Option<[f64; 2]>,
+) -> [f64; MOST_NEIGHBOURS] {
+    let count = count.min(MOST_NEIGHBOURS);
+    // As `Likeness`, but each part of it in an array of its own: several places go through each step at once.
+    let mut short = [start.short; MOST_NEIGHBOURS];
+    let mut long = [start.long; MOST_NEIGHBOURS];
+    let mut distance = [start.distance; MOST_NEIGHBOURS];
+    for (values, own) in near.iter().zip(place) {
+        for index in 0..count {
+            let difference = (values[index] - own).abs();
+            short[index] *= 1.0 + difference;
+            long[index] *= 1.0 + difference * (1.0 / LONG);
+            distance[index] += difference;
+        }
+    }
+    for index in 0..count {
+        if let Some([one, other]) = apart(index) {
+            let likeness = Likeness { short: short[index], long: long[index], distance: distance[index] };
+            let likeness = likeness.and(one).and(other);
+            (short[index], long[index], distance[index]) = (likeness.short, likeness.long, likeness.distance);
+        }
+    }
+    let mut correlations = [0.0; MOST_NEIGHBOURS];
+    for index in 0..count {
+        let likeness = Likeness { short: short[index], long: long[index], distance: distance[index] };
+        correlations[index] = likeness.correlation(of);
+    }
+    correlations
 }
 
 impl Correlations {
@@ -97,71 +165,66 @@ impl Correlations {
         of: Correlation,
     ) -> Correlations {
         let mut all = Correlations::new(rows.len());
-        let mut near = [[0.0; D]; MOST_NEIGHBOURS];
-        let mut slices = [0; MOST_NEIGHBOURS];
+        // By axis, so that the loops below run along memory.
+        let mut near = [[0.0; MOST_NEIGHBOURS]; D];
+        let mut slices = [slice; MOST_NEIGHBOURS];
         for (index, row) in rows.iter().take(all.count).enumerate() {
-            near[index].copy_from_slice(&forest.row(*row)[..D]);
+            for (axis, value) in forest.row(*row)[..D].iter().enumerate() {
+                near[axis][index] = *value;
+            }
             slices[index] = forest.slice_of(*row);
         }
-        let apart = |likeness: Likeness, one: usize, other: usize| {
-            if one == other { likeness } else { likeness.and(forest.penalties[one]).and(forest.penalties[other]) }
-        };
-        for i in 0..all.count {
-            let mut likeness = apart(beside, slices[i], slice);
-            for axis in 0..D {
-                likeness = likeness.and((near[i][axis] - place[axis]).abs());
-            }
-            all.with_place[i] = likeness.correlation(of);
-            for j in 0..i {
-                let mut likeness = apart(Likeness::SAME, slices[i], slices[j]);
-                for axis in 0..D {
-                    likeness = likeness.and((near[i][axis] - near[j][axis]).abs());
-                }
-                all.between[i][j] = likeness.correlation(of);
-            }
+        let is_joint = forest.slices.len() > 1;
+        let own: [f64; D] = std::array::from_fn(|axis| place[axis]);
+        all.with_place = along(&near, all.count, &own, beside, of, |index| {
+            (is_joint && slices[index] != slice).then(|| [forest.penalties[slices[index]], forest.penalties[slice]])
+        });
+        for i in 1..all.count {
+            let own: [f64; D] = std::array::from_fn(|axis| near[axis][i]);
+            all.between[i] = along(&near, i, &own, Likeness::SAME, of, |j| {
+                (is_joint && slices[j] != slices[i]).then(|| [forest.penalties[slices[i]], forest.penalties[slices[j]]])
+            });
         }
         all
     }
 
     /// Solves for the value at the place; `values` are those of the rows.
     #[inline]
-    pub(crate) fn solve(mut self, values: &[f64; MOST_NEIGHBOURS], nugget: f64) -> Kriged {
+    pub(crate) fn solve(&self, values: &[f64; MOST_NEIGHBOURS], nugget: f64) -> Kriged {
         let count = self.count;
-        let factor = &mut self.between;
-        let mut places = [0.0; MOST_NEIGHBOURS];
-        let mut ones = [0.0; MOST_NEIGHBOURS];
-        let mut forward = [0.0; MOST_NEIGHBOURS];
+        // What is left of the matrix (below the diagonal), and of the three right sides, once earlier columns are eliminated.
+        let mut rest = self.between;
+        let mut diagonal = [1.0 + nugget; MOST_NEIGHBOURS];
+        let (mut places, mut ones, mut forward) = (self.with_place, [1.0; MOST_NEIGHBOURS], *values);
         let (mut cc, mut oo, mut co, mut ov, mut cv) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        for i in 0..count {
-            let mut c = self.with_place[i];
-            let mut one = 1.0;
-            let mut value = values[i];
-            let mut diagonal = 1.0 + nugget;
-            for j in 0..i {
-                let mut entry = factor[i][j];
-                for m in 0..j {
-                    entry -= factor[i][m] * factor[j][m];
-                }
-                // The diagonal holds reciprocals.
-                entry *= factor[j][j];
-                factor[i][j] = entry;
-                c -= entry * places[j];
-                one -= entry * ones[j];
-                value -= entry * forward[j];
-                diagonal -= entry * entry;
-            }
-            let scale = 1.0 / diagonal.max(1e-9).sqrt();
-            factor[i][i] = scale;
-            let (c, one, value) = (c * scale, one * scale, value * scale);
-            (places[i], ones[i], forward[i]) = (c, one, value);
+        for column in 0..count {
+            let scale = 1.0 / diagonal[column].max(1e-9).sqrt();
+            let (c, one, value) = (places[column] * scale, ones[column] * scale, forward[column] * scale);
             cc += c * c;
             oo += one * one;
             co += c * one;
             ov += one * value;
             cv += c * value;
+            let mut factor = [0.0; MOST_NEIGHBOURS];
+            for row in column + 1..count {
+                factor[row] = rest[row][column] * scale;
+            }
+            for row in column + 1..count {
+                let own = factor[row];
+                diagonal[row] -= own * own;
+                places[row] -= own * c;
+                ones[row] -= own * one;
+                forward[row] -= own * value;
+                for (entry, other) in rest[row][column + 1..row].iter_mut().zip(&factor[column + 1..row]) {
+                    *entry -= own * other;
+                }
+            }
         }
         let mean = ov / oo;
-        Kriged { value: mean * (1.0 - co) + cv, variance: (1.0 + nugget - cc + (1.0 - co) * (1.0 - co) / oo).max(1e-6) }
+        Kriged {
+            value: mean * (1.0 - co) + cv,
+            variance: (1.0 + nugget - cc + (1.0 - co) * (1.0 - co) / oo).max(1e-6),
+        }
     }
 
     /// The weights of the rows in the value.
@@ -172,8 +235,38 @@ impl Correlations {
             .map(|index| {
                 let mut unit = [0.0; MOST_NEIGHBOURS];
                 unit[index] = 1.0;
-                self.clone().solve(&unit, nugget).value
+                self.solve(&unit, nugget).value
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_right() {
+        for step in 0..7000 {
+            let x = f64::from(step) * 0.0997;
+            let error = exp_of_minus(x) / (-x).exp() - 1.0;
+            assert!(error.abs() < 1e-13, "{x}: {error:e}");
+        }
+        assert_eq!(exp_of_minus(0.0), 1.0);
+        assert!(exp_of_minus(f64::INFINITY) < 1e-300);
+    }
+
+    #[test]
+    fn a_row_at_the_place_says_it_all() {
+        let mut correlations = Correlations::new(2);
+        correlations.between[1][0] = 0.5;
+        correlations.with_place = [0.0; MOST_NEIGHBOURS];
+        (correlations.with_place[0], correlations.with_place[1]) = (1.0, 0.5);
+        let mut values = [0.0; MOST_NEIGHBOURS];
+        (values[0], values[1]) = (3.0, 7.0);
+        let kriged = correlations.solve(&values, 1e-9);
+        assert!((kriged.value - 3.0).abs() < 1e-6 && kriged.variance < 1e-5, "{kriged:?}");
+        let weights = correlations.weights(1e-9);
+        assert!((weights[0] - 1.0).abs() < 1e-6 && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{weights:?}");
     }
 }

@@ -40,7 +40,7 @@ mod search;
 mod table;
 
 pub use beyond::Method;
-pub use build::NEIGHBOURS;
+pub use build::neighbours;
 pub use calibration::COVERAGE;
 pub use class::Class;
 pub use estimate::{Estimate, REPEAT_HALF_WIDTH, measured_interval};

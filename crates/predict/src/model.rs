@@ -20,11 +20,10 @@ pub struct Model {
     /// How hard a row is to predict from its neighbours: the square of its residual in units of the variance.
     pub(crate) difficulty: Vec<f32>,
     pub(crate) row_numbers: Vec<u32>,
+    /// Hashes of the configurations.
     pub(crate) configuration_of: Vec<u32>,
     /// The deviation of the logarithm; empty where no row has one.
     pub(crate) spreads: Vec<f32>,
-    /// Hashes of the configurations, sorted.
-    pub(crate) configurations: Vec<u64>,
     /// One for each slice.
     pub(crate) means: Vec<Mean>,
     /// Times within are relative to this.
@@ -97,8 +96,8 @@ pub(crate) struct Spot {
     /// How it differs on axes on which no row varies.
     pub(crate) beside: Likeness,
     pub(crate) beside_distance: f64,
-    /// The number of its configuration, if a row has it.
-    pub(crate) configuration: Option<u32>,
+    /// The hash of its configuration.
+    pub(crate) configuration: u32,
     /// Larger than all rows, where all have one size.
     pub(crate) is_larger: bool,
 }
@@ -112,10 +111,15 @@ impl Spot {
             place,
             beside: Likeness::SAME,
             beside_distance: 0.0,
-            configuration: Some(model.configuration_of[row as usize]),
+            configuration: model.configuration_of[row as usize],
             is_larger: false,
         }
     }
+}
+
+/// A hash of a configuration in half the space: two of a table are hardly ever mistaken for each other.
+pub(crate) fn short(configuration: u64) -> u32 {
+    (configuration >> 32) as u32
 }
 
 /// A value with what it rests on.
@@ -184,7 +188,7 @@ impl Model {
             place: [0.0; MOST_AXES],
             beside: Likeness::SAME,
             beside_distance: 0.0,
-            configuration: self.configurations.binary_search(&place.configuration).ok().map(|index| index as u32),
+            configuration: short(place.configuration),
             is_larger: false,
         };
         for (index, (axis, factor)) in scale.varying.iter().enumerate() {
@@ -254,7 +258,7 @@ impl Model {
         let same = found.near.rows().iter().zip(found.near.distances()).take_while(|(_, distance)| **distance == 0.0);
         let mut same = same.map(|(row, _)| *row);
         same.find(|row| {
-            Some(self.configuration_of[*row as usize]) == spot.configuration && self.forest.slice_of(*row) == spot.slice
+            self.configuration_of[*row as usize] == spot.configuration && self.forest.slice_of(*row) == spot.slice
         })
     }
 
@@ -285,7 +289,7 @@ impl Model {
 
     /// How these rows lie to a spot.
     pub(crate) fn class(&self, spot: &Spot, rows: &[u32]) -> Class {
-        let is_known = |row: &u32| spot.configuration == Some(self.configuration_of[*row as usize]);
+        let is_known = |row: &u32| spot.configuration == self.configuration_of[*row as usize];
         if !rows.iter().any(is_known) {
             return Class::NewConfiguration;
         }
@@ -307,6 +311,21 @@ impl Model {
     pub(crate) fn sigma(&self, variance: f64, rows: &[u32]) -> f64 {
         let sum: f64 = rows.iter().map(|row| f64::from(self.difficulty[*row as usize])).sum();
         (variance * (sum + 4.0 * self.typical) / (rows.len() as f64 + 4.0)).sqrt()
+    }
+
+    /// The memory that it holds.
+    pub fn bytes(&self) -> usize {
+        use std::mem::size_of_val;
+        size_of_val(self)
+            + self.forest.bytes()
+            + size_of_val(&*self.residuals)
+            + size_of_val(&*self.times_us)
+            + size_of_val(&*self.difficulty)
+            + size_of_val(&*self.row_numbers)
+            + size_of_val(&*self.configuration_of)
+            + size_of_val(&*self.spreads)
+            + size_of_val(&*self.outliers)
+            + self.calibration.bytes()
     }
 
     /// The distance at which rows are not alike any more, in octaves, of each axis on which they vary.
