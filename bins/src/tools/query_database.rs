@@ -44,7 +44,8 @@ struct Arguments {
     #[command(flatten)]
     surroundings: SurroundingArguments,
 
-    /// Whose answers: the product's own, or those of the simulator's reader of 2026 or of 2025
+    /// Whose answers: the product's own, these with predictions and intervals between rows (best), or those of the
+    /// simulator's reader of 2026 or of 2025
     #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
     semantics: String,
 
@@ -147,6 +148,8 @@ Examples:
   query-database --database-path db aten.mm.default 16,5120:bf16 5120,768:bf16
   query-database --database-path db --explain --nearest 3 \\
       --kernel MatMulV2 --input-shapes '16,5120;5120,768' --types DT_BF16
+  query-database --database-path db --semantics best \\
+      aten.mm.default 100,5120:bf16 5120,768:bf16
   query-database --database-path db --manifest questions.jsonl --json -
   query-database --database-path db --from-trace trace.json --compare \\
       --semantics upstream --require";
@@ -184,7 +187,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         None if is_trace && semantics == ReaderSemantics::Upstream2025 => Layer::Measured,
         None => Layer::Interpolating,
     };
-    let mut sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref())?;
+    let mut sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref(), semantics == ReaderSemantics::Best)?;
     let asked = &arguments.question;
     let questions = [&asked.manifest, &asked.from_trace].into_iter().flatten().map(Path::new);
     let mut database_files = if directory.is_dir() { tables_in(&directory)? } else { Vec::new() };
@@ -227,6 +230,7 @@ fn show(reader: &Reader, shown: &mut Vec<Answered>, arguments: &Arguments, sink:
     let shows_table = sink.shows_table();
     if shows_table && !shown.is_empty() {
         print(&printing::table(shown))?;
+        print(&printing::sentences(shown))?;
     }
     // Answers for programs have stdout for themselves; what was asked for besides goes to stderr.
     for one in shown.drain(..).filter(|_| shows_table || arguments.explain || arguments.nearest > 0) {

@@ -9,10 +9,9 @@ use crate::search::{Field, Ranges};
 use perfdb_roofline::{Roofline, Work};
 use std::ops::Range;
 
-/// Neighbours that a value rests on: more make it better by a few percent and slower. With four axes as many as leave time for
-/// 200,000 predictions a second.
+/// Neighbours that a value rests on: 12, and more where there are so many axes that 12 rows are few to tell them apart.
 pub fn neighbours(axes: usize) -> usize {
-    if axes == 4 { 12 } else { 16 }
+    if axes <= 4 { 12 } else { 16 }
 }
 /// Rows that a roofline is fitted to at most.
 const MOST_FITTED: usize = 4000;
@@ -22,8 +21,8 @@ const FEWEST_FOR_ROOFLINE: usize = 12;
 const CUT: f64 = 0.98;
 /// Sigmas of its own prediction beyond which a row is an outlier.
 const OUTLIER_SIGMAS: f64 = 8.0;
-/// The squares below which nine of ten, and half, of standard normal values lie.
-const NINE_OF_TEN_SQUARED: f64 = 2.706;
+/// The squares below which three of four, and half, of standard normal values lie.
+const THREE_OF_FOUR_SQUARED: f64 = 1.323;
 const MEDIAN_SQUARED: f64 = 0.455;
 /// The length of an axis on which no row varies, in octaves.
 const CONSTANT_LENGTH: f64 = 4.0;
@@ -100,6 +99,7 @@ impl Model {
             calibration: Calibration::default(),
             outliers: Vec::new(),
             typical: 1e-12,
+            hardest: f64::INFINITY,
             scale,
             forest,
             means,
@@ -133,11 +133,12 @@ impl Model {
         }
         let mut sorted = self.difficulty.clone();
         sorted.sort_unstable_by(f32::total_cmp);
-        let nine_of_ten = f64::from(sorted[(count - 1) * 9 / 10]) / NINE_OF_TEN_SQUARED;
+        let three_of_four = f64::from(sorted[(count - 1) * 3 / 4]) / THREE_OF_FOUR_SQUARED;
         let position = CUT * (count - 1) as f64;
         let (below, part) = (position as usize, position.fract() as f32);
         let cut = sorted[below] + part * (sorted[(below + 1).min(count - 1)] - sorted[below]);
-        self.outliers = self.find_outliers(&left_out, nine_of_ten);
+        self.outliers = self.find_outliers(&left_out, three_of_four);
+        self.hardest = f64::from(cut);
         for difficulty in &mut self.difficulty {
             *difficulty = difficulty.min(cut);
         }
@@ -148,18 +149,18 @@ impl Model {
 
     /// Rows far from what their neighbours say, in units of what most rows, and most of their neighbours, are missed by:
     /// an outlier must not hide behind the errors that it makes of its neighbours.
-    fn find_outliers(&self, left_out: &[(f64, f64)], nine_of_ten: f64) -> Vec<Outlier> {
+    fn find_outliers(&self, left_out: &[(f64, f64)], three_of_four: f64) -> Vec<Outlier> {
         let mut outliers = Vec::new();
         for (row, (residual, variance)) in left_out.iter().enumerate() {
             let own = row as u32;
             let sigmas = |scale: f64| residual.abs() / (variance * scale).max(1e-12).sqrt();
-            if sigmas(nine_of_ten) < OUTLIER_SIGMAS {
+            if sigmas(three_of_four) < OUTLIER_SIGMAS {
                 continue;
             }
             let slice = self.forest.slice_of(own);
             let near = self.forest.nearest::<16>(slice, self.forest.row(own), self.neighbours, |other| other != own);
             let around = near.rows().iter().map(|row| f64::from(self.difficulty[*row as usize])).collect();
-            let sigmas = sigmas(nine_of_ten.max(median(around) / MEDIAN_SQUARED));
+            let sigmas = sigmas(three_of_four.max(median(around) / MEDIAN_SQUARED));
             if sigmas > OUTLIER_SIGMAS {
                 let measured_us = self.times_us[row];
                 let predicted_us = measured_us * residual.exp();

@@ -19,7 +19,7 @@ const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
 const MOST_CONFIGURATIONS: usize = 24;
 const MOST_OF_A_CONFIGURATION: usize = 40;
 const LARGEST_SIZES: usize = 3;
-const MOST_OF_A_SIZE: usize = 200;
+const MOST_OF_A_SIZE: usize = 400;
 /// Scores that a quantile is taken of, and how many places on a new one is taken.
 const WINDOW: usize = 300;
 const STRIDE: usize = 20;
@@ -132,7 +132,10 @@ fn by_distance(model: &Model, chosen: &[usize], median_distance: f64, all: &mut 
                     .map(|(other, distance)| (*other, *distance))
                     .take(model.neighbours)
                     .collect();
-                (far.len() >= model.neighbours.min(4)).then(|| residual(model, row, &far))
+                (far.len() >= model.neighbours.min(4)).then(|| {
+                    let found = residual(model, row, &far);
+                    if level == 0.0 { blind(model, row, &far, found) } else { found }
+                })
             })
             .collect();
         if level > 0.0 && found.len() * 2 < chosen.len() {
@@ -222,6 +225,15 @@ fn residual(model: &Model, row: u32, from: &[(u32, f64)]) -> Residual {
         plane: (plane(near) - truth).abs(),
         sigma: model.sigma(kriged.variance, &rows),
     }
+}
+
+/// The residual with the difficulty that its neighbours would have had without the row: an odd row makes its neighbours look hard to
+/// predict, and would seem to have been expected.
+fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residual) -> Residual {
+    let with: f64 = from.iter().map(|(other, _)| f64::from(model.difficulty[*other as usize])).sum();
+    let without: f64 = from.iter().map(|(other, _)| model.difficulty_without(*other, row)).sum();
+    let common = 4.0 * model.typical;
+    Residual { sigma: found.sigma * ((without + common) / (with + common)).sqrt(), ..found }
 }
 
 fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {

@@ -221,10 +221,7 @@ impl Correlations {
             }
         }
         let mean = ov / oo;
-        Kriged {
-            value: mean * (1.0 - co) + cv,
-            variance: (1.0 + nugget - cc + (1.0 - co) * (1.0 - co) / oo).max(1e-6),
-        }
+        Kriged { value: mean * (1.0 - co) + cv, variance: (1.0 + nugget - cc + (1.0 - co) * (1.0 - co) / oo).max(1e-6) }
     }
 
     /// The weights of the rows in the value.

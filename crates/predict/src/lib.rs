@@ -34,6 +34,7 @@ mod family;
 mod forest;
 mod kriging;
 mod model;
+mod pass;
 mod place;
 mod rows;
 mod search;
@@ -47,6 +48,7 @@ pub use estimate::{Estimate, REPEAT_HALF_WIDTH, measured_interval};
 pub use explanation::{Explanation, Neighbour};
 pub use family::{Columns, Family};
 pub use model::{Model, Outlier};
+pub use pass::{Calls, SHARED, Sum, sum};
 pub use perfdb_roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };

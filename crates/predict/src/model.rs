@@ -31,6 +31,8 @@ pub struct Model {
     pub(crate) correlation: Correlation,
     /// The mean difficulty.
     pub(crate) typical: f64,
+    /// Where difficulties are cut.
+    pub(crate) hardest: f64,
     pub(crate) neighbours: usize,
     pub(crate) calibration: Calibration,
     pub(crate) outliers: Vec<Outlier>,
@@ -326,6 +328,17 @@ impl Model {
             + size_of_val(&*self.spreads)
             + size_of_val(&*self.outliers)
             + self.calibration.bytes()
+    }
+
+    /// How hard a row would be to predict if another one were not known.
+    pub(crate) fn difficulty_without(&self, row: u32, unknown: u32) -> f64 {
+        let spot = Spot::of_row(self, row);
+        let passes = |other: u32| other != row && other != unknown;
+        let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, passes);
+        let Kriged { value, variance } =
+            self.correlations(&spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
+        let residual = value - self.residuals[row as usize];
+        (residual * residual / variance).min(self.hardest)
     }
 
     /// The distance at which rows are not alike any more, in octaves, of each axis on which they vary.

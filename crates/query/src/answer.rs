@@ -1,6 +1,7 @@
 //! Answers, and why there is none.
 
 use crate::reason::Reason;
+use perfdb_predict::Class;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
@@ -56,6 +57,8 @@ pub struct Part {
     pub source: Source,
     /// The rule by which its row matched, or the method of its interpolation.
     pub rule: &'static str,
+    /// The interval that holds the truth nine times in ten, where it is predicted.
+    pub interval_us: Option<[f64; 2]>,
 }
 
 /// How an answer lies between rows.
@@ -114,6 +117,24 @@ pub(crate) struct More {
     pub(crate) missed: Vec<Arc<str>>,
     pub(crate) interpolation: Option<Interpolation>,
     pub(crate) method: Option<&'static str>,
+    pub(crate) prediction: Option<Prediction>,
+}
+
+/// How sure an answer is, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The lower end of the interval that holds the truth nine times in ten.
+    pub low_us: f64,
+    /// Its upper end.
+    pub high_us: f64,
+    /// How the call lies to the measured rows; of a sum, that of its least certain part.
+    pub class: Class,
+    /// The rows that it rests on with their weights, the heaviest first; none for a sum.
+    pub rows: Vec<(RowRef, f64)>,
+    /// The fitted roofline's duration over this one; `None` for rows as they are, and for sums.
+    pub efficiency: Option<f64>,
+    /// All of it, for a person.
+    pub sentence: String,
 }
 
 impl Answer {
@@ -144,6 +165,15 @@ impl Answer {
     /// Between which places the answer lies, if it is interpolated over axes.
     pub fn interpolation(&self) -> Option<&Interpolation> {
         self.more.as_ref()?.interpolation.as_ref()
+    }
+
+    /// How sure the answer is; only under [`ReaderSemantics::Best`](crate::ReaderSemantics::Best).
+    pub fn prediction(&self) -> Option<&Prediction> {
+        self.more.as_ref()?.prediction.as_ref()
+    }
+
+    pub(crate) fn interval_us(&self) -> Option<[f64; 2]> {
+        self.prediction().map(|prediction| [prediction.low_us, prediction.high_us])
     }
 
     /// The method of an interpolated answer.

@@ -7,15 +7,18 @@ mod corrected;
 mod elementwise;
 mod experts;
 mod generic;
+mod interval;
 mod length_aware;
 mod matmul;
 mod one_axis;
 mod points;
+mod predicted;
 mod scale;
 mod scatter;
 mod simplex;
 mod slice;
 
+pub(crate) use interval::with_interval;
 pub(crate) use points::PointIndexes;
 
 use crate::answer::{Answer, Miss};

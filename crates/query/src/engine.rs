@@ -79,8 +79,13 @@ impl<'d> Context<'d> {
         self.state.collective(self.state.slot(name))
     }
 
-    /// Answers in a layer.
+    /// Answers in a layer, with an interval where the rules say so.
     pub(crate) fn answer(&self, layer: Layer) -> Result<Answer, Miss> {
+        let answer = self.answer_alone(layer);
+        if self.rules.predicts() { answer.map(between::with_interval) } else { answer }
+    }
+
+    fn answer_alone(&self, layer: Layer) -> Result<Answer, Miss> {
         let measured = measured::lookup(self);
         let is_final = match &measured {
             Ok(answer) => answer.source != Source::Partial && !(answer.is_padded && self.rules.bracket_before_padding),

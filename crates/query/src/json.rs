@@ -261,6 +261,19 @@ fn hit(answer: &Answer) -> Value {
             object["range_us"] = json!(range);
         }
     }
+    if let Some(prediction) = answer.prediction() {
+        object["low_us"] = json!(prediction.low_us);
+        object["high_us"] = json!(prediction.high_us);
+        object["class"] = json!(prediction.class.name());
+        if let Some(efficiency) = prediction.efficiency {
+            object["efficiency"] = json!(efficiency);
+        }
+        if !prediction.rows.is_empty() {
+            object["weights"] =
+                prediction.rows.iter().map(|(row, weight)| json!({"row": row.to_string(), "weight": weight})).collect();
+        }
+        object["sentence"] = json!(prediction.sentence);
+    }
     if !answer.rows.is_empty() {
         object["rows"] = answer.rows.iter().map(|row| json!(row.to_string())).collect();
     }

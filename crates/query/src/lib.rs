@@ -49,7 +49,7 @@ mod state;
 mod table;
 mod trace;
 
-pub use answer::{Answer, Interpolation, Miss, Part, Place, RowRef, Source};
+pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, Source};
 pub use database::{Database, Reader};
 pub use error::Error;
 pub use explain::Explanation;
@@ -58,6 +58,7 @@ pub use nearest::Nearest;
 pub use passed_over::{PassedOver, passed_over};
 #[doc(no_inline)]
 pub use perfdb_dtype::{DType, UnknownDType};
+pub use perfdb_predict::Class;
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};

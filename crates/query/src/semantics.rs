@@ -12,17 +12,20 @@ pub enum ReaderSemantics {
     /// The newest reader without its faults.
     #[default]
     Corrected,
+    /// Exact rows as `Corrected`; all else predicted from the nearest rows, with the interval that holds the truth nine times in ten.
+    Best,
 }
 
 impl ReaderSemantics {
     /// All of them, the default first.
-    pub const ALL: [ReaderSemantics; 3] =
-        [ReaderSemantics::Corrected, ReaderSemantics::Upstream, ReaderSemantics::Upstream2025];
+    pub const ALL: [ReaderSemantics; 4] =
+        [ReaderSemantics::Corrected, ReaderSemantics::Best, ReaderSemantics::Upstream, ReaderSemantics::Upstream2025];
 
     /// The name.
     pub fn name(self) -> &'static str {
         match self {
             ReaderSemantics::Corrected => "corrected",
+            ReaderSemantics::Best => "best",
             ReaderSemantics::Upstream => "upstream",
             ReaderSemantics::Upstream2025 => "upstream-2025",
         }
@@ -33,13 +36,14 @@ impl ReaderSemantics {
             ReaderSemantics::Upstream => &UPSTREAM,
             ReaderSemantics::Upstream2025 => &UPSTREAM_2025,
             ReaderSemantics::Corrected => &CORRECTED,
+            ReaderSemantics::Best => &BEST,
         }
     }
 }
 
 /// A name that is no semantics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown semantics {0:?} (corrected, upstream, upstream-2025)")]
+#[error("unknown semantics {0:?} (corrected, best, upstream, upstream-2025)")]
 pub struct UnknownSemantics(String);
 
 impl FromStr for ReaderSemantics {
@@ -88,6 +92,8 @@ pub(crate) enum Between {
     FirstSet,
     /// One to three logarithmic axes; the set with the narrowest bracket answers.
     NarrowestBracket,
+    /// All axes at once, from the nearest rows, with an interval.
+    Predicted,
 }
 
 /// How collectives between two sizes are answered by default.
@@ -178,7 +184,7 @@ static UPSTREAM: Rules = Rules {
 static UPSTREAM_2025: Rules =
     Rules { is_newest: false, choice: Choice::First, between: Between::OneAxis, runtime_fields: false, ..UPSTREAM };
 
-static CORRECTED: Rules = Rules {
+const CORRECTED_RULES: Rules = Rules {
     is_newest: true,
     choice: Choice::Nearest,
     choice_of_first: Choice::Nearest,
@@ -204,6 +210,17 @@ static CORRECTED: Rules = Rules {
     float_texts: false,
     runtime_fields: true,
 };
+
+static CORRECTED: Rules = CORRECTED_RULES;
+
+static BEST: Rules = Rules { between: Between::Predicted, ..CORRECTED_RULES };
+
+impl Rules {
+    /// Whether answers have intervals.
+    pub(crate) fn predicts(&self) -> bool {
+        self.between == Between::Predicted
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -111,6 +111,18 @@ impl Attention {
         }
     }
 
+    /// The work of `queries` new tokens per request that see each other under a causal mask and all that is in the cache before
+    /// them; `tokens` counts both. Elements of `bytes`. The same as a prompt where the new tokens are all there are.
+    pub fn with_cache(self, queries: f64, bytes: f64) -> Work {
+        let Attention { batch, tokens, heads, kv_heads, head_size, .. } = self;
+        let queries = queries.min(tokens.max(1.0));
+        let pairs = queries * tokens.max(queries) - queries * (queries - 1.0) / 2.0;
+        Work {
+            operations: 4.0 * batch * heads * head_size * pairs,
+            bytes: bytes * batch * head_size * (2.0 * tokens * kv_heads + 2.0 * queries * heads),
+        }
+    }
+
     /// The work of one more token per request; the cache has elements of `cache_bytes`.
     pub fn decode(self, cache_bytes: f64) -> Work {
         let Attention { batch, tokens, heads, kv_heads, head_size, window } = self;
@@ -228,6 +240,13 @@ mod tests {
         // Rows 1 and 2 see 1 and 2 keys, the other eight 2 each.
         assert_eq!(Attention { window: 2.0, ..whole }.prefill().operations, 4.0 * 2.0 * 8.0 * 64.0 * (3.0 + 16.0));
         assert_eq!(Attention { window: 4.0, ..whole }.decode(2.0), Attention { tokens: 4.0, ..whole }.decode(2.0));
+    }
+
+    #[test]
+    fn a_prompt_is_new_tokens_before_an_empty_cache() {
+        let call = Attention { batch: 2.0, tokens: 10.0, heads: 8.0, kv_heads: 2.0, head_size: 64.0, window: 0.0 };
+        assert_eq!(call.with_cache(10.0, 2.0), call.prefill());
+        assert_eq!(call.with_cache(1.0, 2.0), call.decode(2.0));
     }
 
     #[test]

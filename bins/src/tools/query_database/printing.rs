@@ -15,6 +15,9 @@ use std::path::Path;
 
 const HEADER: [&str; 8] = ["question", "us", "source", "confidence", "kernel", "rule", "rows", "reason"];
 
+/// What a CSV has besides where answers have intervals.
+const INTERVAL_HEADER: &[&str] = &["low_us", "high_us", "class"];
+
 /// Where answers of one form go.
 pub(super) struct Form {
     pub(super) is_stdout: bool,
@@ -56,17 +59,20 @@ impl Form {
 pub(super) struct Sink {
     json: Form,
     csv: Form,
+    /// Whether answers have intervals.
+    has_intervals: bool,
 }
 
 impl Sink {
-    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>) -> Result<Sink, Failure> {
+    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>, has_intervals: bool) -> Result<Sink, Failure> {
         let is_dash = |path: Option<&OsStr>| path.is_some_and(|path| path == "-");
         if is_dash(json) && is_dash(csv) {
             return Err(Failure::usage("--json and --csv cannot both go to stdout"));
         }
-        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)? };
+        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)?, has_intervals };
         if sink.csv.is_wanted() {
-            sink.csv.text.push_str(&(HEADER.join(",") + "\n"));
+            let more = if has_intervals { INTERVAL_HEADER } else { &[] };
+            sink.csv.text.push_str(&(HEADER.iter().chain(more).copied().collect::<Vec<_>>().join(",") + "\n"));
         }
         Ok(sink)
     }
@@ -82,7 +88,10 @@ impl Sink {
             self.json.text.push_str(&(perfdb_pycompat::json::to_string_with(&line, Style::ONE_LINE)? + "\n"));
         }
         if self.csv.is_wanted() {
-            let cells = cells(name, answer);
+            let mut cells = cells(name, answer).to_vec();
+            if self.has_intervals {
+                cells.extend(interval_cells(answer));
+            }
             let mut line = Vec::new();
             perfdb_store::table::push_csv_row(&mut line, cells.iter().map(String::as_str), LineEnd::Lf);
             self.csv.text.push_str(&String::from_utf8_lossy(&line));
@@ -108,6 +117,16 @@ impl Sink {
     pub(super) fn finish(self) -> Result<(), Failure> {
         let set = [self.json.finish()?, self.csv.finish()?];
         Ok(commit(set.into_iter().flatten().collect())?)
+    }
+}
+
+/// The interval of an answer and its class.
+fn interval_cells(answer: &Result<Answer, Miss>) -> [String; 3] {
+    match answer.as_ref().ok().and_then(Answer::prediction) {
+        Some(prediction) => {
+            [prediction.low_us.to_string(), prediction.high_us.to_string(), prediction.class.name().to_owned()]
+        }
+        None => Default::default(),
     }
 }
 
@@ -161,6 +180,17 @@ pub(super) fn table(answered: &[Answered]) -> String {
         });
     }
     aligned(&lines)
+}
+
+/// The sentences of answers that have one.
+pub(super) fn sentences(answered: &[Answered<'_>]) -> String {
+    let mut text = String::new();
+    for one in answered {
+        if let Some(prediction) = one.answer.as_ref().ok().and_then(Answer::prediction) {
+            let _ = writeln!(text, "\n{}\n  {}", one.question.name, prediction.sentence);
+        }
+    }
+    text
 }
 
 fn or_dash(text: String) -> String {

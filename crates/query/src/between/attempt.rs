@@ -2,6 +2,7 @@
 
 use super::corrected;
 use super::points::{AxisSet, Coordinates, Group, PointSet};
+use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
 use crate::answer::{Answer, Interpolation, More, Place, Source};
@@ -46,6 +47,8 @@ pub(crate) struct Value {
     pub(crate) places: SmallVec<[(SlicePlace, f64); 4]>,
     pub(crate) candidates: usize,
     pub(crate) range: Option<[f64; 2]>,
+    /// How sure it is, where that is known.
+    pub(crate) prediction: Option<Box<Predicted>>,
 }
 
 impl Value {
@@ -61,6 +64,7 @@ impl Value {
             rows: rows.collect(),
             is_padded: false,
             more: Some(Box::new(More {
+                prediction: self.prediction.map(|predicted| predicted.of_table(table)),
                 interpolation: Some(Interpolation {
                     method: self.method,
                     axes: self.axes.iter().map(|axis| self.names[*axis as usize]).collect(),
@@ -107,6 +111,11 @@ pub(crate) fn of_points(
     limit: Option<i64>,
     naming: Naming,
 ) -> Result<Value, Status> {
+    if context.rules.predicts() {
+        let value = predicted::value(points, target)?;
+        context.note(|| value.prediction.as_ref().map(|predicted| predicted.sentence()).unwrap_or_default());
+        return Ok(value);
+    }
     let axes = points.axes;
     let slice = |set: usize| -> Option<SliceRef<'_>> {
         match axes.padded {
@@ -198,6 +207,7 @@ fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<
         places,
         candidates: slice.count,
         range,
+        prediction: None,
     };
     let found = match wanted {
         [wanted] => {

@@ -117,6 +117,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Answered>
             duration_us: answer.duration_us,
             source: answer.source,
             rule: answer.method().unwrap_or_default(),
+            interval_us: answer.interval_us(),
         };
         (part, answer.rows)
     }))

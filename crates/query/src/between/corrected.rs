@@ -83,6 +83,7 @@ fn made(
         places,
         candidates: slice.count,
         range: None,
+        prediction: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rows as points: coordinates on named axes, in groups that agree in everything else.
 
+use super::predicted::{Models, Setting};
 use super::slice::Slice;
 use crate::shapes::is_equal_or_rounded;
 use crate::table::{KernelRow, KernelRows};
@@ -123,7 +124,7 @@ impl PointIndex {
             let groups = index.by_key.entry(key).or_default();
             let known = groups.iter().copied().find(|group| index.groups[*group as usize].extra == extra);
             let group = known.unwrap_or_else(|| {
-                let new = || PointSet::new(axes);
+                let new = || PointSet { setting: Setting::of(row), ..PointSet::new(axes) };
                 index.groups.push(Group { extra, preferred: new(), alternate: new() });
                 let at = index.groups.len() as u32 - 1;
                 groups.push(at);
@@ -166,6 +167,8 @@ pub(crate) struct PointSet {
     rounded_points: Box<[OnceLock<FxHashMap<[u64; MOST_AXES], Vec<u32>>>]>,
     coordinates: [OnceLock<OnAxis>; MOST_AXES],
     without: OnceLock<Box<PointSet>>,
+    pub(crate) setting: Setting,
+    pub(crate) models: Models,
 }
 
 /// The coordinates of points on one axis.
@@ -187,6 +190,8 @@ impl PointSet {
             rounded_points: axes.sets.iter().map(|_| OnceLock::new()).collect(),
             coordinates: Default::default(),
             without: OnceLock::new(),
+            setting: Setting::default(),
+            models: Models::default(),
         }
     }
 
@@ -199,7 +204,7 @@ impl PointSet {
     pub(crate) fn without(&self, axis: usize) -> &PointSet {
         self.without.get_or_init(|| {
             let points = self.points.iter().filter(|point| point.at[axis].is_nan()).copied().collect();
-            Box::new(PointSet { points, ..PointSet::new(self.axes) })
+            Box::new(PointSet { points, setting: self.setting, ..PointSet::new(self.axes) })
         })
     }
 

@@ -1,6 +1,6 @@
 //! Looking up collectives by message size, devices and tier.
 
-use crate::answer::{Answer, Miss, Part, RowRef, Source};
+use crate::answer::{Answer, Miss, More, Part, Prediction, RowRef, Source};
 use crate::dtype::size_bytes;
 use crate::engine::Context;
 use crate::query::{Argument, Grid};
@@ -45,6 +45,7 @@ pub(crate) struct Sent {
     pub(crate) duration_us: f64,
     pub(crate) is_interpolated: bool,
     pub(crate) rows: SmallVec<[RowRef; 1]>,
+    pub(crate) prediction: Option<Prediction>,
 }
 
 impl Sent {
@@ -58,6 +59,7 @@ impl Sent {
             duration_us: self.duration_us,
             source: self.source(),
             rule: "comm",
+            interval_us: self.prediction.as_ref().map(|prediction| [prediction.low_us, prediction.high_us]),
         }
     }
 }
@@ -88,7 +90,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
                     rule: Some("comm"),
                     rows: sent.rows,
                     is_padded: false,
-                    more: None,
+                    more: sent
+                        .prediction
+                        .map(|prediction| Box::new(More { prediction: Some(prediction), ..More::default() })),
                 });
             }
             Err(found) => miss = found,
@@ -104,14 +108,30 @@ pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Resul
         return Err(Miss::new("csv_format_raw"));
     }
     let bytes = message.bytes as f64;
-    let group = table.group(message.devices, message.tier).ok_or_else(|| Miss::new("shape_mismatch"))?;
-    let (low, high) = group.bracket(bytes).ok_or_else(|| Miss::new("shape_mismatch"))?;
+    let group = table.group(message.devices, message.tier);
+    let bracket = group.and_then(|group| group.bracket(bytes));
+    let is_row = bracket.is_some_and(|(low, high)| low.bytes == high.bytes);
+    if context.rules.predicts()
+        && !is_row
+        && let Some((duration_us, prediction)) = table.predict(bytes, message.devices, message.tier)
+    {
+        return Ok(Sent {
+            kernel_type: table.kernel_type.clone(),
+            duration_us,
+            is_interpolated: true,
+            rows: prediction.rows.iter().map(|(row, _)| row.clone()).collect(),
+            prediction: Some(prediction),
+        });
+    }
+    let group = group.ok_or_else(|| Miss::new("shape_mismatch"))?;
+    let (low, high) = bracket.ok_or_else(|| Miss::new("shape_mismatch"))?;
     if low.bytes == high.bytes {
         return Ok(Sent {
             kernel_type: table.kernel_type.clone(),
             duration_us: low.duration_us,
             is_interpolated: false,
             rows: smallvec::smallvec![table.reference(low)],
+            prediction: None,
         });
     }
     let line =
@@ -131,6 +151,7 @@ pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Resul
         duration_us: duration_us.clamp(bounds.0, bounds.1),
         is_interpolated: true,
         rows: [low, high].map(|row| table.reference(row)).into_iter().collect(),
+        prediction: None,
     })
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn add_collectives(
         duration_us: answer.duration_us,
         source: answer.source,
         rule: answer.rule.unwrap_or_default(),
+        interval_us: answer.interval_us(),
     });
     let variant = variant(context, entry)?;
     if let Some(variant) = &variant

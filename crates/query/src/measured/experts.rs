@@ -44,12 +44,14 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 
 /// Adds what the mapping says is embedded in the kernel.
 pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: Answer) -> Result<Answer, Miss> {
+    let interval_us = answer.interval_us();
     let mut more = More { interpolation: answer.more.take().and_then(|more| more.interpolation), ..More::default() };
     more.parts.push(Part {
         kernel_type: answer.kernels[0].clone(),
         duration_us: answer.duration_us,
         source: answer.source,
         rule: answer.rule.unwrap_or_default(),
+        interval_us,
     });
     let maps: SmallVec<[&Map; 2]> = match &entry.embedded_compute {
         Some(Node::Map(map)) => smallvec![map],
@@ -65,6 +67,7 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
                 duration_us: found.duration_us,
                 source: Source::Measured,
                 rule: found.rule,
+                interval_us: None,
             });
         }
     }

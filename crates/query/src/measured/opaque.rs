@@ -79,7 +79,7 @@ fn measured(
     rows: &[KernelRow<'_>],
 ) -> Measured {
     Measured {
-        part: Part { kernel_type: table.kernel_type.clone(), duration_us, source, rule },
+        part: Part { kernel_type: table.kernel_type.clone(), duration_us, source, rule, interval_us: None },
         rows: match rows {
             [one] => smallvec![one.reference()],
             several => several.iter().map(|row| row.reference()).collect(),

@@ -101,6 +101,7 @@ fn measured(found: &Found<'_>) -> Measured {
             duration_us: found.duration_us,
             source: Source::Measured,
             rule: found.rule,
+            interval_us: None,
         },
         rows: smallvec::smallvec![found.row.reference()],
     }

@@ -1,14 +1,15 @@
 //! Tables of collectives: durations by message size.
 
 use super::columns::is_empty_cell;
-use crate::answer::RowRef;
+use crate::answer::{Prediction, RowRef};
+use perfdb_predict::{Collective, Model, Place, Rows};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
 use perfdb_store::duration::is_valid;
 use perfdb_store::table::Scan;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 const WANTED: [&str; 6] =
     ["message_bytes", "num_devices", "topology_tier", MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
@@ -22,6 +23,8 @@ pub(crate) struct CollectiveRows {
     pub(crate) has_sizes: bool,
     has_tier: bool,
     groups: Vec<Group>,
+    /// What was learnt of the rows of a tier; made when it is first asked for.
+    models: RwLock<Vec<(Option<i64>, Arc<Option<Model>>)>>,
 }
 
 /// Rows of one number of devices, of one tier or of all.
@@ -63,7 +66,8 @@ impl CollectiveRows {
                 rows.push((devices, cell(2), SizedRow { bytes, duration_us, line }));
             }
         }
-        let mut table = CollectiveRows { kernel_type, path, has_sizes, has_tier, groups: Vec::new() };
+        let mut table =
+            CollectiveRows { kernel_type, path, has_sizes, has_tier, groups: Vec::new(), models: RwLock::default() };
         for &(devices, tier, row) in &rows {
             table.add(devices, None, row);
             if let Some(tier) = tier.filter(|_| has_tier) {
@@ -90,6 +94,49 @@ impl CollectiveRows {
     pub(crate) fn group(&self, devices: i64, tier: Option<i64>) -> Option<&Group> {
         let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
         self.groups.iter().find(|group| group.devices == devices as f64 && group.tier == tier)
+    }
+
+    /// What rows of all numbers of devices say of a message: its duration, and how sure that is.
+    pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
+        let tier = tier.filter(|_| self.has_tier);
+        let known = |all: &[(Option<i64>, Arc<Option<Model>>)]| {
+            all.iter().find(|(own, _)| *own == tier).map(|(_, model)| model.clone())
+        };
+        let found = known(&self.models.read().unwrap_or_else(PoisonError::into_inner));
+        let model = found.unwrap_or_else(|| {
+            let mut all = self.models.write().unwrap_or_else(PoisonError::into_inner);
+            known(&all).unwrap_or_else(|| {
+                let made = Arc::new(self.learn(tier));
+                all.push((tier, made.clone()));
+                made
+            })
+        });
+        let place = Place::collective(Collective { message_bytes: bytes, ranks: devices as f64 });
+        let explanation = model.as_ref().as_ref()?.explain(0, &place)?;
+        let reference = |line: u32| RowRef { path: self.path.clone(), line };
+        let estimate = explanation.estimate;
+        let prediction = Prediction {
+            low_us: estimate.low_us,
+            high_us: estimate.high_us,
+            class: estimate.class,
+            rows: explanation.neighbours.iter().map(|near| (reference(near.row), near.weight)).collect(),
+            efficiency: Some(explanation.efficiency),
+            sentence: explanation.to_string(),
+        };
+        Some((estimate.duration_us, prediction))
+    }
+
+    /// The rows of a tier, named by their lines.
+    fn learn(&self, tier: Option<i64>) -> Option<Model> {
+        let tier = tier.map(|tier| tier as f64);
+        let mut rows = Rows::new(2);
+        for group in self.groups.iter().filter(|group| group.tier == tier) {
+            for row in &group.rows {
+                let call = Collective { message_bytes: row.bytes, ranks: group.devices };
+                rows.push(row.line, &Place::collective(call), row.duration_us, None);
+            }
+        }
+        Model::build(vec![rows], Some(0))
     }
 
     pub(crate) fn reference(&self, row: &SizedRow) -> RowRef {
