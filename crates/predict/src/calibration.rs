@@ -19,7 +19,7 @@ const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
 const MOST_CONFIGURATIONS: usize = 24;
 const MOST_OF_A_CONFIGURATION: usize = 40;
 const LARGEST_SIZES: usize = 3;
-const MOST_OF_A_SIZE: usize = 400;
+const MOST_OF_A_SIZE: usize = 200;
 /// Scores that a quantile is taken of, and how many places on a new one is taken.
 const WINDOW: usize = 300;
 const STRIDE: usize = 20;
