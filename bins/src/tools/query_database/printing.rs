@@ -183,7 +183,7 @@ pub(super) fn table(answered: &[Answered]) -> String {
 }
 
 /// The sentences of answers that have one.
-pub(super) fn sentences(answered: &[Answered<'_>]) -> String {
+pub(super) fn sentences(answered: &[Answered]) -> String {
     let mut text = String::new();
     for one in answered {
         if let Some(prediction) = one.answer.as_ref().ok().and_then(Answer::prediction) {
