@@ -47,5 +47,7 @@ pub mod update_mode;
 mod commit;
 
 pub use failure::{Failure, Status, error_line};
-pub use output::{print, print_bytes, print_error, print_limit, print_line, print_note, quiet, warn, warn_as_original};
+pub use output::{
+    print, print_bytes, print_error, print_escaped, print_limit, print_line, print_note, quiet, warn, warn_as_original,
+};
 pub use tool::{command_of, run};

@@ -77,6 +77,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }
 
+/// [`print()`] for tools whose output no original has: control characters in names are escaped wherever the text goes.
+pub fn print_escaped(text: &str) -> Result<(), Failure> {
+    print(&for_terminal(text))
+}
+
 /// [`print()`] for bytes.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();

@@ -3,15 +3,17 @@
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, run, warn};
+use crate::{Failure, Status, command_of, print_escaped, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use perfdb_files::escape::excerpt;
+use perfdb_files::escape::{excerpt, shown};
 use perfdb_files::replace::refuse_inputs;
+use perfdb_replay::plan::refusal;
 use perfdb_store::directory::tables_in;
-use perfdb_store::lint::{Checked, Finding, Kind, check};
+use perfdb_store::kernel::operator_name;
+use perfdb_store::lint::{Checked, Finding, Kind, check_with};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,14 +30,18 @@ pub const TOOL: Tool = Tool {
 /// Look for what is wrong with a database: files that no tool can use, old columns, shapes that cannot be read, rows that
 /// never answer, durations that are none or cannot be right, an operator mapping that does not fit the tables.
 ///
-/// Reads every table of the directory (and the communication tables that its op_mapping.yaml refers to), takes no lock
-/// and changes nothing. Exit status 3 when something is found.
+/// Findings of a kind are counted, and the first of them is shown; --all lists them all. Reads every table of the directory (and the communication tables that its op_mapping.yaml refers to), takes no lock
+/// and changes nothing. Exit status 3 when something is found, and where there is no table.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// Kinds of findings that are accepted: not printed, and no reason for exit status 3
     #[arg(long, num_args = 1.., value_name = "KIND", value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)), action = clap::ArgAction::Set)]
     ignore: Vec<String>,
+
+    /// List every finding, not only the first of each kind
+    #[arg(long)]
+    all: bool,
 
     /// Write all findings as JSON to FILE
     #[arg(long, value_name = "FILE")]
@@ -63,41 +69,78 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         inputs.push(database.join("op_mapping.yaml"));
         refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
     }
-    let mut checked = check(&database)?;
+    let refused = |kernel: &str, columns: &[String], cells: &[&str]| {
+        refusal(operator_name(kernel), columns, cells).map(|refusal| refusal.to_string())
+    };
+    let mut checked = check_with(&database, &refused)?;
     add_passed_over(&database, &mut checked);
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
-    let shown: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
-    let mut text: String = shown.iter().map(|finding| format!("{finding}\n")).collect();
-    text.push_str(&format!("{} findings in {} tables, {} rows\n", shown.len(), checked.tables, checked.rows));
+    let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
+    let mut text: String = match arguments.all {
+        true => listed.iter().map(|finding| format!("{finding}\n")).collect(),
+        false => by_kind(&listed),
+    };
+    text.push_str(&format!("{} findings in {} tables, {} rows\n", listed.len(), checked.tables, checked.rows));
     if checked.tables == 0 {
         warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));
     }
-    print(&text)?;
+    print_escaped(&text)?;
     if let Some(json) = json {
         json.write(&Summary::new(&database, &checked, is_ignored))?;
     }
-    Ok(if shown.is_empty() { Status::Success } else { Status::LimitPassed })
+    // A folder without tables is no database that is in order.
+    Ok(if listed.is_empty() && checked.tables > 0 { Status::Success } else { Status::LimitPassed })
+}
+
+/// A paragraph for each kind of findings, the worst first: how many, and the first one.
+fn by_kind(findings: &[&Finding]) -> String {
+    let mut kinds: Vec<(Kind, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        match kinds.iter_mut().find(|(kind, _)| *kind == finding.kind) {
+            Some((_, of_kind)) => of_kind.push(finding),
+            None => kinds.push((finding.kind, vec![finding])),
+        }
+    }
+    kinds.sort_by_key(|(kind, of_kind)| (kind.severity(), std::cmp::Reverse(of_kind.len()), *kind));
+    let mut text = String::new();
+    for (kind, of_kind) in kinds {
+        let mut files: Vec<&Path> = of_kind.iter().map(|finding| finding.file.as_path()).collect();
+        files.dedup();
+        let place = match files.as_slice() {
+            [file] => shown(file),
+            files => format!("{} files", files.len()),
+        };
+        text.push_str(&format!("{}: {} {} in {place}\n", kind.severity().name(), of_kind.len(), kind.name()));
+        if let Some(first) = of_kind.first() {
+            text.push_str(&format!("  {first}\n"));
+        }
+        if of_kind.len() > 1 {
+            text.push_str(&format!("  and {} more (--all)\n", of_kind.len() - 1));
+        }
+    }
+    text
 }
 
 /// Adds the rows that questions pass over, where nothing was found about that cell yet.
 fn add_passed_over(database: &Path, checked: &mut Checked) {
     // A mapping that cannot be read is among the findings.
     let Ok(rows) = perfdb_query::passed_over(database) else { return };
-    for row in rows {
-        let is_known = |finding: &Finding| {
-            finding.line == Some(row.line) && *finding.file == *row.path && finding.message.starts_with(row.column)
-        };
-        if !checked.findings.iter().any(is_known) {
-            let cell = if row.cell.is_empty() { String::new() } else { format!(" {}", excerpt(&row.cell)) };
-            let message = format!("{}:{cell} {}; queries pass over this row", row.column, row.reason);
-            checked.findings.push(Finding {
-                kind: Kind::PassedOver,
-                file: row.path.to_path_buf(),
-                line: Some(row.line),
-                message,
-            });
-        }
+    let mut known: HashMap<(&Path, Option<u64>), Vec<&str>> = HashMap::new();
+    for finding in &checked.findings {
+        known.entry((&finding.file, finding.line)).or_default().push(&finding.message);
     }
+    let is_known = |path: &Path, line: u64, column: &str| {
+        known
+            .get(&(path, Some(line)))
+            .is_some_and(|messages| messages.iter().any(|message| message.starts_with(column)))
+    };
+    let mut found = Vec::new();
+    for row in rows.into_iter().filter(|row| !is_known(&row.path, row.line, row.column)) {
+        let cell = if row.cell.is_empty() { String::new() } else { format!(" {}", excerpt(&row.cell)) };
+        let message = format!("{}:{cell} {}; queries pass over this row", row.column, row.reason);
+        found.push(Finding { kind: Kind::PassedOver, file: row.path.to_path_buf(), line: Some(row.line), message });
+    }
+    checked.findings.extend(found);
     checked.sort();
 }
 
@@ -113,6 +156,7 @@ struct Summary {
 #[derive(Serialize)]
 struct FindingSummary {
     kind: &'static str,
+    severity: &'static str,
     file: String,
     line: Option<u64>,
     message: String,
@@ -127,6 +171,7 @@ impl Summary {
         }
         let summary = |finding: &Finding| FindingSummary {
             kind: finding.kind.name(),
+            severity: finding.kind.severity().name(),
             file: finding.file.to_string_lossy().into_owned(),
             line: finding.line,
             message: finding.message.clone(),

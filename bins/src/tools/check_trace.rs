@@ -1,7 +1,7 @@
 //! What is wrong with a trace or kernel table, and a repaired copy of it.
 
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, print_line, run};
+use crate::{Failure, Status, command_of, print_escaped, print_line, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
@@ -65,13 +65,13 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
     let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
     if arguments.json {
-        print(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
+        print_escaped(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
     } else {
-        print(&report.to_text())?;
+        print_escaped(&report.to_text())?;
     }
     if let Some(out) = &arguments.repair {
         for line in write_repaired(&arguments.file, &report, out)? {
-            if arguments.json { print_line(&line) } else { print(&(line + "\n"))? }
+            if arguments.json { print_line(&line) } else { print_escaped(&(line + "\n"))? }
         }
     }
     let broken = report.certificate.broken();

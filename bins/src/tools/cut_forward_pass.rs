@@ -1,7 +1,7 @@
 //! The forward passes in a whole profile.
 
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, print_note, run};
+use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use perfdb_compare::cut::{Choice, Cut, profile_in};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
@@ -100,7 +100,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
         print_note(&format!("pass {} of {}, {rows} rows, written to {}", pass + 1, cut.passes().len(), path.display()));
     }
     if arguments.list || arguments.pass.is_none() {
-        print(&list(&cut))?;
+        print_escaped(&list(&cut))?;
     }
     Ok(Status::Success)
 }

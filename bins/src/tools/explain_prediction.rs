@@ -2,7 +2,7 @@
 
 use crate::comparison::{RegressionGate, check_regressions, print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print, print_note, run};
+use crate::{Failure, Status, command_of, error_line, print_escaped, print_note, run};
 use clap::Parser;
 use perfdb_compare::ledger::{Families, Passes, explain_scenarios};
 use perfdb_compare::regression::Regression;
@@ -144,7 +144,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
         return Err(Failure::lines(errors));
     }
     let texts: Vec<String> = explanations.iter().map(text).collect();
-    print(&texts.join("\n\n"))?;
+    print_escaped(&texts.join("\n\n"))?;
     write(&arguments, &explanations)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
     let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);

@@ -2,7 +2,7 @@
 
 use crate::database::LockArguments;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, run};
+use crate::{Failure, Status, command_of, print, print_note, run, warn};
 use clap::Parser;
 use perfdb_files::paths::normalised;
 use perfdb_store::runtime_metadata::{Options, prepare};
@@ -21,7 +21,7 @@ pub const TOOL: Tool = Tool {
 /// Join dumped runtime values (sequence lengths, heads, layout) into the table of FusedInferAttentionScore.
 ///
 /// Rows and records meet by the shapes of query, key, value, mask and block table and the number of key-value lengths.
-/// A row with several records becomes several rows, so do not run it twice on the same table.
+/// A row with several records becomes several rows. Rows that an earlier run has filled are left alone.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
@@ -40,6 +40,10 @@ struct Arguments {
     /// What `Runtime metadata_completeness` says in rows that were filled
     #[arg(long, value_name = "TEXT", default_value = "runtime_values_dumped")]
     metadata_tag: String,
+
+    /// Fill rows again that are filled already: known lengths get new values, new lengths rows of their own
+    #[arg(long)]
+    refill: bool,
 
     #[command(flatten)]
     lock: LockArguments,
@@ -63,7 +67,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let output = output_path.map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
     let lock = arguments.lock.options(TOOL.name);
     let tag = arguments.metadata_tag.as_str();
-    let prepared = prepare(&Options { table: &table, records: &records, output: &output, tag, lock })?;
+    let prepared =
+        prepare(&Options { table: &table, records: &records, output: &output, tag, refill: arguments.refill, lock })?;
     let summary = prepared.summary();
     let expanded = match summary.output_rows - summary.rows {
         0 => "0".to_owned(),
@@ -77,6 +82,15 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         records.display(),
         output.display()
     ))?;
+    if summary.left_alone > 0 {
+        print_note(&format!(
+            "{} rows are filled already and stay as they are; --refill fills them again",
+            summary.left_alone
+        ));
+    } else if summary.matched == 0 && summary.rows > 0 {
+        let records = records.display();
+        warn(&format!("{records}: no record has the shapes of a row; is it a dump of the same run as the table?"));
+    }
     prepared.commit()?;
     Ok(Status::Success)
 }

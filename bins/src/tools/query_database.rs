@@ -7,10 +7,11 @@ mod questions;
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, run};
+use crate::{Failure, Status, command_of, print_escaped, run};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use comparison::compare;
+use perfdb_files::escape::{for_terminal, one_line};
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics};
 use perfdb_store::directory::tables_in;
@@ -229,17 +230,17 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 fn show(reader: &Reader, shown: &mut Vec<Answered>, arguments: &Arguments, sink: &Sink) -> Result<(), Failure> {
     let shows_table = sink.shows_table();
     if shows_table && !shown.is_empty() {
-        print(&printing::table(shown))?;
-        print(&printing::sentences(shown))?;
+        print_escaped(&printing::table(shown))?;
+        print_escaped(&printing::sentences(shown))?;
     }
     // Answers for programs have stdout for themselves; what was asked for besides goes to stderr.
     for one in shown.drain(..).filter(|_| shows_table || arguments.explain || arguments.nearest > 0) {
         let text = more(reader, &one, arguments);
         if shows_table {
-            print(&text)?;
+            print_escaped(&text)?;
         } else {
             // Nobody who reads stderr: no reason to stop.
-            let _ = std::io::stderr().write_all(text.as_bytes());
+            let _ = std::io::stderr().write_all(for_terminal(&text).as_bytes());
         }
     }
     Ok(())
@@ -247,14 +248,16 @@ fn show(reader: &Reader, shown: &mut Vec<Answered>, arguments: &Arguments, sink:
 
 /// What was tried for a question, and the nearest rows.
 fn more(reader: &Reader, one: &Answered, arguments: &Arguments) -> String {
+    let name = one_line(&one.question.name);
     let mut text = String::new();
     if let Err(miss) = &one.answer {
-        text.push_str(&format!("\nno answer to {}: {} ({miss})\n", one.question.name, miss.reason.meaning()));
+        let reason = one_line(&miss.to_string());
+        text.push_str(&format!("\nno answer to {name}: {} ({reason})\n", miss.reason.meaning()));
     }
     if arguments.explain {
         let (answer, explanation) = reader.explain(&one.question.query);
-        text.push_str(&format!("\nhow {} was looked up\n", one.question.name));
-        explanation.lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+        text.push_str(&format!("\nhow {name} was looked up\n"));
+        explanation.lines.iter().for_each(|line| text.push_str(&format!("  {}\n", one_line(line))));
         if let Ok(answer) = &answer {
             text.push_str(&printing::details(answer));
         }
@@ -263,7 +266,7 @@ fn more(reader: &Reader, one: &Answered, arguments: &Arguments) -> String {
     let count = if one.answer.is_err() && arguments.nearest == 0 { 1 } else { arguments.nearest };
     let nearest = reader.nearest(&one.question.query, count);
     if !nearest.is_empty() {
-        text.push_str(&format!("\nnearest rows to {}\n", one.question.name));
+        text.push_str(&format!("\nnearest rows to {name}\n"));
     }
     for near in nearest {
         let why = if near.difference.is_empty() { "fits".to_owned() } else { near.difference };

@@ -1,7 +1,7 @@
 //! Checks measured communication tables against an analytic model.
 
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, run, warn};
+use crate::{Failure, Status, command_of, print, print_limit, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
 use perfdb_files::paths::normalised;
@@ -27,7 +27,7 @@ pub const TOOL: Tool = Tool {
 #[derive(Parser)]
 #[command(
     name = TOOL.name,
-    after_help = "Exit status: 0 = OK, 1 = a row fails or a file cannot be read, 2 = usage.
+    after_help = "Exit status: 0 = OK, 1 = a row fails or a file cannot be read, 2 = usage, 3 = --fail-empty.
 
 Examples:
   Check the tables of one CANN version, and list what is off
@@ -56,6 +56,10 @@ struct Arguments {
     /// What a row's size means: `reference` as the original tool, `per-rank` as the database
     #[arg(long, value_name = "MODEL", default_value = "reference")]
     model: Model,
+
+    /// Exit with status 3 where no table has a row to compare
+    #[arg(long)]
+    fail_empty: bool,
 
     /// Also write the result as JSON
     #[arg(long, value_name = "FILE")]
@@ -94,5 +98,9 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
         replace(path, to_json(&alignment).as_bytes(), Parents::Create)?;
     }
     print(&to_text(&alignment, arguments.verbose))?;
+    if arguments.fail_empty && alignment.reports.iter().all(|report| report.points.is_empty()) {
+        print_limit(&format!("{}: no table has a row to compare", alignment.csv_dir));
+        return Ok(Status::LimitPassed);
+    }
     Ok(if alignment.is_ok() { Status::Success } else { Status::Code(1) })
 }

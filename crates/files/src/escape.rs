@@ -59,8 +59,8 @@ fn is_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// A text cell of a CSV that people open in a spreadsheet: what a spreadsheet would take for a formula gets an apostrophe in front. For
-/// texts alone; a number may begin with a sign.
+/// A text cell of a CSV that people open in a spreadsheet: on one line as [`one_line`] has it, and what a spreadsheet would take for a formula
+/// gets an apostrophe in front. For texts alone; a number may begin with a sign.
 ///
 /// ```
 /// use perfdb_files::escape::spreadsheet_text;
@@ -68,7 +68,8 @@ fn is_control(character: char) -> bool {
 /// assert_eq!(spreadsheet_text("MatMulV2"), "MatMulV2");
 /// ```
 pub fn spreadsheet_text(cell: &str) -> Cow<'_, str> {
-    if cell.starts_with(['=', '+', '-', '@']) { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) }
+    let cell = escaped(cell, |_| false);
+    if cell.starts_with(['=', '+', '-', '@']) { Cow::Owned(format!("'{cell}")) } else { cell }
 }
 
 #[cfg(test)]
@@ -94,7 +95,9 @@ mod tests {
 
     #[test]
     fn only_what_a_spreadsheet_computes_gets_an_apostrophe() {
-        for (cell, expected) in [("+1", "'+1"), ("-x", "'-x"), ("@a", "'@a"), ("a=b", "a=b"), ("", ""), ("'=", "'=")] {
+        for (cell, expected) in
+            [("+1", "'+1"), ("-x", "'-x"), ("@a", "'@a"), ("a=b", "a=b"), ("", ""), ("'=", "'="), ("=a\nb", "'=a\\nb")]
+        {
             assert_eq!(spreadsheet_text(cell), expected);
         }
     }

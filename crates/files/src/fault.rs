@@ -1,7 +1,7 @@
 //! Faults on request, for tests alone: `PERFDB_FAULT=<n>:<kind>` has the n-th call that changes a file (from 1) meet with a fault.
 //!
 //! Kinds: `kill`, `term`, `int` and `hup` send that signal in front of the call; `enospc` and `eio` have the call fail; `eintr` and `enolck` have the
-//! n-th attempt to lock fail. A fault that happened is said on stderr as `fault: <call>`.
+//! n-th attempt to lock fail. A fault that happened is printed on stderr as `fault: <call>`.
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, raise};
@@ -19,7 +19,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 /// The call that is no change to a file.
 pub(crate) const LOCK: &str = "lock";
 
-pub(crate) fn strike(call: &str) -> io::Result<()> {
+pub(crate) fn meet(call: &str) -> io::Result<()> {
     let Some((number, kind)) = WANTED.as_ref() else { return Ok(()) };
     if matches!(kind.as_str(), "eintr" | "enolck") != (call == LOCK) {
         return Ok(());

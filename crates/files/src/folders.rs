@@ -53,7 +53,7 @@ impl Drop for MadeFolders {
 }
 
 /// Makes a folder in the system's place for temporary files that nobody else can look into, whatever the umask says. What lies there
-/// is run, or tells what a run does. The name is the prefix and some random characters.
+/// is run, or describes what a run does. The name is the prefix and some random characters.
 pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
     let only_ours = fs::Permissions::from_mode(0o700);
     let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;

@@ -24,10 +24,10 @@ use std::time::{Duration, Instant, SystemTime};
 /// Name of the lock file within a directory.
 pub const LOCK_FILE: &str = ".perfdb.lock";
 
-/// How long writers wait unless told otherwise.
+/// How long writers wait unless they are given a limit.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How to take locks, and whom to tell.
+/// How to take locks, and who is notified.
 pub struct LockOptions<'a> {
     /// Name of the tool, for the line that others see.
     pub tool: &'a str,
@@ -47,10 +47,10 @@ impl std::fmt::Debug for LockOptions<'_> {
     }
 }
 
-/// What a run may want to tell while it takes its locks.
+/// What the caller is notified of while locks are taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Notice {
-    /// Another run holds the lock; said once per run.
+    /// Another run holds the lock; sent once per run.
     #[error("waiting for {}, held by {}", crate::escape::shown(.path), crate::escape::excerpt(.holder))]
     Waiting {
         /// The lock file.
@@ -99,9 +99,9 @@ impl DirectoryLocks {
             ordered.entry(absolute).or_insert_with(|| directory.to_owned());
         }
         let now = Instant::now();
-        // A time limit beyond what a clock can tell is none.
+        // A time limit beyond what a clock can count is none.
         let deadline = now.checked_add(options.timeout);
-        let mut waiter = Waiter { options, started: now, deadline, said: false };
+        let mut waiter = Waiter { options, started: now, deadline, has_notified: false };
         let mut locks = DirectoryLocks::default();
         for (absolute, directory) in ordered {
             let held = waiter.lock(&directory)?;
@@ -147,7 +147,7 @@ struct Waiter<'a> {
     options: &'a LockOptions<'a>,
     started: Instant,
     deadline: Option<Instant>,
-    said: bool,
+    has_notified: bool,
 }
 
 impl Waiter<'_> {
@@ -190,8 +190,8 @@ impl Waiter<'_> {
             if left.is_zero() {
                 return Err(Error::Locked { path: path.clone(), holder: holder_of(&path) });
             }
-            if !self.said {
-                self.said = true;
+            if !self.has_notified {
+                self.has_notified = true;
                 tracing::info!("waiting for {}", crate::escape::shown(&path));
                 (self.options.notice)(&Notice::Waiting { path: path.clone(), holder: holder_of(&path) });
             }
@@ -202,14 +202,14 @@ impl Waiter<'_> {
 }
 
 impl HeldLock {
-    /// Writes the line that tells others who holds the lock.
+    /// Writes the line by which others know who holds the lock.
     fn sign(&mut self, tool: &str) -> io::Result<()> {
         self.file.set_len(0)?;
         writeln!(self.file, "{} {tool} {}", std::process::id(), utc_text(SystemTime::now()))
     }
 }
 
-/// Opens the lock file, and tells whether it was made by that.
+/// Opens the lock file; true if it was made by that.
 fn open_lock_file(path: &Path) -> io::Result<(File, bool)> {
     loop {
         // Opening a pipe would wait for its other end, opening a link would change what it leads to.
@@ -350,24 +350,24 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_run_says_so_once_and_gets_the_lock() -> TestResult {
+    fn a_waiting_run_notifies_once_and_gets_the_lock() -> TestResult {
         let folder = tempfile::tempdir()?;
         let first = DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO))?;
-        let (said, told) = std::sync::mpsc::channel();
-        let said = Mutex::new(said);
+        let (sender, notices) = std::sync::mpsc::channel();
+        let sender = Mutex::new(sender);
         let directory = folder.path().to_owned();
         let second = std::thread::spawn(move || {
             let notice = |notice: &Notice| {
-                let _ = said.lock().map(|said| said.send(notice.clone()));
+                let _ = sender.lock().map(|sender| sender.send(notice.clone()));
             };
             let options = LockOptions { tool: "second", timeout: Duration::from_secs(60), notice: &notice };
             DirectoryLocks::acquire([directory], &options).map(drop)
         });
-        let notice = told.recv()?;
+        let notice = notices.recv()?;
         assert!(notice.to_string().contains("some-tool"), "{notice}");
         drop(first);
         second.join().map_err(|_| "the second run panicked")??;
-        assert!(told.try_recv().is_err(), "said more than once");
+        assert!(notices.try_recv().is_err(), "notified more than once");
         Ok(())
     }
 

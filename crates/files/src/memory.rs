@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Bytes that the system can give without swapping, and that the control groups of this process (a container, a batch job) leave. `None`
-/// where the system does not say.
+/// where the system gives no number.
 pub fn available_bytes() -> Option<u64> {
     available_below(Path::new("/"))
 }
@@ -23,7 +23,7 @@ fn of_system(meminfo: &str) -> Option<u64> {
     Some(kibibytes.saturating_mul(1024))
 }
 
-/// The files of a control group that say how much memory it may have and has, and its line for page cache that can be taken back.
+/// The files of a control group with the memory that it may have and has, and its line for page cache that can be taken back.
 struct Names {
     mount: &'static str,
     limit: &'static str,

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Has a call fail, or ends the process in front of it, where a test asked for it.
 #[cfg(feature = "fault-injection")]
 fn fault(call: &str) -> io::Result<()> {
-    crate::fault::strike(call)
+    crate::fault::meet(call)
 }
 
 #[cfg(not(feature = "fault-injection"))]

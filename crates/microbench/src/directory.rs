@@ -10,7 +10,7 @@ use perfdb_files::paths::within;
 pub const PREFIX: &str = "msprof_run_";
 
 /// How names of folders in it begin that hold the profile of one operator.
-pub const OF_OPERATOR: &str = "per_op_";
+pub(crate) const OF_OPERATOR: &str = "per_op_";
 
 /// The folder of a run. It stays on the disk until it is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl RunDirectory {
         &self.path
     }
 
-    /// The line that says where the data of a failed run is.
+    /// The line with the place of a failed run's data.
     pub fn preserved(&self) -> String {
         format!("[PRESERVE] profiling data kept for debugging: {}", self.path.display())
     }
@@ -84,27 +84,27 @@ impl RunDirectory {
         journal(&self.path)
     }
 
-    /// The file that says that the measurements are in the tables. It is made in the same step as they are changed.
-    pub fn written_back_file(&self) -> PathBuf {
+    /// The file that marks the measurements as written into the tables. It is made in the same step as they are changed.
+    pub(crate) fn written_back_file(&self) -> PathBuf {
         self.path.join("written_back")
     }
 
     /// Whether an earlier run has written everything back, and was ended before it removed the folder.
-    pub fn is_written_back(&self) -> bool {
+    pub(crate) fn is_written_back(&self) -> bool {
         self.written_back_file().exists()
     }
 
     /// Removes the folder and what is in it.
     pub fn remove(&self) -> Result<(), Error> {
         let failed = |source| Error::io(&self.path, source);
-        // The mark goes last: what is left by a kill is still known to have been written back.
-        let mark = self.written_back_file();
+        // The marker goes last: what is left by a kill is still known to have been written back.
+        let marker = self.written_back_file();
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = entry.path();
             if entry.file_type().map_err(failed)?.is_dir() {
                 fs::remove_dir_all(&path).map_err(failed)?;
-            } else if path != mark {
+            } else if path != marker {
                 fs::remove_file(&path).map_err(failed)?;
             }
         }

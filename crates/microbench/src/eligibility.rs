@@ -21,15 +21,15 @@ const CUSTOM: [&str; 5] = [
 
 /// DispatchFFNCombine cannot run on the accelerators that are visible, and only missing durations are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooFewAccelerators {
+pub(crate) struct TooFewAccelerators {
     /// Ranks that are needed on this node.
-    pub needed: i64,
+    pub(crate) needed: i64,
     /// Accelerators that are visible.
-    pub visible: usize,
+    pub(crate) visible: usize,
 }
 
 /// Whether DispatchFFNCombine has to be left out of a run that fills missing durations.
-pub fn too_few_accelerators(
+pub(crate) fn too_few_accelerators(
     ep_size: i64,
     per_node: Option<i64>,
     visible: usize,
@@ -42,12 +42,12 @@ pub fn too_few_accelerators(
 }
 
 /// The operators of a run without DispatchFFNCombine, by name.
-pub fn all_but_dispatch() -> Vec<String> {
+pub(crate) fn all_but_dispatch() -> Vec<String> {
     REPLAYABLE.iter().filter(|name| **name != DISPATCH_FFN_COMBINE).map(|name| (*name).to_owned()).collect()
 }
 
 /// Number of rows without a valid duration in these tables.
-pub fn rows_without_duration(tables: &[PathBuf]) -> Result<usize, Error> {
+pub(crate) fn rows_without_duration(tables: &[PathBuf]) -> Result<usize, Error> {
     let mut missing = 0;
     for path in tables {
         let table = Table::read(path, &ReadOptions::database())?;
@@ -57,8 +57,8 @@ pub fn rows_without_duration(tables: &[PathBuf]) -> Result<usize, Error> {
     Ok(missing)
 }
 
-/// Operators of the custom package need `ASCEND_CUSTOM_OPP_PATH` and `LD_LIBRARY_PATH`; `has` says whether a variable has content.
-pub fn check_custom_operators(operators: Option<&[String]>, has: impl Fn(&str) -> bool) -> Result<(), Error> {
+/// Operators of the custom package need `ASCEND_CUSTOM_OPP_PATH` and `LD_LIBRARY_PATH`; `has` is whether a variable has content.
+pub(crate) fn check_custom_operators(operators: Option<&[String]>, has: impl Fn(&str) -> bool) -> Result<(), Error> {
     let runs = |name: &&str| operators.is_none_or(|operators| operators.iter().any(|chosen| chosen == *name));
     let custom: Vec<&str> = CUSTOM.into_iter().filter(|name| runs(name)).collect();
     if custom.is_empty() || ["ASCEND_CUSTOM_OPP_PATH", "LD_LIBRARY_PATH"].into_iter().all(has) {
@@ -68,7 +68,7 @@ pub fn check_custom_operators(operators: Option<&[String]>, has: impl Fn(&str) -
 }
 
 /// Times of a backend must be at home in the directory that they are written to.
-pub fn check_home(backend: Backend, home: Home) -> Result<(), Error> {
+pub(crate) fn check_home(backend: Backend, home: Home) -> Result<(), Error> {
     let origin = match backend {
         Backend::Npu if home == Home::Host => "an accelerator",
         Backend::Npu => return Ok(()),

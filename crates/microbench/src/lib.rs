@@ -9,7 +9,7 @@
 //! ```
 
 pub mod directory;
-pub mod eligibility;
+mod eligibility;
 pub mod error;
 pub mod measure;
 pub mod msprof;
@@ -17,7 +17,7 @@ pub mod origin;
 mod process_group;
 pub mod remaining;
 pub mod reporter;
-pub mod resume;
+mod resume;
 pub mod run_all;
 pub mod selection;
 pub mod status;

@@ -15,7 +15,7 @@ use crate::msprof::{Profiled, Profiling, ReplayCommand, read_status, require_dat
 use crate::origin::Asked;
 use crate::remaining::Remaining;
 use crate::reporter::Reporter;
-use crate::resume::{own_profiles, strike_unmeasured};
+use crate::resume::{own_profiles, remove_unmeasured};
 use crate::run_all::{self, RunAllOptions};
 use crate::status::RunStatus;
 
@@ -50,14 +50,14 @@ pub struct MeasuredSamples {
     pub directory: RunDirectory,
     /// The op_summary files, in order.
     pub summaries: Vec<PathBuf>,
-    /// What the replay said about its operators.
+    /// The replay's status of its operators.
     pub status: Option<RunStatus>,
     /// What was asked for, for the origin file.
     pub asked: Asked,
 }
 
 impl MeasureOptions<'_> {
-    /// Measures. Where that fails, the run's folder stays and is named, and after an interrupt what is left to do is said.
+    /// Measures. Where that fails, the run's folder stays and is named, and after an interrupt what is left to do is reported.
     pub fn measure(&self, reporter: &Reporter<'_>) -> Result<MeasuredSamples, Error> {
         let settings = self.settings;
         if settings.backend == Backend::Npu {
@@ -97,7 +97,7 @@ impl MeasureOptions<'_> {
             .and_then(|operators| Remaining::of(directory, self.database, &operators, self.settings));
         match remaining {
             Ok(remaining) => (reporter.remaining)(&remaining),
-            Err(error) => (reporter.warning)(&format!("cannot say what is left to measure: {error}")),
+            Err(error) => (reporter.warning)(&format!("cannot find out what is left to measure: {error}")),
         }
     }
 
@@ -108,7 +108,7 @@ impl MeasureOptions<'_> {
         reporter: &Reporter<'_>,
     ) -> Result<Profiled, Error> {
         if resumed {
-            strike_unmeasured(directory.path(), self.aggregate)?;
+            remove_unmeasured(directory.path(), self.aggregate)?;
         }
         let profiling = Profiling {
             replay: self.replay,

@@ -79,7 +79,7 @@ impl ReplayCommand {
 
 /// How msprof is run for a database.
 pub struct Profiling<'a> {
-    /// What the replay program is told.
+    /// The command line of the replay program.
     pub replay: &'a ReplayCommand,
     /// Operators that the user selected; decides whether operators may be run one by one.
     pub selected: Option<&'a [String]>,
@@ -98,12 +98,12 @@ pub struct Profiling<'a> {
 pub struct Profiled {
     /// The op_summary files, in order.
     pub summaries: Vec<PathBuf>,
-    /// What the replay program said about its operators.
+    /// The replay program's status of its operators.
     pub status: Option<RunStatus>,
 }
 
 /// Whether msprof is on the search path. Finding out first leaves no folder behind where it is not.
-pub fn require_msprof(search_path: Option<&OsStr>) -> Result<(), Error> {
+pub(crate) fn require_msprof(search_path: Option<&OsStr>) -> Result<(), Error> {
     use std::os::unix::fs::PermissionsExt;
     let is_program = |path: PathBuf| {
         path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
@@ -208,7 +208,7 @@ impl Profiling<'_> {
 }
 
 /// A run without profile directories, or without summaries in them, has measured nothing.
-pub fn require_data(output: &Path, profiles: &[PathBuf], summaries: &[PathBuf]) -> Result<(), Error> {
+pub(crate) fn require_data(output: &Path, profiles: &[PathBuf], summaries: &[PathBuf]) -> Result<(), Error> {
     if profiles.is_empty() {
         return Err(Error::Profiling(format!("No PROF_* directories under {}", output.display())));
     }
@@ -218,11 +218,11 @@ pub fn require_data(output: &Path, profiles: &[PathBuf], summaries: &[PathBuf]) 
     Ok(())
 }
 
-/// What the replay program said about its operators; nothing where the file is absent or unreadable.
-pub fn read_status(output: &Path) -> Option<RunStatus> {
+/// The replay program's status of its operators; nothing where the file is absent or unreadable.
+pub(crate) fn read_status(output: &Path) -> Option<RunStatus> {
     let status: serde_json::Map<_, _> =
         serde_json::from_slice(&std::fs::read(directory::status_file(output)).ok()?).ok()?;
-    // Another replay program may leave lists out; one that says nothing at all has no status.
+    // Another replay program may leave lists out; an empty one is no status.
     if status.is_empty() { None } else { serde_json::from_value(status.into()).ok() }
 }
 

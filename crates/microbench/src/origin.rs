@@ -34,7 +34,7 @@ pub struct Origin {
 /// `[operator, shape, task_type, samples, min_us, median_us, mean_us, std_us]`.
 type CaseOrigin = (String, String, String, u64, f64, f64, f64, f64);
 
-/// What was asked of a run, for what its journal does not say.
+/// What was asked of a run, as far as its journal does not have it.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Backend.
@@ -99,7 +99,7 @@ impl Origin {
 }
 
 /// The facts in the first line of a journal, where there is one.
-pub fn facts_of(journal: &Path) -> Option<RunFacts> {
+pub(crate) fn facts_of(journal: &Path) -> Option<RunFacts> {
     journal::read(journal).ok()?.into_iter().find_map(|line| match line {
         Line::Run(facts) => Some(facts),
         Line::Case(_) => None,

@@ -1,11 +1,11 @@
-//! Who hears what a run says while it goes on.
+//! Where the messages of a run go.
 
 use perfdb_replay::executor::worker::Listener;
 use perfdb_replay::session::{Event, RunReport};
 
 use crate::remaining::Remaining;
 
-/// Who hears what a run says while it goes on.
+/// Where the messages of a run go.
 pub struct Reporter<'a> {
     /// Lines of the run's own: `[SKIP] …`, `[WARN] …`.
     pub line: &'a dyn Fn(&str),

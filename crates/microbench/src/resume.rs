@@ -12,9 +12,9 @@ use crate::directory;
 use crate::error::Error;
 use perfdb_replay::journal::{hash_of, strike};
 
-/// Strikes cases from the run's journals that have no measurement in the profiles that are there: an interrupted msprof may
+/// Removes cases from the run's journals that have no measurement in the profiles that are there: an interrupted msprof may
 /// not have exported what had been run.
-pub fn strike_unmeasured(output: &Path, options: &AggregateOptions) -> Result<(), Error> {
+pub(crate) fn remove_unmeasured(output: &Path, options: &AggregateOptions) -> Result<(), Error> {
     let journals = journals(output)?;
     if journals.is_empty() {
         return Ok(());
@@ -62,7 +62,7 @@ fn signatures_by_hash(path: &Path, op: &str) -> HashMap<String, Signature> {
 }
 
 /// Profile directories of executors with their own clock that an earlier run has left.
-pub fn own_profiles(output: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn own_profiles(output: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut profiles = find_profiles(output)?;
     profiles.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("_PERFDB")));
     Ok(profiles)
@@ -104,7 +104,7 @@ mod tests {
                 journal.note(&CaseKey::new(&case, row.as_bytes(), Backend::Npu, 0), &result, &[])?;
             }
         }
-        strike_unmeasured(folder.path(), &AggregateOptions::default())?;
+        remove_unmeasured(folder.path(), &AggregateOptions::default())?;
         for journal in &journals {
             assert_eq!(read(journal)?.len(), 1);
             let measured = CaseKey::new(&case, rows[0].as_bytes(), Backend::Npu, 0);

@@ -32,7 +32,7 @@ pub struct RunAllOptions {
 /// What came of a run over several operators.
 #[derive(Debug)]
 pub struct RunAllOutcome {
-    /// What the status file says.
+    /// The content of the status file.
     pub status: RunStatus,
     /// Results of the run, where this process ran it.
     pub report: Option<RunReport>,
@@ -65,7 +65,7 @@ enum Step {
     Success,
     /// It has no table.
     NoTable,
-    /// It failed; the run goes on or stops, as the options say.
+    /// It failed; the run goes on or stops, as the options have it.
     Failed(String),
     /// It failed, and the run with it.
     Fatal(Error),

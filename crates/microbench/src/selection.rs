@@ -90,7 +90,7 @@ fn is_database_complete(options: &SelectionOptions<'_>, line: &dyn Fn(&str)) -> 
     Ok(!tables.is_empty())
 }
 
-/// Whether DispatchFFNCombine needs more accelerators than are visible; says so.
+/// Whether DispatchFFNCombine needs more accelerators than are visible; prints a line if so.
 fn leaves_out_dispatch(options: &SelectionOptions<'_>, line: &dyn Fn(&str)) -> Result<bool, Error> {
     let SelectionOptions { ep_size, per_node, accelerators, selected, .. } = *options;
     let Some(few) = too_few_accelerators(ep_size, per_node, accelerators, selected) else {

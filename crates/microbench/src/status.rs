@@ -30,7 +30,7 @@ pub struct FailedOperator {
 }
 
 /// The name of the old script of an operator.
-pub fn script_name(op: &str) -> String {
+pub(crate) fn script_name(op: &str) -> String {
     format!("{op}_run.py")
 }
 

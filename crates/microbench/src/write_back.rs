@@ -62,7 +62,7 @@ impl WriteBack {
         Ok(files)
     }
 
-    /// Adds, for a run that measured itself, the file that says where the numbers come from, and the mark in the run's folder
+    /// Adds, for a run that measured itself, the file with the origin of the numbers, and the marker in the run's folder
     /// that it has been written back: a run that is continued after this measures nothing again. To be called last.
     pub fn add_origin(
         &mut self,

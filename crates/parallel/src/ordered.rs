@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-/// Tasks per thread that are under way or wait for their turn, unless [`OrderedMap::tasks_ahead`] says otherwise.
+/// Tasks per thread that are under way or wait for their turn, unless set by [`OrderedMap::tasks_ahead`].
 const TASKS_AHEAD: usize = 3;
 
 /// One state per thread, for an [`OrderedMap`]; one for 0 threads.

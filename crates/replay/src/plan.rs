@@ -136,6 +136,13 @@ pub fn can_replay(kernel: &str, columns: &[String], cells: &[&str]) -> bool {
     crate::operators::find(kernel).is_some_and(|operator| is_replayable(operator, row, &PlanOptions::default()))
 }
 
+/// Why replay would refuse a row of a kernel's table, from its columns and cells; `None` for a row that it runs or passes over, and for a kernel
+/// that it has no operator for.
+pub fn refusal(kernel: &str, columns: &[String], cells: &[&str]) -> Option<Refusal> {
+    let operator = crate::operators::find(kernel)?;
+    plan_row(operator, Row::new(columns, cells), &PlanOptions::default()).err()
+}
+
 /// Whether a row can be replayed, if need be with another number of expert-parallel ranks than in `options`.
 pub fn is_replayable(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> bool {
     matches!(plan_row(operator, row, options), Ok((Planned::Replay(_) | Planned::Skip(SkipReason::EpSize), _)))

@@ -3,6 +3,7 @@
 use crate::operators::json;
 use minijinja::{Environment, Value, context};
 use perfdb_compare::operators::{Number, OpRow, RowStatus, measured_total_us, share_pct};
+use perfdb_files::escape::for_terminal;
 use perfdb_pycompat::format::{fixed, fixed_grouped};
 
 /// How many kernel types a chart shows.
@@ -24,10 +25,15 @@ pub fn page(scenarios: &[(String, Vec<OpRow>)]) -> Result<String, minijinja::Err
     let mut environment = Environment::new();
     environment.add_template("comparison.html", TEMPLATE)?;
     // "</script>" inside a text would end the element.
-    let data = json(scenarios.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()))).replace('<', "\\u003c");
+    let data = json(scenarios.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())))
+        .replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
     let scenarios: Vec<Value> = scenarios.iter().map(|(name, rows)| scenario(name, rows)).collect();
     let page = environment.get_template("comparison.html")?;
-    page.render(context! { scenarios => scenarios, data => Value::from_safe_string(data) })
+    let page = page.render(context! { scenarios => scenarios, data => Value::from_safe_string(data) })?;
+    // Nothing but names can hold control characters; those in the data are escaped already, as JSON has it.
+    Ok(for_terminal(&page).into_owned())
 }
 
 fn scenario(name: &str, rows: &[OpRow]) -> Value {

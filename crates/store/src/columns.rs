@@ -63,9 +63,9 @@ pub const OUTPUT_FORMATS: &str = "Output Formats";
 /// The measured duration: the minimum over replays. The name is historical.
 pub const MEASURED_DURATION: &str = "Average Duration(us)";
 /// What older files call the measured duration.
-pub const OLD_MEASURED_DURATION: &str = "MicroBench Duration(us)";
+pub(crate) const OLD_MEASURED_DURATION: &str = "MicroBench Duration(us)";
 /// Columns that old files have and that a rewrite drops.
-pub const OBSOLETE: [&str; 2] = ["MicroBench Task Duration(us)", "MicroBench Kernel Duration(us)"];
+pub(crate) const OBSOLETE: [&str; 2] = ["MicroBench Task Duration(us)", "MicroBench Kernel Duration(us)"];
 /// The profiled mean.
 pub const PROFILED_DURATION: &str = "Profiling Average Duration(us)";
 /// Mean, median and standard deviation of the profiled durations.
@@ -109,17 +109,17 @@ pub const METRICS: [&str; 25] = [
 ];
 
 /// The column that holds a metric's mean over replays.
-pub fn measured_metric(metric: &str) -> String {
+pub(crate) fn measured_metric(metric: &str) -> String {
     format!("MicroBench {metric}")
 }
 
 /// The column that holds a metric's mean over a profile.
-pub fn profiled_metric(metric: &str) -> String {
+pub(crate) fn profiled_metric(metric: &str) -> String {
     format!("Profiling Average {metric}")
 }
 
 /// Runtime values of attention rows, in canonical order.
-pub const RUNTIME: [&str; 16] = [
+pub(crate) const RUNTIME: [&str; 16] = [
     "Runtime source_profile",
     "Runtime actual_seq_lengths_shape",
     "Runtime actual_seq_lengths_values",
@@ -148,7 +148,7 @@ pub fn full_schema() -> Vec<String> {
 }
 
 /// The columns of a table that parse-kernel-details makes.
-pub fn parsed_schema() -> Vec<String> {
+pub(crate) fn parsed_schema() -> Vec<String> {
     let mut columns: Vec<String> = BASE.map(str::to_owned).into();
     columns.extend(PROFILED.map(str::to_owned));
     columns.extend(METRICS.iter().map(|metric| profiled_metric(metric)));

@@ -105,7 +105,7 @@ pub fn version_directory(data_root: &Path, device: Device, name: &str) -> PathBu
 }
 
 /// Whether a file of a database is a table: a `.csv` that is none of the files that tools keep beside tables.
-pub fn is_table_name(name: &str) -> bool {
+pub(crate) fn is_table_name(name: &str) -> bool {
     name.ends_with(".csv") && !name.ends_with(".dropped.csv") && !replace::is_leftover_name(name)
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn check_table_name(source: &Path, kernel_type: &str, stem: &str) -> 
 }
 
 /// Whether a folder of a database holds no tables, whatever is in it.
-pub fn is_side_folder(name: &str) -> bool {
+pub(crate) fn is_side_folder(name: &str) -> bool {
     name == REPORTS || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }
 
@@ -141,7 +141,7 @@ pub fn is_in_side_folder(below: &Path) -> bool {
     folders.into_iter().any(|part| is_side_folder(&part.as_os_str().to_string_lossy()))
 }
 
-/// The tables of a directory, not below it, by name. A folder with a table's name counts: who reads it tells what it is.
+/// The tables of a directory, not below it, by name. A folder with a table's name counts: reading it is the error.
 pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::io(directory, source);
     let mut tables = Vec::new();

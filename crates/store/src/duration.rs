@@ -106,7 +106,7 @@ impl DurationColumns {
         DurationColumns::find(|name| table.column(name))
     }
 
-    /// The columns by what `position` says about each name.
+    /// The columns, where `position` gives the position of a name.
     pub(crate) fn find(position: impl Fn(&str) -> Option<usize>) -> Self {
         DurationColumns {
             measured: position(columns::MEASURED_DURATION),

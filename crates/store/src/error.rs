@@ -21,7 +21,7 @@ pub enum Error {
         /// What is wrong.
         fault: CsvFault,
     },
-    /// An input that is well-formed but says something that cannot be used.
+    /// An input that is well-formed but has a value that cannot be used.
     #[error("{}{}: {reason}", shown(.path), line_text(.line))]
     Input {
         /// The file.
@@ -95,7 +95,7 @@ impl Error {
     }
 
     /// A fault of the record that starts on `line` of the CSV `path`.
-    pub fn csv_line(path: impl Into<PathBuf>, line: u64, fault: CsvFault) -> Self {
+    pub(crate) fn csv_line(path: impl Into<PathBuf>, line: u64, fault: CsvFault) -> Self {
         Error::Csv { path: path.into(), line: Some(line), fault }
     }
 

@@ -5,7 +5,7 @@ use perfdb_pycompat::text::trim;
 /// The fused mixture-of-experts kernel, whose rows carry an expert-parallel size.
 pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
 /// The attention kernel, whose rows carry runtime values.
-pub const FUSED_INFER_ATTENTION_SCORE: &str = "FusedInferAttentionScore";
+pub(crate) const FUSED_INFER_ATTENTION_SCORE: &str = "FusedInferAttentionScore";
 
 /// The operators that can be replayed, by code point: the values of `--ops`.
 pub const REPLAYABLE: [&str; 36] = [
@@ -60,7 +60,7 @@ pub fn operator_name(given: &str) -> &str {
 }
 
 /// The other kernels of the matmul family, whose measurements fit this one's rows, in the order in which they are tried.
-pub fn matmul_siblings(operator: &str) -> &'static [&'static str] {
+pub(crate) fn matmul_siblings(operator: &str) -> &'static [&'static str] {
     match operator {
         "MatMulV2" => &["MatMulV3", "MatMulCommon"],
         "MatMulV3" => &["MatMulV2", "MatMulCommon"],

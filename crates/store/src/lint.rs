@@ -14,5 +14,6 @@ mod finding;
 mod mapping;
 mod table;
 
-pub use check::{Checked, check};
-pub use finding::{Finding, Kind};
+pub use check::{Checked, check, check_with};
+pub use finding::{Finding, Kind, Severity};
+pub use table::Refusal;

@@ -15,7 +15,7 @@ pub fn split(cell: &str) -> Vec<&str> {
     if text.is_empty() { Vec::new() } else { text.split(';').map(unquoted).collect() }
 }
 
-/// A text without blanks and then without quotes at both ends.
+/// A text without whitespace and then without quotes at both ends.
 pub fn unquoted(text: &str) -> &str {
     trim(text).trim_matches('"')
 }
@@ -68,7 +68,7 @@ pub fn dimensions(normal: &str) -> Option<Vec<i64>> {
     if normal.is_empty() { Some(Vec::new()) } else { normal.split(',').map(integer).collect() }
 }
 
-/// An integer as Python's `int()` reads it from a text without blanks: a sign, digits, single `_` between digits.
+/// An integer as Python's `int()` reads it from a text without whitespace: a sign, digits, single `_` between digits.
 pub fn integer(text: &str) -> Option<i64> {
     if text.contains('_') {
         let bytes = text.as_bytes();

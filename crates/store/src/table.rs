@@ -1,7 +1,7 @@
 //! CSV tables that keep what they do not understand.
 //!
 //! A [`Table`] keeps unknown columns, the order of columns and rows and the text of every cell. As long as nothing is changed, its file can be
-//! written back byte for byte ([`Table::source`]), whatever mark, quoting and line ends it has; written anew ([`Table::to_csv`]) it has the form
+//! written back byte for byte ([`Table::source`]), whatever byte order mark, quoting and line ends it has; written anew ([`Table::to_csv`]) it has the form
 //! that the tools of a database write.
 //!
 //! ```
@@ -14,7 +14,7 @@
 //! assert_eq!(table.cell(0, duration), "5.0");
 //!
 //! table.set(0, duration, "4.5");
-//! let written = table.to_csv(Written { mark: false, line_end: LineEnd::CrLf });
+//! let written = table.to_csv(Written { byte_order_mark: false, line_end: LineEnd::CrLf });
 //! assert_eq!(written, b"Input Shapes,Average Duration(us),my note\r\n\"16,512\",4.5,keep me\r\n");
 //! # Ok(()) }
 //! ```
@@ -46,7 +46,7 @@ pub struct Table {
     text: String,
     /// How much of `text` is the file.
     source_length: usize,
-    mark: bool,
+    byte_order_mark: bool,
     header_line_end: LineEnd,
     columns: Vec<String>,
     /// Row after row, `columns.len()` each.
@@ -76,7 +76,7 @@ impl Table {
             path: path.to_owned(),
             text: String::new(),
             source_length: 0,
-            mark: false,
+            byte_order_mark: false,
             header_line_end: LineEnd::CrLf,
             columns: columns.into_iter().map(Into::into).collect(),
             cells: Vec::new(),
@@ -134,14 +134,14 @@ impl Table {
         Some(self.rows[row].record).filter(|&record| record > 0)
     }
 
-    /// The bytes of the file as they were read, mark included.
+    /// The bytes of the file as they were read, byte order mark included.
     pub fn source(&self) -> &[u8] {
         &self.text.as_bytes()[..self.source_length]
     }
 
     /// Whether the file began with a byte order mark.
-    pub fn has_mark(&self) -> bool {
-        self.mark
+    pub fn has_byte_order_mark(&self) -> bool {
+        self.byte_order_mark
     }
 
     /// The line end of the header's line.

@@ -38,7 +38,7 @@ impl VersionText {
     }
 
     /// Whether it is the whole name of a version directory: `vllm…_torch…_cann…`.
-    pub fn is_directory_name(&self) -> bool {
+    pub(crate) fn is_directory_name(&self) -> bool {
         let Some(rest) = self.0.strip_prefix("vllm") else { return false };
         // Some `_torch` with something before it, and some `_cann` with something on both sides behind that.
         rest.match_indices("_torch").any(|(torch, word)| {
@@ -143,7 +143,7 @@ impl std::fmt::Debug for Machine<'_> {
     }
 }
 
-/// What the Python environment of a machine says.
+/// The versions in the Python environment of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(default)]
 struct Found {
@@ -152,7 +152,7 @@ struct Found {
     cann: Option<String>,
 }
 
-/// Asks for what the arguments name and answers with one JSON line behind a mark, because modules may print while they are imported.
+/// Asks for what the arguments name and answers with one JSON line behind a marker, because modules may print while they are imported.
 const QUESTION: &str = r#"
 import importlib, json, sys
 from importlib import metadata

@@ -2,7 +2,7 @@
 
 use super::printing::{Sink, aligned};
 use super::{Arguments, questions};
-use crate::{Failure, Status, print};
+use crate::{Failure, Status, print_escaped};
 use perfdb_query::{Answer, Miss, Reader, TracedCall};
 use serde_json::Value;
 use std::path::Path;
@@ -35,9 +35,9 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
     }
     if sink.shows_table() {
         if lines.len() > 1 {
-            print(&aligned(&lines))?;
+            print_escaped(&aligned(&lines))?;
         }
-        print(&format!(
+        print_escaped(&format!(
             "{asked} calls ({} distinct), {different} differ from the trace, {unanswered} without an answer\n",
             calls.len()
         ))?;

@@ -3,7 +3,7 @@
 use super::Answered;
 use crate::json_file::JsonFile;
 use crate::{Failure, print};
-use perfdb_files::escape::spreadsheet_text;
+use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_files::replace::{Staged, commit};
 use perfdb_pycompat::json::Style;
 use perfdb_query::{Answer, Miss, answer_to_json};
@@ -187,7 +187,8 @@ pub(super) fn sentences(answered: &[Answered]) -> String {
     let mut text = String::new();
     for one in answered {
         if let Some(prediction) = one.answer.as_ref().ok().and_then(Answer::prediction) {
-            let _ = writeln!(text, "\n{}\n  {}", one.question.name, prediction.sentence);
+            let name = one_line(&one.question.name);
+            let _ = writeln!(text, "\n{name}\n  {}", prediction.sentence);
         }
     }
     text
@@ -208,11 +209,12 @@ fn shortened(rows: &str) -> String {
 
 /// Columns of equal width; numbers stand on the right.
 pub(super) fn aligned(lines: &[Vec<String>]) -> String {
+    let lines: Vec<Vec<String>> = lines.iter().map(|line| line.iter().map(|cell| one_line(cell)).collect()).collect();
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
-    for line in lines {
+    for line in &lines {
         let mut shown = String::new();
         for (at, cell) in line.iter().enumerate() {
             let width = widths[at];

@@ -1,7 +1,7 @@
 //! What is still to be renamed of a set, for the run after one that was killed.
 //!
 //! The journal `.perfdb.journal` lies in a locked directory from before the first rename of a set until after the last. It begins with a line that
-//! says what it is, then the number of the process, then the files of the set below that directory, each ended by a NUL byte. Whoever
+//! names what it is, then the number of the process, then the files of the set below that directory, each ended by a NUL byte. Whoever
 //! takes the lock next finishes the renames. Nothing but a temporary's own name can be renamed by a journal, so that one which somebody else has
 //! put there does no more than the files beside it ask for.
 

@@ -29,7 +29,7 @@ pub(super) fn backup_name(target: &Path) -> io::Result<PathBuf> {
     temporary_name(&target.with_file_name(name), std::process::id())
 }
 
-/// Makes a temporary, and locks it: whoever cleans up can tell that it is still wanted.
+/// Makes a temporary, and locks it: whoever cleans up sees that it is still wanted.
 pub(super) fn create_temporary(temporary: &Path) -> io::Result<File> {
     let create = || system::create_new(temporary);
     let file = create().or_else(|error| match error.kind() {

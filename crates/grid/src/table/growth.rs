@@ -186,7 +186,7 @@ impl Growth<'_> {
         let mut existing = RowStream::new(self.path, bytes)?;
         let mut out = BufWriter::with_capacity(CHUNK_BYTES, Staged::create(self.path, Parents::MustExist)?);
         let mut line = Vec::new();
-        if existing.has_mark() {
+        if existing.has_byte_order_mark() {
             line.extend_from_slice("\u{feff}".as_bytes());
         }
         push_csv_row(&mut line, self.head.columns.iter().map(String::as_str), LineEnd::CrLf);

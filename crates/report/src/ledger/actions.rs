@@ -3,6 +3,7 @@
 use super::bars::{kernels_against, more_measured, more_predicted, named};
 use super::{calls, us};
 use perfdb_compare::ledger::{Cause, Detail, Explanation, Group, Leaf, Position, Row, TimeSource};
+use perfdb_files::escape::one_line;
 use std::collections::{BTreeMap, HashMap};
 
 /// Something that would make the prediction better.
@@ -63,7 +64,12 @@ fn asks_for_a_row(leaf: &Leaf) -> bool {
     matches!(leaf.cause, Cause::Time | Cause::Shape) && !leaf.kernel_type.starts_with("hcom_")
 }
 
+/// What to do about a leaf, on one line whatever its names hold.
 fn action(leaf: &Leaf) -> Option<String> {
+    advice(leaf).map(|text| one_line(&text))
+}
+
+fn advice(leaf: &Leaf) -> Option<String> {
     let kernel = named(&leaf.kernel_type, &leaf.shape);
     Some(match (&leaf.detail, leaf.cause) {
         (Detail::Time(time), _) if time.noise => return None,

@@ -2,6 +2,7 @@
 
 use super::{calls, us};
 use perfdb_compare::ledger::{Cause, Detail, Explanation, Leaf, Part, PoolDetail, Position, TimeDetail};
+use perfdb_files::escape::one_line;
 
 /// A bar: one leaf, or all that a difference of layers makes.
 pub(super) struct Bar {
@@ -13,7 +14,7 @@ pub(super) struct Bar {
 /// All bars, largest first.
 pub(super) fn bars(explanation: &Explanation) -> Vec<Bar> {
     let ledger = &explanation.ledger;
-    let of_leaf = |leaf: &Leaf| Bar { difference_ps: leaf.difference_ps, cause: leaf.cause, what: describe(leaf) };
+    let of_leaf = |leaf: &Leaf| Bar { difference_ps: leaf.difference_ps, cause: leaf.cause, what: described(leaf) };
     let mut bars: Vec<Bar> = ledger.leaves.iter().filter(|leaf| leaf.cause != Cause::Layers).map(of_leaf).collect();
     if let Some(note) = &ledger.layers_note {
         let kernels = ledger.leaves.iter().filter(|leaf| leaf.cause == Cause::Layers).count();
@@ -46,6 +47,11 @@ pub(super) fn why(cause: Cause) -> &'static str {
         Cause::Shape => "shapes do not meet",
         Cause::Time => "time per call",
     }
+}
+
+/// What a leaf is, on one line whatever its names hold.
+fn described(leaf: &Leaf) -> String {
+    one_line(&describe(leaf))
 }
 
 fn describe(leaf: &Leaf) -> String {

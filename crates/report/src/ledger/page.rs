@@ -6,6 +6,7 @@ use super::text::text;
 use super::{NamedExplanation, calls, percent, signed_percent, signed_us, us};
 use minijinja::{Environment, Value, context};
 use perfdb_compare::ledger::{Explanation, Group, LayerKind};
+use perfdb_files::escape::for_terminal;
 
 const TEMPLATE: &str = include_str!("../templates/explanation.html");
 
@@ -23,7 +24,9 @@ pub fn page(explanations: &[NamedExplanation]) -> Result<String, minijinja::Erro
     let mut environment = Environment::new();
     environment.add_template("explanation.html", TEMPLATE)?;
     let scenarios: Vec<Value> = explanations.iter().map(scenario).collect();
-    environment.get_template("explanation.html")?.render(context! { scenarios => scenarios })
+    let page = environment.get_template("explanation.html")?.render(context! { scenarios => scenarios })?;
+    // Nothing but names can hold control characters.
+    Ok(for_terminal(&page).into_owned())
 }
 
 fn scenario(named: &NamedExplanation) -> Value {

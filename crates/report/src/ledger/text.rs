@@ -4,6 +4,7 @@ use super::actions::actions;
 use super::bars::{bars, layers, why};
 use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, us};
 use perfdb_compare::ledger::{Explanation, LayerKind};
+use perfdb_files::escape::one_line;
 use perfdb_pycompat::format::{fixed, pad_left, pad_right};
 
 /// How many bars of the waterfall are shown.
@@ -20,7 +21,8 @@ pub fn text(named: &NamedExplanation) -> String {
     let explanation = &named.explanation;
     let mut out = String::new();
     if !named.name.is_empty() {
-        out += &format!("{}\n{}\n", named.name, "=".repeat(named.name.chars().count()));
+        let name = one_line(&named.name);
+        out += &format!("{name}\n{}\n", "=".repeat(name.chars().count()));
     }
     out += &opening(explanation);
     out += &waterfall(explanation);
@@ -117,7 +119,7 @@ fn to_do(explanation: &Explanation) -> String {
             out += &format!(
                 "{}  {} | {} | {}\n",
                 " ".repeat(15),
-                row.input_shapes.trim_matches('"'),
+                one_line(row.input_shapes.trim_matches('"')),
                 row.input_types,
                 row.input_formats
             );

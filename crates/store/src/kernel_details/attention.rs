@@ -128,7 +128,7 @@ impl RuntimeShapes {
     }
 }
 
-/// A slot as integers joined by `,`; blank parts are dropped.
+/// A slot as integers joined by `,`; parts of whitespace alone are dropped.
 fn dimensions(slot: &str, path: &Path, line: u64) -> Result<String, Error> {
     let text = trim(slot);
     if is_absent_word(text) {

@@ -36,7 +36,7 @@ pub struct Options<'a> {
     pub threads: usize,
     /// How to take the directory's lock.
     pub lock: LockOptions<'a>,
-    /// Told the number of bytes that were read, now and then.
+    /// Called with the number of bytes that were read, now and then.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -73,7 +73,7 @@ pub struct Summary {
     pub skipped_rows: u64,
     /// Groups whose samples disagree in types or formats.
     pub mixed_groups: usize,
-    /// What to tell.
+    /// What a user should know.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
@@ -196,11 +196,11 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     if files.iter().all(|file| file.is_file()) {
         files.iter().try_for_each(|file| check_header(file, wanted))?;
     }
-    let started = std::time::Instant::now();
+    let span = tracing::info_span!("read profiles", files = files.len()).entered();
     let mut groups = read(&files, wanted, options)?;
     groups.end_file();
-    let (count, cases) = (files.len(), groups.groups.len());
-    tracing::info!("read {count} profiles, {cases} cases, in {:.3} s", started.elapsed().as_secs_f64());
+    drop(span);
+    tracing::info!("read {} profiles, {} cases", files.len(), groups.groups.len());
     let mut warnings = std::mem::take(&mut groups.warnings);
     let skipped_rows = groups.skipped;
     if skipped_rows > 0 {

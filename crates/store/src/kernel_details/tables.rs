@@ -74,7 +74,7 @@ fn push_group(out: &mut Vec<u8>, mut group: Group, with_runtime: bool, line_end:
     push_csv_row(out, cells, line_end);
 }
 
-/// What a profile says about one case.
+/// The samples of one case in a profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Statistics {
     mean: f64,

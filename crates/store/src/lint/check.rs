@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Kind};
 use super::mapping::{Tables, compare};
-use super::table::{Seen, look_at};
+use super::table::{Refusal, Seen, look_at};
 use crate::directory::tables_in;
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
@@ -23,10 +23,17 @@ pub struct Checked {
 
 /// Reads every table of a directory and its operator mapping. Takes no lock and writes nothing.
 pub fn check(database: &Path) -> Result<Checked, Error> {
+    check_with(database, &|_, _, _| None)
+}
+
+/// [`check`], where `refusal` gives the reason why a replay would refuse a row of an operator.
+pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Error> {
     let mut paths = tables_in(database)?;
     let mapping_path = within(database, "op_mapping.yaml");
     let (mapping, mut findings) = match OpMapping::load(&mapping_path) {
-        Ok(mapping) => (mapping.unwrap_or_default(), Vec::new()),
+        Ok(Some(mapping)) => (mapping, Vec::new()),
+        Ok(None) if paths.is_empty() => (OpMapping::default(), Vec::new()),
+        Ok(None) => (OpMapping::default(), vec![missing_mapping(&mapping_path)]),
         Err(error) => (OpMapping::default(), vec![unusable_mapping(&mapping_path, &error)]),
     };
     if let Some(reference) = &mapping.communication_data_ref {
@@ -41,7 +48,8 @@ pub fn check(database: &Path) -> Result<Checked, Error> {
             paths = communication;
         }
     }
-    let seen: Vec<Seen> = paths.par_iter().map(|path| look_at(path)).collect::<Result<_, _>>()?;
+    let _span = tracing::info_span!("look at tables", tables = paths.len()).entered();
+    let seen: Vec<Seen> = paths.par_iter().map(|path| look_at(path, refusal)).collect::<Result<_, _>>()?;
     let mut tables = Tables::new();
     for (path, seen) in paths.iter().zip(&seen) {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -62,6 +70,14 @@ impl Checked {
     pub fn sort(&mut self) {
         self.findings.sort_by(|a, b| (&a.file, a.line, a.kind, &a.message).cmp(&(&b.file, b.line, b.kind, &b.message)));
     }
+}
+
+/// Without a mapping no table is looked up, which is one finding and not one for each table.
+fn missing_mapping(path: &Path) -> Finding {
+    let message =
+        "there is no operator mapping, so nothing looks the tables up; copy it from the database of another version"
+            .to_owned();
+    Finding { kind: Kind::MappingWithoutTable, file: path.to_owned(), line: None, message }
 }
 
 fn unusable_mapping(path: &Path, error: &op_mapping::Error) -> Finding {
@@ -185,9 +201,35 @@ mod tests {
         let expected = [
             "Covered.csv:0 alternate-never-reached",
             "Unknown.csv:0 table-without-mapping",
-            "op_mapping.yaml:0 mapping-without-table",
+            "op_mapping.yaml:4 mapping-without-table",
         ];
         assert_eq!(found(&files)?, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn a_missing_mapping_is_one_finding_and_documentation_is_none() -> TestResult {
+        let row = format!("{HEADER}4,A,ND,4,A,1,\n");
+        let tables = [("db/A.csv", row.as_str()), ("db/B.csv", &row)];
+        assert_eq!(found(&tables)?, ["op_mapping.yaml:0 mapping-without-table"]);
+        let mapping = "operator_mappings:\n  profiling.Sort: {kernel_type: Sort}\n  a: {kernel_type: A, alternate_kernel_types: [B]}\n";
+        let found = found(&[tables[0], tables[1], ("db/op_mapping.yaml", mapping)])?;
+        assert_eq!(found, ["B.csv:0 alternate-never-reached"]);
+        Ok(())
+    }
+
+    #[test]
+    fn rows_that_a_replay_refuses_are_named() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join("A.csv"), format!("{HEADER}4,A,ND,4,A,1,\n5,A,ND,5,A,1,\n"))?;
+        fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {a: {kernel_type: A}}")?;
+        let refusal = |operator: &str, columns: &[String], cells: &[&str]| {
+            (cells[0] == "5").then(|| format!("{operator} of {} columns", columns.len()))
+        };
+        let findings = check_with(folder.path(), &refusal)?.findings;
+        let found: Vec<_> =
+            findings.iter().map(|finding| (finding.kind, finding.line, finding.message.as_str())).collect();
+        assert_eq!(found, [(Kind::NotReplayable, Some(3), "op-replay refuses this row: A of 7 columns")]);
         Ok(())
     }
 }

@@ -32,11 +32,36 @@ pub enum Kind {
     TableWithoutMapping,
     /// An alternate table that adds nothing.
     AlternateNeverReached,
+    /// A row that a replay would refuse.
+    NotReplayable,
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Something is lost: a file or a row that no tool can use.
+    Error,
+    /// An answer may be wrong or missing.
+    Warning,
+    /// Nothing is wrong yet.
+    Note,
+}
+
+impl Severity {
+    /// The name, as it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Unreadable,
         Kind::LfsPointer,
         Kind::Schema,
@@ -49,7 +74,22 @@ impl Kind {
         Kind::MappingWithoutTable,
         Kind::TableWithoutMapping,
         Kind::AlternateNeverReached,
+        Kind::NotReplayable,
     ];
+
+    /// How much findings of this kind matter.
+    pub fn severity(self) -> Severity {
+        match self {
+            Kind::Unreadable | Kind::LfsPointer | Kind::Shape | Kind::PassedOver | Kind::BadDuration => Severity::Error,
+            Kind::Schema
+            | Kind::DuplicateSignature
+            | Kind::NoDuration
+            | Kind::OutlierDuration
+            | Kind::MappingWithoutTable
+            | Kind::NotReplayable => Severity::Warning,
+            Kind::TableWithoutMapping | Kind::AlternateNeverReached => Severity::Note,
+        }
+    }
 
     /// The name, as `--ignore` takes it.
     pub fn name(self) -> &'static str {
@@ -66,6 +106,7 @@ impl Kind {
             Kind::MappingWithoutTable => "mapping-without-table",
             Kind::TableWithoutMapping => "table-without-mapping",
             Kind::AlternateNeverReached => "alternate-never-reached",
+            Kind::NotReplayable => "not-replayable",
         }
     }
 }

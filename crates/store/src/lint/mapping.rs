@@ -5,7 +5,7 @@ use super::table::Seen;
 use crate::op_mapping::{Entry, OpMapping};
 use indexmap::IndexMap;
 use perfdb_files::escape::excerpt;
-use perfdb_pycompat::yaml::Node;
+use perfdb_pycompat::yaml::{Node, NodePath, Step};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,17 +19,31 @@ pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<
     let mut findings = Vec::new();
     let mut named: FxHashSet<String> = FxHashSet::default();
     let mut unreached: BTreeMap<(PathBuf, String), Vec<String>> = BTreeMap::new();
+    // The text once more, for the lines of entries.
+    let text = std::fs::read_to_string(mapping_path).unwrap_or_default();
+    let line_of = |operator: &str| {
+        let steps = ["operator_mappings", operator].map(|key| Step::Key(key.to_owned()));
+        let line = NodePath::new(steps).position_in(&text)?.line;
+        // The value of an entry begins beside its name or on the line below.
+        let has_name =
+            |line: &usize| text.lines().nth(line.saturating_sub(1)).is_some_and(|text| text.contains(operator));
+        [line, line.saturating_sub(1)].into_iter().find(has_name).map(|line| line as u64)
+    };
     for (operator, entry) in &entries {
         name_kernels(entry, &mut named);
         let kernels: Vec<&String> =
             entry.kernel_type.iter().chain(&entry.alternate_kernel_types).filter(|name| !name.is_empty()).collect();
-        let is_excepted = entry.zero_cost || entry.accepted_miss.is_some() || entry.composite || kernels.is_empty();
+        let is_excepted = is_documentation(operator)
+            || entry.zero_cost
+            || entry.accepted_miss.is_some()
+            || entry.composite
+            || kernels.is_empty();
         if !is_excepted && kernels.iter().all(|kernel| !tables.contains_key(*kernel)) {
             let kernels = kernels.iter().map(|kernel| excerpt(kernel)).collect::<Vec<_>>().join(", ");
             findings.push(Finding {
                 kind: Kind::MappingWithoutTable,
                 file: mapping_path.to_owned(),
-                line: None,
+                line: line_of(operator),
                 message: format!(
                     "{} is looked up in {kernels}, and there is no such table; measure it or remove the entry",
                     excerpt(operator)
@@ -61,6 +75,11 @@ pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<
         }
     }
     findings
+}
+
+/// Entries that describe kernels of a profile; no operator of a model has such a name.
+fn is_documentation(operator: &str) -> bool {
+    operator.starts_with("profiling.")
 }
 
 /// The alternates of an entry whose rows all have the inputs of a row in a table tried before.

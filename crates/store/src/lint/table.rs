@@ -27,9 +27,12 @@ pub(super) struct Seen {
 
 const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
 
+/// The reason why a replay would refuse a row: of an operator, with these columns and cells.
+pub type Refusal<'a> = dyn Fn(&str, &[String], &[&str]) -> Option<String> + Sync + 'a;
+
 /// Looks at a table; only a file that the system refuses to read is an error.
-pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
-    match look(path) {
+pub(super) fn look_at(path: &Path, refusal: &Refusal<'_>) -> Result<Seen, Error> {
+    match look(path, refusal) {
         Ok(seen) => Ok(seen),
         Err(Error::Csv { line, fault, .. }) => {
             let kind = if fault == CsvFault::LfsPointer { Kind::LfsPointer } else { Kind::Unreadable };
@@ -45,11 +48,12 @@ pub(super) fn look_at(path: &Path) -> Result<Seen, Error> {
     }
 }
 
-fn look(path: &Path) -> Result<Seen, Error> {
+fn look(path: &Path, refusal: &Refusal<'_>) -> Result<Seen, Error> {
     let mut file = TableFile::open(path)?;
     let pass = file.pass()?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut look = Look::new(path, &stem, pass.columns());
+    let columns = pass.columns().to_vec();
+    let mut look = Look::new(path, &stem, &columns);
     if look.is_communication {
         look.communication_schema(pass.columns());
     } else {
@@ -57,6 +61,9 @@ fn look(path: &Path) -> Result<Seen, Error> {
     }
     let rows = pass.for_each(|row| {
         look.row(row);
+        if !look.is_communication {
+            look.replay(row, &stem, &columns, refusal);
+        }
         Ok(())
     })?;
     look.missing_durations(rows);
@@ -147,6 +154,14 @@ impl<'t> Look<'t> {
         }
         if !self.durations.is_empty() {
             self.durations(row);
+        }
+    }
+
+    fn replay(&mut self, row: FileRow<'_>, operator: &str, columns: &[String], refusal: &Refusal<'_>) {
+        let texts: Vec<_> = (0..columns.len()).map(|column| row.cell(column)).collect();
+        let cells: Vec<&str> = texts.iter().map(|text| text.as_ref()).collect();
+        if let Some(reason) = refusal(operator, columns, &cells) {
+            self.add(Kind::NotReplayable, Some(row.line), format!("op-replay refuses this row: {}", excerpt(&reason)));
         }
     }
 

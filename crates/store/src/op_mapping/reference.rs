@@ -21,7 +21,7 @@ pub struct KernelReference {
 pub struct Api {
     /// Full name, such as `torch.mm`.
     pub name: String,
-    /// A remark.
+    /// A note.
     pub note: Option<String>,
     /// Everything else.
     pub other: Map,

@@ -25,8 +25,10 @@ pub struct Options<'a> {
     pub records: &'a Path,
     /// The table to write; may be the same.
     pub output: &'a Path,
-    /// What `Runtime metadata_completeness` says in rows that were filled.
+    /// The value of `Runtime metadata_completeness` in rows that were filled.
     pub tag: &'a str,
+    /// Fill rows again that a run has filled already, instead of leaving them alone.
+    pub refill: bool,
     /// How to take the lock of the output's directory.
     pub lock: LockOptions<'a>,
 }
@@ -36,13 +38,18 @@ pub struct Options<'a> {
 pub struct Summary {
     /// Rows of the table.
     pub rows: usize,
-    /// Rows with at least one record.
+    /// Rows with at least one record, without those that are left alone.
     pub matched: usize,
+    /// Rows that an earlier run has filled and this one leaves alone.
+    pub left_alone: usize,
     /// Rows that were written.
     pub output_rows: usize,
 }
 
 const COMPLETENESS: &str = "Runtime metadata_completeness";
+
+/// Where the two lists of lengths stand in a payload.
+const LENGTHS: [usize; 2] = [1, 3];
 
 /// The payloads of a key, by the texts of their two lists of lengths.
 type Payloads = IndexMap<[String; 2], Payload>;
@@ -79,7 +86,7 @@ impl Prepared {
 /// Fills the table from the records, and stages it.
 pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     replace::refuse_inputs([options.output], [options.records])?;
-    // A table that cannot be used is told before a long file of records is read.
+    // A table that cannot be used is an error before a long file of records is read.
     let mut table = read_table(options.table)?;
     let records = records(options.records)?;
     // A pipe or a device needs no lock of its folder, and most of their folders take none.
@@ -95,22 +102,91 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     let rows = table.row_count();
     let matches = matches(&table, &records)?;
     let columns = columns(&mut table);
-    let matched = matches.iter().filter(|payloads| payloads.is_some()).count();
-    let copies = |row: usize| matches[row].map_or(1, IndexMap::len);
-    let order: Vec<usize> = (0..rows).flat_map(|row| std::iter::repeat_n(row, copies(row))).collect();
+    let joined = Join { table: &table, columns: &columns, matches: &matches, refill: options.refill }.rows();
+    let order: Vec<usize> = joined.rows.iter().map(|(row, _)| *row).collect();
     table.reorder(&order);
-    let mut output_row = 0;
-    for (row, payloads) in matches.iter().enumerate() {
-        for (offset, payload) in payloads.iter().flat_map(|payloads| payloads.values()).enumerate() {
-            for (column, text) in columns.iter().zip(payload.iter().map(String::as_str).chain([options.tag])) {
-                table.set(output_row + offset, *column, text);
-            }
+    for (row, (_, payload)) in joined.rows.iter().enumerate() {
+        let Some(payload) = payload else { continue };
+        for (column, text) in columns.iter().zip(payload.iter().map(String::as_str).chain([options.tag])) {
+            table.set(row, *column, text);
         }
-        output_row += copies(row);
     }
-    let content = table.to_csv(Written { mark: true, line_end: LineEnd::CrLf });
+    let content = table.to_csv(Written { byte_order_mark: true, line_end: LineEnd::CrLf });
     let staged = Staged::with(options.output, &content, Parents::MustExist)?;
-    Ok(Prepared { summary: Summary { rows, matched, output_rows: table.row_count() }, staged, locks })
+    let Joined { matched, left_alone, .. } = joined;
+    Ok(Prepared { summary: Summary { rows, matched, left_alone, output_rows: table.row_count() }, staged, locks })
+}
+
+/// What completeness a row has that knows nothing but the shapes of its profile.
+const SHAPES_ONLY: &str = "profile_shapes_only";
+
+/// The rows of a table with their records.
+struct Join<'a, 'r> {
+    table: &'a Table,
+    /// Those that are filled, the completeness last.
+    columns: &'a [usize],
+    matches: &'a [Option<&'r Payloads>],
+    refill: bool,
+}
+
+/// The rows of the filled table: which row each is a copy of, and what fills it.
+#[derive(Default)]
+struct Joined<'r> {
+    rows: Vec<(usize, Option<&'r Payload>)>,
+    matched: usize,
+    left_alone: usize,
+}
+
+impl<'r> Join<'_, 'r> {
+    fn rows(&self) -> Joined<'r> {
+        let mut joined = Joined::default();
+        let mut row = 0;
+        while row < self.matches.len() {
+            let end = if self.is_filled(row) { self.end_of_copies(row) } else { row + 1 };
+            match self.matches[row] {
+                None => joined.rows.extend((row..end).map(|row| (row, None))),
+                Some(payloads) if !self.is_filled(row) => {
+                    joined.matched += 1;
+                    joined.rows.extend(payloads.values().map(|payload| (row, Some(payload))));
+                }
+                Some(_) if !self.refill => {
+                    joined.left_alone += end - row;
+                    joined.rows.extend((row..end).map(|row| (row, None)));
+                }
+                Some(payloads) => {
+                    joined.matched += end - row;
+                    joined.rows.extend((row..end).map(|row| (row, payloads.get(&self.lengths(row)))));
+                    let is_new = |lengths: &[String; 2]| (row..end).all(|row| self.lengths(row) != *lengths);
+                    let new = payloads.iter().filter(|(lengths, _)| is_new(lengths));
+                    joined.rows.extend(new.map(|(_, payload)| (end - 1, Some(payload))));
+                }
+            }
+            row = end;
+        }
+        joined
+    }
+
+    /// Whether an earlier run has filled a row.
+    fn is_filled(&self, row: usize) -> bool {
+        let Some((completeness, filled)) = self.columns.split_last() else { return false };
+        let is_known = !matches!(trim(self.table.cell(row, *completeness)), "" | SHAPES_ONLY);
+        is_known && filled.iter().any(|&column| !self.table.cell(row, column).is_empty())
+    }
+
+    /// One past the filled rows from `row` on that are copies of one row.
+    fn end_of_copies(&self, row: usize) -> usize {
+        let is_copy = |other: &usize| {
+            let mut columns = (0..self.table.columns().len()).filter(|column| !self.columns.contains(column));
+            self.is_filled(*other)
+                && columns.all(|column| self.table.cell(row, column) == self.table.cell(*other, column))
+        };
+        row + (row..self.matches.len()).take_while(is_copy).count()
+    }
+
+    /// The texts of a row's two lists of lengths.
+    fn lengths(&self, row: usize) -> [String; 2] {
+        LENGTHS.map(|at| self.table.cell(row, self.columns[at]).to_owned())
+    }
 }
 
 fn read_table(path: &Path) -> Result<Table, Error> {
@@ -138,7 +214,7 @@ fn records(path: &Path) -> Result<HashMap<Key, Payloads>, Error> {
             return Ok(());
         }
         let (key, payload) = read(line).map_err(bad)?;
-        let lengths = [payload[1].clone(), payload[3].clone()];
+        let lengths = LENGTHS.map(|at| payload[at].clone());
         // A later record with the same lengths takes the place of the earlier one.
         records.entry(key).or_default().insert(lengths, payload);
         Ok(())
@@ -179,4 +255,64 @@ fn columns(table: &mut Table) -> Vec<usize> {
         }
     }
     FILLED.iter().chain([&COMPLETENESS]).filter_map(|name| table.column(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    const ROWS: &str = "Input Shapes,note\r\n\"1;1;1;;;;2\",a\r\n\"9;9;9;;;;2\",b\r\n";
+
+    fn record(first: u32, heads: u32) -> String {
+        format!(
+            "{{\"query_shape\": [1], \"key_shape\": [1], \"value_shape\": [1], \"actual_seq_lengths_kv\": [{first}, 2], \"num_heads\": {heads}}}\n"
+        )
+    }
+
+    /// Fills the table in a folder with these records; the summary, and number of heads and note of each row.
+    fn fill_with(
+        folder: &Path,
+        records: &str,
+        refill: bool,
+    ) -> Result<(Summary, Vec<[String; 2]>), Box<dyn std::error::Error>> {
+        let (table, file): (PathBuf, PathBuf) = (folder.join("Fia.csv"), folder.join("records.jsonl"));
+        std::fs::write(&file, records)?;
+        let lock = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
+        let summary = fill(&Options { table: &table, records: &file, output: &table, tag: "dumped", refill, lock })?;
+        let table = Table::read(&table, &ReadOptions::database())?;
+        let cells = |row: crate::table::Row<'_>| {
+            ["Runtime num_heads", "note"].map(|name| row.get(name).unwrap_or_default().to_owned())
+        };
+        Ok((summary, table.rows().map(cells).collect()))
+    }
+
+    #[test]
+    fn rows_that_are_filled_are_left_alone() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("Fia.csv"), ROWS)?;
+        let records = record(1, 16) + &record(5, 16);
+        let (first, rows) = fill_with(folder.path(), &records, false)?;
+        assert_eq!(first, Summary { rows: 2, matched: 1, left_alone: 0, output_rows: 3 });
+        assert_eq!(rows, [["16", "a"], ["16", "a"], ["", "b"]]);
+        let written = std::fs::read(folder.path().join("Fia.csv"))?;
+        let (again, _) = fill_with(folder.path(), &records, false)?;
+        assert_eq!(again, Summary { rows: 3, matched: 0, left_alone: 2, output_rows: 3 });
+        assert_eq!(std::fs::read(folder.path().join("Fia.csv"))?, written);
+        Ok(())
+    }
+
+    #[test]
+    fn filled_again_they_get_new_values_and_rows_for_new_lengths_alone() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("Fia.csv"), ROWS)?;
+        fill_with(folder.path(), &(record(1, 16) + &record(5, 16)), false)?;
+        let (again, rows) = fill_with(folder.path(), &(record(5, 32) + &record(7, 32)), true)?;
+        assert_eq!(again, Summary { rows: 3, matched: 2, left_alone: 0, output_rows: 4 });
+        assert_eq!(rows, [["16", "a"], ["32", "a"], ["32", "a"], ["", "b"]]);
+        Ok(())
+    }
 }

@@ -15,7 +15,7 @@ impl SignatureColumns {
         SignatureColumns::find(|name| table.column(name))
     }
 
-    /// The columns by what `position` says about each name.
+    /// The columns, where `position` gives the position of a name.
     pub(crate) fn find(position: impl Fn(&str) -> Option<usize>) -> Self {
         let names = [INPUT_SHAPES, INPUT_TYPES, INPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, EP_SIZE];
         SignatureColumns(names.map(position))
@@ -34,7 +34,7 @@ impl SignatureColumns {
         }
     }
 
-    /// The texts of a row's cells, by what `cell` says about each column.
+    /// The texts of a row's cells, where `cell` gives the text of a column.
     pub(crate) fn texts<'t>(&self, cell: impl Fn(usize) -> Cow<'t, str>) -> CellTexts<'t> {
         CellTexts(self.0.map(|column| column.map_or(Cow::Borrowed(""), &cell)))
     }

@@ -153,7 +153,7 @@ fn first_and_last<'a>(slots: &[&'a str]) -> Slots<'a> {
     }
 }
 
-/// Joins slots with `;` and splits them once more, which trims blanks that stood inside quotes.
+/// Joins slots with `;` and splits them once more, which trims whitespace that stood inside quotes.
 fn again(slots: Slots<'_>) -> Slots<'_> {
     let is_clean = |slot: &str| slot.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"');
     if slots.iter().all(|slot| is_clean(slot)) && slots.iter().any(|slot| !slot.is_empty()) {

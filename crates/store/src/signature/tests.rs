@@ -42,7 +42,7 @@ fn output_types_of_matmuls_do_not_count_in_the_grid() {
 }
 
 #[test]
-fn blanks_inside_quotes_of_a_slot_are_trimmed() {
+fn whitespace_inside_quotes_of_a_slot_is_trimmed() {
     let row = Cells { input_shapes: "4;5", input_types: "A;\" B \"", input_formats: "X;Y", ..Cells::default() };
     let signature = Rules::new("Add", Variant::Database).signature(&row);
     assert_eq!(signature.parts().collect::<Vec<_>>(), ["4;5", "A;B", "X;Y", "", ""]);

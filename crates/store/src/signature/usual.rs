@@ -45,7 +45,7 @@ fn normal_slots(text: &str) -> Option<usize> {
     after_digit.then_some(slots)
 }
 
-/// Number of slots of a text without blanks and quotes.
+/// Number of slots of a text without whitespace and quotes.
 fn clean_slots(text: &str) -> Option<usize> {
     let mut slots = usize::from(!text.is_empty());
     for byte in text.bytes() {

@@ -26,19 +26,8 @@ impl Table {
         self.rows.len() - 1
     }
 
-    /// Adds a row at the end: what `cell` appends for each column's position. Returns its position.
-    pub fn push_row_with(&mut self, mut cell: impl FnMut(usize, &mut String)) -> usize {
-        for column in 0..self.columns.len() {
-            let start = self.text.len();
-            cell(column, &mut self.text);
-            self.cells.push(Span { start, end: self.text.len() });
-        }
-        self.rows.push(Origin::default());
-        self.rows.len() - 1
-    }
-
     /// Gives the table new columns: each with its name and the position of the old column whose cells it takes, or empty cells.
-    pub fn rearrange(&mut self, columns: Vec<(String, Option<usize>)>) {
+    pub(crate) fn rearrange(&mut self, columns: Vec<(String, Option<usize>)>) {
         let old = self.columns.len();
         let keeps_cells = columns.len() == old && columns.iter().enumerate().all(|(at, (_, from))| *from == Some(at));
         if keeps_cells {
@@ -57,7 +46,7 @@ impl Table {
     }
 
     /// Adds a column at the end with the same text in every row.
-    pub fn push_column(&mut self, name: &str, text: &str) {
+    pub(crate) fn push_column(&mut self, name: &str, text: &str) {
         let mut columns: Vec<_> = self.columns.iter().enumerate().map(|(at, name)| (name.clone(), Some(at))).collect();
         columns.push((name.to_owned(), None));
         self.rearrange(columns);
@@ -68,16 +57,8 @@ impl Table {
         }
     }
 
-    /// Puts a copy of row `from` at the end, as an added row.
-    pub fn push_copy(&mut self, from: usize) -> usize {
-        let stride = self.columns.len();
-        self.cells.extend_from_within(from * stride..(from + 1) * stride);
-        self.rows.push(Origin::default());
-        self.rows.len() - 1
-    }
-
     /// Puts the rows into a new order. Positions that `order` leaves out vanish; one that it repeats is copied.
-    pub fn reorder(&mut self, order: &[usize]) {
+    pub(crate) fn reorder(&mut self, order: &[usize]) {
         let stride = self.columns.len();
         let mut cells = Vec::with_capacity(order.len() * stride);
         for &row in order {
@@ -85,14 +66,6 @@ impl Table {
         }
         self.cells = cells;
         self.rows = order.iter().map(|&row| self.rows[row]).collect();
-    }
-
-    /// Keeps the rows for which `keep` holds.
-    pub fn retain_rows(&mut self, mut keep: impl FnMut(usize) -> bool) {
-        let order: Vec<usize> = (0..self.rows.len()).filter(|&row| keep(row)).collect();
-        if order.len() < self.rows.len() {
-            self.reorder(&order);
-        }
     }
 
     fn append(&mut self, text: &str) -> Span {

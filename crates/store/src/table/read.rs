@@ -24,7 +24,7 @@ impl ReadOptions {
     }
 }
 
-pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Table {
     /// Reads a table from its file.
@@ -45,17 +45,17 @@ impl Table {
         let begin = header_start(path, text.as_bytes())?;
         let source_length = text.len();
         let mut table = Table::new(path, [""; 0]);
-        table.mark = begin > 0;
+        table.byte_order_mark = begin > 0;
         Reader { options, table, decoded: Vec::new(), source_length }.read(text, begin)
     }
 }
 
-/// Where the header of a table begins: behind the mark, if there is one. Refuses a Git LFS pointer and a text without a header.
+/// Where the header of a table begins: behind the byte order mark, if there is one. Refuses a Git LFS pointer and a text without a header.
 pub(super) fn header_start(path: &Path, bytes: &[u8]) -> Result<usize, Error> {
     if perfdb_files::lfs::is_pointer(bytes) {
         return Err(Error::csv(path, CsvFault::LfsPointer));
     }
-    let begin = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
+    let begin = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     match bytes.get(begin) {
         None | Some(b'\n' | b'\r') => Err(Error::csv(path, CsvFault::NoHeader)),
         Some(_) => Ok(begin),

@@ -63,7 +63,7 @@ impl<'s> ScannedRow<'s> {
         bytes
     }
 
-    /// The text of a wanted column for readers that take off quotes at both ends and blanks around slots anyway: some of these may be missing.
+    /// The text of a wanted column for readers that take off quotes at both ends and whitespace around slots anyway: some of these may be missing.
     /// Profilers quote shapes twice; this decodes a cell only if quotes stand inside as well.
     pub fn slot_cell(&self, wanted: usize) -> Cow<'s, str> {
         let raw = self.bytes(wanted);

@@ -1,6 +1,6 @@
 //! A table row by row, for tools that rewrite files as streams and need no cell twice.
 
-use super::read::{MARK, header_start};
+use super::read::{BYTE_ORDER_MARK, header_start};
 use crate::error::{CsvFault, Error};
 use crate::profile::utf8;
 use perfdb_trace::records::{Cell, Form, Splitter, unescape};
@@ -65,8 +65,8 @@ impl<'t> RowStream<'t> {
     }
 
     /// Whether the file begins with a byte order mark.
-    pub fn has_mark(&self) -> bool {
-        self.text.as_bytes().starts_with(MARK)
+    pub fn has_byte_order_mark(&self) -> bool {
+        self.text.as_bytes().starts_with(BYTE_ORDER_MARK)
     }
 
     /// The next row; a row that is shorter than the header is filled up with empty cells.

@@ -75,7 +75,7 @@ fn columns_are_renamed_moved_and_added_without_touching_cells() -> Result<(), Er
     let row = table.push_row(|_, name| if name == "B" { "b" } else { "" });
     assert_eq!((row, table.line(row)), (1, None));
     let expected = "\u{feff}c,B,a,EP Size\n\"new, text\",\"\"\"2\"\"\",1,16\n,b,,\n";
-    assert_eq!(table.to_csv(Written { mark: true, line_end: LineEnd::Lf }), expected.as_bytes());
+    assert_eq!(table.to_csv(Written { byte_order_mark: true, line_end: LineEnd::Lf }), expected.as_bytes());
     Ok(())
 }
 
@@ -91,13 +91,13 @@ proptest! {
     #[test]
     fn what_is_written_reads_back_the_same(
         rows in prop::collection::vec(prop::collection::vec("[ab,\"\r\n ;é]{0,6}", 3), 0..6),
-        mark: bool,
+        byte_order_mark: bool,
     ) {
         let mut table = Table::new("Add.csv".as_ref(), ["x", "y", "z"]);
         for row in &rows {
             table.push_row(|column, _| row[column].as_str());
         }
-        let written = Written { mark, line_end: LineEnd::CrLf };
+        let written = Written { byte_order_mark, line_end: LineEnd::CrLf };
         let bytes = table.to_csv(written);
         let back = Table::parse("Add.csv".as_ref(), bytes.clone(), &ReadOptions::database())?;
         prop_assert_eq!(back.rows().map(|row| row.cells().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>(), rows);

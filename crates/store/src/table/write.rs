@@ -29,14 +29,14 @@ impl LineEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Whether the file begins with a byte order mark.
-    pub mark: bool,
+    pub byte_order_mark: bool,
     /// What ends every record.
     pub line_end: LineEnd,
 }
 
 impl Written {
-    /// CRLF and no mark: what most tools write.
-    pub const PLAIN: Written = Written { mark: false, line_end: LineEnd::CrLf };
+    /// CRLF and no byte order mark: what most tools write.
+    pub const PLAIN: Written = Written { byte_order_mark: false, line_end: LineEnd::CrLf };
 }
 
 /// Appends a record: a cell is quoted if it contains a comma, a quote, CR or LF, or if it is empty and alone.
@@ -60,7 +60,7 @@ impl Table {
     /// The whole table, header first, in the form that is asked for.
     pub fn to_csv(&self, written: Written) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.source_length + self.source_length / 8 + 256);
-        if written.mark {
+        if written.byte_order_mark {
             out.extend_from_slice("\u{feff}".as_bytes());
         }
         push_csv_row(&mut out, self.columns.iter().map(String::as_str), written.line_end);
@@ -126,7 +126,7 @@ impl Table {
         out
     }
 
-    /// The bytes of the header's record as they were read, mark and line end included (the line end of the last line may be missing).
+    /// The bytes of the header's record as they were read, byte order mark and line end included (the line end of the last line may be missing).
     pub fn source_header(&self) -> &[u8] {
         let end = self.rows.iter().find(|row| row.record > 0).map_or(self.source_length, |row| row.start);
         &self.source()[..end]

@@ -60,6 +60,7 @@ const FIRST_METRIC: usize = ROW_EP_SIZE + 1;
 
 /// Reads summaries, in order. A measurement is a row with a valid duration; sums run in row order, whatever the number of threads.
 pub fn aggregate(summaries: &[PathBuf], options: &AggregateOptions) -> Result<Samples, Error> {
+    let _span = tracing::info_span!("read op_summary files", files = summaries.len()).entered();
     let optional = [OPTIONAL.as_slice(), METRICS.as_slice()].concat();
     let mut source = ProfileFiles::new(summaries, Wanted { required: &REQUIRED, optional: &optional });
     let pool: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());

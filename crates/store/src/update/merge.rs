@@ -58,7 +58,7 @@ impl Job<'_> {
         let rules = Rules::new(&result.operator, Variant::Database);
         let is_dispatch = operator_name(&result.operator) == DISPATCH_FFN_COMBINE;
         let with_signatures = samples.iter().map(|&(signature, sample, use_of_sample)| {
-            // The size is the replay's, whatever its summary says.
+            // The size is the replay's, whatever its summary has.
             let own = is_dispatch.then(|| rules.signature(&sample.cells(&sample.ep_size_text())));
             (own.map_or(Cow::Borrowed(signature), Cow::Owned), sample, use_of_sample)
         });
@@ -103,7 +103,7 @@ fn missing(names: &[String], others: &[String]) -> Vec<String> {
     names.iter().filter(|name| !others.contains(name)).cloned().collect()
 }
 
-/// A table of `DispatchFFNCombine` that does not say for which size it holds takes the size of the samples, if they agree.
+/// A table of `DispatchFFNCombine` without a size takes the size of the samples, if they agree.
 fn adopt_ep_size(layout: Layout, result: &mut TableUpdate, samples: &JobSamples<'_>) -> Layout {
     if operator_name(&result.operator) != DISPATCH_FFN_COMBINE || layout.has(EP_SIZE) {
         return layout;
@@ -161,6 +161,12 @@ impl Merger<'_, '_> {
             self.row(Row::start(layout, Origin::Added(&cells), &mut new), index, None, of_row(index))?;
         }
         let Merger { mut result, mut gaps, changes, is_new: created, differs, writer, .. } = self;
+        tracing::debug!(
+            "{}: {} rows, {} samples fit",
+            shown(job.path),
+            assignment.read_rows,
+            assignment.assigned.len()
+        );
         gaps.sort_by_key(|(order, _)| *order);
         result.gaps = gaps.into_iter().map(|(_, gap)| gap).collect();
         result.duplicates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

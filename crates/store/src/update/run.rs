@@ -30,7 +30,7 @@ pub struct UpdateOptions<'a> {
     pub prune: bool,
     /// Compute everything and leave the directory as it is, without a lock.
     pub dry_run: bool,
-    /// Say what changes, row by row.
+    /// Record the changes, row by row.
     pub record_changes: bool,
     /// Write reports also where a linked folder leads out of the database.
     pub follow_links: bool,
@@ -111,7 +111,7 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
         replace::remove_leftovers(&reports).map_err(|source| Error::io(&reports, source))?;
     }
     let jobs = jobs(options, targets, samples)?;
-    let started = std::time::Instant::now();
+    let span = tracing::info_span!("update tables", tables = jobs.len()).entered();
     let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = jobs
         .par_iter()
         .map(|(path, operators)| {
@@ -121,6 +121,7 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
             Job { path, operator, namesakes, mode, prune, record_changes, dry_run }.run(samples)
         })
         .collect();
+    drop(span);
     let mut updates = Vec::with_capacity(jobs.len());
     let mut pending = Pending {
         updates: Arc::new([]),
@@ -139,7 +140,7 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
     }
     pending.updates = updates.into();
     let (tables, changed) = (pending.updates.len(), pending.staged.len());
-    tracing::info!("updated {tables} tables, {changed} of them changed, in {:.3} s", started.elapsed().as_secs_f64());
+    tracing::info!("updated {tables} tables, {changed} of them changed");
     Ok(pending)
 }
 

@@ -1,4 +1,4 @@
-//! What a profile says about each case.
+//! The samples of each case in a profile.
 
 use crate::columns::{BASE, EP_SIZE, MEASURED_DURATION, METRICS, base, measured_metric};
 use crate::signature::{Cells, Signature};
