@@ -4,6 +4,7 @@ use crate::{Failure, print_line, warn};
 use clap::Args;
 use perfdb_files::lock::{LockOptions, Notice};
 use perfdb_files::paths::normalised;
+use perfdb_store::Error;
 use perfdb_store::directory::{DEVICES, Device, Home, data_root, version_directory};
 use perfdb_store::version::{Machine, VersionArguments, VersionText};
 use std::ffi::OsString;
@@ -59,13 +60,13 @@ impl DatabaseArguments {
             return Ok(normalised(path.as_ref()));
         }
         let versions = self.versions();
-        versions.check().map_err(|error| Failure::usage(error.to_string()))?;
+        versions.check().map_err(with_options)?;
         let machine = Machine {
             python: python.unwrap_or_else(default_python),
             python_timeout: Duration::from_secs(60),
             variable: &|name| std::env::var_os(name),
         };
-        let name = versions.directory_name(&machine)?;
+        let name = versions.directory_name(&machine).map_err(with_options)?;
         let root = data_root(std::env::var_os("PERFDB_DATA_DIR"), &std::env::current_dir()?);
         Ok(version_directory(&root, self.named_device().unwrap_or_default(), &name))
     }
@@ -73,6 +74,19 @@ impl DatabaseArguments {
     /// Whose durations the directory takes.
     pub fn home(&self, directory: &std::path::Path) -> Home {
         Home::of(directory, self.named_device())
+    }
+}
+
+/// The failure of versions that name no directory, with the options that help.
+fn with_options(error: Error) -> Failure {
+    match error {
+        Error::VersionsBesideDirectory(name) => Failure::usage(format!(
+            "--vllm-version {name} names a whole directory; leave out --torch-version and --cann-version"
+        )),
+        Error::UnknownVersions { .. } => {
+            Failure::lines(vec![format!("{}; give --database-path or the version flags", crate::error_line(&error))])
+        }
+        error => error.into(),
     }
 }
 
@@ -111,5 +125,27 @@ fn print_notice(notice: &Notice) {
     match notice {
         Notice::Waiting { .. } => print_line(&notice.to_string()),
         Notice::NoLocks { .. } => warn(&notice.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_name_no_directory_come_with_the_options_that_help() {
+        let text = |error| match with_options(error) {
+            Failure::Usage(line) => line,
+            Failure::Lines(lines) => lines.join("\n"),
+            Failure::Reported(status) => status.to_string(),
+        };
+        assert_eq!(
+            text(Error::VersionsBesideDirectory("vllm1_torch2_cann3".to_owned())),
+            "--vllm-version vllm1_torch2_cann3 names a whole directory; leave out --torch-version and --cann-version"
+        );
+        assert_eq!(
+            text(Error::UnknownVersions { missing: vec!["PyTorch", "CANN"] }),
+            "could not determine runtime version(s): PyTorch, CANN; give --database-path or the version flags"
+        );
     }
 }

@@ -32,12 +32,15 @@ pub enum Error {
         reason: String,
     },
     /// Versions that name a database directory and could not be found out.
-    #[error("could not determine runtime version(s): {}; give --database-path or the version flags", .missing.join(", "))]
+    #[error("could not determine runtime version(s): {}", .missing.join(", "))]
     UnknownVersions {
         /// Names of the parts, of `vLLM-Ascend`, `PyTorch`, `CANN`.
         missing: Vec<&'static str>,
     },
-    /// A version text or a combination of version texts that is not accepted.
+    /// The name of a whole version directory stands beside versions.
+    #[error("{0} names a whole directory and goes with no other version")]
+    VersionsBesideDirectory(String),
+    /// A version text that is not accepted.
     #[error("{0}")]
     BadVersion(String),
 }

@@ -48,14 +48,14 @@ impl VersionText {
     }
 }
 
-/// The versions that a command line gives.
+/// The versions that a user gives.
 #[derive(Debug, Clone, Default)]
 pub struct VersionArguments {
-    /// `--vllm-version`: a version, or the whole name of a version directory.
+    /// vLLM-Ascend: a version, or the whole name of a version directory.
     pub vllm: Option<VersionText>,
-    /// `--torch-version`.
+    /// PyTorch.
     pub torch: Option<VersionText>,
-    /// `--cann-version`.
+    /// CANN.
     pub cann: Option<VersionText>,
 }
 
@@ -64,10 +64,7 @@ impl VersionArguments {
     pub fn check(&self) -> Result<(), Error> {
         match &self.vllm {
             Some(vllm) if vllm.is_directory_name() && (self.torch.is_some() || self.cann.is_some()) => {
-                Err(Error::BadVersion(format!(
-                    "--vllm-version {} names a whole directory; leave out --torch-version and --cann-version",
-                    vllm.as_str()
-                )))
+                Err(Error::VersionsBesideDirectory(vllm.as_str().to_owned()))
             }
             _ => Ok(()),
         }
@@ -303,7 +300,7 @@ mod tests {
         let mut arguments = VersionArguments { vllm: version(whole), ..Default::default() };
         assert_eq!(arguments.directory_name(&nowhere)?, whole);
         arguments.cann = version("8.5");
-        assert!(matches!(arguments.directory_name(&nowhere), Err(Error::BadVersion(_))));
+        assert!(matches!(arguments.directory_name(&nowhere), Err(Error::VersionsBesideDirectory(_))));
         for part in ["vllm_torch_cann", "vllm1_torch_cann2", "vllm1_torch2_cann"] {
             assert!(version(part).is_none_or(|part| !part.is_directory_name()), "{part}");
         }
@@ -311,11 +308,11 @@ mod tests {
     }
 
     #[test]
-    fn missing_parts_are_named_with_the_way_out() {
+    fn missing_parts_are_named() {
         let nowhere = Machine { python: "/nonexistent".into(), python_timeout: Duration::ZERO, variable: &|_| None };
         let arguments = VersionArguments { vllm: version("0.18.0"), cann: version("8"), ..Default::default() };
         let message = arguments.directory_name(&nowhere).map_err(|error| error.to_string());
-        let expected = "could not determine runtime version(s): PyTorch; give --database-path or the version flags";
+        let expected = "could not determine runtime version(s): PyTorch";
         assert_eq!(message, Err(expected.to_owned()));
     }
 
