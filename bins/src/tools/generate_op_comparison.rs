@@ -1,11 +1,11 @@
 //! Predicted and measured time per kernel type, for any number of scenarios.
 
-use crate::comparison::{GivenNumber, RegressionGate, check_regressions, print_warnings, usable_cores};
-use crate::path_argument::path;
+mod arguments;
+
+use crate::comparison::{check_regressions, print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, error_line, print, print_limit, print_note, run};
-use clap::Parser;
+use arguments::{Arguments, Language};
 use perfdb_compare::m6::{self, SourceFilter};
 use perfdb_compare::operators::{Gate, OpRow, Order, sort_rows};
 use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
@@ -18,7 +18,6 @@ use perfdb_report::operators::{StatusLanguage, csv, english_table, finding_line,
 use perfdb_store::op_mapping::OpMapping;
 use std::error::Error;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -29,129 +28,6 @@ pub const TOOL: Tool = Tool {
     main,
     command: command_of::<Arguments>,
 };
-
-const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5";
-
-/// Generate per-operator TC vs Profiling comparison data
-///
-/// Per kernel type: predicted and measured time and count of a forward pass, and how far they are apart. Prints a table per
-/// scenario (the 15 largest kernel types) and writes all rows as JSON. A scenario with a missing file is skipped.
-#[derive(Parser)]
-#[command(
-    name = TOOL.name,
-    after_help = "\
-Examples:
-  generate-op-comparison         # the four default scenarios, below results/
-  generate-op-comparison --scenarios testdata/scenarios.yaml \\
-      --data-dir testdata/scenarios --output target/op_comparison.json
-  generate-op-comparison --semantics corrected --fail-above 20 --min-share 2
-  generate-op-comparison --tc-trace trace.json --prof-trace pass.csv \\
-      --semantics corrected --sort delta --csv comparison.csv
-  generate-op-comparison --baseline old.json --fail-regression 10
-
-Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above\nor --fail-regression."
-)]
-struct Arguments {
-    /// Folder of the forward-pass CSVs
-    #[arg(long, value_name = "DIR", default_value = "docs/perf_database/forward_pass_traces", value_parser = path())]
-    trace_dir: PathBuf,
-
-    /// Folder of the profiling database, with op_mapping.yaml
-    #[arg(long, value_name = "DIR", default_value = DATA_DIR, value_parser = path())]
-    data_dir: PathBuf,
-
-    /// JSON to write; missing folders are created
-    #[arg(long, value_name = "FILE", default_value = "results/op_comparison.json", value_parser = path())]
-    output: PathBuf,
-
-    /// Also write the comparison as one HTML page with charts
-    #[arg(long, value_name = "FILE", value_parser = path())]
-    html_output: Option<PathBuf>,
-
-    /// YAML list of scenarios instead of the default four: name, tc_trace, trace_csv and m6 or n_forward_passes each
-    #[arg(long, value_name = "FILE", value_parser = path())]
-    scenarios: Option<PathBuf>,
-
-    /// Scenarios to compare at a time [default: one per usable core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
-    jobs: Option<u32>,
-
-    /// Write the JSON of the scenarios that worked when others failed
-    #[arg(long)]
-    keep_going: bool,
-
-    /// Whether known faults of the original tool are kept
-    #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
-    semantics: Semantics,
-
-    /// Exit with status 3 if a kernel type is off by more than this, in percent of its measured time
-    #[arg(long, value_name = "PCT", value_parser = GivenNumber::not_negative)]
-    fail_above: Option<GivenNumber>,
-
-    /// Smallest share of the measured time that --fail-above looks at, in percent [default: 1]
-    #[arg(long, value_name = "PCT", requires = "fail_above", value_parser = GivenNumber::not_negative)]
-    min_share: Option<GivenNumber>,
-
-    /// Compare this TC chrome trace with --prof-trace, instead of scenarios
-    #[arg(long, value_name = "FILE", requires = "prof_trace", conflicts_with = "scenarios")]
-    tc_trace: Option<PathBuf>,
-
-    /// CSV of the measured forward pass for --tc-trace
-    #[arg(long, value_name = "FILE", requires = "tc_trace")]
-    prof_trace: Option<PathBuf>,
-
-    /// Order of the rows; every order but the default one shows them in English
-    #[arg(long, value_enum)]
-    sort: Option<SortKey>,
-
-    /// Language of the table and of the statuses in the JSON
-    #[arg(long, value_enum)]
-    lang: Option<Language>,
-
-    /// Also write all rows as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-
-    /// Compute M6 files of scenarios that are not there, as --semantics corrected does
-    #[arg(long)]
-    compute_missing_m6: bool,
-
-    #[command(flatten)]
-    regression: RegressionGate,
-}
-
-/// `--sort`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum SortKey {
-    /// Largest predicted or measured time first
-    Time,
-    /// Largest difference in microseconds first
-    Delta,
-    /// Largest error in percent first; never measured ones lead
-    Error,
-    /// Largest share of the measured time first
-    Share,
-}
-
-impl From<SortKey> for Order {
-    fn from(key: SortKey) -> Order {
-        match key {
-            SortKey::Time => Order::Time,
-            SortKey::Delta => Order::Delta,
-            SortKey::Error => Order::Error,
-            SortKey::Share => Order::Share,
-        }
-    }
-}
-
-/// `--lang`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Language {
-    /// The original's headings
-    Zh,
-    /// English, with a column of differences in microseconds
-    En,
-}
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["trace-dir", "data-dir", "output"], compare)
@@ -237,15 +113,6 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         (false, _) => Err(Failure::lines(errors)),
         (true, true) => Ok(Status::Success),
         (true, false) => Ok(Status::LimitPassed),
-    }
-}
-
-impl Arguments {
-    fn speaks_english(&self) -> bool {
-        match (self.lang, self.sort) {
-            (Some(language), _) => language == Language::En,
-            (None, sort) => sort.is_some_and(|key| key != SortKey::Time),
-        }
     }
 }
 

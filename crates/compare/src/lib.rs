@@ -50,6 +50,7 @@ mod fold;
 pub mod ledger;
 pub mod m6;
 pub mod operators;
+mod phase;
 mod picoseconds;
 mod process;
 pub mod profile;

@@ -41,8 +41,20 @@ pub(super) struct BlockPass {
     pub(super) bytes: usize,
     rows: usize,
     is_dense: bool,
+    /// The first and the last of the passes that its rows belong to.
+    passes: Option<(usize, usize)>,
+}
+
+impl BlockPass {
     /// The pass that all of its bytes belong to, but those of the header; none where there are several.
-    pub(super) pass: Option<usize>,
+    pub(super) fn only_pass(&self) -> Option<usize> {
+        self.passes.filter(|(first, last)| first == last && self.is_dense).map(|(pass, _)| pass)
+    }
+
+    /// Whether a row of it may belong to one of these passes.
+    pub(super) fn may_hold(&self, mut passes: impl Iterator<Item = usize>) -> bool {
+        self.passes.is_some_and(|(first, last)| passes.any(|pass| (first..=last).contains(&pass)))
+    }
 }
 
 impl BlockPasses {
@@ -52,7 +64,7 @@ impl BlockPasses {
             bytes: block.text.len(),
             rows: block.rows.len(),
             is_dense: block.is_dense,
-            pass: None,
+            passes: None,
         });
     }
 
@@ -64,10 +76,9 @@ impl BlockPasses {
     /// Notes the pass of one block; `passes` gives those of its rows, and maybe of others behind it.
     pub(super) fn fill_one(&mut self, at: usize, passes: &mut impl Iterator<Item = usize>) {
         let block = &mut self.0[at];
-        let (mut first, mut is_one) = (None, true);
         for pass in passes.take(block.rows) {
-            is_one &= *first.get_or_insert(pass) == pass;
+            let (first, last) = block.passes.unwrap_or((pass, pass));
+            block.passes = Some((first.min(pass), last.max(pass)));
         }
-        block.pass = first.filter(|_| is_one && block.is_dense);
     }
 }

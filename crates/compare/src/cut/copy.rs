@@ -39,8 +39,9 @@ impl Cut {
             if read != block.bytes {
                 return Err(self.failed("the file was shortened while it was read".to_owned()));
             }
-            match block.pass.map(|pass| out_of[pass]) {
+            match block.only_pass().map(|pass| out_of[pass]) {
                 Some(None) => {}
+                None if !block.may_hold(outs.iter().map(|(pass, _)| *pass)) => {}
                 Some(Some(at)) => {
                     let (_, out) = &mut outs[at];
                     out.write_all(&text[begin..]).map_err(|source| self.unwritten(&source))?;

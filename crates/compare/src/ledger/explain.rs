@@ -7,6 +7,7 @@ use super::predicted::read_predicted;
 use super::timeline::{Timelines, timeline};
 use super::{Contexts, Families, Ledger, Passes, split};
 use crate::error::{Error, Outcome, Warning};
+use crate::phase::phase;
 use crate::scenario::{Scenario, in_order, scenario_span};
 use crate::side_by_side;
 use perfdb_sequence::{Kernel, Sequence, find_passes};
@@ -84,8 +85,9 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     if options.passes == Passes::default() {
         warnings.extend(several_passes(&book, measured.steps, profile));
     }
-    let ledger = tracing::info_span!("split the difference")
-        .in_scope(|| split(&book, &book.predicted, &book.measured, options.passes, &families, Contexts::Used));
+    let ledger = phase("splitting the difference", || {
+        split(&book, &book.predicted, &book.measured, options.passes, &families, Contexts::Used)
+    });
     let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
     let m6 = match measured_ps {
         0 => 0.0,
@@ -101,14 +103,14 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
         aicpu_ps: measured.aicpu_ps,
     };
     let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
-    let layers = tracing::info_span!("compare layers").in_scope(|| layers(&book, options.passes, &families));
+    let layers = phase("comparing layers", || layers(&book, options.passes, &families));
     Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
 }
 
 /// A warning when the measured side holds several passes, told apart as [`Cut`](crate::cut::Cut) does.
 fn several_passes(book: &Book, steps: usize, profile: &Path) -> Option<Warning> {
-    let _span = tracing::info_span!("count passes").entered();
-    let passes = if steps > 1 { steps } else { 1 + find_passes(&MeasuredSequence(book)).starts.len() };
+    let count = || if steps > 1 { steps } else { 1 + find_passes(&MeasuredSequence(book)).starts.len() };
+    let passes = phase("counting passes", count);
     (passes > 1).then(|| Warning::SeveralPasses { path: profile.to_owned(), passes, at_least: false })
 }
 
