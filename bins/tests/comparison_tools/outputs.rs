@@ -136,3 +136,34 @@ fn verbose_names_the_phases_of_an_explanation_and_of_a_cut() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn tables_of_events_have_the_columns_and_the_process_that_are_asked_for() -> TestResult {
+    let folder = Folder::new()?;
+    folder.write(
+        "both.json",
+        r#"{"traceEvents": [
+{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "empirical (PID: 0)"}},
+{"name": "aten.mm.default", "cat": "empirical", "ph": "X", "ts": 0.5, "dur": 90, "pid": 0, "tid": 3, "args": {"source": "MEASURED", "tier": 2}},
+{"name": "aten.mm.default", "cat": "analytic", "ph": "X", "ts": 1, "pid": 1, "tid": 3, "args": {"is_compute_bound": true}}]}"#,
+    )?;
+    let run = |arguments: &[&str]| folder.run("trace-to-csv", &[&["--trace", "both.json"], arguments].concat());
+    let chosen = run(&["--columns", "pid,ts,op_name,dur_us,tier,is_compute_bound,none,pid"])?.stdout;
+    let expected = "pid,ts,op_name,dur_us,tier,is_compute_bound,none,pid\r\n\
+                    0,0.5,aten.mm.default,90,2,,,0\r\n\
+                    1,1,aten.mm.default,0,,True,,1\r\n";
+    assert_eq!(chosen, expected);
+    let one = run(&["--pid", "1", "--columns", "cat,op_name"])?.stdout;
+    assert_eq!(one, "cat,op_name\r\nanalytic,aten.mm.default\r\n");
+    let all = run(&["--columns", "all"])?.stdout;
+    assert!(all.lines().next().is_some_and(|header| header.ends_with(",cat,ph,ts,pid,tid,id,tier,is_compute_bound")));
+    // The default columns are the same either way.
+    let default = run(&[])?.stdout;
+    let columns = default.lines().next().unwrap_or_default();
+    assert_eq!(run(&["--columns", columns])?.stdout, default);
+    assert_eq!(run(&["--pid", "0"])?.stdout.lines().collect::<Vec<_>>(), default.lines().take(2).collect::<Vec<_>>());
+    let none = run(&["--pid", "7"])?;
+    assert_eq!((none.code, none.stderr.as_str()), (Some(0), "warning: both.json: no operator of process 7\n"));
+    assert_eq!(run(&["--columns", ""])?.code, Some(2));
+    Ok(())
+}

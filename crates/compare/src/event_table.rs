@@ -1,5 +1,9 @@
 //! The X events of a trace as the rows of a table.
 
+mod selection;
+
+pub use selection::{Selection, all_columns, read_selected};
+
 use crate::error::Error;
 use crate::event::{EventFault, check_args, decode};
 use perfdb_pycompat::float;
@@ -74,6 +78,18 @@ pub enum TableError {
     Sink(std::io::Error),
 }
 
+impl TableError {
+    fn of(error: ReadError<EventFault, std::io::Error>) -> TableError {
+        match error {
+            ReadError::Read(error) => TableError::Read(error.into()),
+            ReadError::Event { path, reason, location } => {
+                TableError::Read(Error::Event { path, fault: reason, location: location.to_string() })
+            }
+            ReadError::Merge(error) => TableError::Sink(error),
+        }
+    }
+}
+
 /// Reads the events on up to `threads` threads. `row` puts one event's row into a collection that starts empty; `sink` gets
 /// the collections in file order.
 ///
@@ -105,13 +121,7 @@ pub fn read_events<C: Default + Send>(
             Part::Member { .. } => Ok(()),
         },
     )
-    .map_err(|error| match error {
-        ReadError::Read(error) => TableError::Read(error.into()),
-        ReadError::Event { path, reason, location } => {
-            TableError::Read(Error::Event { path, fault: reason, location: location.to_string() })
-        }
-        ReadError::Merge(error) => TableError::Sink(error),
-    })
+    .map_err(TableError::of)
 }
 
 fn event_row<'e>(event: &Event<'e>) -> Result<Option<EventRow<'e>>, EventFault> {

@@ -8,14 +8,25 @@ const FIRST_ROOM: usize = 1 << 19;
 
 /// The header line.
 pub fn header() -> String {
+    header_of(&COLUMNS)
+}
+
+/// The header line of a table of other columns.
+pub fn header_of(columns: &[impl AsRef<str>]) -> String {
     let mut line = String::new();
-    push_row(&mut line, COLUMNS, "\r\n");
+    push_row(&mut line, columns.iter().map(AsRef::as_ref), "\r\n");
     line
 }
 
 /// Adds the line of one event.
 #[inline]
 pub fn push_event(out: &mut Vec<u8>, row: &EventRow<'_>) {
+    push_cells(out, row);
+}
+
+/// [`push_event`] for other columns.
+#[inline]
+pub fn push_cells(out: &mut Vec<u8>, row: &[EventCell<'_>]) {
     if out.is_empty() {
         out.reserve(FIRST_ROOM);
     }
