@@ -219,8 +219,7 @@ impl Model {
         let values = self.values_of(near.rows());
         let correlations = self.correlations(spot, &near);
         let Kriged { value, variance } = correlations.solve(&values, self.correlation.nugget);
-        let distance = near.distances()[0] + spot.beside_distance;
-        let half_width = self.sigma(variance, near.rows()) * self.calibration.multiple(class, distance);
+        let half_width = self.sigma(variance, near.rows()) * self.calibration.multiple(class, variance);
         let method = self.calibration.method(class);
         let value = match method {
             Method::Kriging => value,

@@ -1,0 +1,136 @@
+//! Errors and coverage on rows that were left out: of a made-up table, and of measured ones where they are at hand.
+
+use perfdb_predict::{Class, Columns, Family, Place, Rows, Table, configuration};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+/// A row of a CSV with what is the same in all of them.
+struct Row<'r> {
+    names: &'r csv::StringRecord,
+    cells: csv::StringRecord,
+    constants: &'r serde_json::Value,
+}
+
+impl Columns for Row<'_> {
+    fn number(&self, column: &str) -> Option<f64> {
+        self.text(column)?.parse().ok()
+    }
+
+    fn text(&self, column: &str) -> Option<&str> {
+        let at = self.names.iter().position(|name| name == column);
+        at.and_then(|at| self.cells.get(at)).or_else(|| self.constants[column].as_str())
+    }
+}
+
+/// What is left out, and how far predictions are off.
+#[derive(Debug)]
+struct Score {
+    asked: usize,
+    median: f64,
+    nine_of_ten: f64,
+    /// The share of rows that lie in their intervals.
+    covered: f64,
+}
+
+/// Leaves a share of the rows of a table out and predicts them from the others.
+fn score(
+    path: &Path,
+    family: Family,
+    group: &[&str],
+    time: (&str, f64),
+    constants: &serde_json::Value,
+    is_left_out: impl Fn(&Place) -> bool,
+) -> Result<Score, Box<dyn Error>> {
+    let mut reader = csv::Reader::from_path(path)?;
+    let names = reader.headers()?.clone();
+    let mut slices: BTreeMap<Vec<String>, Vec<(Place, f64)>> = BTreeMap::new();
+    for cells in reader.records() {
+        let row = Row { names: &names, cells: cells?, constants };
+        let place = family.place(&row).ok_or("a row lacks a column")?;
+        let time_us = row.number(time.0).ok_or("a row without a time")? * time.1;
+        let key = group.iter().map(|column| row.text(column).unwrap_or_default().to_owned()).collect();
+        slices.entry(key).or_default().push((place, time_us));
+    }
+    let mut known = Vec::new();
+    let mut asked = Vec::new();
+    for (slice, rows) in slices.into_values().enumerate() {
+        let axis_count = rows.first().map_or(0, |(place, _)| place.axes.len());
+        let mut left = Rows::new(axis_count);
+        for (line, (place, time_us)) in rows.into_iter().enumerate() {
+            if is_left_out(&place) {
+                asked.push((slice, place, time_us));
+            } else {
+                left.push(line as u32, &place, time_us, None);
+            }
+        }
+        known.push(left);
+    }
+    let table = Table::new(known, Some(family.size()));
+    let mut errors = Vec::new();
+    let mut covered = 0;
+    for (slice, place, time_us) in &asked {
+        let answer = table.predict(*slice, place).ok_or("no answer")?;
+        assert_ne!(answer.class, Class::Measured, "a row that was left out is not measured: {place:?}");
+        errors.push((answer.duration_us / time_us).ln().abs().exp_m1());
+        covered += usize::from((answer.low_us..=answer.high_us).contains(time_us));
+    }
+    errors.sort_by(f64::total_cmp);
+    Ok(Score {
+        asked: errors.len(),
+        median: errors[errors.len() / 2],
+        nine_of_ten: errors[errors.len() * 9 / 10],
+        covered: covered as f64 / errors.len() as f64,
+    })
+}
+
+/// One place in so many, whatever the order of rows.
+fn one_in(count: u64) -> impl Fn(&Place) -> bool {
+    move |place| configuration(&place.axes) % count == 0
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn a_made_up_table_is_predicted_within_its_noise_and_steps() -> Result<(), Box<dyn Error>> {
+    let path = root().join("testdata/prediction/products.csv");
+    let none = serde_json::Value::Null;
+    let single = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, one_in(10))?;
+    assert!(single.asked > 80 && single.median < 0.03 && single.nine_of_ten < 0.15, "{single:?}");
+    assert!((0.82..=0.98).contains(&single.covered), "{single:?}");
+    let weights = |place: &Place| configuration(&place.axes[1..]) % 8 == 0;
+    let whole = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, weights)?;
+    assert!(whole.asked > 40 && whole.nine_of_ten < 0.35, "{whole:?}");
+    assert!((0.75..=1.0).contains(&whole.covered), "{whole:?}");
+    Ok(())
+}
+
+#[test]
+fn measured_tables_are_predicted_as_well_as_is_claimed() -> Result<(), Box<dyn Error>> {
+    let data = root().join("../shared/data/measured");
+    if !data.is_dir() {
+        eprintln!("skipped: {} is not there", data.display());
+        return Ok(());
+    }
+    let all: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(data.join("tables.json"))?)?;
+    // The table, the median and the 90th percentile of errors.
+    for (name, median, nine_of_ten) in [
+        ("elementwise__h200_sxm__vllm-0.24.0", 0.03, 0.12),
+        ("decode_attention__l40s__sglang-0.5.10", 0.03, 0.13),
+        ("mla__h200_sxm__trtllm-1.3.0rc20", 0.03, 0.16),
+    ] {
+        let table = all.as_array().into_iter().flatten().find(|table| table["table"] == name);
+        let table = table.ok_or("a table that is not listed")?;
+        let family = table["family"].as_str().and_then(Family::named).ok_or("unknown family")?;
+        let group: Vec<&str> =
+            table["group"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+        let path = data.join(table["file"].as_str().ok_or("no file")?);
+        let found = score(&path, family, &group, ("time_ms", 1000.0), &table["constants"], one_in(12))?;
+        assert!(found.asked >= 100, "{name}: {found:?}");
+        assert!(found.median < median && found.nine_of_ten < nine_of_ten, "{name}: {found:?}");
+        assert!((0.83..=0.97).contains(&found.covered), "{name}: {found:?}");
+    }
+    Ok(())
+}
