@@ -136,8 +136,8 @@ fn add_passed_over(database: &Path, checked: &mut Checked) {
     };
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| !is_known(&row.path, row.line, row.column)) {
-        let cell = if row.cell.is_empty() { String::new() } else { format!(" {}", excerpt(&row.cell)) };
-        let message = format!("{}:{cell} {}; queries pass over this row", row.column, row.reason);
+        let cell = if row.cell.is_empty() { String::new() } else { format!(": {}", excerpt(&row.cell)) };
+        let message = format!("{}{cell} {}; queries pass over this row", row.column, row.reason);
         found.push(Finding { kind: Kind::PassedOver, file: row.path.to_path_buf(), line: Some(row.line), message });
     }
     checked.findings.extend(found);

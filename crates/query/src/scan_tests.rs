@@ -81,9 +81,12 @@ fn table(folder: &Path, kernel: &str, rows: &[Inputs]) -> KernelRows {
     KernelRows::read(path.into(), kernel.into(), KernelPolicy::default()).expect("a table")
 }
 
+/// Distance, table, changed inputs, priority.
+type Rank = (f64, usize, u8, u8);
+
 /// The best row of some tables, by looking at all of them.
 fn scanned(rules: &Rules, tables: &[&KernelRows], asked: &Operands<'_>, count: Option<usize>) -> Option<(u32, f64)> {
-    let mut best: Option<((f64, usize, u8, u8), (u32, f64))> = None;
+    let mut best: Option<(Rank, (u32, f64))> = None;
     for (order, table) in tables.iter().enumerate() {
         let tolerance = table.tolerance(rules.is_newest);
         let mut forms = vec![];

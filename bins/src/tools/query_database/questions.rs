@@ -194,7 +194,8 @@ impl<'a> Manifest<'a> {
             self.line += 1;
             if !line.iter().all(u8::is_ascii_whitespace) {
                 let failure = |reason: String| Failure::lines(vec![format!("{}:{}: {reason}", self.name, self.line)]);
-                return self.question(&line).map(Some).map_err(failure);
+                // The column of an error counts on the line itself.
+                return self.question(line.trim_ascii_end()).map(Some).map_err(failure);
             }
         }
     }

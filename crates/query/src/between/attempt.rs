@@ -44,7 +44,7 @@ pub(crate) struct Value {
     pub(crate) names: &'static [&'static str],
     pub(crate) target: SmallVec<[f64; 3]>,
     /// Places with weights.
-    pub(crate) places: SmallVec<[(SlicePlace, f64); 4]>,
+    pub(crate) places: Vec<(SlicePlace, f64)>,
     pub(crate) candidates: usize,
     pub(crate) range: Option<[f64; 2]>,
     /// How sure it is, where that is known.
@@ -140,17 +140,19 @@ pub(crate) fn of_points(
             note(NO_AXIS, set);
             continue;
         }
-        let wanted: SmallVec<[f64; 3]> = set.iter().map(|axis| target[*axis as usize]).collect();
+        let mut first = [0.0; 3];
+        first.iter_mut().zip(set).for_each(|(wanted, axis)| *wanted = target[usize::from(*axis)]);
+        let wanted = &first[..set.len()];
         let found = match slice(at) {
             None => Err(FEW),
             Some(slice) if context.rules.between == Between::NarrowestBracket => {
                 let narrowest = best.as_ref().map_or(f64::INFINITY, |(narrowest, _)| *narrowest);
-                match corrected::least_width(&slice, &wanted) {
+                match corrected::least_width(&slice, wanted) {
                     Some(width) if width >= narrowest => continue,
-                    _ => corrected::value(&slice, set, &wanted, naming),
+                    _ => corrected::value(&slice, set, wanted, naming),
                 }
             }
-            Some(slice) => value(&slice, set, &wanted, naming).map(|value| (0.0, value)),
+            Some(slice) => value(&slice, set, wanted, naming).map(|value| (0.0, value)),
         };
         match found {
             Ok((width, mut value)) => {
@@ -214,12 +216,12 @@ fn value(slice: &Slice, set: AxisSet, wanted: &[f64], naming: Naming) -> Result<
             let above = places.partition_point(|place| place.at[0] < *wanted);
             let high = places.get(above).ok_or(OUTSIDE)?;
             let (duration_us, used) = if high.at[0] == *wanted {
-                (high.duration_us, smallvec![(high.clone(), 1.0)])
+                (high.duration_us, vec![(high.clone(), 1.0)])
             } else {
                 let low = above.checked_sub(1).and_then(|below| places.get(below)).ok_or(OUTSIDE)?;
                 let share = (wanted - low.at[0]) / (high.at[0] - low.at[0]);
                 let duration_us = low.duration_us + share * (high.duration_us - low.duration_us);
-                (duration_us, smallvec![(low.clone(), 1.0 - share), (high.clone(), share)])
+                (duration_us, vec![(low.clone(), 1.0 - share), (high.clone(), share)])
             };
             let method = if is_square_root { "linear_1d_sqrt" } else { "linear_1d" };
             let rule = if is_square_root { "interpolated_1d_linear_sqrt" } else { "interpolated_1d_linear" };

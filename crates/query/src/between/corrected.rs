@@ -4,7 +4,7 @@ use super::attempt::{FEW, Naming, OUTSIDE, Status, Value};
 use super::points::AxisSet;
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// Confidence between neighbours that are next to nothing apart, by the number of axes.
 const NARROW_CONFIDENCE: [f64; 3] = [0.85, 0.80, 0.75];
@@ -26,7 +26,7 @@ pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
 /// The value at a target, and the width of its bracket: the sum of the logarithms over all axes.
 pub(super) fn value(slice: &Slice, set: AxisSet, wanted: &[f64], _: Naming) -> Result<(f64, Value), Status> {
     if let Some(place) = slice.place(wanted) {
-        let used: SmallVec<[(SlicePlace, f64); 4]> = smallvec![(place.clone(), 1.0)];
+        let used = vec![(place.clone(), 1.0)];
         return Ok((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used)));
     }
     if slice.places.len() < 2 {
@@ -54,7 +54,7 @@ fn simplex_rule(axes: usize) -> &'static str {
     if axes == 2 { "interpolated_2d_log_simplex" } else { "interpolated_3d_log_simplex" }
 }
 
-type Used = SmallVec<[(SlicePlace, f64); 4]>;
+type Used = Vec<(SlicePlace, f64)>;
 
 fn made(
     slice: &Slice,
@@ -99,7 +99,7 @@ fn line(slice: &Slice, wanted: f64) -> Result<(Used, f64, &'static str), Status>
     let low = above.checked_sub(1).and_then(|below| slice.places.get(below)).ok_or(OUTSIDE)?;
     let width = scaled(high.at[0]) - scaled(low.at[0]);
     let share = (scaled(wanted) - scaled(low.at[0])) / width;
-    Ok((smallvec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
+    Ok((vec![(low.clone(), 1.0 - share), (high.clone(), share)], width, "interpolated_1d_log"))
 }
 
 /// All corners of the narrowest box around the target, if they are there.

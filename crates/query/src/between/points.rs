@@ -151,6 +151,12 @@ impl PointIndex {
 /// Slices by the coordinates on which their points agree.
 type Slices = FxHashMap<[u64; MOST_AXES], Slice>;
 
+/// Slices by set of axes and the coordinates of the target.
+type RoundedSlices = FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>;
+
+/// Numbers of points by the coordinates on which they agree.
+type Numbers = FxHashMap<[u64; MOST_AXES], Vec<u32>>;
+
 /// Most slices that are kept for rounded coordinates; then all are made anew.
 const MOST_ROUNDED_SLICES: usize = 4096;
 
@@ -162,9 +168,9 @@ pub(crate) struct PointSet {
     /// For each set of axes: the places of the points that agree in all others.
     slices: Box<[OnceLock<Slices>]>,
     /// The same where on one axis equal or padded is near enough: by set and by the coordinates of the target.
-    rounded_slices: RwLock<FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>>,
+    rounded_slices: RwLock<RoundedSlices>,
     /// For each set of axes: points that agree in all others but the padded one.
-    rounded_points: Box<[OnceLock<FxHashMap<[u64; MOST_AXES], Vec<u32>>>]>,
+    rounded_points: Box<[OnceLock<Numbers>]>,
     coordinates: [OnceLock<OnAxis>; MOST_AXES],
     without: OnceLock<Box<PointSet>>,
     pub(crate) setting: Setting,
@@ -247,7 +253,7 @@ impl PointSet {
             key
         };
         let points = self.rounded_points[set].get_or_init(|| {
-            let mut points: FxHashMap<[u64; MOST_AXES], Vec<u32>> = FxHashMap::default();
+            let mut points = Numbers::default();
             for (number, point) in (0u32..).zip(&self.points) {
                 if axes.iter().all(|axis| !point.at[usize::from(*axis)].is_nan()) {
                     points.entry(but_padded(&point.at)).or_default().push(number);
@@ -275,7 +281,9 @@ impl PointSet {
 
 /// The coordinates on all axes but some, as bits.
 fn others(at: &Coordinates, axes: AxisSet) -> [u64; MOST_AXES] {
-    std::array::from_fn(|axis| if axes.contains(&(axis as u8)) { 0 } else { at[axis].to_bits() })
+    let mut bits = at.map(f64::to_bits);
+    axes.iter().for_each(|axis| bits[usize::from(*axis)] = 0);
+    bits
 }
 
 /// Which points of a table.

@@ -6,6 +6,7 @@ use perfdb_store::slots::{integer, unquoted};
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
+use std::slice;
 
 /// Lists of shapes, one behind the other: the number of shapes, then the rank and the dimensions of each, as numbers of seven bits to the byte.
 /// A list takes about half the room of its text.
@@ -34,9 +35,9 @@ impl ShapePool {
 
     #[inline]
     pub(crate) fn list(&self, at: ListAt) -> Shapes<'_> {
-        let mut rest = self.bytes.get(at.0 as usize..).unwrap_or_default();
+        let mut rest = self.bytes.get(at.0 as usize..).unwrap_or_default().iter();
         let count = take(&mut rest) as usize;
-        Shapes { count, rest }
+        Shapes { count, rest: rest.as_slice() }
     }
 
     /// Adds a list.
@@ -140,29 +141,14 @@ impl ShapePool {
 
 /// The next number; 0 at the end.
 #[inline(always)]
-fn take(bytes: &mut &[u8]) -> u64 {
-    match **bytes {
-        [one, ref rest @ ..] if one < ShapePool::ONE_BYTE => {
-            *bytes = rest;
-            u64::from(one)
-        }
-        [low, high, ref rest @ ..] if high < ShapePool::ONE_BYTE => {
-            *bytes = rest;
-            u64::from(low & !ShapePool::ONE_BYTE) | u64::from(high) << 7
-        }
-        _ => take_long(bytes),
-    }
-}
-
-fn take_long(bytes: &mut &[u8]) -> u64 {
-    let (mut number, mut shift) = (0u64, 0);
-    while let [byte, rest @ ..] = bytes {
-        *bytes = rest;
-        number |= u64::from(byte & !ShapePool::ONE_BYTE) << shift;
-        if *byte < ShapePool::ONE_BYTE {
-            break;
-        }
-        shift += 7;
+fn take(bytes: &mut slice::Iter<'_, u8>) -> u64 {
+    let Some(&low) = bytes.next() else { return 0 };
+    let mut number = u64::from(low & !ShapePool::ONE_BYTE);
+    let (mut byte, mut shift) = (low, 7);
+    while byte >= ShapePool::ONE_BYTE {
+        let Some(&next) = bytes.next() else { break };
+        number |= u64::from(next & !ShapePool::ONE_BYTE) << shift;
+        (byte, shift) = (next, shift + 7);
     }
     number
 }
@@ -237,7 +223,7 @@ impl<'t> Shapes<'t> {
     /// Goes through the dimensions of the first `count` without copying them; `begin` is called in front of each shape.
     #[inline]
     pub(crate) fn walk<T>(self, count: usize, state: &mut T, begin: impl Fn(&mut T), dimension: impl Fn(&mut T, i64)) {
-        let mut rest = self.rest;
+        let mut rest = self.rest.iter();
         for _ in 0..count.min(self.count) {
             begin(state);
             for _ in 0..take(&mut rest) {
@@ -280,14 +266,14 @@ impl ShapesIter<'_> {
     /// Whether the next one has these dimensions; then it is passed.
     #[inline]
     pub(crate) fn next_is(&mut self, shape: &[i64]) -> bool {
-        let mut rest = self.left.rest;
+        let mut rest = self.left.rest.iter();
         if self.left.count == 0 || take(&mut rest) != shape.len() as u64 {
             return false;
         }
         if shape.iter().any(|dimension| take(&mut rest) != *dimension as u64) {
             return false;
         }
-        self.left = Shapes { count: self.left.count - 1, rest };
+        self.left = Shapes { count: self.left.count - 1, rest: rest.as_slice() };
         true
     }
 }
@@ -297,14 +283,18 @@ impl Iterator for ShapesIter<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Dimensions> {
-        self.left.count = self.left.count.checked_sub(1)?;
-        let rank = take(&mut self.left.rest) as usize;
+        let count = self.left.count.checked_sub(1)?;
+        let mut rest = self.left.rest.iter();
+        let rank = take(&mut rest) as usize;
         let mut first = [0; Dimensions::INLINE];
-        if rank > first.len() {
-            return Some(Dimensions((0..rank).map(|_| take(&mut self.left.rest) as i64).collect()));
-        }
-        first[..rank].iter_mut().for_each(|dimension| *dimension = take(&mut self.left.rest) as i64);
-        Some(Dimensions(SmallVec::from_buf_and_len(first, rank)))
+        let dimensions = if rank > first.len() {
+            (0..rank).map(|_| take(&mut rest) as i64).collect()
+        } else {
+            first[..rank].iter_mut().for_each(|dimension| *dimension = take(&mut rest) as i64);
+            SmallVec::from_buf_and_len(first, rank)
+        };
+        self.left = Shapes { count, rest: rest.as_slice() };
+        Some(Dimensions(dimensions))
     }
 }
 
