@@ -8,7 +8,7 @@ use crate::steps::PhaseFilter;
 use crate::time::{MICROSECOND, Picoseconds, average_microseconds, microseconds, milliseconds};
 use crate::totals::{OperationTotals, Sum, phase_names};
 use crate::trace::Trace;
-use crate::{Error, elapsed, warnings};
+use crate::{Error, elapsed, unknown, warnings};
 
 /// Gap beyond which an operation is slower or faster under the rules of old releases.
 pub(crate) const LEGACY_THRESHOLD_MS: f64 = 5.0;
@@ -89,6 +89,7 @@ pub(crate) fn from_pairing(pairing: &Pairing<'_>, options: &CompareOptions, scal
         layers: layers(pairing),
         unmatched_operations: pairing.singles.iter().map(|single| unmatched(single, pairing.traces, scale)).collect(),
         warnings: warnings::of(pairing),
+        unknown_kernels: unknown::unknown_kernels(pairing),
     }
 }
 

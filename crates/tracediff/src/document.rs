@@ -165,6 +165,7 @@ pub fn sections(rules: &Rules) -> &'static [&'static str] {
             "layers",
             "unmatched_operations",
             "warnings",
+            "unknown_kernels",
             "architecture",
             "layer_alignments",
             "fusion_analysis",

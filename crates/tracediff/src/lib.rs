@@ -55,6 +55,7 @@ mod time_order;
 mod totals;
 mod trace;
 mod trust;
+mod unknown;
 mod warnings;
 
 pub use perfdb_trace::time;
@@ -90,7 +91,9 @@ pub use load::LoadOptions;
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use peek::{TraceMeta, peek};
 pub use regression::{Baseline, Regression};
-pub use result::{Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnmatchedOperation, Warning};
+pub use result::{
+    Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnknownKernel, UnmatchedOperation, Warning,
+};
 pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
     WAFER_0_1_35, ZeroStacks,

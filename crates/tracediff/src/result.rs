@@ -17,6 +17,23 @@ pub struct Comparison {
     pub unmatched_operations: Vec<UnmatchedOperation>,
     /// What to keep in mind when reading the numbers.
     pub warnings: Vec<Warning>,
+    /// Kernels that no rule knows, by trace, then time descending, then name.
+    pub unknown_kernels: Vec<UnknownKernel>,
+}
+
+/// A kernel that no rule knows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnknownKernel {
+    /// 1 or 2.
+    pub trace: u8,
+    /// Name of the kernel.
+    pub name: String,
+    /// Calls.
+    pub count: u64,
+    /// Total time, ms.
+    pub total_ms: f64,
+    /// Share of the kernel time of its trace; `None` if that is 0.
+    pub share: Option<f64>,
 }
 
 /// What the compared traces are.

@@ -8,7 +8,7 @@ use perfdb_tracediff::{
 
 use super::elapsed::per;
 use super::explanation;
-use super::text_parts::{general, layers, python_stacks, shortened, warnings};
+use super::text_parts::{general, layers, python_stacks, shortened, unknown, warnings};
 
 /// Operations that are shown although they do not matter.
 const OPERATIONS_SHOWN: usize = 8;
@@ -86,6 +86,7 @@ fn report(
     if options.layers {
         layers(&mut out, &comparison.layers, options.show_all);
     }
+    unknown(&mut out, &comparison.unknown_kernels, options.show_all);
     warnings(&mut out, &comparison.warnings);
     out
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use perfdb_pycompat::format::fixed;
-use perfdb_tracediff::{LayerRow, OperationRow, Status, Warning};
+use perfdb_tracediff::{LayerRow, OperationRow, Status, UnknownKernel, Warning};
 
 /// A name of at most this many characters; one that is cut ends in `...`.
 pub(super) fn shortened(name: &str, characters: usize) -> String {
@@ -93,6 +93,42 @@ pub(super) fn layers(out: &mut String, rows: &[LayerRow], show_all: bool) {
     }
     if shown < rows.len() {
         let _ = writeln!(out, "  ... {} more", rows.len() - shown);
+    }
+}
+
+/// Unknown kernels of at least this share are shown.
+const UNKNOWN_SHARE: f64 = 0.005;
+
+/// Kernels that no rule knows, as a file of patterns that only lacks their classes. A name of both traces stands once.
+pub(super) fn unknown(out: &mut String, rows: &[UnknownKernel], show_all: bool) {
+    let matters = |row: &&UnknownKernel| show_all || row.share.is_some_and(|share| share >= UNKNOWN_SHARE);
+    let shown: Vec<&UnknownKernel> = rows.iter().filter(matters).collect();
+    if shown.is_empty() {
+        return;
+    }
+    let share = |trace: u8| -> f64 {
+        100.0 * rows.iter().filter(|row| row.trace == trace).filter_map(|row| row.share).sum::<f64>()
+    };
+    let _ = writeln!(
+        out,
+        "\nUNKNOWN KERNELS: {:.1} % of the kernel time of trace 1, {:.1} % of trace 2. Give them a class in a file for --registry:\nrules:",
+        share(1),
+        share(2)
+    );
+    let mut said: Vec<&str> = Vec::new();
+    for row in &shown {
+        if said.contains(&row.name.as_str()) {
+            continue;
+        }
+        said.push(&row.name);
+        let shares: Vec<String> = shown
+            .iter()
+            .filter(|other| other.name == row.name)
+            .map(|other| format!("{:.1} % of trace {}", 100.0 * other.share.unwrap_or(0.0), other.trace))
+            .collect();
+        // A text of JSON is one of YAML.
+        let pattern = serde_json::Value::from(row.name.as_str());
+        let _ = writeln!(out, "  - {{pattern: {pattern}, op: \"?\"}} # {}", shares.join(", "));
     }
 }
 

@@ -86,16 +86,13 @@ fn way_back(symbols: &[u8], unit: &[u8], steps: &[Step], last: usize, place: usi
     let period = unit.len();
     let (mut at, mut place) = (last as isize, place);
     let mut copies = vec![Copy { range: last + 1..last + 1, matches: 0 }];
-    loop {
-        let Some(step) = usize::try_from(at).ok().and_then(|at| steps.get(at * period + place)) else { break };
+    while let Some(step) = usize::try_from(at).ok().and_then(|at| steps.get(at * period + place)) {
         if *step == Step::Start {
             break;
         }
-        if let Some(copy) = copies.last_mut() {
-            if *step != Step::Unit {
-                copy.range.start = at as usize;
-                copy.matches += usize::from(*step == Step::Both && symbols[at as usize] == unit[place]);
-            }
+        if let Some(copy) = copies.last_mut().filter(|_| *step != Step::Unit) {
+            copy.range.start = at as usize;
+            copy.matches += usize::from(*step == Step::Both && symbols[at as usize] == unit[place]);
         }
         let wraps = place == 0 && *step != Step::Sequence;
         if *step != Step::Unit {
