@@ -4,6 +4,7 @@
 mod assign;
 mod difference;
 mod events;
+mod side_by_side;
 mod strip;
 mod typical;
 
@@ -15,7 +16,7 @@ use assign::Assignment;
 
 pub use difference::GroupRow;
 pub use events::{EventRow, events};
-pub use typical::{Strip, StripRow};
+pub use side_by_side::{Strip, StripRow};
 
 /// What of one trace is compared with what of the other.
 #[derive(Debug)]

@@ -149,7 +149,7 @@ const FRAMEWORK_STEPS: [&str; 3] = ["execute_", "_forward_step", "[executor]"];
 /// Whether an annotation can be a step under any rule set.
 pub(crate) fn may_be_step(name: &str) -> bool {
     let starts = |start: &&str| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start));
-    PROFILER_STEPS.iter().chain(&FRAMEWORK_STEPS).chain(&["step["]).any(|start| starts(&start))
+    PROFILER_STEPS.iter().chain(&FRAMEWORK_STEPS).chain(&["step["]).any(starts)
 }
 
 /// A step that tells no phase for certain.

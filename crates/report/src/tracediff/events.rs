@@ -23,5 +23,5 @@ pub fn push_event(out: &mut String, row: &EventRow<'_>) {
         row.part,
         row.pair,
     ];
-    push_row(out, cells.into_iter(), "\n");
+    push_row(out, cells, "\n");
 }

@@ -18,7 +18,7 @@ const ROWS_WITH_KERNELS: usize = 5;
 const OPERATION: usize = 25;
 
 /// How much the text report shows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TextOptions {
     /// Whether nothing is cut.
     pub show_all: bool,
@@ -28,12 +28,6 @@ pub struct TextOptions {
     pub layers: bool,
     /// Gap in ms beyond which an operation is slower or faster, if one was asked for.
     pub threshold_ms: Option<f64>,
-}
-
-impl Default for TextOptions {
-    fn default() -> Self {
-        TextOptions { show_all: false, stack_traces: false, layers: false, threshold_ms: None }
-    }
 }
 
 /// The report of a comparison; empty for documents that have none (alignments, launch counts, legacy rules).

@@ -8,10 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::Words;
 use super::strip::{Item, LARGEST, align_items};
-use super::typical::{self, Match, Strip, StripRow, Typical, matches, rotated, typical};
+use super::typical::{self, Match, Typical, matches, rotated, typical};
 use crate::family::Family;
 use crate::structure::{Block, Sequence, Structure};
-use crate::time::microseconds;
 use crate::trace::Trace;
 
 /// No group.
@@ -20,18 +19,24 @@ const NONE: u32 = u32::MAX;
 /// A kind of layer without a partner takes the groups of the nearest one of its own trace up to this cost.
 const NEAREST: u64 = 400_000;
 
+/// Families of the blocks of a stretch, and their groups.
+type Known = (Vec<Family>, Vec<u32>);
+
+/// Time of each group.
+type Times = BTreeMap<u32, u64>;
+
 /// The groups, and how blocks come to theirs.
 #[derive(Debug)]
 pub(super) struct Assignment {
-    groups: Vec<Group>,
-    typical: [Vec<Typical>; 2],
-    matches: Vec<Match>,
+    pub(super) groups: Vec<Group>,
+    pub(super) typical: [Vec<Typical>; 2],
+    pub(super) matches: Vec<Match>,
     /// Per side and kind of layer (by unit): the group of each block of the typical layer.
     places: [FxHashMap<usize, Vec<u32>>; 2],
     /// Per match: the group of each row, and the blocks of both sides in it.
-    rows: Vec<Vec<(u32, [Vec<usize>; 2])>>,
+    pub(super) rows: Vec<Vec<(u32, [Vec<usize>; 2])>>,
     /// Per side and stretch: families of the representative pass and the groups of its blocks.
-    stretches: [BTreeMap<Stretch, (Vec<Family>, Vec<u32>)>; 2],
+    stretches: [BTreeMap<Stretch, Known>; 2],
     /// Per side, stretch (or any) and family: the group with most time.
     largest: [FxHashMap<(Option<Stretch>, Family), u32>; 2],
     /// Names of kinds of layers by side and unit.
@@ -76,7 +81,7 @@ pub(super) struct Group {
 }
 
 /// `A` to `Z`, `AA` and so on.
-fn letters(number: usize) -> String {
+pub(super) fn letters(number: usize) -> String {
     let letter = char::from(b'A' + (number % 26) as u8);
     if number < 26 { letter.to_string() } else { format!("{}{letter}", letters(number / 26 - 1)) }
 }
@@ -223,7 +228,7 @@ impl Assignment {
         let mut all: Vec<Stretch> = stretches.iter().flat_map(|stretches| stretches.keys().copied()).collect();
         all.sort_unstable();
         all.dedup();
-        let mut times: [FxHashMap<(Option<Stretch>, Family), BTreeMap<u32, u64>>; 2] = Default::default();
+        let mut times: [FxHashMap<(Option<Stretch>, Family), Times>; 2] = Default::default();
         for stretch in all {
             let items = [0, 1].map(|side| items_of(side, stretch, words));
             let groups = self.stretch(stretch, &items);
@@ -391,54 +396,6 @@ impl Assignment {
                 }
             };
         }
-    }
-
-    /// One typical layer of each side, for people.
-    pub(super) fn strips(&self, traces: [&Trace; 2], structures: [&Structure; 2]) -> Vec<Strip> {
-        let strip = |(kind, found): (usize, &Match)| {
-            let sides = [0, 1].map(|side| &self.typical[side][found.sides[side]]);
-            let row = |(group, blocks): &(u32, [Vec<usize>; 2])| {
-                let group = &self.groups[*group as usize];
-                let kernels = [0, 1].map(|side| {
-                    let (number, range) = &sides[side].example;
-                    let sequence = &structures[side].sequences[*number];
-                    let of = |at: &usize| sequence.kernels[sequence.blocks[range.start + at].kernels.clone()].to_vec();
-                    blocks[side].iter().flat_map(of).collect::<Vec<u32>>()
-                });
-                let names = [0, 1].map(|side| {
-                    let mut names: Vec<String> = Vec::new();
-                    for kernel in &kernels[side] {
-                        let name = traces[side].name(traces[side].kernels[*kernel as usize].name);
-                        if names.iter().all(|known| known != name) {
-                            names.push(name.to_owned());
-                        }
-                    }
-                    names
-                });
-                let time = |side: usize| -> u64 { blocks[side].iter().map(|at| sides[side].items[*at].time).sum() };
-                let [trace1_us, trace2_us] = [0, 1].map(|side| microseconds(i128::from(time(side))));
-                let reason = super::difference::strip_reason(group, traces, &kernels, [time(0), time(1)]);
-                let [trace1_names, trace2_names] = names;
-                StripRow {
-                    group: group.name.clone(),
-                    family: group.family.label(),
-                    trace1_names,
-                    trace2_names,
-                    trace1_kernels: kernels[0].len(),
-                    trace2_kernels: kernels[1].len(),
-                    trace1_us,
-                    trace2_us,
-                    reason,
-                }
-            };
-            Strip {
-                kind: letters(kind),
-                trace1_layers: sides[0].layers,
-                trace2_layers: sides[1].layers,
-                rows: self.rows[kind].iter().map(row).collect(),
-            }
-        };
-        self.matches.iter().enumerate().map(strip).collect()
     }
 }
 

@@ -94,7 +94,7 @@ fn distance(first: &Item, second: &Item) -> Option<u64> {
     }
     let common = first.words.iter().filter(|word| second.words.binary_search(word).is_ok()).count() as u64;
     let all = (first.words.len() + second.words.len()) as u64 - common;
-    Some(if all == 0 { 0 } else { 200 - 200 * common / all })
+    Some((200 * common).checked_div(all).map_or(0, |alike| 200 - alike))
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Typical layers, and which kind of layer of one trace stands for which of the other.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-use serde::Serialize;
 
 use super::Words;
 use super::strip::{Item, align_items};
 use crate::family::Family;
 use crate::structure::{Block, Sequence, Structure};
 use crate::trace::Trace;
+
+/// A layer: sequence, and blocks there.
+type Instance = (usize, Range<usize>);
 
 /// A kind of layer of one trace.
 #[derive(Debug, Clone)]
@@ -18,7 +20,7 @@ pub(super) struct Typical {
     /// Blocks with the median of their times.
     pub(super) items: Vec<Item>,
     /// Its first instance: sequence, and blocks there.
-    pub(super) example: (usize, Range<usize>),
+    pub(super) example: Instance,
     /// Layers of this kind.
     pub(super) layers: usize,
     /// Time of all of them, in picoseconds.
@@ -37,14 +39,14 @@ pub(super) fn items(trace: &Trace, words: &mut Words, kernels: &[u32], blocks: &
 
 /// The typical layer of each kind: the most frequent list of families, the smallest on ties.
 pub(super) fn typical(trace: &Trace, structure: &Structure, words: &mut Words) -> Vec<Typical> {
-    let mut kinds: Vec<BTreeMap<Vec<Family>, Vec<(usize, Range<usize>)>>> = vec![BTreeMap::new(); structure.units];
+    let mut kinds: Vec<BTreeMap<Vec<Family>, Vec<Instance>>> = vec![BTreeMap::new(); structure.units];
     for (number, sequence) in structure.sequences.iter().enumerate() {
         for layer in &sequence.layers {
             let families = sequence.blocks[layer.blocks.clone()].iter().map(|block| block.family).collect();
             kinds[layer.unit].entry(families).or_default().push((number, layer.blocks.clone()));
         }
     }
-    let blocks = |(sequence, range): &(usize, Range<usize>)| &structure.sequences[*sequence].blocks[range.clone()];
+    let blocks = |(sequence, range): &Instance| &structure.sequences[*sequence].blocks[range.clone()];
     let mut found = Vec::new();
     for (unit, lists) in kinds.iter().enumerate() {
         // Of equally many the first list is the smallest.
@@ -58,7 +60,7 @@ pub(super) fn typical(trace: &Trace, structure: &Structure, words: &mut Words) -
             item.time = times[times.len() / 2];
         }
         let all = lists.values().flatten();
-        let time = all.clone().flat_map(|instance| blocks(instance)).map(|block| block.time).sum();
+        let time = all.clone().flat_map(blocks).map(|block| block.time).sum();
         found.push(Typical { unit, items, example: example.clone(), layers: all.count(), time });
     }
     found
@@ -71,7 +73,6 @@ pub(super) struct Match {
     pub(super) sides: [usize; 2],
     /// Blocks of each side by which the layer begins later than in its own trace, so that both begin alike.
     pub(super) rotation: [usize; 2],
-    cost: u64,
 }
 
 /// A rotation costs this much, so that none is taken without need.
@@ -83,7 +84,7 @@ const EVERY_ROTATION: usize = 64;
 
 /// Which kinds stand for each other, the cheapest first; each kind at most once.
 pub(super) fn matches(typical: [&[Typical]; 2]) -> Vec<Match> {
-    let mut found: Vec<(u64, std::cmp::Reverse<u64>, Vec<Family>, Vec<Family>, Match)> = Vec::new();
+    let mut found = Vec::new();
     for (one, first) in typical[0].iter().enumerate() {
         for (other, second) in typical[1].iter().enumerate() {
             let best = best_rotation(&first.items, &second.items);
@@ -93,14 +94,13 @@ pub(super) fn matches(typical: [&[Typical]; 2]) -> Vec<Match> {
             let families = |items: &[Item]| items.iter().map(|item| item.family).collect::<Vec<_>>();
             let mut both = [families(&first.items), families(&second.items)];
             both.sort();
-            let [small, large] = both;
-            let time = std::cmp::Reverse(first.time.saturating_add(second.time));
-            found.push((best.0, time, small, large, Match { sides: [one, other], rotation: best.1, cost: best.0 }));
+            let time = Reverse(first.time.saturating_add(second.time));
+            found.push(((best.0, time, both, [one, other]), Match { sides: [one, other], rotation: best.1 }));
         }
     }
-    found.sort_by(|a, b| (a.0, &a.1, &a.2, &a.3, a.4.sides).cmp(&(b.0, &b.1, &b.2, &b.3, b.4.sides)));
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut taken: Vec<Match> = Vec::new();
-    for (.., one) in found {
+    for (_, one) in found {
         if taken.iter().all(|known| known.sides[0] != one.sides[0] && known.sides[1] != one.sides[1]) {
             taken.push(one);
         }
@@ -132,41 +132,4 @@ fn best_rotation(first: &[Item], second: &[Item]) -> (u64, [usize; 2]) {
 pub(super) fn rotated(items: &[Item], rotation: usize) -> Vec<Item> {
     let (behind, front) = items.split_at(rotation);
     [front, behind].concat()
-}
-
-/// One typical layer of each side, block by block.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Strip {
-    /// Which kind of layer: `A`, `B` and so on.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Layers of this kind in trace 1, over all passes.
-    pub trace1_layers: usize,
-    /// Layers of this kind in trace 2, over all passes.
-    pub trace2_layers: usize,
-    /// Rows in the order of the layer.
-    pub rows: Vec<StripRow>,
-}
-
-/// What stands for what in a typical layer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StripRow {
-    /// The group, as in `groups`.
-    pub group: String,
-    /// Family of the work.
-    pub family: &'static str,
-    /// Kernels of trace 1 in order, each name once.
-    pub trace1_names: Vec<String>,
-    /// Kernels of trace 2 in order, each name once.
-    pub trace2_names: Vec<String>,
-    /// Number of kernels in trace 1.
-    pub trace1_kernels: usize,
-    /// Number of kernels in trace 2.
-    pub trace2_kernels: usize,
-    /// Median time in trace 1, µs.
-    pub trace1_us: f64,
-    /// Median time in trace 2, µs.
-    pub trace2_us: f64,
-    /// Why the times differ.
-    pub reason: String,
 }
