@@ -1,0 +1,134 @@
+//! What the findings of the trace doctor change about a comparison.
+
+use std::io::Cursor;
+
+use perfdb_tracediff::{AnalysisOptions, Document, LoadOptions, PlainDocument, Trace, analyse};
+
+fn event(category: &str, name: &str, start: f64, length: f64, args: &str) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": 1, "ts": {start}, "dur": {length}, "args": {{{args}}}}}"#
+    )
+}
+
+fn load(events: &[String]) -> Trace {
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.join(","));
+    Trace::from_reader("t.json", Cursor::new(text), &LoadOptions::default()).expect("a trace")
+}
+
+fn against_itself(events: &[String]) -> PlainDocument {
+    let trace = load(events);
+    match analyse(&trace, &trace, &AnalysisOptions::default()).expect("an analysis").document {
+        Document::Plain(plain) => *plain,
+        other => panic!("another document: {other:?}"),
+    }
+}
+
+/// A launched kernel.
+fn launched(name: &str, call: &str, number: u32, launch: f64, start: f64, length: f64) -> [String; 2] {
+    let args = format!(r#""correlation": {number}, "stream": 7"#);
+    [event("cuda_runtime", call, launch, 1.0, &args), event("kernel", name, start, length, &args)]
+}
+
+#[test]
+fn waiting_kernels_count_without_the_wait_per_pass_alone() {
+    // Each kernel is resident 4 µs before the one before it ends.
+    let events: Vec<String> = (0..50)
+        .flat_map(|at| {
+            let start = 10.0 + 20.0 * f64::from(at) - if at > 0 { 4.0 } else { 0.0 };
+            let length = if at > 0 { 24.0 } else { 20.0 };
+            launched("nvjet_a", "cudaLaunchKernelExC", at, 0.5 + f64::from(at), start + 60.5, length)
+        })
+        .collect();
+    let document = against_itself(&events);
+    let trust = document.trust.expect("trust").trace1;
+    assert_eq!(trust.trust_reasons, ["OVERLAP_PDL"]);
+    assert!((trust.clipped_ms - 49.0 * 0.004).abs() < 1e-12, "{}", trust.clipped_ms);
+    let row = &document.comparison.operations[0];
+    assert!(
+        (row.trace1_total_ms - (0.020 + 49.0 * 0.024)).abs() < 1e-12,
+        "the file's durations: {}",
+        row.trace1_total_ms
+    );
+    assert!((row.trace1_per_pass_ms - 50.0 * 0.020).abs() < 1e-12, "{}", row.trace1_per_pass_ms);
+    let group: f64 = document.groups.iter().map(|group| group.trace1_ms).sum();
+    assert!((group - 1.0).abs() < 1e-9, "{group}");
+}
+
+#[test]
+fn events_that_stand_there_twice_count_once() {
+    let mut events: Vec<String> = (0..20)
+        .flat_map(|at| {
+            launched("nvjet_a", "cudaLaunchKernel", at, f64::from(at) + 0.5, 100.5 + 10.0 * f64::from(at), 5.0)
+        })
+        .collect();
+    events.push(events[7].clone());
+    let document = against_itself(&events);
+    let trust = document.trust.expect("trust").trace1;
+    assert_eq!((trust.left_out_kernels, trust.trust_reasons.as_slice()), (1, &["DUPLICATE_EVENTS"][..]));
+    assert_eq!(document.comparison.metadata.trace1_kernels, 20);
+}
+
+#[test]
+fn old_categories_are_read() {
+    let events = [
+        event("Runtime", "cudaLaunchKernel", 0.5, 1.0, r#""correlation": 1, "external id": 4"#),
+        event("Operator", "aten::mm", 0.0, 3.0, r#""external id": 4"#),
+        event("Kernel", "opaque", 5.0, 10.0, r#""correlation": 1, "external id": 4"#),
+    ];
+    let document = against_itself(&events);
+    assert_eq!(document.comparison.operations[0].operation, "Dense GEMM");
+    assert_eq!(document.comparison.operations[0].trace1_cpu_op.as_deref(), Some("aten::mm"));
+    // Where the present names are there too, the old one is something else.
+    let mixed = [events.as_slice(), &[event("kernel", "nvjet", 50.0, 10.0, "")]].concat();
+    assert_eq!(against_itself(&mixed).comparison.metadata.trace1_kernels, 1);
+}
+
+#[test]
+fn operators_are_found_by_nesting_where_ids_are_impossible() {
+    let events: Vec<String> = (0..40)
+        .flat_map(|at| {
+            let start = 100.0 * f64::from(at);
+            let ids = format!(r#""correlation": {at}, "External id": {}"#, (at + 7) % 40);
+            let name = if at % 2 == 0 { "aten::mm" } else { "aten::gelu" };
+            [
+                event("cpu_op", name, start, 20.0, &format!(r#""External id": {at}"#)),
+                event("cuda_runtime", "cudaLaunchKernel", start + 5.5, 2.0, &ids),
+                event("kernel", if at % 2 == 0 { "first" } else { "second" }, start + 10.0, 30.0, &ids),
+            ]
+        })
+        .collect();
+    let document = against_itself(&events);
+    assert!(document.trust.expect("trust").trace1.trust_reasons.contains(&"EXTERNAL_ID_IMPOSSIBLE"));
+    let rows: Vec<_> =
+        document.comparison.operations.iter().map(|row| (row.operation.as_str(), row.trace1_count)).collect();
+    assert!(rows.contains(&("Dense GEMM", 20)) && rows.contains(&("Activation", 20)), "{rows:?}");
+}
+
+#[test]
+fn passes_that_lack_kernels_are_in_no_figure_per_pass() {
+    let mut events = Vec::new();
+    for pass in 0..5_u32 {
+        let start = 1000.0 * f64::from(pass);
+        events.push(event("user_annotation", "step[DECODE bs=1]", start, 900.0, ""));
+        for at in 0..20 {
+            let number = 100 * pass + at;
+            let [launch, kernel] = launched(
+                "nvjet_a",
+                "cudaLaunchKernel",
+                number,
+                start + 2.0 * f64::from(at) + 0.5,
+                start + 100.0 + 30.0 * f64::from(at),
+                20.0,
+            );
+            events.push(launch);
+            // The third pass has lost half of its kernels.
+            if pass != 2 || at < 10 {
+                events.push(kernel);
+            }
+        }
+    }
+    let document = against_itself(&events);
+    let elapsed = document.elapsed.expect("elapsed times").elapsed.trace1;
+    assert_eq!((elapsed.passes, elapsed.left_out_passes), (4, 1));
+    assert!(elapsed.windows.iter().all(|window| window.pass != Some(2)));
+}
