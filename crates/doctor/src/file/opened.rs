@@ -9,9 +9,6 @@ use super::utf16::{ByteOrder, Recoded};
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 
-/// What stands in place of a file that Git LFS keeps.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
-
 /// Where a file begins with this, its encoding is said.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -125,7 +122,7 @@ fn look_at(reader: Box<dyn Read + Send>) -> io::Result<(Text, Box<dyn Read + Sen
         (first, reader) = peeked(reader, wanted)?;
     }
     let text = match first.trim_ascii_start().first() {
-        _ if first.starts_with(LFS_POINTER) => Text::LfsPointer(lfs_size(&first)),
+        _ if perfdb_files::lfs::is_pointer(&first) => Text::LfsPointer(lfs_size(&first)),
         Some(b'{' | b'[') => Text::Json,
         _ => Text::Other,
     };
