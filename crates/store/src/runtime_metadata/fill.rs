@@ -265,6 +265,9 @@ mod tests {
 
     type TestResult = Result<(), Box<dyn std::error::Error>>;
 
+    /// The summary, and number of heads and note of each row.
+    type Filled = (Summary, Vec<[String; 2]>);
+
     const ROWS: &str = "Input Shapes,note\r\n\"1;1;1;;;;2\",a\r\n\"9;9;9;;;;2\",b\r\n";
 
     fn record(first: u32, heads: u32) -> String {
@@ -273,12 +276,8 @@ mod tests {
         )
     }
 
-    /// Fills the table in a folder with these records; the summary, and number of heads and note of each row.
-    fn fill_with(
-        folder: &Path,
-        records: &str,
-        refill: bool,
-    ) -> Result<(Summary, Vec<[String; 2]>), Box<dyn std::error::Error>> {
+    /// Fills the table in a folder with these records.
+    fn fill_with(folder: &Path, records: &str, refill: bool) -> Result<Filled, Box<dyn std::error::Error>> {
         let (table, file): (PathBuf, PathBuf) = (folder.join("Fia.csv"), folder.join("records.jsonl"));
         std::fs::write(&file, records)?;
         let lock = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
