@@ -87,15 +87,16 @@ pub(crate) fn plane(near: Near<'_>) -> f64 {
         }
     }
     matrix[0][0] += 1e-9;
-    for axis in 1..unknowns {
-        matrix[axis][axis] += RIDGE;
+    for (axis, row) in matrix.iter_mut().enumerate().take(unknowns).skip(1) {
+        row[axis] += RIDGE;
     }
     // Of the solution only the value at the place is wanted, so it is eliminated last.
     for column in (1..unknowns).rev() {
         for row in 0..column {
             let factor = matrix[row][column] / matrix[column][column];
-            for inner in 0..column {
-                matrix[row][inner] -= factor * matrix[column][inner];
+            let pivot_row = matrix[column];
+            for (entry, pivot) in matrix[row].iter_mut().zip(pivot_row).take(column) {
+                *entry -= factor * pivot;
             }
             right[row] -= factor * right[column];
         }

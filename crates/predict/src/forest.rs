@@ -247,8 +247,8 @@ impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
         let (rows, _) = self.forest.coordinates[from..to].as_chunks::<D>();
         for (offset, row) in rows.iter().enumerate() {
             let mut distance = self.base;
-            for axis in 0..D {
-                distance += (row[axis] - self.target[axis]).abs();
+            for (there, here) in row.iter().zip(&self.target) {
+                distance += (there - here).abs();
             }
             if distance < self.best.bound() && (self.passes)(start + offset as u32) {
                 self.best.insert(distance, start + offset as u32);

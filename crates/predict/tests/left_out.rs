@@ -86,7 +86,7 @@ fn score(
 
 /// One place in so many, whatever the order of rows.
 fn one_in(count: u64) -> impl Fn(&Place) -> bool {
-    move |place| configuration(&place.axes) % count == 0
+    move |place| configuration(&place.axes).is_multiple_of(count)
 }
 
 fn root() -> PathBuf {
@@ -100,7 +100,7 @@ fn a_made_up_table_is_predicted_within_its_noise_and_steps() -> Result<(), Box<d
     let single = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, one_in(10))?;
     assert!(single.asked > 80 && single.median < 0.03 && single.nine_of_ten < 0.15, "{single:?}");
     assert!((0.82..=0.98).contains(&single.covered), "{single:?}");
-    let weights = |place: &Place| configuration(&place.axes[1..]) % 8 == 0;
+    let weights = |place: &Place| configuration(&place.axes[1..]).is_multiple_of(8);
     let whole = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, weights)?;
     assert!(whole.asked > 40 && whole.nine_of_ten < 0.35, "{whole:?}");
     assert!((0.75..=1.0).contains(&whole.covered), "{whole:?}");

@@ -26,7 +26,7 @@ fn some_rows() -> impl Strategy<Value = Vec<Measured>> {
         (m, n, k, noise * (3.0 + 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / 3e8))
     });
     proptest::collection::vec(row, 1..80).prop_map(|mut rows| {
-        rows.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+        rows.sort_by_key(|row| (row.0, row.1, row.2));
         rows.dedup_by_key(|row| (row.0, row.1, row.2));
         rows
     })

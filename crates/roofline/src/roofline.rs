@@ -149,8 +149,9 @@ fn solve(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> [f64; 3] {
         }
         for row in column + 1..3 {
             let factor = matrix[row][column] / matrix[column][column];
-            for inner in column..3 {
-                matrix[row][inner] -= factor * matrix[column][inner];
+            let pivot_row = matrix[column];
+            for (entry, pivot) in matrix[row].iter_mut().zip(pivot_row).skip(column) {
+                *entry -= factor * pivot;
             }
             right[row] -= factor * right[column];
         }

@@ -45,13 +45,14 @@ impl Setting {
 
 /// What was learnt of a set of points, by the axes that points and target have; made when it is first asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Models(RwLock<SmallVec<[(u8, Arc<Option<Model>>); 1]>>);
+pub(crate) struct Models(RwLock<SmallVec<[OfAxes; 1]>>);
+
+/// Axes as bits, and what was learnt over them.
+type OfAxes = (u8, Arc<Option<Model>>);
 
 impl Models {
     fn get_or_make(&self, pattern: u8, make: impl FnOnce() -> Option<Model>) -> Arc<Option<Model>> {
-        let find = |known: &[(u8, Arc<Option<Model>>)]| {
-            known.iter().find(|(own, _)| *own == pattern).map(|(_, model)| model.clone())
-        };
+        let find = |known: &[OfAxes]| known.iter().find(|(own, _)| *own == pattern).map(|(_, model)| model.clone());
         if let Some(known) = find(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }

@@ -24,8 +24,11 @@ pub(crate) struct CollectiveRows {
     has_tier: bool,
     groups: Vec<Group>,
     /// What was learnt of the rows of a tier; made when it is first asked for.
-    models: RwLock<Vec<(Option<i64>, Arc<Option<Model>>)>>,
+    models: RwLock<Vec<OfTier>>,
 }
+
+/// A tier, and what was learnt of its rows.
+type OfTier = (Option<i64>, Arc<Option<Model>>);
 
 /// Rows of one number of devices, of one tier or of all.
 #[derive(Debug)]
@@ -99,9 +102,7 @@ impl CollectiveRows {
     /// What rows of all numbers of devices say of a message: its duration, and how sure that is.
     pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
         let tier = tier.filter(|_| self.has_tier);
-        let known = |all: &[(Option<i64>, Arc<Option<Model>>)]| {
-            all.iter().find(|(own, _)| *own == tier).map(|(_, model)| model.clone())
-        };
+        let known = |all: &[OfTier]| all.iter().find(|(own, _)| *own == tier).map(|(_, model)| model.clone());
         let found = known(&self.models.read().unwrap_or_else(PoisonError::into_inner));
         let model = found.unwrap_or_else(|| {
             let mut all = self.models.write().unwrap_or_else(PoisonError::into_inner);
