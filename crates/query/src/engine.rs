@@ -62,6 +62,17 @@ impl<'d> Context<'d> {
         self.state.rows(known.or_else(|| self.state.slot(name)))
     }
 
+    /// The table of an entry's kernel type; `None` if there is none.
+    #[inline]
+    pub(crate) fn own_table(&self, entry: &Entry) -> Result<Option<&'d KernelRows>, Miss> {
+        match (self.operator, entry.kernel_type.as_deref()) {
+            // That of the operator was looked up when the mapping was read.
+            (Some(operator), _) if std::ptr::eq(&operator.entry, entry) => self.state.rows(operator.own_slot),
+            (_, Some(name)) => self.table(name),
+            (_, None) => Ok(None),
+        }
+    }
+
     /// The tables that exist, in order.
     #[inline]
     pub(crate) fn tables(&self, names: &[&str]) -> Result<SmallVec<[&'d KernelRows; 4]>, Miss> {
@@ -81,19 +92,23 @@ impl<'d> Context<'d> {
 
     /// Answers in a layer, with an interval where the rules say so.
     pub(crate) fn answer(&self, layer: Layer) -> Result<Answer, Miss> {
-        let answer = self.answer_alone(layer);
-        if self.rules.predicts() { answer.map(between::with_interval) } else { answer }
-    }
-
-    fn answer_alone(&self, layer: Layer) -> Result<Answer, Miss> {
-        let measured = measured::lookup(self);
-        let is_final = match &measured {
+        // The one value that is returned, so that an answer is made where the caller wants it and not copied.
+        let mut answer = measured::lookup(self);
+        let is_final = match &answer {
             Ok(answer) => answer.source != Source::Partial && !(answer.is_padded && self.rules.bracket_before_padding),
             Err(miss) => miss.reason.code() == "unreadable",
         };
-        if is_final || layer == Layer::Measured {
-            return measured;
+        if !is_final && layer == Layer::Interpolating {
+            answer = self.between_rows(answer);
         }
+        if self.rules.predicts() {
+            answer = answer.map(between::with_interval);
+        }
+        answer
+    }
+
+    /// The answer between rows, or what the measured reader has if there is none.
+    fn between_rows(&self, measured: Result<Answer, Miss>) -> Result<Answer, Miss> {
         match (between::lookup(self), measured) {
             (Ok(answer), _) => Ok(answer),
             (Err(_), Ok(answer)) if self.rules.keeps_partial || answer.source != Source::Partial => Ok(answer),

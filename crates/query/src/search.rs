@@ -1,5 +1,6 @@
 //! Choosing one of the rows that fit.
 
+use crate::dtype::is_same_name;
 use crate::operands::{Operand, Operands};
 use crate::query::elements;
 use crate::reason::Reason;
@@ -225,7 +226,7 @@ pub(crate) fn fit(
     for (at, (operand, row_type)) in operands.iter().zip(types).enumerate() {
         let is_same = shapes.next_is(&operand.shape);
         let dtype = operand.dtype?;
-        if dtype != &**row_type {
+        if !is_same_name(dtype, row_type) {
             if !tolerance.type_fits(dtype, row_type) {
                 return None;
             }

@@ -35,6 +35,8 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Operator {
     pub(crate) entry: Entry,
+    /// Where the table of its own kernel type is.
+    pub(crate) own_slot: Option<u32>,
     slots: SmallVec<[u32; 4]>,
     names: SmallVec<[Arc<str>; 4]>,
 }
@@ -220,7 +222,8 @@ fn operators(mapping: &OpMapping, by_name: &FxHashMap<Arc<str>, u32>) -> FxHashM
         let names = entry.kernel_type.iter().chain(&entry.alternate_kernel_types).chain(&entry.sub_kernels);
         let known = names.filter_map(|name| by_name.get_key_value(name.as_str()));
         let (names, slots) = known.map(|(name, slot)| (name.clone(), *slot)).unzip::<_, _, SmallVec<_>, SmallVec<_>>();
-        Operator { entry: entry.clone(), slots, names }
+        let own_slot = entry.kernel_type.as_deref().and_then(|name| by_name.get(name).copied());
+        Operator { entry: entry.clone(), own_slot, slots, names }
     };
     let entries = mapping.operator_mappings.iter().flatten().filter(|(_, entry)| !entry.is_empty());
     entries.map(|(name, entry)| (name.trim_start_matches("torch.ops.").into(), operator(entry))).collect()

@@ -12,10 +12,12 @@ use perfdb_store::op_mapping::Entry;
 
 /// One kernel, found by its inputs.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
-    let Some(kernel_type) = entry.kernel_type.as_deref() else {
+    if entry.kernel_type.is_none() {
         return Err(Miss::new(if context.rules.reason_per_table { "kernel_type_missing" } else { "" }));
-    };
-    let mut operands = operands(context, entry);
+    }
+    // Filled in place: returning them would copy them.
+    let mut operands = Operands::new();
+    push_operands(context, entry, &mut operands);
     let names = (!has_one_name(context, entry)).then(|| names(context, entry, &operands));
     if context.rules.is_newest
         && (entry.tp_linear_projection.is_some() || !entry.other.is_empty())
@@ -27,7 +29,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let found = match names {
         Some(names) => find(context, &names, &operands, count)?,
         None => {
-            let Some(table) = context.table(kernel_type)? else { return Err(Miss::new("csv_not_found")) };
+            let Some(table) = context.own_table(entry)? else { return Err(Miss::new("csv_not_found")) };
             find_in(context, &[table], &operands, count)?
         }
     };
@@ -47,8 +49,14 @@ fn has_one_name(context: &Context<'_>, entry: &Entry) -> bool {
 /// The input tensors that count.
 #[inline]
 pub(crate) fn operands<'q>(context: &Context<'q>, entry: &Entry) -> Operands<'q> {
-    let count = input_count(entry).unwrap_or(usize::MAX);
     let mut operands = Operands::new();
+    push_operands(context, entry, &mut operands);
+    operands
+}
+
+#[inline]
+fn push_operands<'q>(context: &Context<'q>, entry: &Entry, operands: &mut Operands<'q>) {
+    let count = input_count(entry).unwrap_or(usize::MAX);
     for argument in &context.query.arguments {
         match argument {
             Argument::Tensor(tensor) if !tensor.shape.is_empty() && operands.len() < count => {
@@ -61,7 +69,6 @@ pub(crate) fn operands<'q>(context: &Context<'q>, entry: &Entry) -> Operands<'q>
             _ => {}
         }
     }
-    operands
 }
 
 pub(crate) fn input_count(entry: &Entry) -> Option<usize> {
