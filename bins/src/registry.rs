@@ -89,6 +89,7 @@ pub const TOOLS: &[Tool] = &[
     tools::generate_shape_grid::TOOL,
     tools::check_database::TOOL,
     tools::query_database::TOOL,
+    tools::evaluate_database::TOOL,
     tools::start_microbench::TOOL,
     tools::run_all_op::TOOL,
     tools::op_replay::TOOL,

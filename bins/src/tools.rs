@@ -5,6 +5,7 @@ pub mod check_trace;
 pub mod compare_traces;
 pub mod compute_m6;
 pub mod cut_forward_pass;
+pub mod evaluate_database;
 pub mod explain_prediction;
 pub mod fill_fia_runtime_metadata;
 pub mod generate_comm_microbench;

@@ -69,6 +69,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("compare-traces", &["--trace1", "a.json", "--trace2"]),
         ("compute-m6", &["--tc-trace", "a.json", "--forward-csv"]),
         ("cut-forward-pass", &[]),
+        ("evaluate-database", &["--database-path"]),
         ("explain-prediction", &["--tc-trace", "a.json", "--forward-csv"]),
         ("fill-fia-runtime-metadata", &["--database-path"]),
         ("generate-comm-microbench", &["--from-results"]),

@@ -329,6 +329,7 @@ fn the_comparisons_with_several_outputs() -> TestResult {
 fn traces_and_questions() -> TestResult {
     writes("cut-forward-pass p.csv --pass 1 --output o.csv --json o.json", &["o.csv", "o.json"])?;
     writes("check-trace t.json --repair o.json", &["o.json"])?;
+    writes("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"])?;
     writes("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])
 }
 

@@ -73,6 +73,7 @@ fn what_people_read_stays_on_its_lines() -> TestResult {
         "check-trace gpu.json",
         "check-trace p.csv",
         "check-database --database-path db",
+        "evaluate-database --database-path db",
         "query-database --database-path db --manifest q.jsonl --explain",
         "query-database --database-path db --manifest q.jsonl --csv o",
         "generate-op-comparison --data-dir db --tc-trace t.json --prof-trace p.csv --output m.json --csv o",

@@ -15,6 +15,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     ("cut-forward-pass p.csv --pass 1 --output o.csv --json o.json", &["o.csv", "o.json"]),
     ("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"]),
+    ("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"]),
     ("parse-kernel-details --profiling-path kd --database-path db --json o.json", &["o.json"]),
     ("start-microbench --prof-path PROF_1 --database-path db --json o.json", &["o.json"]),
     ("generate-shape-grid --database-path grid --rows 3 --seed 1 --json o.json", &["o.json"]),
@@ -70,7 +71,8 @@ fn the_same_command_lines_write_everything_where_they_can() -> TestResult {
         let output = world.run(line)?;
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(outputs.iter().all(|output| world.at(output).is_file()), "{line}");
-        let changes_tables = !["cut-forward-pass", "query-database"].iter().any(|tool| line.starts_with(tool));
+        let changes_tables =
+            !["cut-forward-pass", "query-database", "evaluate-database"].iter().any(|tool| line.starts_with(tool));
         let others = world.files()?.into_iter().filter(|(path, content)| {
             !outputs.iter().any(|output| path == Path::new(output)) && before.get(path) != Some(content)
         });

@@ -39,6 +39,7 @@ mod place;
 mod rows;
 mod search;
 mod table;
+mod trials;
 
 pub use beyond::Method;
 pub use build::neighbours;
@@ -55,3 +56,4 @@ pub use perfdb_roofline::{
 pub use place::{MOST_AXES, Place, configuration};
 pub use rows::Rows;
 pub use table::Table;
+pub use trials::{LeftOut, Trial, Trials};

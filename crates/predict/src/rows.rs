@@ -135,6 +135,21 @@ impl Settled {
     pub(crate) fn axes(&self, index: usize) -> &[f64] {
         &self.axes[index * self.axis_count..(index + 1) * self.axis_count]
     }
+
+    /// Whether places differ on an axis.
+    pub(crate) fn varies(&self, axis: usize) -> bool {
+        (1..self.measured.len()).any(|index| self.axes(index)[axis] != self.axes(0)[axis])
+    }
+
+    /// The places but some, which are given in order.
+    pub(crate) fn without(&self, hidden: &[usize]) -> Rows {
+        let mut rows = Rows::new(self.axis_count);
+        for (index, row) in self.measured.iter().enumerate().filter(|(index, _)| hidden.binary_search(index).is_err()) {
+            rows.axes.extend_from_slice(self.axes(index));
+            rows.measured.push(*row);
+        }
+        rows
+    }
 }
 
 /// Some of `count` things, always the same ones, in order.

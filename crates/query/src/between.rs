@@ -7,6 +7,7 @@ mod corrected;
 mod elementwise;
 mod experts;
 mod generic;
+mod groups;
 mod interval;
 mod length_aware;
 mod matmul;
@@ -18,8 +19,10 @@ mod scatter;
 mod simplex;
 mod slice;
 
+pub(crate) use groups::learnt;
 pub(crate) use interval::with_interval;
 pub(crate) use points::PointIndexes;
+pub(crate) use predicted::Learnt;
 
 use crate::answer::{Answer, Miss};
 use crate::engine::Context;

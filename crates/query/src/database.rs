@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::error::Error;
+use crate::evaluation::{Evaluation, evaluate};
 use crate::explain::Explanation;
 use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
@@ -77,6 +78,15 @@ impl Database {
     /// When the table cannot be read.
     pub fn rows(&self, kernel_type: &str) -> Result<Option<Arc<KernelRows>>, Miss> {
         self.state().shared_rows(kernel_type)
+    }
+
+    /// Leaves rows of a table out, predicts them from the others, and says how far that is off; `None` if there is no such table. On all cores;
+    /// the same figures on any number of them.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn evaluate(&self, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
+        evaluate(&self.state(), kernel_type)
     }
 
     /// Reads and indexes every compute table now, on all cores, instead of when it is first asked for. Tables that cannot be used are passed over;

@@ -6,11 +6,13 @@ use crate::answer::{Answer, Miss};
 use crate::engine::{Context, Names};
 use crate::measured::attention::{AttentionCall, Fields, normalised};
 use crate::query::Argument;
+use crate::semantics::Rules;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
 use perfdb_pycompat::yaml::Node;
 use perfdb_store::op_mapping::Entry;
+use std::sync::Arc;
 
 const TOKENS: u8 = 0;
 const BATCH: usize = 2;
@@ -127,11 +129,7 @@ fn of_tables(context: &Context<'_>, names: &Names<'_>, target: &Target) -> Resul
             continue;
         }
         reason = UNMATCHED;
-        let axes = if is_corrected { &CORRECTED_AXES } else { &AXES };
-        let name = IndexName { kind: "attention", count: None, is_corrected };
-        let index = table.points.get_or_make(name, || {
-            PointIndex::new(table, axes, true, is_corrected, |row| place(table, row, is_corrected))
-        });
+        let index = index(context.rules, table);
         let quant_mode = table.policy.quant_mode.as_deref().or(target.quant_mode.as_deref());
         let quant_mode = quant_mode.filter(|_| table.has(Column::QuantMode));
         let key = key(target.dtype, Some(target.sparse_mode), Some(target.kv_heads), target.layout, quant_mode);
@@ -143,6 +141,16 @@ fn of_tables(context: &Context<'_>, names: &Names<'_>, target: &Target) -> Resul
         }
     }
     Ok(Err(reason))
+}
+
+/// The rows of a table as points.
+pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+    let is_corrected = rules.attention_tokens;
+    let axes = if is_corrected { &CORRECTED_AXES } else { &AXES };
+    let name = IndexName { kind: "attention", count: None, is_corrected };
+    table
+        .points
+        .get_or_make(name, || PointIndex::new(table, axes, true, is_corrected, |row| place(table, row, is_corrected)))
 }
 
 fn of_group(

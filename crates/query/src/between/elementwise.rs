@@ -8,10 +8,12 @@ use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::measured;
 use crate::query::elements;
-use crate::table::KernelRow;
+use crate::semantics::Rules;
 use crate::table::pool::Dimensions;
+use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 const FAILED: &str = "elementwise_interpolation_failed";
 /// Confidence of a row of another type, scaled by size.
@@ -41,10 +43,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             .collect();
         let Some(dtype) = profiler_name(output.dtype) else { continue };
         let (key, at) = place(&inputs, &output.shape, dtype, with_types, strip);
-        let name = IndexName { kind: "elementwise", count: None, is_corrected: with_types };
-        let index = table.points.get_or_make(name, || {
-            PointIndex::new(table, &AXES, false, with_types, |row| of_row(row, with_types, strip))
-        });
+        let index = index(context.rules, table);
         for group in index.of(&key) {
             match of_group(context, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(value.answer(table)),
@@ -62,6 +61,15 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     }
     let is_alone = names.len() == 1 || context.rules.reason_per_table;
     Err(Miss::new(if is_alone { status } else { FAILED }))
+}
+
+/// The rows of a table as points.
+pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+    let (with_types, strip) = (rules.envelope_everywhere, stripping(rules));
+    let name = IndexName { kind: "elementwise", count: None, is_corrected: with_types };
+    table
+        .points
+        .get_or_make(name, || PointIndex::new(table, &AXES, false, with_types, |row| of_row(row, with_types, strip)))
 }
 
 fn of_row(row: KernelRow<'_>, with_types: bool, strip: fn(&[i64]) -> &[i64]) -> Option<Placed> {

@@ -6,11 +6,13 @@ use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::measured::experts::{Projection, with_embedded};
 use crate::query::elements;
-use crate::table::KernelRow;
+use crate::semantics::Rules;
 use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
+use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 const FAILED: &str = "moe_fused_interpolation_failed";
 const INPUTS: usize = 7;
@@ -31,8 +33,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let weights = [&projection.weights[0][..], &projection.weights[1][..]];
     let key = key(&types, "ND", weights, projection.x[1], topk, ep);
     let at = [projection.x[0] as f64, ABSENT, ABSENT, ABSENT, ABSENT];
-    let name = IndexName { kind: "experts", count: None, is_corrected: context.rules.envelope_everywhere };
-    let index = table.points.get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, place));
+    let index = index(context.rules, table);
     let mut reason = FAILED;
     for group in index.of(&key) {
         match of_group(context, group, &at, table.policy.max_dimensions) {
@@ -44,6 +45,12 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         }
     }
     Err(Miss::new(reason))
+}
+
+/// The rows of a table as points.
+pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+    let name = IndexName { kind: "experts", count: None, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, place))
 }
 
 fn key(types: &[&str], format: &str, weights: [&[i64]; 2], hidden: i64, topk: i64, ep: i64) -> Key {

@@ -13,6 +13,7 @@ use crate::shapes::{Tolerance, strip, strip_batch};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use std::ops::Deref;
+use std::sync::Arc;
 
 static FIRST_DIMENSION: Axes = Axes { names: &["axis_0"], sets: &[&[0]], padded: None };
 static OUTPUT: Axes = Axes { names: &["output_numel"], sets: &[&[0]], padded: None };
@@ -56,11 +57,7 @@ pub(super) fn of_tables(
             status = "compute_target_unavailable";
             continue;
         };
-        let (kind, axes) = if over_output { ("output", &OUTPUT) } else { ("first", &FIRST_DIMENSION) };
-        let name = IndexName { kind, count, is_corrected: context.rules.envelope_everywhere };
-        let index = table.points.get_or_make(name, || {
-            PointIndex::new(table, axes, false, name.is_corrected, |row| place(table, row, count, over_output, strip))
-        });
+        let index = index(context.rules, table, count, over_output);
         status = UNMATCHED;
         for group in index.of(&key) {
             context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
@@ -71,6 +68,16 @@ pub(super) fn of_tables(
         }
     }
     Ok(Err(status))
+}
+
+/// The rows of a table as points.
+pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Arc<PointIndex> {
+    let strip = stripping(rules);
+    let (kind, axes) = if over_output { ("output", &OUTPUT) } else { ("first", &FIRST_DIMENSION) };
+    let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || {
+        PointIndex::new(table, axes, false, name.is_corrected, |row| place(table, row, count, over_output, strip))
+    })
 }
 
 /// How leading dimensions of 1 are taken off: the one row of a matrix stays where the rules say so.

@@ -9,6 +9,7 @@ use crate::semantics::Rules;
 use crate::table::columns::{Column, integers};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
+use std::sync::Arc;
 
 static AXES: Axes = Axes { names: &["q_tokens", "effective_kv_len"], sets: &[&[0], &[1], &[0, 1]], padded: None };
 
@@ -22,10 +23,7 @@ pub(super) fn of_part(context: &Context<'_>, names: &Names<'_>, fields: &Fields)
     for name in names {
         let Some(table) = context.table(name)? else { continue };
         let Some((key, at)) = target(name, fields) else { continue };
-        let name = IndexName { kind: "lengths", count: None, is_corrected: context.rules.envelope_everywhere };
-        let index = table.points.get_or_make(name, || {
-            PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(context.rules, table, row))
-        });
+        let index = index(context.rules, table);
         for group in index.of(&key) {
             if let Ok(value) = of_group(context, group, &at, None) {
                 return Ok(Some(value.answer(table)));
@@ -33,6 +31,14 @@ pub(super) fn of_part(context: &Context<'_>, names: &Names<'_>, fields: &Fields)
         }
     }
     Ok(None)
+}
+
+/// The rows of a table as points.
+pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+    let name = IndexName { kind: "lengths", count: None, is_corrected: rules.envelope_everywhere };
+    table
+        .points
+        .get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(rules, table, row)))
 }
 
 /// Everything that must agree, and the lengths.

@@ -7,10 +7,12 @@ use crate::dtype::profiler_name;
 use crate::engine::Context;
 use crate::measured::{inputs, projected};
 use crate::operands::{Operand, Operands};
+use crate::semantics::Rules;
 use crate::shapes::{Tolerance, is_batched_matmul, is_interpolation_matmul};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 const FAILED: &str = "compute_multidim_interpolation_failed";
 
@@ -48,10 +50,7 @@ pub(super) fn of_tables(
         let Some(table) = context.table(name)? else { continue };
         let tolerance = table.tolerance(true);
         let Some((key, at)) = target(tolerance, name, operands, count) else { continue };
-        let name = IndexName { kind: "matmul", count, is_corrected: context.rules.envelope_everywhere };
-        let index = table.points.get_or_make(name, || {
-            PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row, count, false))
-        });
+        let index = index(context.rules, table, count, false);
         let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
         groups.sort_by_key(|group| (!group.extra.is_plain, std::cmp::Reverse(group.len())));
         if let Some(answer) = first_answer(context, table, &groups, &at) {
@@ -59,6 +58,15 @@ pub(super) fn of_tables(
         }
     }
     Ok(None)
+}
+
+/// The rows of a table as points.
+pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_quantised: bool) -> Arc<PointIndex> {
+    let kind = if is_quantised { "quantised_matmul" } else { "matmul" };
+    let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || {
+        PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row, count, is_quantised))
+    })
 }
 
 fn first_answer(context: &Context<'_>, table: &KernelRows, groups: &[&Group], at: &Coordinates) -> Option<Answer> {
@@ -157,10 +165,7 @@ pub(crate) fn quantised(context: &Context<'_>, entry: &Entry) -> Result<Answer, 
     let Some((key, at)) = quantised_target(context, entry, &operands, count) else { return Err(Miss::new(FAILED)) };
     for name in context.names(entry).iter().filter(|name| is_interpolation_matmul(name)) {
         let Some(table) = context.table(name)? else { continue };
-        let name = IndexName { kind: "quantised_matmul", count, is_corrected: context.rules.envelope_everywhere };
-        let index = table.points.get_or_make(name, || {
-            PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row, count, true))
-        });
+        let index = index(context.rules, table, count, true);
         let groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
         if let Some(answer) = first_answer(context, table, &groups, &at) {
             return Ok(answer);

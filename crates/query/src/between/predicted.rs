@@ -1,7 +1,7 @@
 //! All axes at once, from the nearest rows.
 
 use super::attempt::{Status, Value};
-use super::points::{AxisSet, Coordinates, PointSet};
+use super::points::{AxisSet, Coordinates, Point, PointSet};
 use super::slice::SlicePlace;
 use crate::answer::Prediction;
 use crate::table::columns::Column;
@@ -110,8 +110,7 @@ pub(super) fn value(points: &PointSet, target: &Coordinates) -> Result<Value, St
     let kind = Kind::of(points);
     let model = points.models.get_or_make(bits, || {
         let mut rows: Option<Rows> = None;
-        for point in points.points.iter().filter(|point| pattern(&point.at).is_some_and(|(own, _)| own == bits)) {
-            let place = kind.place(&point.at, points.setting);
+        for (place, point) in kind.places(points, bits) {
             rows.get_or_insert_with(|| Rows::new(place.axes.len())).push(point.row, &place, point.duration_us, None);
         }
         Model::build(vec![rows?], Some(kind.size(bits)))
@@ -141,6 +140,29 @@ pub(super) fn value(points: &PointSet, target: &Coordinates) -> Result<Value, St
     })
 }
 
+/// Points that are learnt from together.
+pub(crate) struct Learnt {
+    /// What the axes of places mean.
+    pub(crate) axes: SmallVec<[&'static str; 5]>,
+    /// That along which calls grow.
+    pub(crate) size: usize,
+    pub(crate) places: Vec<(Place, Point)>,
+}
+
+/// All that are learnt from a set of points, by the axes that points have.
+pub(super) fn learnt(points: &PointSet) -> Vec<Learnt> {
+    let kind = Kind::of(points);
+    let mut patterns: Vec<(u8, AxisSet)> = points.points.iter().filter_map(|point| pattern(&point.at)).collect();
+    patterns.sort_unstable();
+    patterns.dedup();
+    let learnt = |(bits, axes): (u8, AxisSet)| Learnt {
+        axes: kind.axis_names(points, axes),
+        size: kind.size(bits),
+        places: kind.places(points, bits).collect(),
+    };
+    patterns.into_iter().map(learnt).collect()
+}
+
 /// What the axes of points mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -167,6 +189,22 @@ impl Kind {
             Kind::Attention if bits & 0b100 != 0 => 2,
             Kind::Attention => 1,
             _ => 0,
+        }
+    }
+
+    /// The points that have these axes, with their places.
+    fn places(self, points: &PointSet, bits: u8) -> impl Iterator<Item = (Place, Point)> {
+        let own = points.points.iter().filter(move |point| pattern(&point.at).is_some_and(|(own, _)| own == bits));
+        own.map(move |point| (self.place(&point.at, points.setting), *point))
+    }
+
+    /// The axes of places.
+    fn axis_names(self, points: &PointSet, axes: AxisSet) -> SmallVec<[&'static str; 5]> {
+        match (self, axes.len()) {
+            (Kind::Product, _) => smallvec!["M", "N", "K"],
+            (Kind::Attention, 4) => smallvec!["q_tokens", "seq", "heads", "head_dim"],
+            (Kind::Attention, _) => smallvec!["batch", "tokens_per_request", "seq", "heads", "head_dim"],
+            (Kind::Sizes, _) => axes.iter().map(|axis| points.axes.names[usize::from(*axis)]).collect(),
         }
     }
 

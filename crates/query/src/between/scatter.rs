@@ -6,10 +6,12 @@ use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::operands::{Operand, Operands};
 use crate::query::elements;
-use crate::table::KernelRow;
+use crate::semantics::Rules;
 use crate::table::pool::Dimensions;
+use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 const FAILED: &str = "scatter_nd_update_interpolation_failed";
 static AXES: Axes = Axes { names: &["tokens"], sets: &[&[0]], padded: None };
@@ -40,11 +42,8 @@ pub(super) fn of_tables(
     for name in names {
         reason = FAILED;
         let Some(table) = context.table(name)? else { continue };
-        let name = IndexName { kind: "scatter", count: None, is_corrected: context.rules.envelope_everywhere };
-        let points = table
-            .points
-            .get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, |row| of_row(any_pool, row)));
-        for group in points.of(&key) {
+        let index = index_of(context.rules, table);
+        for group in index.of(&key) {
             match of_group(context, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(Ok(value.answer(table))),
                 Err(status) => reason = status.unwrap_or(reason),
@@ -52,6 +51,14 @@ pub(super) fn of_tables(
         }
     }
     Ok(Err(reason))
+}
+
+/// The rows of a table as points.
+pub(super) fn index_of(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+    let name = IndexName { kind: "scatter", count: None, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || {
+        PointIndex::new(table, &AXES, false, name.is_corrected, |row| of_row(rules.parts_as_they_are, row))
+    })
 }
 
 fn of_row(any_pool: bool, row: KernelRow<'_>) -> Option<Placed> {

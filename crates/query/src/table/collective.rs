@@ -45,7 +45,7 @@ pub(crate) struct Group {
 pub(crate) struct SizedRow {
     pub(crate) bytes: f64,
     pub(crate) duration_us: f64,
-    line: u32,
+    pub(crate) line: u32,
 }
 
 impl CollectiveRows {
@@ -129,15 +129,38 @@ impl CollectiveRows {
 
     /// The rows of a tier, named by their lines.
     fn learn(&self, tier: Option<i64>) -> Option<Model> {
-        let tier = tier.map(|tier| tier as f64);
         let mut rows = Rows::new(2);
-        for group in self.groups.iter().filter(|group| group.tier == tier) {
-            for row in &group.rows {
-                let call = Collective { message_bytes: row.bytes, ranks: group.devices };
-                rows.push(row.line, &Place::collective(call), row.duration_us, None);
-            }
+        for (place, row) in self.places(tier.map(|tier| tier as f64)) {
+            rows.push(row.line, &place, row.duration_us, None);
         }
         Model::build(vec![rows], Some(0))
+    }
+
+    /// The rows of a tier as places.
+    pub(crate) fn places(&self, tier: Option<f64>) -> impl Iterator<Item = (Place, &SizedRow)> {
+        let place = |group: &Group, row: &SizedRow| {
+            Place::collective(Collective { message_bytes: row.bytes, ranks: group.devices })
+        };
+        let groups = self.groups.iter().filter(move |group| group.tier == tier);
+        groups.flat_map(move |group| group.rows.iter().map(move |row| (place(group, row), row)))
+    }
+
+    /// The tiers that questions are asked of; none where the table knows no tiers.
+    pub(crate) fn tiers(&self) -> Vec<Option<f64>> {
+        let mut tiers: Vec<Option<f64>> =
+            self.groups.iter().map(|group| group.tier).filter(|tier| tier.is_some() == self.has_tier).collect();
+        tiers.sort_unstable_by(|a, b| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
+        tiers.dedup();
+        tiers
+    }
+
+    /// How many rows there are.
+    pub(crate) fn row_count(&self) -> usize {
+        self.groups.iter().filter(|group| group.tier.is_none()).map(|group| group.rows.len()).sum()
+    }
+
+    pub(crate) fn path(&self) -> &Arc<Path> {
+        &self.path
     }
 
     pub(crate) fn reference(&self, row: &SizedRow) -> RowRef {

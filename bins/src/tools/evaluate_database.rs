@@ -1,0 +1,101 @@
+//! What the predictions of a database are worth.
+
+use crate::database::DatabaseArguments;
+use crate::json_file::JsonFile;
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
+use clap::Parser;
+use perfdb_files::replace::{commit, refuse_inputs};
+use perfdb_query::Database;
+use perfdb_report::evaluation::{document, page, text};
+use perfdb_store::directory::tables_in;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "evaluate-database",
+    job: Job::CheckDatabase,
+    summary: "how far its predictions can be trusted",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Measure what predictions from a database are worth: leave rows out, predict them from the others, compare.
+///
+/// Per kernel type: single rows left out, all rows with one number on an axis, all rows of one configuration (weight, heads,
+/// ranks). The error (median, nine of ten), the bias, the share of durations that the 90 % intervals hold and half their width.
+/// Tables whose rows contradict each other are named. Predictions are those of query-database --semantics best. Changes nothing.
+#[derive(Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+struct Arguments {
+    /// Evaluate the table of this kernel type only; once for each
+    #[arg(long, value_name = "TYPE")]
+    kernel: Vec<String>,
+
+    /// Write all figures as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write one HTML page to FILE
+    #[arg(long, value_name = "FILE")]
+    html: Option<OsString>,
+
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evaluate-database --database-path db
+  evaluate-database --database-path db --kernel MatMulV2 \\
+      --json figures.json --html figures.html
+
+The figures are explained in docs/guide/prediction.md.";
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let directory = arguments.database.directory(None)?;
+    let database = Database::open(&directory)?;
+    let mut inputs = tables_in(&directory)?;
+    inputs.push(directory.join("op_mapping.yaml"));
+    let outputs = [&arguments.json, &arguments.html].into_iter().flatten().map(Path::new);
+    refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
+    // What cannot be written is told before the work.
+    let json = JsonFile::open(arguments.json.as_deref())?;
+    let html = JsonFile::open(arguments.html.as_deref())?;
+    let known = database.kernel_types();
+    if let Some(unknown) = arguments.kernel.iter().find(|name| !known.iter().any(|known| **known == ***name)) {
+        return Err(Failure::lines(vec![format!("{}: no table of kernel type {unknown}", directory.display())]));
+    }
+    let is_asked = |name: &str| arguments.kernel.is_empty() || arguments.kernel.iter().any(|asked| asked == name);
+    let names: Vec<_> = known.iter().filter(|name| is_asked(name)).collect();
+    if names.is_empty() {
+        warn(&format!("{}: no table (*.csv) is here; is this a database directory?", directory.display()));
+    }
+    let bar = progress::items("tables", Some(names.len() as u64));
+    let mut evaluations = Vec::new();
+    for name in names {
+        bar.set_message(name.to_string());
+        match database.evaluate(name) {
+            Ok(evaluation) => evaluations.extend(evaluation),
+            Err(miss) => warn(&format!("{name}: not evaluated: {miss}")),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let mut written = Vec::new();
+    if let Some(file) = json {
+        written.push(file.stage_text(&document(&evaluations)?)?);
+    }
+    if let Some(file) = html {
+        written.push(file.stage_text(&page(&evaluations)?)?);
+    }
+    print_escaped(&text(&evaluations))?;
+    commit(written)?;
+    Ok(Status::Success)
+}

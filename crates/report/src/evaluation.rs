@@ -1,0 +1,295 @@
+//! What the predictions of a database are worth: a table for people, JSON for programs, one HTML page.
+
+use minijinja::{Environment, Value, context};
+use perfdb_files::escape::{for_terminal, one_line, shown};
+use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+use perfdb_query::{Evaluation, Hidden, Repeats, Score};
+use serde::Serialize;
+
+/// Contradictions that are listed of a table for people.
+const MOST_SHOWN: usize = 3;
+/// An interval that holds fewer, or a p90 above this, stands out on the page.
+const FEW_HELD: f64 = 0.8;
+const FAR: f64 = 0.3;
+
+const TEMPLATE: &str = include_str!("templates/evaluation.html");
+const COLUMNS: [&str; 6] = ["asked", "median", "p90", "bias", "held", "interval"];
+const WIDTHS: [usize; 6] = [7, 9, 9, 10, 7, 10];
+
+/// The tables for people: figures, then what is known of nothing, then tables that contradict themselves.
+pub fn text(evaluations: &[Evaluation]) -> String {
+    let scores: Vec<(String, Vec<Score>)> = evaluations.iter().map(|one| (name(one), one.scores())).collect();
+    let lines = || scores.iter().flat_map(|(name, scores)| scores.iter().map(move |score| (name, score)));
+    let wide = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
+    let name_width = wide(&mut lines().map(|(name, _)| name.chars().count()), 6);
+    let hidden_width = wide(&mut lines().map(|(_, score)| score.hidden.to_string().chars().count()), 8);
+    let line = |name: &str, hidden: &str, cells: [String; 6]| {
+        let cells: String = cells.iter().zip(WIDTHS).map(|(cell, width)| pad_left(cell, width)).collect();
+        format!("{}  {}{cells}\n", pad_right(name, name_width), pad_right(hidden, hidden_width))
+    };
+    let mut out = line("kernel", "left out", COLUMNS.map(str::to_owned));
+    for (name, scores) in &scores {
+        for (at, score) in scores.iter().enumerate() {
+            out += &line(if at == 0 { name } else { "" }, &score.hidden.to_string(), cells(score));
+        }
+    }
+    for (name, one) in scores.iter().map(|(name, _)| name).zip(evaluations) {
+        for remark in remarks(one) {
+            out += &format!("{name}: {remark}\n");
+        }
+    }
+    out
+}
+
+fn name(one: &Evaluation) -> String {
+    one_line(&one.kernel_type)
+}
+
+fn cells(score: &Score) -> [String; 6] {
+    [
+        score.asked.to_string(),
+        percent(score.median),
+        percent(score.p90),
+        signed(score.bias),
+        format!("{} %", fixed(score.held * 100.0, 0)),
+        format!("±{}", percent(score.half_width)),
+    ]
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", fixed(share * 100.0, 1))
+}
+
+fn signed(share: f64) -> String {
+    let text = percent(share);
+    if text.starts_with('-') { text } else { format!("+{text}") }
+}
+
+/// What figures do not say.
+fn remarks(one: &Evaluation) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let contradictions: Vec<&Repeats> = one.contradictions().collect();
+    if !contradictions.is_empty() {
+        let worst = worst(&contradictions);
+        let shown: Vec<String> = worst.iter().take(MOST_SHOWN).map(|repeats| said(repeats)).collect();
+        remarks.push(format!(
+            "contradicts itself: {} of {} shapes with several rows differ by more than 10 %: {}",
+            contradictions.len(),
+            one.repeats.len(),
+            shown.join("; ")
+        ));
+    }
+    if let Some(drift) = one.drift() {
+        let way = if drift.change > 0.0 { "longer" } else { "less long" };
+        remarks.push(format!(
+            "later rows of one shape take {} {way} in {} of {} shapes: perhaps two versions or machines in one table",
+            percent(drift.change.abs()),
+            drift.places,
+            drift.of
+        ));
+    }
+    if one.alone > 0 {
+        remarks.push(format!("{} of {} rows have no other row to be predicted from", one.alone, one.rows));
+    }
+    if one.passed_over > 0 {
+        remarks.push(format!("{} of {} rows are passed over: a cell is missing", one.passed_over, one.rows));
+    }
+    remarks
+}
+
+/// The furthest apart first.
+fn worst<'r>(contradictions: &[&'r Repeats]) -> Vec<&'r Repeats> {
+    let mut worst = contradictions.to_vec();
+    worst.sort_by(|a, b| b.spread().total_cmp(&a.spread()));
+    worst
+}
+
+fn said(repeats: &Repeats) -> String {
+    let shortest = repeats.rows.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let longest = repeats.rows.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    match (shortest, longest) {
+        (Some((low, low_us)), Some((high, high_us))) => {
+            format!("lines {low} and {high} ({} and {} µs)", fixed(*low_us, 2), fixed(*high_us, 2))
+        }
+        _ => String::new(),
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'e> {
+    format_version: u32,
+    kernels: Vec<Kernel<'e>>,
+}
+
+#[derive(Serialize)]
+struct Kernel<'e> {
+    kernel_type: &'e str,
+    file: String,
+    rows: usize,
+    passed_over: usize,
+    slices: usize,
+    alone: usize,
+    scores: Vec<Figures>,
+    repeated_shapes: usize,
+    contradictions: Vec<Contradiction<'e>>,
+    drift: Option<DriftFigures>,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    left_out: &'static str,
+    axis: Option<&'static str>,
+    asked: usize,
+    median_error: f64,
+    p90_error: f64,
+    bias: f64,
+    held: f64,
+    half_width: f64,
+}
+
+#[derive(Serialize)]
+struct Contradiction<'e> {
+    spread: f64,
+    rows: &'e [(u32, f64)],
+}
+
+#[derive(Serialize)]
+struct DriftFigures {
+    change: f64,
+    shapes: usize,
+    of: usize,
+}
+
+impl Figures {
+    fn of(score: &Score) -> Figures {
+        let (left_out, axis) = match score.hidden {
+            Hidden::Row => ("row", None),
+            Hidden::Axis(name) => ("axis", Some(name)),
+            Hidden::Configuration => ("configuration", None),
+        };
+        Figures {
+            left_out,
+            axis,
+            asked: score.asked,
+            median_error: score.median,
+            p90_error: score.p90,
+            bias: score.bias,
+            held: score.held,
+            half_width: score.half_width,
+        }
+    }
+}
+
+fn kernel(one: &Evaluation) -> Kernel<'_> {
+    let contradictions: Vec<&Repeats> = one.contradictions().collect();
+    Kernel {
+        kernel_type: &one.kernel_type,
+        file: one.path.to_string_lossy().into_owned(),
+        rows: one.rows,
+        passed_over: one.passed_over,
+        slices: one.slices,
+        alone: one.alone,
+        scores: one.scores().iter().map(Figures::of).collect(),
+        repeated_shapes: one.repeats.len(),
+        contradictions: worst(&contradictions)
+            .into_iter()
+            .map(|repeats| Contradiction { spread: repeats.spread(), rows: &repeats.rows })
+            .collect(),
+        drift: one.drift().map(|drift| DriftFigures { change: drift.change, shapes: drift.places, of: drift.of }),
+    }
+}
+
+/// The same as JSON; all contradictions.
+///
+/// # Errors
+/// When a number is beyond what JSON writers take, which no table causes.
+pub fn document(evaluations: &[Evaluation]) -> Result<String, serde_json::Error> {
+    let document = Document { format_version: 1, kernels: evaluations.iter().map(kernel).collect() };
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+/// The same as one HTML page, without scripts.
+///
+/// # Errors
+/// When the template has a fault, which no input can cause.
+pub fn page(evaluations: &[Evaluation]) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.add_template("evaluation.html", TEMPLATE)?;
+    let kernels: Vec<Value> = evaluations.iter().map(section).collect();
+    let page = environment.get_template("evaluation.html")?.render(context! { kernels => kernels })?;
+    Ok(for_terminal(&page).into_owned())
+}
+
+fn section(one: &Evaluation) -> Value {
+    let row = |score: &Score| {
+        context! {
+            hidden => score.hidden.to_string(),
+            cells => cells(score),
+            // A bar is full at an error of 100 %.
+            bar => fixed((score.p90 * 100.0).min(100.0), 1),
+            grade => if score.held < FEW_HELD || score.p90 > FAR { "mild" } else { "" },
+        }
+    };
+    context! {
+        name => one.kernel_type.as_ref(),
+        file => shown(&one.path),
+        rows => one.rows,
+        slices => one.slices,
+        scores => one.scores().iter().map(row).collect::<Vec<_>>(),
+        remarks => remarks(one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdb_query::{Class, Trial};
+    use std::path::Path;
+
+    fn evaluation() -> Evaluation {
+        let trial = |hidden, line: u32, measured_us: f64, predicted_us: f64| Trial {
+            line,
+            hidden,
+            measured_us,
+            predicted_us,
+            interval_us: [predicted_us * 0.9, predicted_us * 1.1],
+            class: Class::Inside,
+        };
+        Evaluation {
+            kernel_type: "MatMulV2<b>".into(),
+            path: Path::new("db/MatMulV2.csv").into(),
+            rows: 40,
+            passed_over: 2,
+            slices: 3,
+            alone: 4,
+            trials: vec![
+                trial(Hidden::Row, 2, 10.0, 10.2),
+                trial(Hidden::Row, 3, 20.0, 19.0),
+                trial(Hidden::Axis("N"), 3, 20.0, 40.0),
+                trial(Hidden::Configuration, 4, 30.0, 31.0),
+            ],
+            repeats: (0..5)
+                .map(|at| Repeats { rows: vec![(10 + at, 10.0), (20 + at, 12.0 + f64::from(at))] })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn what_people_read() {
+        insta::assert_snapshot!(text(&[evaluation()]));
+    }
+
+    #[test]
+    fn what_programs_read() -> Result<(), serde_json::Error> {
+        insta::assert_snapshot!(document(&[evaluation()])?);
+        Ok(())
+    }
+
+    #[test]
+    fn a_page_escapes_names_and_has_all_figures() -> Result<(), minijinja::Error> {
+        let page = page(&[evaluation()])?;
+        assert!(page.contains("MatMulV2&lt;b&gt;") && !page.contains("<b>") && !page.contains("<script"));
+        assert!(page.contains("contradicts itself: 5 of 5 shapes") && page.contains("<td>69.3 %</td>"));
+        Ok(())
+    }
+}
