@@ -45,6 +45,9 @@ impl Columns for Row<'_> {
     }
 }
 
+/// A slice of the table: the rows that are known, and the places asked for with their identifiers.
+type Slice = (Option<Rows>, Vec<(String, Place)>);
+
 /// What is asked, with its answers.
 fn answer<R: std::io::Read>(task: &Value, mut rows: csv::Reader<R>) -> Result<Vec<(String, Estimate)>, Box<dyn Error>> {
     let family = task["family"].as_str().and_then(Family::named).ok_or("unknown family")?;
@@ -53,7 +56,7 @@ fn answer<R: std::io::Read>(task: &Value, mut rows: csv::Reader<R>) -> Result<Ve
     };
     let (group, config) = (texts("group"), texts("config"));
     let names = rows.headers()?.clone();
-    let mut slices: BTreeMap<Vec<String>, (Option<Rows>, Vec<(String, Place)>)> = BTreeMap::new();
+    let mut slices: BTreeMap<Vec<String>, Slice> = BTreeMap::new();
     for (line, cells) in rows.records().enumerate() {
         let cells = cells?;
         let row = Row { names: &names, cells: &cells, constants: &task["constants"] };
