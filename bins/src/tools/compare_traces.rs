@@ -36,7 +36,8 @@ Examples:
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
   compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
-  compare-traces before.json after.json --events kernels.csv --baseline last.json --fail-regression 5
+  compare-traces before.json after.json --events kernels.csv
+  compare-traces before.json after.json --baseline last.json --fail-regression 5
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression."
