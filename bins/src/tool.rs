@@ -97,12 +97,14 @@ fn set_up_logging(verbosity: u8) {
         _ => LevelFilter::TRACE,
     };
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let logging = tracing_subscriber::fmt().with_writer(|| Log).with_ansi(colours);
-    // The line at the end of a span has the time that it took.
-    let logging = logging.with_max_level(level).without_time().with_span_events(FmtSpan::CLOSE);
+    // Lines have no time of day, but the line at the end of a span has the time that it took: `without_time` on the
+    // subscriber would leave out both.
+    let format = tracing_subscriber::fmt::format().without_time().with_target(false);
+    let logging = tracing_subscriber::fmt().with_writer(|| Log).event_format(format).with_ansi(colours);
+    let logging = logging.with_max_level(level).with_span_events(FmtSpan::CLOSE);
     let logging = logging.log_internal_errors(false);
     // A second run in one process keeps the first one's logging.
-    let _ = logging.with_target(false).try_init();
+    let _ = logging.try_init();
 }
 
 /// Help and version on stdout with exit 0, usage errors with the usage on stderr with exit 2.

@@ -116,8 +116,8 @@ fn verbose_shows_files_phases_and_processes() -> TestResult {
             &["--database-path", ".", "--rows", "3", "--seed", "1", "--dry-run"][..],
             &[
                 "found folder=. tables=1",
-                "look at tables",
-                "choose candidates",
+                "look at tables: close time.busy=",
+                "choose candidates: close time.busy=",
                 "read table=Add.csv bytes=",
                 "rows=3",
                 "make rows",

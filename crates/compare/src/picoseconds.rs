@@ -1,6 +1,7 @@
 //! Microseconds as they are written, in integer picoseconds.
 
 use perfdb_pycompat::float;
+use perfdb_pycompat::number::Decimal;
 use perfdb_pycompat::text::trim;
 use perfdb_trace::scan::Number;
 use perfdb_trace::time::picoseconds_up_to;
@@ -33,10 +34,23 @@ fn parse_unusual(text: &str) -> Option<i128> {
     picoseconds_up_to(unsigned.unwrap_or(text).as_bytes(), FARTHEST_PS)
 }
 
+/// [`parse_us`] of a text whose [`Decimal`] is known; `None` where it has too many decimals to be exact.
+#[inline]
+pub(crate) fn of_decimal_us(us: Decimal) -> Option<i128> {
+    const SCALE: [u32; 7] = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
+    Some(i128::from(us.digits) * i128::from(*SCALE.get(us.decimals)?))
+}
+
 /// [`parse_us`] of a duration, which has to fit 64 bits with room to add.
 #[inline]
 pub(crate) fn parse_duration_us(text: &str) -> Option<i64> {
-    parse_us(text).filter(|ps| ps.abs() <= LARGEST_PS).and_then(|ps| i64::try_from(ps).ok())
+    parse_us(text).and_then(duration_of_ps)
+}
+
+/// A duration that fits 64 bits with room to add.
+#[inline]
+pub(crate) fn duration_of_ps(ps: i128) -> Option<i64> {
+    Some(ps).filter(|ps| ps.abs() <= LARGEST_PS).and_then(|ps| i64::try_from(ps).ok())
 }
 
 /// [`parse_us`] of a number of a trace.
@@ -95,6 +109,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn decimals_are_the_same(text in "[0-9]{0,17}([.][0-9]{0,8})?\t?") {
+            if let Some(ps) = Decimal::parse(&text).and_then(of_decimal_us) {
+                prop_assert_eq!(parse_us(&text), Some(ps));
+            }
+        }
+
         #[test]
         fn doubles_by_their_shortest_form(mantissa in 0i64..1_000_000_000_000, decimals in 0usize..9) {
             let us = mantissa as f64 / 10f64.powi(decimals as i32);

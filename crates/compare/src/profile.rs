@@ -4,6 +4,7 @@ mod cells;
 mod policy;
 mod read;
 mod sample;
+mod time;
 mod totals;
 
 pub use cells::{CellRule, CellRules};

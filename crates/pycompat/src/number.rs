@@ -14,35 +14,90 @@ use std::borrow::Cow;
 /// ```
 #[inline]
 pub fn parse_float(text: &str) -> Option<f64> {
-    plain_decimal(text.as_bytes()).or_else(|| parse_any_float(text))
+    Decimal::parse(text).and_then(Decimal::to_float).or_else(|| parse_any_float(text))
 }
 
-/// The value of up to 19 digits with a point or without, which is what nearly all cells hold: durations, and times since
-/// 1970 with a tab behind them. `None` for everything else.
-#[inline]
-fn plain_decimal(text: &[u8]) -> Option<f64> {
-    let text = text.strip_suffix(b"\t").unwrap_or(text);
-    if text.len() > 20 {
-        return None;
-    }
-    let (mut value, mut digits, mut point) = (0u64, 0, None);
-    for &byte in text {
-        match byte {
-            b'0'..=b'9' => {
-                // With 20 digits it may wrap around, but is not used.
-                value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-                digits += 1;
+/// Up to 19 digits with a point or without, which is what nearly all cells hold: durations, and times since 1970 with a tab
+/// behind them.
+///
+/// ```
+/// use perfdb_pycompat::number::Decimal;
+/// let start_us = Decimal::parse("1742968801234567.123\t").unwrap();
+/// assert_eq!((start_us.digits, start_us.decimals), (1742968801234567123, 3));
+/// assert_eq!(start_us.to_float(), Some(1742968801234567.123));
+/// assert_eq!(Decimal::parse("1e3"), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decimal {
+    /// All digits as one integer.
+    pub digits: u64,
+    /// How many of them stand behind the point.
+    pub decimals: usize,
+}
+
+impl Decimal {
+    /// Reads digits with at most one point, and at most one tab behind them. `None` for everything else.
+    #[inline]
+    pub fn parse(text: &str) -> Option<Decimal> {
+        let text = text.as_bytes();
+        let text = text.strip_suffix(b"\t").unwrap_or(text);
+        // 20 digits may wrap around.
+        if text.len() > 20 {
+            return None;
+        }
+        let (whole, rest) = leading_digits(text, 0);
+        let (digits, rest, count, decimals) = match rest {
+            [b'.', fraction @ ..] => {
+                let (digits, rest) = leading_digits(fraction, whole);
+                (digits, rest, text.len() - 1, fraction.len())
             }
-            b'.' if point.is_none() => point = Some(digits),
-            _ => return None,
+            _ => (whole, rest, text.len(), 0),
+        };
+        (rest.is_empty() && (1..20).contains(&count)).then_some(Decimal { digits, decimals })
+    }
+
+    /// The nearest double, as Python's `float()` rounds. `None` for some unusual texts.
+    #[inline]
+    pub fn to_float(self) -> Option<f64> {
+        const EXACT: u64 = 1_000_000_000_000_000;
+        if self.digits < EXACT {
+            short_quotient(self.digits, self.decimals)
+        } else {
+            long_quotient(self.digits, self.decimals)
         }
     }
-    let decimals = point.map_or(0, |point| digits - point);
-    match digits {
-        1..16 => short_quotient(value, decimals),
-        16..20 => long_quotient(value, decimals),
-        _ => None,
+}
+
+/// The digits that a text begins with, behind those of a value, and the rest of the text.
+#[inline]
+fn leading_digits(mut text: &[u8], mut value: u64) -> (u64, &[u8]) {
+    while let Some((chunk, rest)) = text.split_first_chunk()
+        && let Some(eight) = eight_digits(*chunk)
+    {
+        value = value.wrapping_mul(100_000_000).wrapping_add(eight);
+        text = rest;
     }
+    while let [byte @ b'0'..=b'9', rest @ ..] = text {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        text = rest;
+    }
+    (value, text)
+}
+
+/// The value of eight digits, which are added up pairwise in one word.
+#[inline]
+fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    const HIGH: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let word = u64::from_le_bytes(text);
+    // 0x30 to 0x39 have the high half 3 and keep it when 6 is added, which carries nothing into the next byte.
+    if word & HIGH != ZEROS || (word + 0x0606_0606_0606_0606) & HIGH != ZEROS {
+        return None;
+    }
+    let ones = word - ZEROS;
+    let pairs = (ones * 10 + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
 }
 
 /// `value / 10^decimals` for up to 15 digits. Value and power of ten are exact doubles, so the one division rounds correctly.
@@ -113,7 +168,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn decimals_of_up_to_nineteen_digits() {
+        for (text, digits, decimals) in [
+            ("0", 0, 0),
+            ("12345678", 12_345_678, 0),
+            ("123456789.", 123_456_789, 0),
+            (".00000001", 1, 8),
+            ("1742968801234567.120\t", 1_742_968_801_234_567_120, 3),
+            ("9999999999999999999", 9_999_999_999_999_999_999, 0),
+        ] {
+            assert_eq!(Decimal::parse(text), Some(Decimal { digits, decimals }), "{text}");
+        }
+        for text in
+            ["", ".", "\t", "1\t\t", "-1", "1.2.3", "1234567:", "1234567/", "1234567\u{b1}", "12345678901234567890"]
+        {
+            assert_eq!(Decimal::parse(text), None, "{text}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn eight_digits_and_nothing_else(text in any::<[u8; 8]>(), number in 0u64..100_000_000) {
+            prop_assert_eq!(eight_digits(format!("{number:08}").into_bytes().try_into().unwrap()), Some(number));
+            prop_assert_eq!(eight_digits(text).is_some(), text.iter().all(u8::is_ascii_digit));
+        }
+
         #[test]
         fn never_panics(text in "\\PC*") {
             let _ = parse_float(&text);
@@ -121,7 +201,7 @@ mod tests {
 
         #[test]
         fn plain_decimals_are_the_nearest_doubles(text in "([0-9.]{1,21}|[0-9]{7,19}\\.?[0-9]{0,7})\t?") {
-            if let Some(value) = plain_decimal(text.as_bytes()) {
+            if let Some(value) = Decimal::parse(&text).and_then(Decimal::to_float) {
                 prop_assert_eq!(Some(value), parse_any_float(&text));
             }
         }
@@ -130,7 +210,7 @@ mod tests {
         fn halves_between_doubles_are_rounded_to_even(whole in 1u64 << 50..1 << 51, eighths in 0u64..8, thousandths in 0u64..3) {
             // Doubles of this size are quarters.
             let text = format!("{}.{:03}", whole, eighths * 125 + thousandths);
-            prop_assert_eq!(plain_decimal(text.as_bytes()), text.parse().ok());
+            prop_assert_eq!(Decimal::parse(&text).and_then(Decimal::to_float), text.parse().ok());
         }
 
         #[test]

@@ -1,11 +1,13 @@
 //! Reading a forward-pass CSV under a [`GroupingPolicy`].
 
-use super::cells::{Cell, CellFault, CellRule};
+use super::cells::{CellFault, CellRule};
 use super::policy::{ByteOrderMark, GroupKey, GroupingPolicy, KernelClass, ReadDuration, ReadStart};
 use super::sample::{PassSample, SampleRow};
+use super::time::Time;
 use super::totals::{Kernel, KernelTotals};
 use crate::error::{Error, Outcome, Warning};
-use crate::shapes::ShapeKeys;
+use crate::picoseconds::parse_us;
+use crate::shapes::{NoShapes, ShapeKeys};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::kernels::{Options, Reader, Record};
 use perfdb_trace::source::Source;
@@ -28,13 +30,14 @@ pub fn read_profile(path: &Path, policy: GroupingPolicy) -> Result<Outcome<Kerne
     let mut totals = KernelTotals::new(policy);
     let mut keys = ShapeKeys::default();
     let with_shapes = policy.group_key == GroupKey::StartTypeAndShape;
-    let warnings = read_profile_rows(path, policy, |row| {
+    let (mut warnings, sample) = read_profile_rows(path, policy, |row| {
         let shape_key =
-            if with_shapes { keys.key(row.input_shapes).map_err(|fault| (SHAPES, fault.to_string()))? } else { "" };
+            if with_shapes { row.shape_key(&mut keys).map_err(|fault| (SHAPES, fault.to_string()))? } else { "" };
         let kernel =
             Kernel { kernel_type: row.kernel_type, shape_key, start_us: row.start_us, duration_us: row.duration_us };
-        totals.add(kernel).map_err(|fault| (START, fault.to_string()))
+        totals.add_of(row.class, kernel).map_err(|fault| (START, fault.to_string()))
     })?;
+    warnings.extend(sample.warning(path, totals.kernel_types()));
     Ok(Outcome { result: totals, warnings })
 }
 
@@ -46,23 +49,35 @@ type Refusal = (&'static str, String);
 struct ProfileRow<'a> {
     /// The kernel type, trimmed and not empty.
     kernel_type: &'a str,
-    /// `Input Shapes` as the file has it; empty if it has none.
-    input_shapes: &'a str,
+    /// What the type means to the sums; not left out.
+    class: KernelClass,
+    /// The record that it is.
+    record: &'a Record<'a>,
+    /// Where `Input Shapes` are; `None` if the file has none, or they do not count.
+    shapes: Option<usize>,
     /// Start in microseconds, 0 where it is not read.
     start_us: f64,
     /// Duration in microseconds.
     duration_us: f64,
 }
 
-/// Hands over every kept row in file order; the warnings are those of [`read_profile`]. `each` gives back the column and the reason when it refuses a row.
+impl ProfileRow<'_> {
+    fn shape_key<'k>(&self, keys: &'k mut ShapeKeys) -> Result<&'k str, NoShapes> {
+        let written = self.shapes.and_then(|shapes| self.record.written(shapes)).unwrap_or_default();
+        keys.key(written, || self.shapes.and_then(|shapes| self.record.get(shapes)).unwrap_or_default())
+    }
+}
+
+/// Hands over every kept row in file order; the warnings are those of [`read_profile`] but for several passes, which the sample
+/// tells. `each` gives back a number for what the row is a run of, or the column and the reason when it refuses the row.
 ///
 /// # Errors
 /// When the file can't be read, a cell has a fault that the policy does not tolerate, or `each` refuses a row.
 fn read_profile_rows(
     path: &Path,
     policy: GroupingPolicy,
-    mut each: impl FnMut(ProfileRow<'_>) -> Result<(), Refusal>,
-) -> Result<Vec<Warning>, Error> {
+    mut each: impl FnMut(ProfileRow<'_>) -> Result<u32, Refusal>,
+) -> Result<(Vec<Warning>, PassSample), Error> {
     let mut source = Source::open(path)?;
     let options = match policy.byte_order_mark {
         ByteOrderMark::Removed => Options::comparison(),
@@ -70,15 +85,14 @@ fn read_profile_rows(
     };
     let mut reader = Reader::new(&mut source, options)?;
     let columns = Columns::of(&reader);
-    let mut warnings = columns.check(path, policy, reader.header())?;
+    let warnings = columns.check(path, policy, reader.header())?;
     let mut sample = PassSample::default();
     while let Some(record) = reader.next_record()? {
         let refused =
             |(column, reason): Refusal| Error::Cell { path: path.to_owned(), line: record.line(), column, reason };
         columns.row(&record, &policy, &mut sample, &mut each).map_err(refused)?;
     }
-    warnings.extend(sample.warning(path));
-    Ok(warnings)
+    Ok((warnings, sample))
 }
 
 /// Where the columns are.
@@ -133,7 +147,7 @@ impl Columns {
         record: &Record<'_>,
         policy: &GroupingPolicy,
         sample: &mut PassSample,
-        each: &mut impl FnMut(ProfileRow<'_>) -> Result<(), Refusal>,
+        each: &mut impl FnMut(ProfileRow<'_>) -> Result<u32, Refusal>,
     ) -> Result<(), Refusal> {
         let Some(type_column) = self.kernel_type else { return Ok(()) };
         let kernel_type = match record.get(type_column) {
@@ -145,50 +159,49 @@ impl Columns {
         if kernel_type.is_empty() {
             return Ok(());
         }
-        if sample.is_open() {
-            self.take_sample(record, kernel_type, sample);
-        }
         let class = policy.class_of(kernel_type);
         let kept = class != KernelClass::LeftOut;
-        let start = match policy.read_start {
+        let reads_start = match policy.read_start {
             ReadStart::EveryRow => true,
             ReadStart::KeptRows => kept,
             ReadStart::Collectives => class == KernelClass::Collective,
         };
-        let number = |column: Option<usize>, name: &'static str, rules: &super::CellRules| {
-            let Some(column) = column else { return Ok(Some(0.0)) };
+        let time = |column: Option<usize>, name: &'static str, rules: &super::CellRules| {
+            let Some(column) = column else { return Ok(Some(Time::default())) };
             let cell = record.get(column);
-            match rules.read(cell.as_deref()) {
-                Cell::Number(number) => Ok(Some(number)),
-                Cell::SkipRecord => Ok(None),
-                Cell::Fault(fault) => Err((name, reason(fault, cell.as_deref()))),
-            }
+            Time::read(cell.as_deref(), rules).map_err(|fault| (name, reason(fault, cell.as_deref())))
         };
-        let mut row = ProfileRow { kernel_type, input_shapes: "", start_us: 0.0, duration_us: 0.0 };
+        let (mut start, mut duration) = (Time::default(), Time::default());
         if kept || policy.read_duration == ReadDuration::EveryRow {
-            let Some(duration_us) = number(self.duration, DURATION, &policy.duration_rules)? else { return Ok(()) };
-            row.duration_us = duration_us;
+            match time(self.duration, DURATION, &policy.duration_rules)? {
+                Some(read) => duration = read,
+                None => return Ok(()),
+            }
         }
-        if start {
-            let Some(start_us) = number(self.start, START, &policy.start_rules)? else { return Ok(()) };
-            row.start_us = start_us;
+        if reads_start {
+            match time(self.start, START, &policy.start_rules)? {
+                Some(read) => start = read,
+                None => return Ok(()),
+            }
         }
         if !kept {
             return Ok(());
         }
         let shapes = match policy.group_key {
-            GroupKey::StartTypeAndShape => self.shapes.and_then(|shapes| record.get(shapes)),
+            GroupKey::StartTypeAndShape => self.shapes,
             GroupKey::StartAndType => None,
         };
-        row.input_shapes = shapes.as_deref().unwrap_or_default();
-        each(row)
-    }
-
-    fn take_sample(&self, record: &Record<'_>, kernel_type: &str, sample: &mut PassSample) {
-        let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
-        let (start_us, duration_us, step) = (cell(self.start), cell(self.duration), cell(self.step));
-        let (start_us, duration_us, step) = (&*start_us, &*duration_us, &*step);
-        sample.add(SampleRow { kernel_type, start_us, duration_us, step });
+        let (start_us, duration_us) = (start.us, duration.us);
+        let run_of = each(ProfileRow { kernel_type, class, record, shapes, start_us, duration_us })?;
+        if sample.is_open() {
+            let start_ps = match reads_start {
+                true => start.ps,
+                false => self.start.and_then(|start| record.get(start)).and_then(|start| parse_us(&start)),
+            };
+            let step = self.step.and_then(|step| record.written(step)).unwrap_or_default();
+            sample.add(SampleRow { run_of, kernel_type, class, start_ps, duration_ps: duration.ps, step });
+        }
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Whether a profile holds several forward passes, told from its first kernels.
 
+use super::policy::KernelClass;
 use crate::error::Warning;
 use crate::ledger::type_without_ending;
-use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
+use crate::picoseconds::{PS_PER_US, duration_of_ps};
 use indexmap::IndexSet;
 use perfdb_pycompat::text::trim;
 use perfdb_sequence::{Kernel, find_passes};
@@ -16,26 +17,33 @@ const LARGEST_SAMPLE: usize = 1 << 15;
 /// The first kernels of a profile.
 #[derive(Debug, Default)]
 pub(super) struct PassSample {
-    /// In file order; the symbol is the position of the type until the passes are looked for.
+    /// In file order; the symbol is what the row is a run of until the passes are looked for.
     kernels: Vec<Kernel>,
-    types: IndexSet<Box<str>, FxBuildHasher>,
     steps: FxHashSet<Box<str>>,
-    /// The step of the row before; most rows have the same.
+    /// The step of the row before as it is written; most rows have the same.
     last_step: String,
-    /// Whole microsecond and type of the collectives, which profilers list twice.
+    /// The types of collectives, and their whole microseconds with the position of the type: profilers list them twice.
+    collective_types: IndexSet<Box<str>, FxBuildHasher>,
     collectives: FxHashSet<(i128, u32)>,
     origin_ps: Option<i128>,
     /// Whether kernels have been left out.
     is_full: bool,
 }
 
-/// The cells of a row that count.
+/// A row as far as it counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SampleRow<'a> {
+    /// Number of what it is a run of: rows of one number have one kernel type.
+    pub(super) run_of: u32,
     /// The kernel type, trimmed and not empty.
     pub(super) kernel_type: &'a str,
-    pub(super) start_us: &'a str,
-    pub(super) duration_us: &'a str,
+    /// What the type means to the sums.
+    pub(super) class: KernelClass,
+    /// Start in picoseconds, if it has one.
+    pub(super) start_ps: Option<i128>,
+    /// Duration in picoseconds, if it has one.
+    pub(super) duration_ps: Option<i128>,
+    /// The cell of the step as it is written.
     pub(super) step: &'a str,
 }
 
@@ -47,43 +55,65 @@ impl PassSample {
     }
 
     /// Takes a row in. One that has no place in time is left out.
+    #[inline]
     pub(super) fn add(&mut self, row: SampleRow<'_>) {
-        let SampleRow { kernel_type, start_us, duration_us, step } = row;
-        if kernel_type.ends_with("AicpuKernel") {
+        let is_collective = row.class == KernelClass::Collective;
+        if is_collective && row.kernel_type.ends_with("AicpuKernel") {
             return;
         }
         if self.kernels.len() == LARGEST_SAMPLE {
             self.is_full = true;
             return;
         }
-        let (Some(start_ps), Some(duration_ps)) = (parse_us(start_us), parse_duration_us(duration_us)) else { return };
-        let origin_ps = *self.origin_ps.get_or_insert(start_ps);
-        let relative_ps = i64::try_from(start_ps - origin_ps).ok().filter(|ps| ps.abs() < i64::MAX / 4);
+        let (Some(start_ps), Some(duration_ps)) = (row.start_ps, row.duration_ps.and_then(duration_of_ps)) else {
+            return;
+        };
+        let origin_ps = match self.origin_ps {
+            Some(origin_ps) => origin_ps,
+            None => self.begin(start_ps),
+        };
+        let relative_ps = i64::try_from(start_ps - origin_ps).ok().filter(|ps| ps.unsigned_abs() < 1 << 61);
         let Some(relative_ps) = relative_ps else { return };
-        let symbol = position(&mut self.types, kernel_type);
-        let is_collective = kernel_type.starts_with("hcom_");
-        if is_collective && !self.collectives.insert((start_ps / i128::from(PS_PER_US), symbol)) {
+        if is_collective && self.is_listed_again(start_ps, row.kernel_type) {
             return;
         }
-        if step != self.last_step {
-            step.clone_into(&mut self.last_step);
-            let step = trim(step);
-            if !step.is_empty() && step != "N/A" {
-                self.steps.insert(step.into());
-            }
+        if row.step != self.last_step {
+            self.take_step(row.step);
         }
-        self.kernels.push(Kernel { symbol, start_ps: relative_ps, duration_ps: duration_ps.max(0) });
+        self.kernels.push(Kernel { symbol: row.run_of, start_ps: relative_ps, duration_ps: duration_ps.max(0) });
     }
 
-    /// A warning if there are several passes, told apart as [`Cut`](crate::cut::Cut) does.
-    pub(super) fn warning(self, path: &Path) -> Option<Warning> {
-        let PassSample { mut kernels, types, steps, is_full, .. } = self;
+    /// Takes the first start for the origin. Room is made at once: what stays unused is never touched, and nothing is copied.
+    #[cold]
+    fn begin(&mut self, origin_ps: i128) -> i128 {
+        self.kernels.reserve_exact(LARGEST_SAMPLE);
+        *self.origin_ps.insert(origin_ps)
+    }
+
+    fn is_listed_again(&mut self, start_ps: i128, kernel_type: &str) -> bool {
+        let symbol = position(&mut self.collective_types, kernel_type);
+        !self.collectives.insert((start_ps / i128::from(PS_PER_US), symbol))
+    }
+
+    #[cold]
+    fn take_step(&mut self, step: &str) {
+        step.clone_into(&mut self.last_step);
+        let step = trim(step.trim_matches('"'));
+        if !step.is_empty() && step != "N/A" && !self.steps.contains(step) {
+            self.steps.insert(step.into());
+        }
+    }
+
+    /// A warning if there are several passes, told apart as [`Cut`](crate::cut::Cut) does. `kernel_types` are those of the
+    /// numbers of the rows.
+    pub(super) fn warning<'t>(self, path: &Path, kernel_types: impl Iterator<Item = &'t str>) -> Option<Warning> {
+        let PassSample { mut kernels, steps, is_full, .. } = self;
         let passes = if steps.len() > 1 {
             steps.len()
         } else {
             let mut names: IndexSet<&str, FxBuildHasher> = IndexSet::default();
             let symbols: Vec<u32> =
-                types.iter().map(|name| names.insert_full(type_without_ending(name)).0 as u32).collect();
+                kernel_types.map(|name| names.insert_full(type_without_ending(name)).0 as u32).collect();
             kernels.iter_mut().for_each(|kernel| kernel.symbol = symbols[kernel.symbol as usize]);
             if !kernels.is_sorted_by_key(|kernel| kernel.start_ps) {
                 kernels.sort_by_key(|kernel| kernel.start_ps);
@@ -106,16 +136,25 @@ fn position(names: &mut IndexSet<Box<str>, FxBuildHasher>, name: &str) -> u32 {
 mod tests {
     use super::*;
 
-    const LAYER: [&str; 4] = ["RmsNorm", "MatMulV2", "hcom_allReduce_", "SwiGlu_7"];
+    use crate::picoseconds::parse_us;
+
+    const TYPES: [&str; 5] = ["RmsNorm", "MatMulV2", "hcom_allReduce_", "SwiGlu_7", "ArgMaxV2"];
+    const LAYER: [u32; 4] = [0, 1, 2, 3];
+
+    fn row<'a>(run_of: u32, start_us: &str, duration_us: &str, step: &'a str) -> SampleRow<'a> {
+        let kernel_type = TYPES[run_of as usize];
+        let class = if run_of == 2 { KernelClass::Collective } else { KernelClass::Other };
+        let (start_ps, duration_ps) = (parse_us(start_us), parse_us(duration_us));
+        SampleRow { run_of, kernel_type, class, start_ps, duration_ps, step }
+    }
 
     /// Passes of `layers` equal layers with a sampling kernel at the end, collectives listed twice.
     fn sample(passes: usize, layers: usize, step: impl Fn(usize) -> String) -> PassSample {
         let (mut sample, mut now_us) = (PassSample::default(), 1_700_000_000_000_000u64);
         for pass in 0..passes {
-            for kernel_type in LAYER.repeat(layers).into_iter().chain(["ArgMaxV2", "checkAicpuKernel"]) {
-                for stream in 0..if kernel_type.starts_with("hcom_") { 2 } else { 1 } {
-                    let (start_us, step) = (format!("{now_us}.{stream}\t"), step(pass));
-                    sample.add(SampleRow { kernel_type, start_us: &start_us, duration_us: "9.5", step: &step });
+            for run_of in LAYER.repeat(layers).into_iter().chain([4]) {
+                for stream in 0..if run_of == 2 { 2 } else { 1 } {
+                    sample.add(row(run_of, &format!("{now_us}.{stream}\t"), "9.5", &step(pass)));
                 }
                 now_us += 11;
             }
@@ -125,7 +164,7 @@ mod tests {
     }
 
     fn passes(sample: PassSample) -> Option<(usize, bool)> {
-        match sample.warning(Path::new("p.csv"))? {
+        match sample.warning(Path::new("p.csv"), TYPES.into_iter())? {
             Warning::SeveralPasses { passes, at_least, .. } => Some((passes, at_least)),
             other => panic!("{other:?}"),
         }
@@ -153,8 +192,18 @@ mod tests {
     fn rows_without_a_place_are_left_out() {
         let mut sample = PassSample::default();
         for (start_us, duration_us) in [("", "1"), ("1", "x"), ("nan", "1"), ("1", "inf")] {
-            sample.add(SampleRow { kernel_type: "Add", start_us, duration_us, step: "1" });
+            sample.add(row(0, start_us, duration_us, "1"));
         }
+        sample.add(SampleRow { kernel_type: "hcom_allReduce_AicpuKernel", ..row(2, "1", "1", "1") });
         assert!(sample.kernels.is_empty() && sample.steps.is_empty());
+    }
+
+    #[test]
+    fn a_quoted_step_is_the_same_step() {
+        let mut sample = PassSample::default();
+        for (start_us, step) in [("1", "7"), ("2", "\"7\""), ("3", " 7\t")] {
+            sample.add(row(0, start_us, "1", step));
+        }
+        assert_eq!(sample.steps.len(), 1);
     }
 }

@@ -49,6 +49,10 @@ impl Equivalent<RowKey> for RowKeyRef<'_> {
 pub struct KernelTotals {
     policy: GroupingPolicy,
     rows: IndexMap<RowKey, Total, FxBuildHasher>,
+    /// The row of the kernel before.
+    last: u32,
+    /// What came behind each row when it was last met. Layers repeat, so mostly it comes again.
+    following: Vec<u32>,
     /// The types of collectives.
     collectives: IndexSet<Box<str>, FxBuildHasher>,
     groups: FxHashMap<(u64, u32), u32>,
@@ -63,6 +67,8 @@ impl KernelTotals {
         KernelTotals {
             policy,
             rows: IndexMap::default(),
+            last: 0,
+            following: Vec::new(),
             collectives: IndexSet::default(),
             groups: FxHashMap::default(),
             group_durations: Vec::new(),
@@ -76,20 +82,24 @@ impl KernelTotals {
     /// # Errors
     /// When a collective's start gives no group.
     pub fn add(&mut self, kernel: Kernel<'_>) -> Result<(), NoGroup> {
-        let class = self.policy.class_of(kernel.kernel_type);
-        if class == KernelClass::LeftOut {
-            return Ok(());
+        match self.policy.class_of(kernel.kernel_type) {
+            KernelClass::LeftOut => Ok(()),
+            class => self.add_of(class, kernel).map(drop),
         }
+    }
+
+    /// Counts one kernel of a class that is not left out; gives the position of its row.
+    pub(super) fn add_of(&mut self, class: KernelClass, kernel: Kernel<'_>) -> Result<u32, NoGroup> {
         let duration_us = match self.policy.duration_form {
             DurationForm::AsWritten => kernel.duration_us,
             DurationForm::EndMinusStart => (kernel.start_us + kernel.duration_us) - kernel.start_us,
         };
         if class == KernelClass::Other {
-            let total = self.row_mut(kernel).1;
+            let (row, total) = self.row_mut(kernel);
             total.total_us += duration_us;
             total.count += 1;
             self.compute_us += duration_us;
-            return Ok(());
+            return Ok(row);
         }
         let start = self.group_start(kernel.start_us)?;
         let (row, _) = self.row_mut(kernel);
@@ -98,7 +108,7 @@ impl KernelTotals {
             GroupKey::StartAndType => intern(&mut self.collectives, kernel.kernel_type),
         };
         self.add_to_group((start, group), row, duration_us);
-        Ok(())
+        Ok(row)
     }
 
     /// The whole part of the start as bits; `-0.0` becomes `0.0`.
@@ -145,11 +155,26 @@ impl KernelTotals {
 
     fn row_mut(&mut self, kernel: Kernel<'_>) -> (u32, &mut Total) {
         let key = RowKeyRef(kernel.kernel_type, kernel.shape_key);
+        let expected = self.following.get(self.last as usize).copied();
+        let row = match expected.and_then(|row| self.rows.get_index(row as usize).map(|(known, _)| (row, known))) {
+            Some((row, known)) if key.equivalent(known) => row,
+            _ => self.find_row(key),
+        };
+        self.last = row;
+        (row, &mut self.rows[row as usize])
+    }
+
+    /// A row that is not the expected one; new ones are put in.
+    fn find_row(&mut self, key: RowKeyRef<'_>) -> u32 {
         let row = match self.rows.get_index_of(&key) {
             Some(row) => row,
             None => self.rows.insert_full((key.0.into(), key.1.into()), Total::default()).0,
-        };
-        (row as u32, &mut self.rows[row])
+        } as u32;
+        self.following.resize(self.rows.len(), 0);
+        if let Some(following) = self.following.get_mut(self.last as usize) {
+            *following = row;
+        }
+        row
     }
 
     /// Sum over everything but collectives, in microseconds, in the order of the file.
@@ -160,6 +185,11 @@ impl KernelTotals {
     /// Sum over the collectives in microseconds. Only kept for [`Addition::AtOnce`].
     pub fn collective_us(&self) -> f64 {
         self.collective_us
+    }
+
+    /// The kernel types of the rows, by position.
+    pub(super) fn kernel_types(&self) -> impl Iterator<Item = &str> {
+        self.rows.keys().map(|(kernel_type, _)| &**kernel_type)
     }
 
     /// The sums by kernel type and shape key, in order of first appearance.

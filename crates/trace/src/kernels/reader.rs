@@ -178,13 +178,15 @@ fn contents<'r>(cells: &'r Bounds, text: &'r str) -> impl Iterator<Item = Cow<'r
 /// The content of the cell that is written at a place. Most cells have no quotes, and without them they hold no line end.
 #[inline]
 fn content(place: Range<usize>, text: &str) -> Cow<'_, str> {
-    match text.as_bytes()[place.clone()].first() {
-        Some(b'"') => quoted(Cell::written(text.as_bytes(), place), text),
-        _ => Cow::Borrowed(&text[place]),
+    let written = &text[place.clone()];
+    match written.as_bytes().first() {
+        Some(b'"') => quoted(place, text),
+        _ => Cow::Borrowed(written),
     }
 }
 
-fn quoted(cell: Cell, text: &str) -> Cow<'_, str> {
+fn quoted(place: Range<usize>, text: &str) -> Cow<'_, str> {
+    let cell = Cell::written(text.as_bytes(), place);
     let raw = &text[cell.start..cell.end];
     if cell.form == Form::Plain {
         return with_line_feeds(Cow::Borrowed(raw));
