@@ -23,7 +23,12 @@ pub(crate) fn of(pairing: &Pairing<'_>) -> Vec<Warning> {
             code: "PASS_COUNT_MISMATCH",
             severity: "info",
             trace: None,
-            message: format!("trace 1 has {} forward passes, trace 2 has {}", passes[0], passes[1]),
+            message: format!(
+                "trace 1 has {} forward pass{}, trace 2 has {}",
+                passes[0],
+                if passes[0] == 1 { "" } else { "es" },
+                passes[1]
+            ),
         });
     }
     warnings

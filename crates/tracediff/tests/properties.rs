@@ -233,6 +233,17 @@ proptest! {
     }
 
     #[test]
+    fn names_of_streams_do_not_matter(first in kernels(), second in kernels()) {
+        let renamed = |kernels: &[Kernel]| -> Vec<Kernel> {
+            kernels.iter().map(|kernel| Kernel { stream: 20 - 7 * kernel.stream, ..kernel.clone() }).collect()
+        };
+        let (as_named, otherwise) = (plain(&first, &second), plain(&renamed(&first), &renamed(&second)));
+        prop_assert_eq!(as_named.metadata, otherwise.metadata);
+        prop_assert_eq!(as_named.operations, otherwise.operations);
+        prop_assert_eq!(as_named.layers, otherwise.layers);
+    }
+
+    #[test]
     fn a_trace_against_itself_pairs_every_kernel_with_itself(first in kernels()) {
         let trace = load("a", &first, &LoadOptions::default());
         let mut pairs: [Vec<String>; 2] = Default::default();

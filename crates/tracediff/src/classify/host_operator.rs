@@ -5,12 +5,14 @@ const MATRIX_PRODUCTS: [&str; 10] =
     ["mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "_scaled_mm", "addmv", "mv", "einsum"];
 
 /// Operation and the words of which the lower-cased operator contains one; in order, around the matrix products.
-const BEFORE: [(&str, &[&str]); 3] = [
+const BEFORE: [(&str, &[&str]); 5] = [
     ("All-Reduce", &["all_reduce", "allreduce"]),
     ("All-Gather", &["all_gather", "allgather"]),
+    ("Reduce-Scatter", &["reduce_scatter"]),
+    ("All-to-All", &["all_to_all", "alltoall"]),
     ("Attention", &["attention", "attn", "fmha", "mha_", "sdpa"]),
 ];
-const BEHIND: [(&str, &[&str]); 9] = [
+const BEHIND: [(&str, &[&str]); 13] = [
     ("Convolution", &["convolution", "conv1d", "conv2d", "conv3d"]),
     ("RMSNorm", &["rms_norm", "rmsnorm"]),
     ("LayerNorm", &["layer_norm", "layernorm"]),
@@ -20,6 +22,10 @@ const BEHIND: [(&str, &[&str]); 9] = [
     ("Activation", &["gelu", "relu"]),
     ("RoPE", &["rotary", "rope"]),
     ("KV Cache", &["cache_ops", "store_cache"]),
+    ("Embedding", &["embedding"]),
+    ("Optimizer", &["_fused_adam", "_fused_sgd", "_fused_adagrad", "optimizer"]),
+    ("Pooling", &["max_pool", "avg_pool"]),
+    ("Loss", &["cross_entropy", "nll_loss", "mse_loss", "_loss_forward", "_loss_backward"]),
 ];
 
 /// Class of the kernels that `operator` launches, if it tells.
@@ -50,6 +56,12 @@ mod tests {
             ("aten::native_layer_norm", Some("LayerNorm")),
             ("_C_cache_ops::reshape_and_cache", Some("KV Cache")),
             ("_C::rotary_embedding", Some("RoPE")),
+            ("_c10d_functional::reduce_scatter_tensor", Some("Reduce-Scatter")),
+            ("c10d::alltoall_base_", Some("All-to-All")),
+            ("aten::embedding_dense_backward", Some("Embedding")),
+            ("aten::_fused_adamw_", Some("Optimizer")),
+            ("aten::_adaptive_avg_pool2d", Some("Pooling")),
+            ("aten::nll_loss_forward", Some("Loss")),
             ("aten::add", None),
         ] {
             assert_eq!(classify(operator), expected, "{operator}");
