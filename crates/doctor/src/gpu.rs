@@ -9,7 +9,7 @@ mod graph;
 mod prepared;
 mod rules;
 
-pub use collect::Collector;
+pub use collect::{Collector, Taken, Times};
 
 use graph::Replays;
 use prepared::Prepared;

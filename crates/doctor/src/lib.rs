@@ -39,7 +39,7 @@ pub use check::{Options, check};
 pub use code::{Code, UnknownCode};
 pub use error::Error;
 pub use finding::{Evidence, Finding, Severity};
-pub use gpu::Collector;
+pub use gpu::{Collector, Taken, Times};
 pub use repair::{Packing, Repairs, repair};
 pub use report::{FORMAT_VERSION, Kind, Marks, Report, Selection, Trust};
 pub use text::repaired_line;

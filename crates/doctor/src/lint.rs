@@ -52,7 +52,7 @@ impl Lint {
     #[inline]
     pub(crate) fn look_at_event(&mut self, event: &Event<'_>) {
         let form = event.form();
-        if form.is_odd() || !event.raw().is_ascii() {
+        if form.is_odd() || !is_ascii(event.raw()) {
             self.look_at(event.raw());
             return;
         }
@@ -113,6 +113,16 @@ impl Lint {
     pub(crate) fn suspect(&mut self) {
         self.suspicious = true;
     }
+}
+
+/// Whether all bytes are ASCII, for texts of a few hundred bytes.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    let Some(last) = bytes.last_chunk() else { return bytes.is_ascii() };
+    // The last word may have bytes of the one before it once more.
+    let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+    words.fold(u64::from_le_bytes(*last), |all, word| all | word) & HIGH_BITS == 0
 }
 
 /// A hash of the keys of an object and of those inside it; `None` where a word stands that is no JSON.
@@ -248,6 +258,19 @@ mod tests {
         let mut lint = Lint::default();
         lint.look_at(b"{\"a\":\"\xe2\x82\"}");
         assert!(lint.is_suspicious());
+    }
+
+    #[test]
+    fn every_byte_counts() {
+        for length in 0..70 {
+            let mut bytes = vec![b'a'; length];
+            assert!(is_ascii(&bytes));
+            for at in 0..length {
+                bytes[at] = 0x80;
+                assert!(!is_ascii(&bytes), "{at} of {length}");
+                bytes[at] = b'a';
+            }
+        }
     }
 
     #[test]

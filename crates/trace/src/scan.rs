@@ -38,5 +38,5 @@ pub use value::{Raw, Value};
 
 pub(crate) use fast::{Behind, Fast, Key};
 pub(crate) use skip::Skip;
-pub(crate) use text_end::common_prefix;
+pub(crate) use text_end::{common_prefix, has_any_of};
 pub(crate) use value::{Kind, Span};

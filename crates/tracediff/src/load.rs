@@ -102,7 +102,7 @@ impl Trace {
 /// What the trace doctor says. Only a file whose text is odd is read a second time.
 fn report(doctor: Box<Collector>, path: &Path, read_again: impl FnOnce() -> Option<Report>) -> Option<Report> {
     let again = if doctor.needs_a_closer_look() { read_again() } else { None };
-    Some(again.unwrap_or_else(|| doctor.report(&path.to_string_lossy(), &Selection::default())))
+    Some(again.unwrap_or_else(|| doctor.findings(&path.to_string_lossy())))
 }
 
 /// An error about the text of a file says so where a repair mends it.

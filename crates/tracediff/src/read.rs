@@ -1,11 +1,13 @@
 //! From the events of a trace file to [`Columns`].
 
+mod taken;
+
 use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use perfdb_doctor::Collector;
+use perfdb_doctor::{Collector, Taken};
 use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::{Number, Text, Value};
@@ -20,6 +22,7 @@ use crate::legacy::times::Doubles;
 use crate::names::{NO_NAME, NameId, Names};
 use crate::steps::may_be_step;
 use crate::time::{Picoseconds, picoseconds};
+use taken::{Numbers, TakenEvent};
 
 /// Members of `args` that are used; they follow those of the trace doctor, which has the first four too.
 const ARGS: [&str; 3] = ["Python id", "Python parent id", "bytes"];
@@ -46,6 +49,7 @@ pub(crate) struct Contents {
 struct Piece {
     columns: Columns,
     doctor: Collector,
+    numbers: Numbers,
 }
 
 /// Reads a trace file.
@@ -70,10 +74,8 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         &read_options,
         wanted.threads.max(1),
         |piece: &mut Piece, event| {
-            piece.columns.take(event, wanted);
-            if wanted.findings {
-                piece.doctor.take(event);
-            }
+            let taken = if wanted.findings { piece.doctor.take(event) } else { Taken::default() };
+            piece.columns.take(TakenEvent::new(event, taken, &mut piece.numbers), wanted);
             Ok::<(), Infallible>(())
         },
         |part| {
@@ -131,7 +133,8 @@ pub(crate) struct Wanted {
 }
 
 impl Columns {
-    fn take(&mut self, event: &Event<'_>, wanted: Wanted) {
+    fn take(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
+        let event = taken.event;
         let index = self.events;
         self.events += 1;
         let Some(Value::Text(category)) = event.field(Field::Category) else { return };
@@ -146,19 +149,19 @@ impl Columns {
         let old = category == b"Kernel";
         let category = if wanted.findings { present_name(category) } else { category };
         match category {
-            b"kernel" => self.take_kernel(event, index, wanted),
-            b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(event),
-            b"cuda_runtime" | b"cuda_driver" => self.take_call(event, wanted),
-            b"cpu_op" => self.take_operator(event, wanted),
-            b"gpu_memcpy" | b"Memcpy" => self.take_copy(event, CopyKind::of_copy),
-            b"gpu_memset" | b"Memset" => self.take_copy(event, |_| CopyKind::Set),
+            b"kernel" => self.take_kernel(taken, index, wanted),
+            b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
+            b"cuda_runtime" | b"cuda_driver" => self.take_call(taken, wanted),
+            b"cpu_op" => self.take_operator(taken, wanted),
+            b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
+            b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
             b"python_function" => {
                 self.has_frames = true;
                 if wanted.stacks {
-                    self.take_frame(event, wanted);
+                    self.take_frame(taken, wanted);
                 }
             }
-            b"user_annotation" => self.take_annotation(event, wanted),
+            b"user_annotation" => self.take_annotation(taken, wanted),
             _ => {}
         }
         if old && self.kernels.len() > kernels {
@@ -166,103 +169,98 @@ impl Columns {
         }
     }
 
-    fn take_kernel(&mut self, event: &Event<'_>, index: u32, wanted: Wanted) {
-        let name = name(&mut self.names, event);
-        let start = time(event.timestamp());
-        let duration = match event.field(Field::Duration) {
-            None | Some(Value::Null) => Some(0),
-            _ => time(event.duration()).filter(|duration| *duration >= 0),
-        };
-        let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration) else {
+    fn take_kernel(&mut self, mut taken: TakenEvent<'_, '_>, index: u32, wanted: Wanted) {
+        let name = taken.name(|event| name(&mut self.names, event));
+        let (true, Some(start), Some(duration)) = (name != NO_NAME, taken.start(), taken.kernel_duration()) else {
             self.skipped_kernels += 1;
             return;
         };
-        let device = self.id(event.arg(DEVICE));
-        let device = self.devices.number(if device.is_there() { device } else { Id::ZERO });
-        let stream = self.id(event.arg(STREAM));
-        let stream = self.streams.number((device, stream));
+        let device = taken.device(|event| self.device(event));
         let kernel = Kernel {
             start,
             duration,
-            correlation: self.id(event.arg(CORRELATION)),
-            external: self.external(event, wanted),
+            correlation: self.correlation(&taken),
+            external: self.external(&taken, wanted),
             name,
             device,
-            stream,
+            stream: taken.stream(|event| {
+                let stream = self.id(event.arg(STREAM));
+                self.streams.number((device, stream))
+            }),
             index,
         };
         self.kernels.push(kernel);
         if wanted.legacy_times {
-            self.legacy_times.get_or_insert_default().kernels.push(doubles(event));
+            self.legacy_times.get_or_insert_default().kernels.push(doubles(taken.event));
         }
     }
 
-    fn take_copy(&mut self, event: &Event<'_>, kind: impl Fn(&str) -> CopyKind) {
-        let duration = time(event.duration()).unwrap_or(0);
-        let Some(start) = time(event.timestamp()).filter(|_| duration >= 0) else { return };
-        let name = event.name();
-        let bytes = event.number_arg(BYTES);
-        let device = self.id(event.arg(DEVICE));
+    fn take_copy(&mut self, mut taken: TakenEvent<'_, '_>, kind: impl Fn(&str) -> CopyKind) {
+        let duration = taken.duration().unwrap_or(0);
+        let Some(start) = taken.start().filter(|_| duration >= 0) else { return };
+        let name = taken.event.name();
+        let bytes = taken.event.number_arg(BYTES);
         let copy = GpuCopy {
             start,
             duration,
-            correlation: self.id(event.arg(CORRELATION)),
-            device: self.devices.number(if device.is_there() { device } else { Id::ZERO }),
+            correlation: self.correlation(&taken),
+            device: taken.device(|event| self.device(event)),
             kind: kind(name.as_deref().unwrap_or_default()),
             bytes: bytes.and_then(|bytes| bytes.to_i64()).and_then(|bytes| bytes.try_into().ok()).unwrap_or(0),
         };
         self.copies.push(copy);
     }
 
-    fn take_call(&mut self, event: &Event<'_>, wanted: Wanted) {
-        let correlation = self.id(event.arg(CORRELATION));
+    fn take_call(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
+        let correlation = self.correlation(&taken);
         if !correlation.is_there() {
             return;
         }
-        if let Some(start) = time(event.timestamp()) {
+        if let Some(start) = taken.start() {
             let call = Launch {
                 start,
-                duration: time(event.duration()).unwrap_or(0).max(0),
+                duration: taken.duration().unwrap_or(0).max(0),
                 correlation,
-                external: self.external(event, wanted),
-                name: name(&mut self.names, event),
-                thread: self.thread(event),
+                external: self.external(&taken, wanted),
+                name: taken.name(|event| name(&mut self.names, event)),
+                thread: self.thread(&mut taken),
             };
             self.launches.push(call);
         }
     }
 
-    fn take_flow(&mut self, event: &Event<'_>) {
-        let correlation = self.id(event.id());
+    fn take_flow(&mut self, mut taken: TakenEvent<'_, '_>) {
+        let correlation = self.id(taken.event.id());
         // Nearly every flow starts at the call just read, which goes first anyway.
         if !correlation.is_there() || self.launches.last().is_some_and(|call| call.correlation == correlation) {
             return;
         }
-        if let Some(start) = time(event.timestamp()) {
-            let thread = self.thread(event);
+        if let Some(start) = taken.start() {
+            let thread = self.thread(&mut taken);
             self.flows.push(Launch { start, duration: 0, correlation, external: Id::MISSING, name: NO_NAME, thread });
         }
     }
 
-    fn take_operator(&mut self, event: &Event<'_>, wanted: Wanted) {
-        let external = self.external(event, wanted);
-        let name = name(&mut self.names, event);
+    fn take_operator(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
+        let external = self.external(&taken, wanted);
+        let name = taken.name(|event| name(&mut self.names, event));
         if external.is_there() && name != NO_NAME {
-            let (start, duration) = (time(event.timestamp()), time(event.duration()).unwrap_or(0).max(0));
-            let thread = self.thread(event);
+            let (start, duration) = (taken.start(), taken.duration().unwrap_or(0).max(0));
+            let thread = self.thread(&mut taken);
             self.operators.push(HostOperator { external, name, start, duration, thread });
         }
     }
 
-    fn take_frame(&mut self, event: &Event<'_>, wanted: Wanted) {
-        let Some(start) = time(event.timestamp()) else { return };
+    fn take_frame(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
+        let Some(start) = taken.start() else { return };
+        let event = taken.event;
         let frame = Frame {
             start,
-            duration: time(event.duration()).unwrap_or(0),
+            duration: taken.duration().unwrap_or(0),
             id: self.id(event.arg(PYTHON_ID)),
             parent: self.id(event.arg(PYTHON_PARENT)),
-            name: name(&mut self.names, event),
-            thread: self.thread(event),
+            name: taken.name(|event| name(&mut self.names, event)),
+            thread: self.thread(&mut taken),
         };
         self.frames.push(frame);
         if wanted.legacy_times {
@@ -270,27 +268,40 @@ impl Columns {
         }
     }
 
-    fn take_annotation(&mut self, event: &Event<'_>, wanted: Wanted) {
-        let (Some(name), Some(start)) = (event.name(), time(event.timestamp())) else { return };
+    fn take_annotation(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
+        let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
         if !may_be_step(&name) {
             return;
         }
-        let duration = time(event.duration()).unwrap_or(0);
+        let duration = taken.duration().unwrap_or(0);
         self.annotations.push(Annotation { start, duration, name: name.into_owned() });
         if wanted.legacy_times {
-            self.legacy_times.get_or_insert_default().annotations.push(doubles(event));
+            self.legacy_times.get_or_insert_default().annotations.push(doubles(taken.event));
         }
     }
 
-    fn thread(&mut self, event: &Event<'_>) -> u32 {
-        let key = (self.id(event.process()), self.id(event.thread()));
-        self.threads.number(key)
+    fn device(&mut self, event: &Event<'_>) -> u32 {
+        let device = self.id(event.arg(DEVICE));
+        self.devices.number(if device.is_there() { device } else { Id::ZERO })
+    }
+
+    fn thread(&mut self, taken: &mut TakenEvent<'_, '_>) -> u32 {
+        taken.thread(|event| {
+            let key = (self.id(event.process()), self.id(event.thread()));
+            self.threads.number(key)
+        })
+    }
+
+    fn correlation(&mut self, taken: &TakenEvent<'_, '_>) -> Id {
+        taken.correlation(|| self.id(taken.event.arg(CORRELATION)))
     }
 
     /// `External id`, which old profilers wrote in another case.
-    fn external(&mut self, event: &Event<'_>, wanted: Wanted) -> Id {
-        let old = || event.arg(OLD_EXTERNAL).filter(|_| wanted.findings);
-        self.id(event.arg(EXTERNAL).or_else(old))
+    fn external(&mut self, taken: &TakenEvent<'_, '_>, wanted: Wanted) -> Id {
+        taken.external(|| {
+            let old = || taken.event.arg(OLD_EXTERNAL).filter(|_| wanted.findings);
+            self.id(taken.event.arg(EXTERNAL).or_else(old))
+        })
     }
 
     fn id(&mut self, value: Option<Value<'_>>) -> Id {

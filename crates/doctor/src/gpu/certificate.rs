@@ -1,10 +1,10 @@
 //! Sums over a GPU trace that must add up.
 
+use perfdb_trace::id::Id;
 use perfdb_trace::time::Picoseconds;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::columns::Row;
-use super::graph::layers;
+use super::graph::Layers;
 use super::{Prepared, Replays};
 use crate::certificate::Certificate;
 
@@ -22,10 +22,10 @@ impl Prepared {
         certificate.time("span_us", span.0);
         certificate.count("devices", span.1);
         certificate.count("streams", self.stream_count());
-        certificate.holds("by_name", self.sum_by(|_, row| row.name) == self.kernel_time);
+        certificate.holds("by_name", self.sum_by_name() == self.kernel_time);
         certificate.holds("by_stream", self.sum_by_stream() == self.kernel_time);
-        certificate.holds("by_launch", self.sum_by(|at, _| self.launch_index(at)) == self.kernel_time);
-        certificate.holds("by_operation", self.sum_by(|_, row| row.external) == self.kernel_time);
+        certificate.holds("by_launch", self.sum_by_launch() == self.kernel_time);
+        certificate.holds("by_operation", self.sum_by_operation() == self.kernel_time);
         certificate.holds("by_layer", self.sum_by_layer(replays) == self.kernel_time);
         certificate.holds("busy_le_span", busy <= span.0 * span.1 as Picoseconds);
         certificate.holds("busy_le_sum", busy <= self.kernel_time);
@@ -35,10 +35,36 @@ impl Prepared {
         certificate
     }
 
-    fn sum_by<K: Eq + std::hash::Hash>(&self, key: impl Fn(u32, &Row) -> K) -> Picoseconds {
-        let mut sums: FxHashMap<K, Picoseconds> = FxHashMap::default();
+    /// The number of kernels alone.
+    pub(crate) fn kernel_count(&self) -> Certificate {
+        let mut certificate = Certificate::default();
+        if !self.kernels.is_empty() {
+            certificate.count("kernels", self.kernels.len());
+        }
+        certificate
+    }
+
+    fn sum_by_name(&self) -> Picoseconds {
+        let mut sums = vec![0; self.name_count()];
+        for (_, row) in self.kernel_rows() {
+            sums[row.name as usize] += row.time();
+        }
+        sums.into_iter().sum()
+    }
+
+    /// What has no launch counts as one.
+    fn sum_by_launch(&self) -> Picoseconds {
+        let mut sums = vec![0; self.columns.calls.len() + 1];
         for (at, row) in self.kernel_rows() {
-            *sums.entry(key(at, row)).or_default() += row.time();
+            sums[self.launch_index(at).map_or(0, |launch| launch as usize + 1)] += row.time();
+        }
+        sums.into_iter().sum()
+    }
+
+    fn sum_by_operation(&self) -> Picoseconds {
+        let mut sums: FxHashMap<Id, Picoseconds> = FxHashMap::default();
+        for (_, row) in self.kernel_rows() {
+            *sums.entry(row.external).or_default() += row.time();
         }
         sums.into_values().sum()
     }
@@ -51,16 +77,18 @@ impl Prepared {
     /// By the layer of a graph replay; what is in none counts as one.
     fn sum_by_layer(&self, replays: &Replays) -> Picoseconds {
         let mut in_layers = 0;
-        let mut outside: FxHashSet<u32> = self.kernels.iter().copied().collect();
+        let mut outside = vec![true; self.rows().len()];
+        let mut layers = Layers::default();
         for replay in replays.iter() {
-            for layer in layers(self, replay) {
+            for layer in layers.of(self, replay) {
                 in_layers += layer.iter().map(|at| self.row(*at).time()).sum::<Picoseconds>();
                 for at in layer {
-                    outside.remove(at);
+                    outside[*at as usize] = false;
                 }
             }
         }
-        in_layers + outside.iter().map(|at| self.row(*at).time()).sum::<Picoseconds>()
+        let outside = self.kernel_rows().filter(|(at, _)| outside[*at as usize]);
+        in_layers + outside.map(|(_, row)| row.time()).sum::<Picoseconds>()
     }
 
     fn stream_count(&self) -> usize {

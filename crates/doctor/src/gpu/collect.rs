@@ -9,6 +9,7 @@ use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
 use super::{Prepared, Replays, check_all};
+use crate::certificate::Certificate;
 use crate::finding::Findings;
 use crate::lint::Lint;
 use crate::report::{Kind, Report, Selection};
@@ -63,6 +64,37 @@ pub struct Collector {
     pub(crate) lint: Lint,
 }
 
+/// What [`Collector::take`] read of an event, for those who keep the event too and need not read it again.
+///
+/// What was not looked at is `None`. Ids that do not stand for themselves, and the numbers of names, devices, streams and
+/// threads, are those of one collector: equal ones mean the same within a piece of the trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Taken {
+    /// `ts` and `dur` in picoseconds.
+    pub times: Option<Times>,
+    /// `name`; [`NO_NAME`] where it is no text.
+    pub name: Option<NameId>,
+    /// `correlation` in `args`.
+    pub correlation: Option<Id>,
+    /// `External id` in `args`, or `external id`.
+    pub external: Option<Id>,
+    /// `device` in `args`; where there is none, that of 0.
+    pub device: Option<u32>,
+    /// `stream` in `args`, together with the device.
+    pub stream: Option<u32>,
+    /// `pid` and `tid`.
+    pub thread: Option<u32>,
+}
+
+/// Times of an event in picoseconds; `None` where it has no such number, or one beyond 1e24 µs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
+    /// `ts`
+    pub start: Option<Picoseconds>,
+    /// `dur`, which can be negative.
+    pub duration: Option<Picoseconds>,
+}
+
 /// What an event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Category {
@@ -84,9 +116,9 @@ impl Collector {
     pub const MEMBERS: [&'static str; 3] = MEMBERS;
 
     /// Takes the next event.
-    pub fn take(&mut self, event: &Event<'_>) {
+    pub fn take(&mut self, event: &Event<'_>) -> Taken {
         self.lint.look_at_event(event);
-        self.columns.take(event);
+        self.columns.take(event)
     }
 
     /// Takes a top-level member.
@@ -112,11 +144,27 @@ impl Collector {
         self.report_with(file, Findings::default(), selection)
     }
 
-    pub(crate) fn report_with(self, file: &str, mut found: Findings, selection: &Selection) -> Report {
+    /// [`Collector::report`] with no more in the certificate than the number of kernels: for those who go on with the trace and
+    /// sum on their own.
+    pub fn findings(self, file: &str) -> Report {
+        self.report_and(file, Findings::default(), &Selection::default(), |trace, _| trace.kernel_count())
+    }
+
+    pub(crate) fn report_with(self, file: &str, found: Findings, selection: &Selection) -> Report {
+        self.report_and(file, found, selection, Prepared::certificate)
+    }
+
+    fn report_and(
+        self,
+        file: &str,
+        mut found: Findings,
+        selection: &Selection,
+        certificate: impl Fn(&Prepared, &Replays) -> Certificate,
+    ) -> Report {
         let prepared = Prepared::new(self.columns, self.members);
         let replays = Replays::new(&prepared);
         let marks = check_all(&prepared, &replays, &mut found);
-        let certificate = prepared.certificate(&replays);
+        let certificate = certificate(&prepared, &replays);
         let mut report = Report::new(file, Kind::GpuTrace, found, certificate, prepared.kernel_time, selection);
         report.marks = marks;
         report
@@ -124,7 +172,7 @@ impl Collector {
 }
 
 impl Columns {
-    pub(crate) fn take(&mut self, event: &Event<'_>) {
+    pub(crate) fn take(&mut self, event: &Event<'_>) -> Taken {
         let index = self.events;
         self.events += 1;
         let start = match event.field(Field::Timestamp) {
@@ -152,25 +200,31 @@ impl Columns {
         if let (true, Some(start)) = (category != Category::Other, start) {
             self.covered.add(start, start + Picoseconds::from(duration.or_zero()));
         }
-        match category {
+        let times = Some(Times { start, duration: duration.number() });
+        let taken = match category {
             Category::Kernel => self.take_row(event, RowKind::Kernel, start, duration),
             Category::Copy => self.take_row(event, RowKind::Copy, start, duration),
             Category::Call => self.take_call(event, start, duration),
             Category::Operator => self.take_operator(event, start, duration),
-            Category::Annotation => self.take_step(event, start, duration),
-            Category::Frame | Category::Other => {}
-        }
+            Category::Annotation => {
+                self.take_step(event, start, duration);
+                Taken::default()
+            }
+            Category::Frame | Category::Other => Taken::default(),
+        };
+        Taken { times, ..taken }
     }
 
-    fn take_row(&mut self, event: &Event<'_>, kind: RowKind, start: Option<Picoseconds>, duration: Duration) {
+    fn take_row(&mut self, event: &Event<'_>, kind: RowKind, start: Option<Picoseconds>, duration: Duration) -> Taken {
         let name = self.name(event);
         let correlation = self.id(event.arg(CORRELATION));
+        let taken = Taken { name: Some(name), correlation: Some(correlation), ..Taken::default() };
         let (true, Some(start), Some(duration)) = (name != NO_NAME, start, duration.usable()) else {
             self.skipped_kernels += u64::from(kind == RowKind::Kernel);
             if correlation.is_there() {
                 self.skipped_correlations.push(correlation);
             }
-            return;
+            return taken;
         };
         let device = self.id(event.arg(DEVICE));
         let device = self.devices.number(if device.is_there() { device } else { Id::ZERO });
@@ -182,23 +236,26 @@ impl Columns {
             self.elements.push((self.rows.len() as u32, count));
         }
         self.rows.push(Row { start, duration, correlation, external, name, device, stream, kind });
+        Taken { external: Some(external), device: Some(device), stream: Some(stream), ..taken }
     }
 
-    fn take_call(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
+    fn take_call(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) -> Taken {
         self.has_calls = true;
         let correlation = self.id(event.arg(CORRELATION));
-        if let Some(start) = start {
-            let (name, thread) = (self.name(event), self.thread(event));
-            self.calls.push(Call { start, duration: duration.or_zero(), correlation, name, thread });
-        }
+        let taken = Taken { correlation: Some(correlation), ..Taken::default() };
+        let Some(start) = start else { return taken };
+        let (name, thread) = (self.name(event), self.thread(event));
+        self.calls.push(Call { start, duration: duration.or_zero(), correlation, name, thread });
+        Taken { name: Some(name), thread: Some(thread), ..taken }
     }
 
-    fn take_operator(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
+    fn take_operator(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) -> Taken {
         let external = self.external(event);
-        if let (true, Some(start)) = (external.is_there(), start) {
-            let (name, thread) = (self.name(event), self.thread(event));
-            self.operators.push(Operator { start, duration: duration.or_zero(), external, name, thread });
-        }
+        let taken = Taken { external: Some(external), ..Taken::default() };
+        let (true, Some(start)) = (external.is_there(), start) else { return taken };
+        let (name, thread) = (self.name(event), self.thread(event));
+        self.operators.push(Operator { start, duration: duration.or_zero(), external, name, thread });
+        Taken { name: Some(name), thread: Some(thread), ..taken }
     }
 
     fn take_step(&mut self, event: &Event<'_>, start: Option<Picoseconds>, duration: Duration) {
@@ -249,7 +306,7 @@ fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
 #[derive(Debug, Clone, Copy)]
 enum Duration {
     Missing,
-    Usable(i64),
+    Usable(Picoseconds),
     Negative(Picoseconds),
     NoTime,
 }
@@ -260,7 +317,7 @@ impl Duration {
             None | Some(Value::Null) => Duration::Missing,
             value => match time(value) {
                 Some(duration) if duration < 0 => Duration::Negative(duration),
-                Some(duration) => Duration::Usable(duration.try_into().unwrap_or(i64::MAX)),
+                Some(duration) => Duration::Usable(duration),
                 None => Duration::NoTime,
             },
         }
@@ -268,7 +325,7 @@ impl Duration {
 
     fn or_zero(self) -> i64 {
         match self {
-            Duration::Usable(duration) => duration,
+            Duration::Usable(duration) => cut(duration),
             _ => 0,
         }
     }
@@ -276,10 +333,22 @@ impl Duration {
     fn usable(self) -> Option<i64> {
         match self {
             Duration::Missing => Some(0),
-            Duration::Usable(duration) => Some(duration),
+            Duration::Usable(duration) => Some(cut(duration)),
             Duration::Negative(_) | Duration::NoTime => None,
         }
     }
+
+    fn number(self) -> Option<Picoseconds> {
+        match self {
+            Duration::Usable(duration) | Duration::Negative(duration) => Some(duration),
+            Duration::Missing | Duration::NoTime => None,
+        }
+    }
+}
+
+/// A duration as rows have it.
+fn cut(duration: Picoseconds) -> i64 {
+    duration.try_into().unwrap_or(i64::MAX)
 }
 
 /// The category of an event, and whether it has the name that old profilers gave it.

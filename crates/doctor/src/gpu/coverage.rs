@@ -16,11 +16,17 @@ impl Coverage {
     /// Adds the time from `start` to `end`.
     #[inline]
     pub(crate) fn add(&mut self, start: Picoseconds, end: Picoseconds) {
-        if let Some((from, to)) = self.stretches.get(self.last)
+        let is_last = self.last + 1 == self.stretches.len();
+        if let Some((from, to)) = self.stretches.get_mut(self.last)
             && *from <= start
-            && end <= *to
         {
-            return;
+            if end <= *to {
+                return;
+            }
+            if is_last && start < *to + PAUSE {
+                *to = end;
+                return;
+            }
         }
         self.insert(start, end.max(start));
     }

@@ -1,5 +1,7 @@
 //! Replays of graphs: the kernels of one graph launch, in order of start, and the layers in them.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use super::Prepared;
@@ -52,9 +54,27 @@ impl Replays {
     }
 }
 
-/// The equal pieces that cover most of a replay, each from one kernel of some name to the next.
-pub(super) fn layers<'r>(trace: &Prepared, replay: &'r [u32]) -> Vec<&'r [u32]> {
-    let names: Vec<u32> = replay.iter().map(|at| trace.row(*at).name).collect();
+/// Finds the layers of replays. Replays of one graph run the same kernels, so each row of names is cut once.
+#[derive(Debug, Default)]
+pub(super) struct Layers {
+    cuts: FxHashMap<Box<[u32]>, Box<[Range<usize>]>>,
+    names: Vec<u32>,
+}
+
+impl Layers {
+    /// The equal pieces that cover most of a replay, each from one kernel of some name to the next.
+    pub(super) fn of<'r>(&mut self, trace: &Prepared, replay: &'r [u32]) -> impl Iterator<Item = &'r [u32]> {
+        self.names.clear();
+        self.names.extend(replay.iter().map(|at| trace.row(*at).name));
+        if !self.cuts.contains_key(self.names.as_slice()) {
+            self.cuts.insert(self.names.as_slice().into(), cuts(&self.names));
+        }
+        let cuts = self.cuts.get(self.names.as_slice()).map_or(&[][..], AsRef::as_ref);
+        cuts.iter().map(|piece| &replay[piece.clone()])
+    }
+}
+
+fn cuts(names: &[u32]) -> Box<[Range<usize>]> {
     let mut places: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
     for (place, name) in names.iter().enumerate() {
         places.entry(*name).or_default().push(place);
@@ -77,5 +97,5 @@ pub(super) fn layers<'r>(trace: &Prepared, replay: &'r [u32]) -> Vec<&'r [u32]> 
             }
         }
     }
-    best.2.into_iter().map(|(start, end)| &replay[start..end]).collect()
+    best.2.into_iter().map(|(start, end)| start..end).collect()
 }

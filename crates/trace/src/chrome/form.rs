@@ -1,6 +1,6 @@
 //! The form of an event: which keys it has, and whether there is more in it than plain values.
 
-use crate::scan::{Kind, Span};
+use crate::scan::{Kind, Span, has_any_of};
 
 /// The keys of an event as one number, and whether a closer look at its text is due.
 ///
@@ -38,32 +38,39 @@ impl Form {
     }
 
     /// Takes a key; `from` is the text from its quote on.
+    ///
+    /// A key of up to eight bytes, none of which is 0, is one word. Longer ones begin with a word that no such key has: their
+    /// length and a bit. So no two rows of keys give the same words.
     #[inline(always)]
     pub(super) fn key(&mut self, from: &[u8], raw: &[u8], kind: Kind) {
         self.odd |= kind != Kind::PlainText;
-        let length = raw.len();
-        match from {
-            [b'"', first @ ..] if length <= 8 && first.len() >= 8 => {
-                let word = first.first_chunk::<8>().map_or(0, |chunk| u64::from_le_bytes(*chunk));
-                // Shifting by 64 is none, so that the length is in it too.
-                let kept =
-                    word & (u64::MAX >> ((64 - 8 * length as u32) & 63)) & if length == 0 { 0 } else { u64::MAX };
-                self.add(kept ^ (length as u64) << 56);
+        match from.first_chunk::<9>() {
+            Some([_, first @ ..]) if raw.len().wrapping_sub(1) < 8 => {
+                // Shifting leaves out what stands behind the key.
+                let behind = 64 - 8 * raw.len() as u32;
+                self.add(u64::from_le_bytes(*first) << behind >> behind);
             }
-            _ => self.long_key(raw),
+            _ => self.other_key(raw),
         }
     }
 
-    fn long_key(&mut self, raw: &[u8]) {
-        let (chunks, rest) = raw.as_chunks::<8>();
-        for chunk in chunks {
-            self.add(u64::from_le_bytes(*chunk));
+    #[inline]
+    fn other_key(&mut self, raw: &[u8]) {
+        let Some(last) = raw.last_chunk::<8>() else {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(raw) {
+                *to = *from;
+            }
+            return self.add(u64::from_le_bytes(word));
+        };
+        if raw.len() > 8 {
+            self.add(raw.len() as u64 | 1 << 63);
+            // The last word may have bytes of the one before it once more.
+            for chunk in raw[..raw.len() - 1].as_chunks::<8>().0 {
+                self.add(u64::from_le_bytes(*chunk));
+            }
         }
-        let mut last = [0; 8];
-        for (to, from) in last.iter_mut().zip(rest) {
-            *to = *from;
-        }
-        self.add(u64::from_le_bytes(last) ^ (raw.len() as u64) << 56);
+        self.add(u64::from_le_bytes(*last));
     }
 
     /// Takes the value of a key.
@@ -76,8 +83,7 @@ impl Form {
             }
             Kind::Object => self.odd = true,
             Kind::List => {
-                let list = bytes.get(span.start..span.end).unwrap_or_default();
-                self.odd |= memchr::memchr3(b'{', b'N', b'I', list).is_some();
+                self.odd |= has_any_of(bytes, span.start..span.end, [b'{', b'N', b'I']);
             }
             _ => {}
         }
@@ -114,7 +120,8 @@ mod tests {
         let keys: Vec<u64> = forms(
             r#"[{"a":1,"long key of several words":"x","args":{"b":2}}, {"a":7,"long key of several words":[1],"args":{"b":"y"}},
                 {"a":1,"long key of several word":1,"args":{"b":2}}, {"a":1,"args":{"b":2}}, {"a":1,"b":2,"args":{}},
-                {"a":1,"a":2}, {"aa":1}, {"a":1}, {"":1}, {}, {"args":{"a":1}}, {"12345678":1}, {"123456789":1}]"#,
+                {"a":1,"a":2}, {"aa":1}, {"a":1}, {"":1}, {}, {"args":{"a":1}}, {"12345678":1}, {"123456789":1},
+                {"1234567":1}, {"12345678":1,"9":1}, {"1234567812345678":1}, {"12345678":1,"12345678":1}, {"12345678123456781":1}]"#,
         )
         .into_iter()
         .map(|(keys, _)| keys)

@@ -201,6 +201,9 @@ impl<'a> Fast<'a> {
         if depth == 0 {
             return self.deep(self.position(rest) - 1);
         }
+        if let Some(rest) = behind_integers(rest) {
+            return Some(rest);
+        }
         let mut rest = self.space(rest);
         if let [b']', rest @ ..] = rest {
             return Some(rest);
@@ -250,6 +253,28 @@ impl<'a> Fast<'a> {
             },
             _ => other_scalar(rest),
         }
+    }
+}
+
+/// What stands behind a list of small integers, such as the shape of a kernel's grid, whose `[` has been taken; `None` for all
+/// other lists, good or bad.
+#[inline]
+fn behind_integers(mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        let [first @ b'0'..=b'9', behind @ ..] = rest else { return None };
+        let leading_zero = *first == b'0';
+        rest = behind;
+        while let [b'0'..=b'9', behind @ ..] = rest {
+            if leading_zero {
+                return None;
+            }
+            rest = behind;
+        }
+        rest = match rest {
+            [b']', behind @ ..] => return Some(behind),
+            [b',', b' ', behind @ ..] | [b',', behind @ ..] => behind,
+            _ => return None,
+        };
     }
 }
 

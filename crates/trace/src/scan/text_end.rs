@@ -29,6 +29,26 @@ pub(super) fn no_digits(block: &[u8; BLOCK]) -> u32 {
     (bytes.simd_lt(i8x16::splat(b'0'.cast_signed())) | bytes.simd_gt(i8x16::splat(b'9'.cast_signed()))).to_bitmask()
 }
 
+/// Whether any of three bytes stands in a part of the text; parts are short mostly.
+#[inline(always)]
+pub(crate) fn has_any_of(bytes: &[u8], part: std::ops::Range<usize>, wanted: [u8; 3]) -> bool {
+    let mut at = part.start;
+    while let Some(block) = block_at(bytes, at) {
+        let bytes = i8x16::new(block.map(u8::cast_signed));
+        let [first, second, third] = wanted.map(|byte| bytes.simd_eq(i8x16::splat(byte.cast_signed())));
+        let found = (first | second | third).to_bitmask();
+        let left = part.end.saturating_sub(at);
+        if left <= BLOCK {
+            return found.trailing_zeros() < left as u32;
+        }
+        if found != 0 {
+            return true;
+        }
+        at += BLOCK;
+    }
+    bytes.get(at..part.end).is_some_and(|rest| rest.iter().any(|byte| wanted.contains(byte)))
+}
+
 /// Whether the only backslashes in the inside of a text are those in front of quotes. A quote never stands there without one,
 /// so it is enough that a quote follows each.
 pub(super) fn only_quotes_escaped(raw: &[u8]) -> bool {
@@ -137,6 +157,16 @@ mod tests {
             bytes[at] ^= 1;
             prop_assert_eq!(common_prefix(&left, &bytes), at);
             prop_assert_eq!(common_prefix(&left, &left[..cut.min(left.len())]), cut.min(left.len()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_of_three(bytes in proptest::collection::vec(b'a'..b'z', 0..80), from in 0usize..80, to in 0usize..80) {
+            let (to, wanted) = (to.min(bytes.len()), [b'c', b'q', b'x']);
+            let from = from.min(to);
+            let plain = bytes[from..to].iter().any(|byte| wanted.contains(byte));
+            prop_assert_eq!(has_any_of(&bytes, from..to, wanted), plain);
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::Map;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, Severity};
 use crate::gpu::Prepared;
-use crate::gpu::graph::{LONG, PIECES, Replays, layers};
+use crate::gpu::graph::{LONG, Layers, PIECES, Replays};
 use crate::order::median;
 use crate::report::Marks;
 
@@ -23,9 +23,10 @@ const REACH: i32 = 12;
 
 pub(super) fn check(trace: &Prepared, replays: &Replays, found: &mut Findings, marks: &mut Marks) {
     let mut pools: FxHashMap<Vec<u32>, Vec<&[u32]>> = FxHashMap::default();
+    let mut layers = Layers::default();
     for replay in replays.iter() {
-        let pieces = if replay.len() >= LONG {
-            layers(trace, replay)
+        let pieces: Vec<&[u32]> = if replay.len() >= LONG {
+            layers.of(trace, replay).collect()
         } else if replay.len() >= SHORT {
             vec![replay]
         } else {
