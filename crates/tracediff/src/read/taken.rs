@@ -121,3 +121,45 @@ fn number(numbers: &mut Vec<u32>, known: Option<u32>, own: impl FnOnce() -> u32)
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::columns::Columns;
+    use crate::read::{Wanted, reader};
+
+    /// Events whose ids, times and names are of every kind.
+    const TRACE: &str = r#"{"traceEvents": [
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": "a", "ts": 1.5, "dur": 2, "args": {"correlation": 7, "External id": "x"}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": "p", "tid": 2, "ts": 2, "args": {"correlation": "seven"}},
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": "none", "dur": 3, "args": {"External id": 1.5}},
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 3, "dur": -3, "args": {"External id": 4}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 5, "dur": 9, "args": {"device": 1, "stream": "s", "correlation": 7, "External id": 4}},
+        {"ph": "X", "cat": "kernel", "name": "g\u0065mm", "ts": 15, "args": {"device": 0, "stream": 7, "correlation": "seven"}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 16, "dur": null, "args": {"stream": 7, "correlation": 1e40}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 17, "dur": -1, "args": {"correlation": 9}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 2e18, "dur": 1},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 18, "dur": 9e17},
+        {"ph": "X", "cat": "kernel", "ts": 19, "dur": 1},
+        {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 30, "dur": 1, "args": {"device": 1, "stream": 7, "correlation": 7, "bytes": 8}},
+        {"ph": "X", "cat": "python_function", "name": "f", "pid": 1, "tid": 2, "ts": 1, "dur": 9, "args": {"Python id": 1}}]}"#;
+
+    #[test]
+    fn what_the_doctor_has_read_is_what_the_loader_would_read() {
+        let read = |findings| -> Columns {
+            let wanted = Wanted { stacks: true, legacy_times: false, findings, threads: 1 };
+            reader(Path::new("t.json"), TRACE.as_bytes(), wanted).expect("a trace").columns
+        };
+        let (alone, beside) = (read(false), read(true));
+        assert_eq!(alone.kernels.len(), 4);
+        let rows = |columns: &Columns| {
+            let Columns { kernels, copies, launches, operators, frames, skipped_kernels, .. } = columns;
+            format!("{kernels:?} {copies:?} {launches:?} {operators:?} {frames:?} {skipped_kernels}")
+        };
+        assert_eq!(rows(&alone), rows(&beside));
+        assert_eq!(alone.devices.keys(), beside.devices.keys());
+        assert_eq!(alone.streams.keys(), beside.streams.keys());
+        assert_eq!(alone.threads.keys(), beside.threads.keys());
+    }
+}
