@@ -62,11 +62,14 @@ impl Drift {
     }
 }
 
+/// Lines and durations by the axes, as bits, and the configuration of a place.
+type ByPlace = FxHashMap<(Vec<u64>, u64), Vec<(u32, f64)>>;
+
 /// The places of slices that several rows have.
 pub(super) fn find<'s>(slices: impl Iterator<Item = &'s [(Place, u32, f64)]>) -> Vec<Repeats> {
     let mut all = Vec::new();
     for places in slices {
-        let mut by_place: FxHashMap<(Vec<u64>, u64), Vec<(u32, f64)>> = FxHashMap::default();
+        let mut by_place: ByPlace = FxHashMap::default();
         for (place, line, us) in places.iter().filter(|(_, _, us)| *us > 0.0 && us.is_finite()) {
             let axes = place.axes.iter().map(|value| value.to_bits()).collect();
             by_place.entry((axes, place.configuration)).or_default().push((*line, *us));
