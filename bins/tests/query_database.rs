@@ -251,3 +251,23 @@ fn a_manifest_of_vectors_comes_back_answered() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn a_database_of_another_version_is_refused() -> TestResult {
+    let folder = Folder::new()?;
+    let name = "vllm0.18.0_torch2.9.0_cann8.5";
+    std::fs::rename(folder.0.path().join("db"), folder.0.path().join(name))?;
+    let ask = |version: &str| {
+        let options = ["--database-path", name, "--vllm-version", version];
+        run(folder.0.path(), &[&options[..], &EXACT[..]].concat(), "")
+    };
+    assert_eq!(ask("0.18.0")?.status, Some(0));
+    let other = ask("0.19.0")?;
+    assert_eq!((other.status, other.stdout.as_str()), (Some(1), ""));
+    assert!(
+        other.stderr.contains("error: vllm0.18.0_torch2.9.0_cann8.5: other version: vllm0.19.0_"),
+        "{}",
+        other.stderr
+    );
+    Ok(())
+}

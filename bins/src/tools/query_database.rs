@@ -3,6 +3,7 @@
 mod comparison;
 mod printing;
 mod questions;
+mod version;
 
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
@@ -179,6 +180,7 @@ const TABLE_ROWS: usize = 1000;
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let directory = arguments.database.directory(None)?;
+    version::compare(&arguments.database, &directory)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let is_trace = arguments.question.from_trace.is_some();
     let layer = match arguments.layer.as_deref() {

@@ -271,11 +271,24 @@ impl Model {
     }
 
     pub(crate) fn estimate(&self, slice: usize, work: Work, found: &Found) -> Estimate {
-        let log = self.means[slice].log(work) + found.value;
+        let mut log = self.means[slice].log(work) + found.value;
+        let mut half_width = found.half_width;
+        if let [only_us] = self.times_us[..] {
+            // One row does not tell how much of its time every call takes, and how much goes with the work: the truth lies between
+            // its own time and one that grows as the work does.
+            let same = (only_us / self.reference_us).ln();
+            let Mean { roofline, offset } = self.means[slice];
+            let growing = |time_us: f64| time_us - roofline.overhead_us;
+            let own = growing((same - self.residuals[0] - offset).exp());
+            let growth = (growing(roofline.time_us(work)) / own).ln();
+            let half_way = if growth.is_finite() { growth / 2.0 } else { 0.0 };
+            half_width += half_way.abs();
+            log = same + half_way;
+        }
         Estimate {
             duration_us: log.exp() * self.reference_us,
-            low_us: (log - found.half_width).exp() * self.reference_us,
-            high_us: (log + found.half_width).exp() * self.reference_us,
+            low_us: (log - half_width).exp() * self.reference_us,
+            high_us: (log + half_width).exp() * self.reference_us,
             class: found.class,
         }
     }

@@ -14,7 +14,7 @@ const FAR: f64 = 0.3;
 
 const TEMPLATE: &str = include_str!("templates/evaluation.html");
 const COLUMNS: [&str; 6] = ["asked", "median", "p90", "bias", "held", "interval"];
-const WIDTHS: [usize; 6] = [7, 9, 9, 10, 7, 10];
+const WIDTHS: [usize; 6] = [7, 9, 9, 10, 7, 12];
 
 /// The tables for people: figures, then what is known of nothing, then tables that contradict themselves.
 pub fn text(evaluations: &[Evaluation]) -> String {
