@@ -1,6 +1,6 @@
 //! What must hold of every prediction.
 
-use perfdb_predict::{Class, MatMul, Operands, Place, Precision, Rows, Table};
+use perfdb_predict::{Class, MatMul, Model, Operands, Place, Precision, Rows, Table};
 use proptest::prelude::*;
 
 /// Rows, columns, inner size and duration.
@@ -34,7 +34,6 @@ fn some_rows() -> impl Strategy<Value = Vec<Measured>> {
 
 #[test]
 fn one_row_tells_less_the_further_away_the_question_is() {
-    use perfdb_predict::{Model, Place, Rows};
     let mut one = Rows::new(1);
     one.push(0, &Place::sizes(&[1.0]), 2.0, None);
     let model = Model::build(vec![one], Some(0)).expect("a row");

@@ -162,7 +162,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_of_three(bytes in proptest::collection::vec(b'a'..b'z', 0..80), from in 0usize..80, to in 0usize..80) {
+        fn any_of_three(bytes in proptest::collection::vec(b'a'..=b'z', 0..80), from in 0usize..80, to in 0usize..80) {
             let (to, wanted) = (to.min(bytes.len()), [b'c', b'q', b'x']);
             let from = from.min(to);
             let plain = bytes[from..to].iter().any(|byte| wanted.contains(byte));
