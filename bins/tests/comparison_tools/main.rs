@@ -152,25 +152,21 @@ fn a_failed_scenario_does_not_hide_the_others() -> TestResult {
     Ok(())
 }
 
+/// generate-op-comparison on the scenarios that come with the repository.
+fn on_shipped_scenarios() -> Result<Command, Box<dyn std::error::Error>> {
+    let mut command = Command::cargo_bin("generate-op-comparison")?;
+    let arguments = ["--scenarios", "testdata/scenarios.yaml", "--data-dir", "testdata/scenarios"];
+    command.current_dir(repository()).args(arguments);
+    Ok(command)
+}
+
 #[test]
 fn the_number_of_jobs_shows_nowhere() -> TestResult {
     let folder = Folder::new()?;
     let mut first: Option<(String, String)> = None;
     for jobs in ["1", "2", "4", "9"] {
         let output = folder.0.path().join("op.json");
-        let ran = Command::cargo_bin("generate-op-comparison")?
-            .current_dir(repository())
-            .args([
-                "--scenarios",
-                "testdata/scenarios.yaml",
-                "--data-dir",
-                "testdata/scenarios",
-                "--jobs",
-                jobs,
-                "--output",
-            ])
-            .arg(&output)
-            .output()?;
+        let ran = on_shipped_scenarios()?.args(["--jobs", jobs, "--output"]).arg(&output).output()?;
         assert_eq!(ran.status.code(), Some(0));
         let found = (String::from_utf8(ran.stdout)?, fs::read_to_string(&output)?);
         assert_eq!(found, *first.get_or_insert_with(|| found.clone()), "--jobs {jobs}");
@@ -182,19 +178,7 @@ fn the_number_of_jobs_shows_nowhere() -> TestResult {
 fn the_shipped_scenarios_as_a_newcomer_sees_them() -> TestResult {
     let folder = Folder::new()?;
     let output = folder.0.path().join("op.json");
-    let ran = Command::cargo_bin("generate-op-comparison")?
-        .current_dir(repository())
-        .args([
-            "--scenarios",
-            "testdata/scenarios.yaml",
-            "--data-dir",
-            "testdata/scenarios",
-            "--semantics",
-            "corrected",
-            "--output",
-        ])
-        .arg(&output)
-        .output()?;
+    let ran = on_shipped_scenarios()?.args(["--semantics", "corrected", "--output"]).arg(&output).output()?;
     let text = String::from_utf8(ran.stdout)?;
     insta::assert_snapshot!(text.replace(&output.to_string_lossy().into_owned(), "results/op_comparison.json"));
     Ok(())

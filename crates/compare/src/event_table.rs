@@ -100,27 +100,33 @@ pub fn read_events<C: Default + Send>(
     trace: &Path,
     threads: usize,
     row: impl Fn(&mut C, &EventRow<'_>) + Sync,
+    sink: impl FnMut(TablePart<C>) -> std::io::Result<()>,
+) -> Result<(), TableError> {
+    let args = COLUMNS.iter().enumerate().filter(|(at, _)| *at != NAME && *at != DURATION).map(|(_, name)| *name);
+    let add = |chunk: &mut C, event: &Event<'_>| {
+        if let Some(cells) = event_row(event)? {
+            row(chunk, &cells);
+        }
+        Ok(())
+    };
+    read_table(trace, args, threads, add, sink)
+}
+
+/// Reads the events with these members of `args`; `add` puts one event into a collection, `sink` gets the collections in file order.
+fn read_table<C: Default + Send, S: Into<String>>(
+    trace: &Path,
+    args: impl IntoIterator<Item = S>,
+    threads: usize,
+    add: impl Fn(&mut C, &Event<'_>) -> Result<(), EventFault> + Sync,
     mut sink: impl FnMut(TablePart<C>) -> std::io::Result<()>,
 ) -> Result<(), TableError> {
     let mut source = Source::open(trace).map_err(Error::from)?;
-    let args = COLUMNS.iter().enumerate().filter(|(at, _)| *at != NAME && *at != DURATION).map(|(_, name)| *name);
     let options = ReadOptions::simulator().args(args);
-    read_ordered(
-        &mut source,
-        &options,
-        threads,
-        |chunk: &mut C, event| {
-            if let Some(cells) = event_row(event)? {
-                row(chunk, &cells);
-            }
-            Ok::<(), EventFault>(())
-        },
-        |part| match part {
-            Part::Chunk(value) => sink(TablePart::Rows(value)),
-            Part::Restart => sink(TablePart::Restart),
-            Part::Member { .. } => Ok(()),
-        },
-    )
+    read_ordered(&mut source, &options, threads, add, |part| match part {
+        Part::Chunk(value) => sink(TablePart::Rows(value)),
+        Part::Restart => sink(TablePart::Restart),
+        Part::Member { .. } => Ok(()),
+    })
     .map_err(TableError::of)
 }
 

@@ -1,11 +1,11 @@
 //! A table of the caller's columns, and of the events of one process.
 
-use super::{COLUMNS, EventCell, TableError, TablePart, event_cell};
+use super::{COLUMNS, EventCell, TableError, TablePart, event_cell, read_table};
 use crate::error::Error;
 use crate::event::{EventFault, check_args, plain_form};
 use indexmap::IndexSet;
 use perfdb_pycompat::value::Value as PythonValue;
-use perfdb_trace::chrome::{Event, Field, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
+use perfdb_trace::chrome::{Event, Field, Item, ReadOptions, Reader};
 use perfdb_trace::source::Source;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn read_selected<C: Default + Send>(
     threads: usize,
     selection: &Selection,
     row: impl Fn(&mut C, &[EventCell<'_>]) + Sync,
-    mut sink: impl FnMut(TablePart<C>) -> std::io::Result<()>,
+    sink: impl FnMut(TablePart<C>) -> std::io::Result<()>,
 ) -> Result<(), TableError> {
     let mut args: IndexSet<&str, FxBuildHasher> = IndexSet::default();
     let mut origins = Vec::with_capacity(selection.columns.len());
@@ -57,25 +57,13 @@ pub fn read_selected<C: Default + Send>(
             None => Origin::Arg(args.insert_full(name).0),
         });
     }
-    let mut source = Source::open(trace).map_err(Error::from)?;
-    let options = ReadOptions::simulator().args(args);
-    read_ordered(
-        &mut source,
-        &options,
-        threads,
-        |chunk: &mut C, event| {
-            if let Some(cells) = cells(event, &origins, selection.process.as_deref())? {
-                row(chunk, &cells);
-            }
-            Ok::<(), EventFault>(())
-        },
-        |part| match part {
-            Part::Chunk(value) => sink(TablePart::Rows(value)),
-            Part::Restart => sink(TablePart::Restart),
-            Part::Member { .. } => Ok(()),
-        },
-    )
-    .map_err(|error: ReadError<EventFault, std::io::Error>| TableError::of(error))
+    let add = |chunk: &mut C, event: &Event<'_>| {
+        if let Some(cells) = cells(event, &origins, selection.process.as_deref())? {
+            row(chunk, &cells);
+        }
+        Ok(())
+    };
+    read_table(trace, args, threads, add, sink)
 }
 
 /// The key of the field that a column shows, and the field.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use perfdb_tracediff::{Basis, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow};
 
-use super::text_parts::shortened;
+use super::text_parts::{counted, shortened};
 
 /// Share of the time of trace 1 below which a row is one of the smaller ones.
 const SMALL_SHARE: f64 = 0.01;
@@ -56,7 +56,7 @@ pub(super) fn text(out: &mut String, report: &ElapsedReport, trust: Option<&Trus
 
 fn headline(out: &mut String, elapsed: &Elapsed) {
     let Elapsed { trace1, trace2, ratio, ratio_per_layer, basis } = elapsed;
-    let (name, counted) = match basis {
+    let (name, one) = match basis {
         Basis::Pass => (" per forward pass", "pass"),
         Basis::Step => (" per step", "step"),
         Basis::Whole => (" of the whole", ""),
@@ -70,7 +70,7 @@ fn headline(out: &mut String, elapsed: &Elapsed) {
     );
     let _ = match basis {
         Basis::Whole => write!(out, "; nothing tells forward passes apart)"),
-        Basis::Pass | Basis::Step => write!(out, "; {}", passes(trace1, trace2, counted)),
+        Basis::Pass | Basis::Step => write!(out, "; {}", passes(trace1, trace2, one)),
     };
     for (number, trace) in (1..).zip([trace1, trace2]) {
         if let Some(gap) = largest_gap(trace) {
@@ -104,7 +104,7 @@ fn headline(out: &mut String, elapsed: &Elapsed) {
             let _ = writeln!(
                 out,
                 "trace {number}: {} left out: kernels are missing there",
-                counted_passes(trace.left_out_passes)
+                counted(trace.left_out_passes, "pass", "passes")
             );
         }
         if !trace.not_trusted.is_empty() {
@@ -119,10 +119,6 @@ fn headline(out: &mut String, elapsed: &Elapsed) {
 
 fn shown(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
-}
-
-fn counted_passes(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "pass" } else { "passes" })
 }
 
 fn largest_gap(trace: &TraceElapsed) -> Option<&LargeGap> {
@@ -147,11 +143,10 @@ fn largest_device(out: &mut String, number: u8, trace: &TraceElapsed) {
     }
 }
 
-fn passes(trace1: &TraceElapsed, trace2: &TraceElapsed, counted: &str) -> String {
-    let plural = if counted == "pass" { "passes" } else { "steps" };
-    let many = |count: u64| if count == 1 { counted } else { plural };
+fn passes(trace1: &TraceElapsed, trace2: &TraceElapsed, one: &str) -> String {
+    let plural = if one == "pass" { "passes" } else { "steps" };
     if trace1.passes == trace2.passes {
-        return format!("{} {} each)", trace1.passes, many(trace1.passes));
+        return format!("{} each)", counted(trace1.passes, one, plural));
     }
     format!("{} and {} {plural})", trace1.passes, trace2.passes)
 }

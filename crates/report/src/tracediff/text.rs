@@ -8,7 +8,7 @@ use perfdb_tracediff::{
 
 use super::elapsed::per;
 use super::explanation;
-use super::text_parts::{general, layers, python_stacks, shortened, unknown, warnings};
+use super::text_parts::{counted, general, layers, python_stacks, shortened, unknown, warnings};
 
 /// Operations that are shown although they do not matter.
 const OPERATIONS_SHOWN: usize = 8;
@@ -148,10 +148,6 @@ fn with_platform(platform: Platform, gpu: &str) -> String {
         true => gpu.to_owned(),
         false => format!("{} {gpu}", platform.name()),
     }
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Rows of both traces by their difference per pass; those that do not matter stand together.

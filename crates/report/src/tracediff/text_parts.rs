@@ -5,6 +5,11 @@ use std::fmt::Write as _;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{LayerRow, OperationRow, Status, UnknownKernel, Warning};
 
+/// A number of things.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// A name of at most this many characters; one that is cut ends in `...`.
 pub(super) fn shortened(name: &str, characters: usize) -> String {
     match name.char_indices().nth(characters) {
