@@ -2,7 +2,7 @@
 
 use crate::calibration::Calibration;
 use crate::forest::Forest;
-use crate::kriging::{Correlation, Correlations, Likeness, SQRT_3};
+use crate::kriging::{Correlation, SQRT_3};
 use crate::model::{FEWEST_ROWS, Mean, Model, Outlier, Scale, short};
 use crate::rows::{Rows, Settled, choose};
 use crate::search::{Field, Ranges};
@@ -84,6 +84,8 @@ impl Model {
         correlation: Correlation,
     ) -> Model {
         let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
+        let first_row = |slice: &Settled| slice.measured.iter().map(|row| row.row).min().unwrap_or_default();
+        let first_rows = settled.iter().map(first_row).collect();
         let in_order = || order.iter().map(|row| measured[*row as usize]);
         let has_spreads = measured.iter().any(|row| row.spread.is_finite());
         let most = neighbours(forest.dims);
@@ -103,6 +105,7 @@ impl Model {
             scale,
             forest,
             means,
+            first_rows,
             reference_us,
             correlation,
         };
@@ -120,12 +123,7 @@ impl Model {
         let mut left_out = Vec::with_capacity(count);
         let mut distances = Vec::with_capacity(count);
         for row in 0..count as u32 {
-            let slice = self.forest.slice_of(row);
-            let near = self.forest.nearest::<16>(slice, self.forest.row(row), self.neighbours, |other| other != row);
-            let rows = near.rows();
-            let correlations =
-                Correlations::of(&self.forest, rows, slice, self.forest.row(row), Likeness::SAME, self.correlation);
-            let kriged = correlations.solve(&self.values_of(rows), self.correlation.nugget);
+            let (near, kriged) = self.without(row);
             let residual = kriged.value - self.residuals[row as usize];
             self.difficulty[row as usize] = (residual * residual / kriged.variance) as f32;
             left_out.push((residual, kriged.variance));

@@ -232,9 +232,20 @@ fn residual(model: &Model, row: u32, from: &[(u32, f64)]) -> Residual {
 /// predict, and would seem to have been expected.
 fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residual) -> Residual {
     let with: f64 = from.iter().map(|(other, _)| f64::from(model.difficulty[*other as usize])).sum();
-    let without: f64 = from.iter().map(|(other, _)| model.difficulty_without(*other, row)).sum();
+    let without: f64 = from.iter().map(|(other, _)| difficulty_without(model, *other, row)).sum();
     let common = 4.0 * model.typical;
     Residual { sigma: found.sigma * ((without + common) / (with + common)).sqrt(), ..found }
+}
+
+/// How hard a row would be to predict if another one were not known.
+fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
+    let spot = Spot::of_row(model, row);
+    let passes = |other: u32| other != row && other != unknown;
+    let near = model.forest.nearest(spot.slice, &spot.place, model.neighbours, passes);
+    let values = model.values_of(near.rows());
+    let kriged = model.correlations(&spot, &near).solve(&values, model.correlation.nugget);
+    let residual = kriged.value - model.residuals[row as usize];
+    (residual * residual / kriged.variance).min(model.hardest)
 }
 
 fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {

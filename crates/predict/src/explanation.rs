@@ -2,6 +2,7 @@
 
 use crate::beyond::{Method, hold, plane};
 use crate::class::Class;
+use crate::doubt::Doubt;
 use crate::estimate::Estimate;
 use crate::kriging::MOST_NEIGHBOURS;
 use crate::model::{FEWEST_ROWS, Found, Model, Spot};
@@ -29,6 +30,8 @@ pub struct Explanation {
     pub known: usize,
     /// How the value was found.
     pub method: Method,
+    /// How unsure it is; `None` where it is measured.
+    pub doubt: Option<Doubt>,
 }
 
 /// A row that an estimate rests on.
@@ -81,6 +84,7 @@ impl Model {
             efficiency: roofline.time_us(place.work) / estimate.duration_us,
             method: found.method,
             known: self.len(),
+            doubt: if measured.is_some() { None } else { self.doubt_of(&spot, &found, place) },
             estimate,
             neighbours,
             roofline,

@@ -26,6 +26,8 @@ pub struct Model {
     pub(crate) spreads: Vec<f32>,
     /// One for each slice.
     pub(crate) means: Vec<Mean>,
+    /// The least row number of each slice.
+    pub(crate) first_rows: Vec<u32>,
     /// Times within are relative to this.
     pub(crate) reference_us: f64,
     pub(crate) correlation: Correlation,
@@ -338,19 +340,9 @@ impl Model {
             + size_of_val(&*self.row_numbers)
             + size_of_val(&*self.configuration_of)
             + size_of_val(&*self.spreads)
+            + size_of_val(&*self.first_rows)
             + size_of_val(&*self.outliers)
             + self.calibration.bytes()
-    }
-
-    /// How hard a row would be to predict if another one were not known.
-    pub(crate) fn difficulty_without(&self, row: u32, unknown: u32) -> f64 {
-        let spot = Spot::of_row(self, row);
-        let passes = |other: u32| other != row && other != unknown;
-        let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, passes);
-        let Kriged { value, variance } =
-            self.correlations(&spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
-        let residual = value - self.residuals[row as usize];
-        (residual * residual / variance).min(self.hardest)
     }
 
     /// The distance at which rows are not alike any more, in octaves, of each axis on which they vary.

@@ -1,7 +1,7 @@
 //! Answers, and why there is none.
 
 use crate::reason::Reason;
-use perfdb_predict::Class;
+use perfdb_predict::{Class, Doubt};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
@@ -133,6 +133,9 @@ pub struct Prediction {
     pub rows: Vec<(RowRef, f64)>,
     /// The fitted roofline's duration over this one; `None` for rows as they are, and for sums.
     pub efficiency: Option<f64>,
+    /// How unsure it is and where it lies in its slice, whose rows are numbered by their lines: for choosing what to measure next. `None`
+    /// for rows as they are, and for sums.
+    pub doubt: Option<Doubt>,
     /// All of it, for a person.
     pub sentence: String,
 }

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::error::Error;
-use crate::evaluation::{Evaluation, evaluate};
+use crate::evaluation::{Evaluation, Slice, evaluate, slices};
 use crate::explain::Explanation;
 use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
@@ -87,6 +87,15 @@ impl Database {
     /// When the table cannot be read.
     pub fn evaluate(&self, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
         evaluate(&self.state(), kernel_type)
+    }
+
+    /// The slices of a table that [`ReaderSemantics::Best`] learns from: rows that agree in everything but sizes, as places; `None` if there is
+    /// no such table.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn slices(&self, kernel_type: &str) -> Result<Option<Vec<Slice>>, Miss> {
+        slices(&self.state(), kernel_type)
     }
 
     /// Reads and indexes every compute table now, on all cores, instead of when it is first asked for. Tables that cannot be used are passed over;

@@ -104,15 +104,31 @@ impl Evaluation {
     }
 }
 
-/// The rows of a slice by line, which are asked in this order.
-struct Slice {
-    axes: Vec<&'static str>,
-    size: usize,
-    places: Vec<(Place, u32, f64)>,
+/// Rows of a table that agree in everything but sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slice {
+    /// What the axes of the places mean.
+    pub axes: Vec<&'static str>,
+    /// That along which calls grow.
+    pub size: usize,
+    /// The rows: place, line in the file, duration in microseconds.
+    pub places: Vec<(Place, u32, f64)>,
 }
 
-/// Evaluates the table of a kernel type; `None` if there is none.
-pub(crate) fn evaluate(state: &State, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
+/// What the slices of a kernel type are of.
+struct Sliced {
+    kernel_type: Arc<str>,
+    path: Arc<Path>,
+    row_count: usize,
+    slices: Vec<Slice>,
+}
+
+/// The slices of a kernel type; `None` if there is no table of it.
+pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slice>>, Miss> {
+    Ok(sliced(state, kernel_type)?.map(|sliced| sliced.slices))
+}
+
+fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
     let slot = state.slot(kernel_type);
     if kernel_type.starts_with("hcom_") {
         let Some(table) = state.collective(slot)? else { return Ok(None) };
@@ -121,9 +137,12 @@ pub(crate) fn evaluate(state: &State, kernel_type: &str) -> Result<Option<Evalua
             size: 0,
             places: table.places(tier).map(|(place, row)| (place, row.line, row.duration_us)).collect(),
         };
-        let slices: Vec<Slice> = table.tiers().into_iter().map(slice).collect();
-        let rows = table.row_count();
-        return Ok(Some(of_slices(table.kernel_type.clone(), table.path().clone(), rows, slices)));
+        return Ok(Some(Sliced {
+            kernel_type: table.kernel_type.clone(),
+            path: table.path().clone(),
+            row_count: table.row_count(),
+            slices: table.tiers().into_iter().map(slice).collect(),
+        }));
     }
     let Some(table) = state.rows(slot)? else { return Ok(None) };
     let slice = |learnt: Learnt| Slice {
@@ -135,11 +154,21 @@ pub(crate) fn evaluate(state: &State, kernel_type: &str) -> Result<Option<Evalua
             .map(|(place, point)| (place, table.row(point.row).reference().line, point.duration_us))
             .collect(),
     };
-    let slices = learnt(ReaderSemantics::Best.rules(), &state.mapping, table).into_iter().map(slice).collect();
-    Ok(Some(of_slices(table.kernel_type.clone(), table.path().into(), table.rows().count(), slices)))
+    Ok(Some(Sliced {
+        kernel_type: table.kernel_type.clone(),
+        path: table.path().into(),
+        row_count: table.rows().count(),
+        slices: learnt(ReaderSemantics::Best.rules(), &state.mapping, table).into_iter().map(slice).collect(),
+    }))
 }
 
-fn of_slices(kernel_type: Arc<str>, path: Arc<Path>, rows: usize, slices: Vec<Slice>) -> Evaluation {
+/// Evaluates the table of a kernel type; `None` if there is none.
+pub(crate) fn evaluate(state: &State, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
+    Ok(sliced(state, kernel_type)?.map(of_slices))
+}
+
+fn of_slices(sliced: Sliced) -> Evaluation {
+    let Sliced { kernel_type, path, row_count: rows, slices } = sliced;
     let placed: usize = slices.iter().map(|slice| slice.places.len()).sum();
     let repeats = repeats::find(slices.iter().map(|slice| slice.places.as_slice()));
     let tried: Vec<(&Slice, Trials)> = slices

@@ -53,14 +53,14 @@ mod trace;
 pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, Source};
 pub use database::{Database, Reader};
 pub use error::Error;
-pub use evaluation::{Drift, Evaluation, Hidden, Repeats, Score, Trial};
+pub use evaluation::{Drift, Evaluation, Hidden, Repeats, Score, Slice, Trial};
 pub use explain::Explanation;
 pub use json::{MalformedQuery, answer_to_json};
 pub use nearest::Nearest;
 pub use passed_over::{PassedOver, passed_over};
 #[doc(no_inline)]
 pub use perfdb_dtype::{DType, UnknownDType};
-pub use perfdb_predict::Class;
+pub use perfdb_predict::{Class, Doubt};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};

@@ -81,6 +81,24 @@ fn between_beyond_and_beside_rows_are_predicted() {
 }
 
 #[test]
+fn doubt_names_a_slice_of_the_table() {
+    let (_folder, database) = database();
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    let doubt = |rows| {
+        let answer = best.lookup(&product(rows, 512, 1024)).expect("an answer");
+        answer.prediction().expect("an interval").doubt.clone()
+    };
+    assert_eq!(doubt(64), None);
+    let (near, far) = (doubt(100).expect("a prediction"), doubt(65536).expect("a prediction"));
+    assert!(near.sigma < far.sigma, "{near:?} {far:?}");
+    let slices = database.slices("MatMulV2").expect("a table").expect("a table");
+    assert_eq!((slices.len(), slices[0].places.len(), slices[0].axes.as_slice()), (1, 84, ["M", "N", "K"].as_slice()));
+    let first = slices[0].places.iter().map(|(_, line, _)| *line).min();
+    assert_eq!((Some(near.slice_row), Some(far.slice_row)), (first, first));
+    assert_eq!(database.slices("NoSuch").expect("no error"), None);
+}
+
+#[test]
 fn a_sum_has_the_interval_of_its_parts() {
     let (_folder, database) = database();
     let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);

@@ -38,7 +38,7 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
     let lines: Vec<String> = rows.iter().map(|(row, _)| row.to_string()).collect();
     let how = if class == Class::Measured { "measured" } else { "interpolated" };
     let sentence = format!("{} ({how}: {})", said(duration_us, low_us, high_us), lines.join(", "));
-    Prediction { low_us, high_us, class, rows, efficiency: None, sentence }
+    Prediction { low_us, high_us, class, rows, efficiency: None, doubt: None, sentence }
 }
 
 fn of_parts(parts: &[Part]) -> Prediction {
@@ -53,6 +53,7 @@ fn of_parts(parts: &[Part]) -> Prediction {
         class: if is_measured { Class::Measured } else { Class::Inside },
         rows: Vec::new(),
         efficiency: None,
+        doubt: None,
         sentence: format!("{said}, the sum of {} kernels of which {predicted} were predicted", parts.len()),
     }
 }

@@ -6,7 +6,9 @@ use super::slice::SlicePlace;
 use crate::answer::Prediction;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
-use perfdb_predict::{Attention, Class, Explanation, MatMul, Model, Operands, Place, Precision, Rows, configuration};
+use perfdb_predict::{
+    Attention, Class, Doubt, Explanation, MatMul, Model, Operands, Place, Precision, Rows, configuration,
+};
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -80,6 +82,9 @@ impl Predicted {
             rows: explanation.neighbours.iter().map(|near| (table.row(near.row).reference(), near.weight)).collect(),
             efficiency: Some(explanation.efficiency),
             sentence: explanation.sentence(|row| table.row(row).line().to_string()),
+            doubt: explanation
+                .doubt
+                .map(|doubt| Doubt { slice_row: table.row(doubt.slice_row).reference().line, ..doubt }),
         }
     }
 

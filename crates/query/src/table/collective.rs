@@ -123,6 +123,7 @@ impl CollectiveRows {
             rows: explanation.neighbours.iter().map(|near| (reference(near.row), near.weight)).collect(),
             efficiency: Some(explanation.efficiency),
             sentence: explanation.to_string(),
+            doubt: explanation.doubt,
         };
         Some((estimate.duration_us, prediction))
     }
