@@ -54,8 +54,9 @@ fn print_unless_quiet(label: &str, line: &str) {
 
 fn print_stderr(label: &str, line: &str) {
     crate::progress::suspend(|| {
-        // A stderr that cannot be written to is no reason to stop the work.
-        let _ = writeln!(io::stderr().lock(), "{label}{}", one_line(line));
+        // One write, so that other programs on the same terminal cannot get in between. A stderr that cannot be written to is no reason
+        // to stop the work.
+        let _ = io::stderr().lock().write_all(format!("{label}{}\n", one_line(line)).as_bytes());
     });
 }
 
