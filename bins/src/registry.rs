@@ -90,6 +90,7 @@ pub const TOOLS: &[Tool] = &[
     tools::check_database::TOOL,
     tools::query_database::TOOL,
     tools::evaluate_database::TOOL,
+    tools::audit_coverage::TOOL,
     tools::start_microbench::TOOL,
     tools::run_all_op::TOOL,
     tools::op_replay::TOOL,

@@ -1,5 +1,6 @@
 //! The tools: for each its command line, what it asks of the libraries, and its output.
 
+pub mod audit_coverage;
 pub mod check_database;
 pub mod check_trace;
 pub mod compare_traces;

@@ -64,6 +64,7 @@ fn no_option_for_a_path_insists_on_text() {
 fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
     let path = odd_path();
     let last: &[(&str, &[&str])] = &[
+        ("audit-coverage", &["--from-trace"]),
         ("check-database", &["--database-path"]),
         ("check-trace", &[]),
         ("compare-traces", &["--trace1", "a.json", "--trace2"]),

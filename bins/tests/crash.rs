@@ -330,6 +330,7 @@ fn traces_and_questions() -> TestResult {
     writes("cut-forward-pass p.csv --pass 1 --output o.csv --json o.json", &["o.csv", "o.json"])?;
     writes("check-trace t.json --repair o.json", &["o.json"])?;
     writes("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"])?;
+    writes("audit-coverage --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])?;
     writes("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])
 }
 

@@ -16,6 +16,11 @@ const CASES: &[(&str, &[&str])] = &[
     ("cut-forward-pass p.csv --pass 1 --output o.csv --json o.json", &["o.csv", "o.json"]),
     ("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"]),
     ("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"]),
+    ("audit-coverage --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"]),
+    (
+        "audit-coverage --database-path db --manifest further.jsonl --suggest 1 --append --json o.json --csv o.csv",
+        &["o.json", "o.csv"],
+    ),
     ("parse-kernel-details --profiling-path kd --database-path db --json o.json", &["o.json"]),
     ("start-microbench --prof-path PROF_1 --database-path db --json o.json", &["o.json"]),
     ("generate-shape-grid --database-path grid --rows 3 --seed 1 --json o.json", &["o.json"]),
@@ -25,10 +30,6 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "run-all-op --database-path db --ops Add --invalid-rows drop --backend native --repeat-count 1 --output out --status-file s.json --results o.json --dump-outputs d.json",
-        &["o.json", "d.json"],
-    ),
-    (
-        "run-all-op --database-path db --ops Add --invalid-rows drop --backend native --repeat-count 1 --output out --status-file s.json --execution-mode subprocess --results o.json --dump-outputs d.json",
         &["o.json", "d.json"],
     ),
     ("generate-comm-microbench --from-results results --output-dir comm --report o.csv", &["o.csv"]),
@@ -75,8 +76,8 @@ fn the_same_command_lines_write_everything_where_they_can() -> TestResult {
         let output = world.run(line)?;
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(outputs.iter().all(|output| world.at(output).is_file()), "{line}");
-        let changes_tables =
-            !["cut-forward-pass", "query-database", "evaluate-database"].iter().any(|tool| line.starts_with(tool));
+        let only_reads = ["cut-forward-pass", "query-database", "evaluate-database", "audit-coverage"];
+        let changes_tables = line.contains("--append") || !only_reads.iter().any(|tool| line.starts_with(tool));
         let others = world.files()?.into_iter().filter(|(path, content)| {
             !outputs.iter().any(|output| path == Path::new(output)) && before.get(path) != Some(content)
         });

@@ -45,6 +45,11 @@ const CASES: &[(&str, &[&str])] = &[
     ("evaluate-database --database-path db --json OUT", &["db/Add.csv", "db/op_mapping.yaml"]),
     ("evaluate-database --database-path db --html OUT", &["db/Add.csv"]),
     (
+        "audit-coverage --database-path db --manifest q.jsonl --json OUT",
+        &["q.jsonl", "db/Add.csv", "db/op_mapping.yaml"],
+    ),
+    ("audit-coverage --database-path db --from-trace t.json --csv OUT", &["t.json"]),
+    (
         "query-database --database-path db --manifest q.jsonl --json OUT",
         &["q.jsonl", "db/Add.csv", "db/op_mapping.yaml"],
     ),

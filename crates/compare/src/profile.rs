@@ -4,7 +4,6 @@ mod cells;
 mod policy;
 mod read;
 mod sample;
-mod spread;
 mod time;
 mod totals;
 
@@ -15,6 +14,4 @@ pub use policy::{
 };
 pub(crate) use read::excerpt;
 pub use read::read_profile;
-pub(crate) use spread::FEWEST_CALLS;
-pub use spread::{MeasuredSpread, RelativeSpread};
 pub use totals::{Kernel, KernelTotals, NoGroup, Total};

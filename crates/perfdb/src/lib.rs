@@ -37,7 +37,6 @@
 //! |---|---|
 //! | `perfdb-tools` | the command lines; one module for each tool |
 //! | `perfdb-report` | results as tables, JSON, CSV, Markdown and HTML |
-//! | `perfdb-forecast` | the operators of a forward pass, from a model's config.json |
 //! | `perfdb-grid` | theory shapes: which rows a database should have |
 //! | `perfdb-microbench` | measuring a whole database: msprof, resuming, all operators |
 //! | `perfdb-replay` | one row of a database as a case, and who runs it: NPU and PyTorch workers, native |
@@ -45,6 +44,7 @@
 //! | `perfdb-comm` | measuring collectives |
 //! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
 //! | `perfdb-sequence` | what repeats in a sequence of kernels: layers, passes |
+//! | `perfdb-coverage` | whether a database is good enough for a workload, and what to measure next |
 //! | `perfdb-predict` | durations between measured rows, with intervals |
 //! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |
 //! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |

@@ -37,6 +37,7 @@ mod kriging;
 mod model;
 mod pass;
 mod place;
+pub mod plan;
 mod rows;
 mod search;
 mod table;

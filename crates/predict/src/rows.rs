@@ -75,6 +75,30 @@ impl Rows {
         values.any(|value| Some(value) != first)
     }
 
+    /// Whether a place has the axes of the rows, and numbers that can be compared.
+    pub(crate) fn can_hold(&self, place: &Place) -> bool {
+        place.axes.len() == self.axis_count && place.axes.iter().all(|value| value.is_finite() && *value >= 0.0)
+    }
+
+    /// The axes of the rows, in the order in which they were added.
+    pub(crate) fn axes(&self) -> impl Iterator<Item = &[f64]> {
+        (0..self.len()).map(|index| &self.axes[index * self.axis_count..(index + 1) * self.axis_count])
+    }
+
+    /// How many places the rows have: repeats are one.
+    pub(crate) fn places(&self) -> usize {
+        let mut axes: Vec<&[f64]> = self.axes().collect();
+        axes.sort_unstable_by(|a, b| {
+            a.iter()
+                .zip(*b)
+                .map(|(a, b)| a.total_cmp(b))
+                .find(|order| order.is_ne())
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        axes.dedup();
+        axes.len()
+    }
+
     /// The numbers of the rows that were passed over.
     pub fn rejected(&self) -> &[u32] {
         &self.rejected

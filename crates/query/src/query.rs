@@ -106,7 +106,7 @@ pub enum Results {
 
 impl Results {
     /// The first result.
-    pub(crate) fn first(&self) -> Option<&Argument> {
+    pub fn first(&self) -> Option<&Argument> {
         match self {
             Results::Unknown => None,
             Results::One(value) => Some(value),
@@ -315,6 +315,11 @@ impl Query {
     /// The positional arguments.
     pub fn positional(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// What the call returns, as far as it is known.
+    pub fn returns(&self) -> &Results {
+        &self.results
     }
 
     pub(crate) fn tensor(&self, at: usize) -> Option<&Tensor> {

@@ -6,7 +6,7 @@ use crate::reason::Reason;
 use crate::table::KernelRows;
 use crate::table::collective::CollectiveRows;
 use crate::table::policy::KernelPolicy;
-use perfdb_files::paths::normalised;
+use perfdb_files::paths::{normalised, parent_of};
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::{Entry, OpMapping};
 use perfdb_store::{CsvFault, Error as StoreError};
@@ -127,7 +127,7 @@ impl State {
         let count = |directory: &Path| tables_in(directory).map(|tables| tables.len()).unwrap_or(0);
         let reference = self.mapping.communication_data_ref.as_ref();
         let elsewhere = reference.map(|reference| normalised(&self.directory.join(reference)));
-        let own = self.slots.iter().filter(|slot| slot.path.parent() == Some(&*self.directory)).count();
+        let own = self.slots.iter().filter(|slot| parent_of(&slot.path) == self.directory).count();
         Stamp::of(&self.directory.join("op_mapping.yaml")) != self.mapping_stamp
             || self.slots.iter().any(|slot| Stamp::of(&slot.path) != slot.stamp)
             || own > count(&self.directory)

@@ -13,6 +13,7 @@
 
 pub mod collection;
 pub mod comparison_page;
+pub mod coverage;
 pub mod evaluation;
 pub mod event_table;
 pub mod ledger;

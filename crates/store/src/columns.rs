@@ -138,6 +138,15 @@ pub(crate) const RUNTIME: [&str; 16] = [
     "Runtime metadata_completeness",
 ];
 
+/// Columns whose name contains one of these are measurements.
+const MEASUREMENTS: [&str; 7] = ["duration", "latency", "time", "cycles", "ratio", "miss", "utilization"];
+
+/// Whether the cells of a column are measured: a new row has none there.
+pub fn is_measurement(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    !name.starts_with("Runtime ") && MEASUREMENTS.iter().any(|word| lower.contains(word))
+}
+
 /// The columns of a table that start-microbench makes.
 pub fn full_schema() -> Vec<String> {
     let mut columns: Vec<String> = BASE.map(str::to_owned).into();

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use perfdb_pycompat::csv_text::push_cell;
-use perfdb_store::columns::{INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES};
+use perfdb_store::columns::{
+    INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, is_measurement,
+};
 
 use super::head::Head;
 use crate::Semantics;
@@ -48,9 +50,6 @@ const DESCRIPTIVE: [&str; 6] =
 const FRACTAL_NZ: &str = "FRACTAL_NZ";
 const FRACTAL_DIMENSIONS: usize = 4;
 const ND: &str = "ND";
-
-/// Columns whose name contains one of these are measurements.
-const MEASUREMENTS: [&str; 7] = ["duration", "latency", "time", "cycles", "ratio", "miss", "utilization"];
 
 impl RowText {
     /// Plans the rows of a table for a rule that sets `set_columns`.
@@ -148,8 +147,8 @@ fn source(name: &str, head: &Head, set_columns: &[&str], semantics: Semantics) -
     if semantics == Semantics::Corrected && name.starts_with("Runtime ") {
         return Source::Constant(String::new());
     }
-    let lower = name.to_lowercase();
-    if MEASUREMENTS.iter().any(|word| lower.contains(word)) {
+    // The original takes runtime values for measurements, for their "time".
+    if is_measurement(name) || name.starts_with("Runtime ") {
         // A reader may take 0 for a measured time; nothing has been measured.
         let unmeasured = if semantics == Semantics::Corrected { "" } else { "0" };
         return Source::Constant(unmeasured.to_owned());

@@ -143,7 +143,7 @@ impl<'t> KernelRow<'t> {
 
     /// The average length, cut to an integer.
     #[inline]
-    pub(crate) fn average_length(self) -> Option<i64> {
+    pub fn average_length(self) -> Option<i64> {
         let new = self.table.has(Column::AvgSeqLen);
         self.cut(if new { Column::AvgSeqLen } else { Column::OldAvgSeqLen }).filter(|length| *length >= 0)
     }

@@ -1,0 +1,260 @@
+//! Whether a database is good enough for a workload.
+
+use crate::database::{DatabaseArguments, LockArguments};
+use crate::json_file::JsonFile;
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser};
+use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, suggest};
+use perfdb_files::escape::one_line;
+use perfdb_files::replace::{Staged, commit, refuse_inputs};
+use perfdb_query::{Database, Grid, ReaderSemantics, Surroundings};
+use perfdb_report::coverage::{csv, document, suggestions_text, text};
+use perfdb_store::directory::tables_in;
+use perfdb_store::op_mapping::OpMapping;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "audit-coverage",
+    job: Job::CheckDatabase,
+    summary: "is it good enough for a model, and what is missing",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Tell how much of a forward pass a database covers.
+///
+/// Workloads are simulator traces (--from-trace) or manifests of JSON lines (--manifest). For each: the share of calls and of
+/// time that stands on rows of just these calls (exact), on rows of a slightly other size (padded), on rows around
+/// (interpolated, by axes), on predictions only (beyond), on some of its kernels (partial), or on nothing (missing). Then the
+/// kernels with most doubtful time, and how far their tables can be trusted (rows left out and predicted from the others).
+#[derive(Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(flatten)]
+    workloads: WorkloadArguments,
+
+    /// Whose answers count
+    #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
+    semantics: String,
+
+    /// Show so many kernels, and calls without an answer of each workload
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    worst: usize,
+
+    /// Do not leave rows out of the tables to see how far they can be trusted
+    #[arg(long)]
+    no_leave_out: bool,
+
+    /// Write all figures as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write one line for each question as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
+
+    #[command(flatten)]
+    limits: LimitArguments,
+
+    #[command(flatten)]
+    suggestions: SuggestionArguments,
+
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+/// What is asked of the database.
+#[derive(Args)]
+#[command(next_help_heading = "Workloads")]
+struct WorkloadArguments {
+    /// A simulator's trace; once for each
+    #[arg(long, value_name = "TRACE")]
+    from_trace: Vec<OsString>,
+
+    /// JSON lines, {"id": WORKLOAD, "critical": BOOL, "calls": N, "query": {...}}; once for each
+    #[arg(long, value_name = "FILE")]
+    manifest: Vec<OsString>,
+
+    /// Expert-parallel size, where the workload does not tell
+    #[arg(long, value_name = "N")]
+    ep_size: Option<i64>,
+
+    /// Tensor-parallel size, where the workload does not tell
+    #[arg(long, value_name = "N")]
+    tp_size: Option<i64>,
+
+    /// Sequence parallelism is on
+    #[arg(long)]
+    sequence_parallel: bool,
+
+    /// Device grid from the outermost dimension to the innermost, with --tiers
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "tiers")]
+    grid: Vec<i64>,
+
+    /// Tiers that have tables
+    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "grid")]
+    tiers: Vec<i64>,
+}
+
+/// What ends with status 3.
+#[derive(Args)]
+#[command(next_help_heading = "Limits")]
+struct LimitArguments {
+    /// Exit with status 3 unless at least PCT % of the calls and of the time of each workload are exact
+    #[arg(long, value_name = "PCT", value_parser = percentage)]
+    require_exact: Option<f64>,
+
+    /// Exit with status 3 when more than PCT % of the calls or of the time of a workload have no answer (beyond, missing)
+    #[arg(long, value_name = "PCT", value_parser = percentage)]
+    max_missing: Option<f64>,
+}
+
+/// What to measure next.
+#[derive(Args)]
+#[command(next_help_heading = "What to measure next")]
+struct SuggestionArguments {
+    /// Name the N rows to measure next: those that tell most about what the workloads ask and no row of its own answers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    suggest: usize,
+
+    /// Append these rows to their tables, without durations: start-microbench --update-mode missing-only fills them
+    #[arg(long, requires = "suggest")]
+    append: bool,
+
+    #[command(flatten)]
+    lock: LockArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  audit-coverage --database-path db --from-trace trace.json
+  audit-coverage --database-path db --from-trace prefill.json \\
+      --from-trace decode.json --json audit.json --csv calls.csv
+  audit-coverage --database-path db --manifest calls.jsonl \\
+      --require-exact 90 --max-missing 0
+  audit-coverage --database-path db --from-trace trace.json \\
+      --suggest 20 --append
+
+The words are explained in docs/guide/coverage.md.";
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=100.0).contains(number));
+    number.ok_or_else(|| "not a number from 0 to 100".to_owned())
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let asked = &arguments.workloads;
+    if asked.from_trace.is_empty() && asked.manifest.is_empty() {
+        return Err(Failure::usage("no workload: give --from-trace or --manifest"));
+    }
+    let directory = arguments.database.directory(None)?;
+    let semantics: ReaderSemantics = arguments.semantics.parse()?;
+    let database = Database::open(&directory)?;
+    let mapping = directory.join("op_mapping.yaml");
+    let mut inputs: Vec<PathBuf> = asked.from_trace.iter().chain(&asked.manifest).map(PathBuf::from).collect();
+    inputs.extend(tables_in(&directory)?);
+    inputs.push(mapping.clone());
+    let outputs = [&arguments.json, &arguments.csv].into_iter().flatten().map(Path::new);
+    refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
+    // What cannot be written is told before the work.
+    let json = JsonFile::open(arguments.json.as_deref())?;
+    let table = JsonFile::open(arguments.csv.as_deref())?;
+    let workloads = workloads(asked)?;
+    if database.kernel_types().is_empty() {
+        warn(&format!(
+            "{}: no table (*.csv) is here; is this a database directory?",
+            one_line(&directory.display().to_string())
+        ));
+    }
+    let options = Options {
+        directory,
+        semantics,
+        mapping: OpMapping::load(&mapping)?.unwrap_or_default(),
+        leave_out: !arguments.no_leave_out,
+    };
+    let bar = progress::items("audit", None);
+    let audit = audit(&database, workloads, &options)?;
+    let suggestions = match arguments.suggestions.suggest {
+        0 => None,
+        count => Some(suggest(&database, &options.directory, &options.mapping, &audit, count)?),
+    };
+    bar.finish_and_clear();
+    let mut staged = Vec::new();
+    if let Some(file) = json {
+        staged.push(file.stage_text(&document(&audit, suggestions.as_ref())?)?);
+    }
+    if let Some(file) = table {
+        staged.push(file.stage_text(&csv(&audit))?);
+    }
+    print_escaped(&text(&audit, arguments.worst))?;
+    if let Some(suggestions) = &suggestions {
+        print_escaped(&suggestions_text(suggestions))?;
+    }
+    match suggestions.filter(|_| arguments.suggestions.append) {
+        Some(suggestions) => append_rows(&options.directory, &suggestions, &arguments.suggestions.lock, staged)?,
+        None => commit(staged)?,
+    }
+    let broken = broken(&audit, &arguments.limits);
+    broken.iter().for_each(|line| warn(line));
+    Ok(if broken.is_empty() { Status::Success } else { Status::LimitPassed })
+}
+
+/// Appends the suggested rows to their tables, together with what else is written.
+fn append_rows(
+    directory: &Path,
+    suggestions: &Suggestions,
+    lock: &LockArguments,
+    mut staged: Vec<Staged>,
+) -> Result<(), Failure> {
+    let (locks, tables) = append(directory, &suggestions.rows, &lock.options(TOOL.name))?;
+    let rows = suggestions.rows.len();
+    let count = tables.len();
+    staged.extend(tables);
+    locks.commit(staged)?;
+    print_escaped(&format!(
+        "appended {rows} rows to {count} tables; measure them with start-microbench --update-mode missing-only\n"
+    ))?;
+    Ok(())
+}
+
+fn workloads(asked: &WorkloadArguments) -> Result<Vec<Workload>, Failure> {
+    let surroundings =
+        Surroundings { tp_size: asked.tp_size, ep_size: asked.ep_size, sequence_parallel: asked.sequence_parallel };
+    let grid = (!asked.grid.is_empty()).then(|| Grid { shape: asked.grid.clone(), tiers: asked.tiers.clone() });
+    let mut workloads = Vec::new();
+    for trace in &asked.from_trace {
+        workloads.push(Workload::of_trace(trace.as_ref(), &surroundings, grid.as_ref())?);
+    }
+    for manifest in &asked.manifest {
+        workloads.extend(Workload::of_manifest(manifest.as_ref(), &surroundings, grid.as_ref())?);
+    }
+    Ok(workloads)
+}
+
+/// The limits that do not hold, as sentences.
+fn broken(audit: &Audit, limits: &LimitArguments) -> Vec<String> {
+    let mut broken = Vec::new();
+    let percent = |share: f64| 100.0 * share;
+    for WorkloadAudit { name, shares, .. } in &audit.workloads {
+        let name = one_line(name);
+        let exact = percent(shares.of_calls(Standing::Exact).min(shares.of_time(Standing::Exact)));
+        if let Some(least) = limits.require_exact.filter(|least| exact < *least) {
+            broken.push(format!("{name}: {exact:.1} % are exact, less than the {least} % that are required"));
+        }
+        let without = |of: &dyn Fn(Standing) -> f64| of(Standing::Beyond) + of(Standing::Missing);
+        let missing = percent(without(&|one| shares.of_calls(one)).max(without(&|one| shares.of_time(one))));
+        if let Some(most) = limits.max_missing.filter(|most| missing > *most) {
+            broken.push(format!("{name}: {missing:.1} % have no answer, more than the {most} % that are allowed"));
+        }
+    }
+    broken
+}

@@ -1,0 +1,174 @@
+//! audit-coverage as it is called: shares for people and programs, limits, the way from a trace to rows that are measured.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+type TestResult = Result<(), Box<dyn Error>>;
+
+/// Status, stdout and stderr of a tool.
+fn run(folder: &Path, tool: &str, arguments: &[&str]) -> Result<(Option<i32>, String, String), Box<dyn Error>> {
+    let mut command = Command::cargo_bin(tool)?;
+    let output = command.current_dir(folder).args(arguments).output()?;
+    Ok((output.status.code(), String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?))
+}
+
+fn database() -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Average Duration(us)\n".to_owned();
+    for (rows, us) in [(1, 3.0), (16, 3.2), (64, 4.0), (256, 8.0), (1024, 25.0)] {
+        table += &format!("\"{rows},512;512,256\",DT_BF16;DT_BF16,ND;ND,\"{rows},256\",DT_BF16,ND,{us}\n");
+    }
+    fs::write(folder.path().join("MatMulV2.csv"), table)?;
+    let mapping = "operator_mappings:\n  aten.mm.default: {kernel_type: MatMulV2}\n  aten.view.default: {zero_cost: true}\n  aten.mul.Tensor: {kernel_type: Mul, query_mode: elementwise}\n";
+    fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
+    let line = |id: &str, op: &str, rows: i64, calls: u64, further: &str| {
+        let tensor = |a: i64, b: i64| format!("{{\"shape\": [{a}, {b}], \"dtype\": \"bf16\"}}");
+        let inputs = format!("[{}, {}]", tensor(rows, 512), tensor(512, 256));
+        let query = format!("{{\"op\": \"{op}\", \"inputs\": {inputs}, \"output\": {}}}", tensor(rows, 256));
+        format!("{{\"id\": \"{id}\", \"calls\": {calls}{further}, \"query\": {query}}}\n")
+    };
+    let manifest = [
+        line("decode", "aten.mm.default", 16, 60, ", \"critical\": true"),
+        line("decode", "aten.mm.default", 100, 20, ""),
+        line("decode", "aten.mm.default", 4096, 10, ""),
+        line("decode", "aten.mul.Tensor", 16, 10, ""),
+        line("decode", "aten.view.default", 16, 7, ""),
+        line("prefill", "aten.mm.default", 1024, 5, ""),
+    ];
+    fs::write(folder.path().join("calls.jsonl"), manifest.concat())?;
+    Ok(folder)
+}
+
+const AUDIT: [&str; 4] = ["--database-path", ".", "--manifest", "calls.jsonl"];
+
+#[test]
+fn people_read_shares_kernels_and_what_is_missing() -> TestResult {
+    let folder = database()?;
+    let (status, stdout, stderr) = run(folder.path(), "audit-coverage", &[&AUDIT[..], &["--suggest", "3"]].concat())?;
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(stdout);
+    Ok(())
+}
+
+#[test]
+fn programs_read_the_same() -> TestResult {
+    let folder = database()?;
+    let outputs = ["--json", "o.json", "--csv", "o.csv", "--suggest", "5"];
+    let (status, _, stderr) = run(folder.path(), "audit-coverage", &[&AUDIT[..], &outputs].concat())?;
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    let json: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("o.json"))?)?;
+    let decode = &json["workloads"][0];
+    let calls = |standing: &str| decode["shares"][standing]["calls"].clone();
+    assert_eq!((&decode["name"], &decode["calls"], &decode["free_calls"]), (&"decode".into(), &100.into(), &7.into()));
+    let shares = ["exact", "padded", "interpolated", "beyond", "partial", "missing"].map(calls);
+    assert_eq!(shares, [60, 0, 20, 10, 0, 10].map(Value::from));
+    assert_eq!(decode["interpolated_by"][0]["axes"], serde_json::json!(["M"]));
+    assert_eq!(decode["shares"]["exact"]["time_us"], 60.0 * 3.2);
+    assert_eq!(decode["calls_without_time"], 10);
+    assert_eq!(json["workloads"][1]["shares"]["exact"]["calls"], 5);
+    let question = &decode["questions"][1];
+    let [low, high] = [0, 1].map(|at| question["interval_us"][at].as_f64().unwrap_or_default());
+    let us = question["duration_us"].as_f64().unwrap_or_default();
+    assert!(4.0 < us && us < 8.0 && 4.0 < low && low < high && high < 8.0, "{question}");
+    let product = &json["kernels"].as_array().ok_or("kernels")?.iter().find(|one| one["kernel_type"] == "MatMulV2");
+    let product = product.ok_or("no MatMulV2")?;
+    assert_eq!((&product["rows"], &product["scores"][0]["left_out"]), (&5.into(), &"row".into()));
+    let suggested: Vec<&Value> = json["suggestions"]["rows"].as_array().ok_or("rows")?.iter().collect();
+    let mut inputs: Vec<&str> = suggested.iter().filter_map(|row| row["inputs"].as_str()).collect();
+    inputs.sort_unstable();
+    assert_eq!(inputs, ["100,512;512,256", "4096,512;512,256"]);
+    assert_eq!(suggested[0]["cells"]["Output Shapes"].as_str().map(|cell| cell.ends_with(",256")), Some(true));
+    assert_eq!(json["suggestions"]["without"][0]["name"], "aten.mul.Tensor");
+    let csv = fs::read_to_string(folder.path().join("o.csv"))?;
+    assert_eq!(csv.lines().count(), 7);
+    assert!(csv.contains("\ndecode,1,aten.mm.default,MatMulV2,true,exact,,60,3.2,"), "{csv}");
+    Ok(())
+}
+
+#[test]
+fn limits_that_do_not_hold_end_with_3() -> TestResult {
+    let folder = database()?;
+    let audit = |limits: &[&str]| run(folder.path(), "audit-coverage", &[&AUDIT[..], limits].concat());
+    let (status, _, stderr) = audit(&["--require-exact", "60.1"])?;
+    assert_eq!(status, Some(3));
+    assert!(
+        stderr.contains("warning: decode: ") && stderr.contains("less than the 60.1 % that are required"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("prefill"), "{stderr}");
+    let (status, _, stderr) = audit(&["--max-missing", "19"])?;
+    assert_eq!(status, Some(3), "{stderr}");
+    assert_eq!(audit(&["--max-missing", "90", "--require-exact", "1"])?.0, Some(0));
+    assert_eq!(audit(&["--max-missing", "101"])?.0, Some(2));
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_used_is_one_error_line() -> TestResult {
+    let folder = database()?;
+    let (status, _, stderr) = run(folder.path(), "audit-coverage", &["--database-path", "."])?;
+    assert_eq!(status, Some(2));
+    assert!(stderr.contains("no workload: give --from-trace or --manifest"), "{stderr}");
+    fs::write(
+        folder.path().join("bad.jsonl"),
+        "{\"query\": {\"op\": \"a\"}}\n{\"query\": {\"op\": \"a\", \"inputs\": 3}}\n",
+    )?;
+    fs::write(folder.path().join("empty.json"), "{\"traceEvents\": []}")?;
+    for (arguments, error) in [
+        (["--manifest", "bad.jsonl"], "error: bad.jsonl:2: query.inputs: not a list\n"),
+        (
+            ["--from-trace", "empty.json"],
+            "error: empty.json: no calls that were looked up in a profiling database (was it written by the analytic model?)\n",
+        ),
+    ] {
+        let (status, stdout, stderr) =
+            run(folder.path(), "audit-coverage", &[&["--database-path", "."], &arguments[..]].concat())?;
+        assert_eq!((status, stdout.as_str(), stderr.as_str()), (Some(1), "", error));
+    }
+    Ok(())
+}
+
+/// The loop of docs/guide/coverage.md.
+#[test]
+fn from_a_trace_to_rows_that_are_measured_and_back() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/demo-database");
+    let database = folder.path().join("HOST_CPU/demo");
+    fs::create_dir_all(&database)?;
+    for entry in fs::read_dir(demo.join("HOST_CPU/demo"))? {
+        let path = entry?.path();
+        fs::copy(&path, database.join(path.file_name().ok_or("a name")?))?;
+    }
+    fs::copy(demo.join("op_mapping.yaml"), database.join("op_mapping.yaml"))?;
+    fs::copy(demo.join("trace.json"), folder.path().join("trace.json"))?;
+    let measure = ["--database-path", "HOST_CPU/demo", "--backend", "native", "--repeat-count", "3", "--update-mode"];
+    let measure = |mode| run(folder.path(), "start-microbench", &[&measure[..], &[mode]].concat());
+    let audit = |further: &[&str]| {
+        let workload = ["--database-path", "HOST_CPU/demo", "--from-trace", "trace.json"];
+        run(folder.path(), "audit-coverage", &[&workload[..], further].concat())
+    };
+    let (status, _, stderr) = measure("all")?;
+    assert_eq!(status, Some(0), "{stderr}");
+    let (status, stdout, stderr) = audit(&["--require-exact", "100"])?;
+    assert_eq!(status, Some(3), "{stdout}{stderr}");
+    let (status, stdout, stderr) = audit(&["--suggest", "20", "--append"])?;
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(
+        stdout
+            .ends_with("appended 6 rows to 4 tables; measure them with start-microbench --update-mode missing-only\n"),
+        "{stdout}"
+    );
+    // What waits for its duration is not suggested again.
+    let (status, stdout, _) = audit(&["--suggest", "20"])?;
+    assert_eq!(status, Some(0));
+    assert!(stdout.ends_with("none\n6 more are in their tables and wait for their durations\n"), "{stdout}");
+    let (status, _, stderr) = measure("missing-only")?;
+    assert_eq!(status, Some(0), "{stderr}");
+    let (status, stdout, stderr) = audit(&["--require-exact", "100", "--max-missing", "0", "--suggest", "20"])?;
+    assert_eq!((status, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.ends_with("rows to measure next\nnone\n"), "{stdout}");
+    Ok(())
+}

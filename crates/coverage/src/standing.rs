@@ -1,0 +1,214 @@
+//! What an answer stands on.
+
+use perfdb_query::{Answer, Class, Database, Layer, Miss, Query, Reader, ReaderSemantics, RowRef, Source};
+use std::fmt;
+
+/// What the answer to a question stands on, from the best to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// The operator costs nothing: no table is asked.
+    Free,
+    /// Rows of just this call.
+    Exact,
+    /// A row of a slightly other size: tokens that the kernel rounds up, or an average length close by.
+    Padded,
+    /// Rows around it.
+    Interpolated,
+    /// Rows on one side only, or of other weights, heads or ranks: the reader has no answer, and only a prediction is left.
+    Beyond,
+    /// Some of the kernels that it consists of.
+    Partial,
+    /// Nothing.
+    Missing,
+}
+
+impl Standing {
+    /// All of them but [`Standing::Free`], the best first.
+    pub const ALL: [Standing; 6] = [
+        Standing::Exact,
+        Standing::Padded,
+        Standing::Interpolated,
+        Standing::Beyond,
+        Standing::Partial,
+        Standing::Missing,
+    ];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Free => "free",
+            Standing::Exact => "exact",
+            Standing::Padded => "padded",
+            Standing::Interpolated => "interpolated",
+            Standing::Beyond => "beyond",
+            Standing::Partial => "partial",
+            Standing::Missing => "missing",
+        }
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What was found out about a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// What its answer stands on.
+    pub standing: Standing,
+    /// The axes between whose rows an answer lies; empty for other answers.
+    pub axes: Vec<&'static str>,
+    /// The duration of one call; of a call without an answer the prediction. `None` where nothing is known.
+    pub duration_us: Option<f64>,
+    /// The interval that holds the truth nine times in ten, where there is a prediction.
+    pub interval_us: Option<[f64; 2]>,
+    /// The kernels that the answer consists of, with their shares of the duration and what each stands on.
+    pub kernels: Vec<(String, f64, Standing)>,
+    /// Why there is no answer, or what is missing in a partial one: the code, and words.
+    pub reason: Option<(String, &'static str)>,
+    /// The rows that the answer rests on.
+    pub rows: Vec<RowRef>,
+}
+
+/// Asks two readers: the one whose answers count, and the one that predicts.
+#[derive(Debug)]
+pub(crate) struct Judge<'d> {
+    database: &'d Database,
+    reader: Reader,
+    predicting: Reader,
+}
+
+/// The axis of collectives between sizes.
+const MESSAGE: &str = "message_bytes";
+/// The rule of rows that are found by attention fields.
+const ATTENTION: &str = "attention";
+/// Where an attention call has its lengths.
+const LENGTHS: usize = 6;
+
+impl<'d> Judge<'d> {
+    pub(crate) fn of(database: &'d Database, semantics: ReaderSemantics) -> Self {
+        let layer = Layer::Interpolating;
+        Judge {
+            database,
+            reader: database.reader(semantics, layer),
+            predicting: database.reader(ReaderSemantics::Best, layer),
+        }
+    }
+
+    /// What the answer to a question stands on. `table` is the kernel type that is asked where there is no answer.
+    pub(crate) fn finding(&self, query: &Query, table: Option<&str>) -> Finding {
+        match self.reader.lookup(query) {
+            Ok(answer) => self.of_answer(query, &answer),
+            Err(miss) => self.of_miss(query, &miss, table),
+        }
+    }
+
+    fn of_answer(&self, query: &Query, answer: &Answer) -> Finding {
+        let standing = self.standing(query, answer);
+        let prediction = match answer.prediction() {
+            Some(prediction) => Some([prediction.low_us, prediction.high_us]),
+            None => self.predicting.lookup(query).ok().and_then(|answer| {
+                let prediction = answer.prediction()?;
+                Some([prediction.low_us, prediction.high_us])
+            }),
+        };
+        let missed: Vec<String> = answer.missed_kernels().iter().map(|kernel| kernel.to_string()).collect();
+        let mut kernels: Vec<_> = match answer.parts() {
+            [] => answer
+                .kernel_type()
+                .map(|kernel| (kernel.into_owned(), answer.duration_us, standing))
+                .into_iter()
+                .collect(),
+            parts => parts
+                .iter()
+                .map(|part| {
+                    let own = of_part(part.source, part.rule);
+                    (part.kernel_type.to_string(), part.duration_us, own)
+                })
+                .collect(),
+        };
+        kernels.extend(missed.iter().map(|kernel| (kernel.clone(), 0.0, Standing::Missing)));
+        Finding {
+            standing,
+            axes: if standing == Standing::Interpolated { axes_of(answer) } else { Vec::new() },
+            duration_us: Some(answer.duration_us),
+            interval_us: prediction.filter(|_| standing != Standing::Free),
+            kernels: if standing == Standing::Free { Vec::new() } else { kernels },
+            reason: (!missed.is_empty()).then(|| (missed.join(","), "kernels of it have no answer")),
+            rows: answer.rows.to_vec(),
+        }
+    }
+
+    fn of_miss(&self, query: &Query, miss: &Miss, table: Option<&str>) -> Finding {
+        let predicted = self.predicting.lookup(query).ok().filter(|answer| answer.source != Source::Partial);
+        let standing = if predicted.is_some() { Standing::Beyond } else { Standing::Missing };
+        let duration_us = predicted.as_ref().map(|answer| answer.duration_us);
+        let kernel = predicted.as_ref().and_then(|answer| answer.kernel_type().map(|kernel| kernel.into_owned()));
+        let kernel = kernel.or_else(|| table.map(str::to_owned));
+        let interval_us = predicted.as_ref().and_then(Answer::prediction).map(|found| [found.low_us, found.high_us]);
+        Finding {
+            standing,
+            axes: Vec::new(),
+            duration_us,
+            interval_us,
+            kernels: kernel.map(|kernel| (kernel, duration_us.unwrap_or(0.0), standing)).into_iter().collect(),
+            reason: Some((miss.reason.to_string(), miss.reason.meaning())),
+            rows: predicted.map(|answer| answer.rows.to_vec()).unwrap_or_default(),
+        }
+    }
+
+    fn standing(&self, query: &Query, answer: &Answer) -> Standing {
+        let is_free = answer.duration_us == 0.0 && answer.rows.is_empty() && answer.source == Source::Measured;
+        if is_free {
+            return Standing::Free;
+        }
+        match answer.source {
+            Source::Partial => Standing::Partial,
+            Source::Interpolated => match answer.prediction().map(|prediction| prediction.class) {
+                Some(Class::Beyond | Class::NewConfiguration) => Standing::Beyond,
+                _ => Standing::Interpolated,
+            },
+            Source::Measured if answer.is_padded() || self.is_of_other_length(query, answer) => Standing::Padded,
+            Source::Measured => {
+                let rules = answer.rule.into_iter().chain(answer.parts().iter().map(|part| part.rule));
+                rules.map(|rule| of_part(Source::Measured, rule)).max().unwrap_or(Standing::Exact)
+            }
+        }
+    }
+
+    /// Whether an attention row answers whose average length is not that of the call.
+    fn is_of_other_length(&self, query: &Query, answer: &Answer) -> bool {
+        let (Some(ATTENTION), [row]) = (answer.rule, answer.rows.as_slice()) else { return false };
+        let lengths = query.positional().get(LENGTHS).and_then(|lengths| lengths.as_tensor()?.values.clone());
+        let Some(lengths) = lengths.filter(|lengths| !lengths.is_empty()) else { return false };
+        let mean = lengths.iter().sum::<i64>() / lengths.len() as i64;
+        let kernel = answer.kernel_type().unwrap_or_default();
+        let Ok(Some(rows)) = self.database.rows(&kernel) else { return false };
+        let own = rows.iter().find(|own| own.line() == u64::from(row.line));
+        own.and_then(|own| own.average_length()).is_some_and(|length| length != mean)
+    }
+}
+
+fn of_part(source: Source, rule: &str) -> Standing {
+    match source {
+        Source::Partial => Standing::Partial,
+        Source::Interpolated => Standing::Interpolated,
+        Source::Measured if rule.contains("padding") => Standing::Padded,
+        Source::Measured => Standing::Exact,
+    }
+}
+
+/// The axes of an answer between rows; of a sum those of its parts as far as they are told.
+fn axes_of(answer: &Answer) -> Vec<&'static str> {
+    if let Some(between) = answer.interpolation() {
+        return between.axes.to_vec();
+    }
+    let is_message = |rule: &str| rule == "comm";
+    let parts = answer.parts().iter().filter(|part| part.source == Source::Interpolated);
+    let mut axes: Vec<&'static str> = parts.filter(|part| is_message(part.rule)).map(|_| MESSAGE).collect();
+    axes.extend(answer.rule.filter(|rule| is_message(rule)).map(|_| MESSAGE));
+    axes.dedup();
+    axes
+}

@@ -1,0 +1,348 @@
+//! How a database answers workloads: tables for people, JSON and CSV for programs.
+
+use perfdb_coverage::{Asked, Audit, KernelAudit, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit};
+use perfdb_files::escape::{one_line, spreadsheet_text};
+use perfdb_pycompat::csv_text::push_row;
+use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+use perfdb_query::{Hidden, Score};
+use serde_json::{Value, json};
+
+const SHARES: [&str; 8] = ["", "total", "exact", "padded", "interpolated", "beyond", "partial", "missing"];
+const SHARE_WIDTHS: [usize; 8] = [6, 12, 9, 9, 14, 9, 9, 9];
+const KERNELS: [&str; 8] = ["calls", "time", "exact", "missing", "rows", "median", "p90", "worst left out"];
+const KERNEL_WIDTHS: [usize; 8] = [10, 12, 9, 9, 7, 9, 9, 0];
+const SUGGESTION_WIDTHS: [usize; 4] = [14, 9, 9, 0];
+
+/// The tables: shares of each workload, then the `worst` kernels, then the `worst` calls of each workload that no rows answer.
+pub fn text(audit: &Audit, worst: usize) -> String {
+    let mut out = shares_table(&audit.workloads);
+    for workload in &audit.workloads {
+        out += &remarks(workload);
+    }
+    let doubtful = || audit.kernels.iter().filter(|kernel| kernel.doubtful_calls() > 0);
+    if doubtful().next().is_some() && worst > 0 {
+        out += "\nkernels by the time that does not stand on rows of just these calls\n";
+        out += &kernel_table(&doubtful().take(worst).collect::<Vec<_>>());
+        out += &more(doubtful().count(), worst, "kernels");
+    }
+    for workload in &audit.workloads {
+        out += &unanswered(workload, worst);
+    }
+    out
+}
+
+fn line(name: &str, name_width: usize, cells: &[String], widths: &[usize]) -> String {
+    let cells: String = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, width)| if *width == 0 { format!("  {cell}") } else { pad_left(cell, *width) })
+        .collect();
+    format!("{}\n", format!("{}{cells}", pad_right(name, name_width)).trim_end())
+}
+
+fn width_of<'t>(heading: &str, names: impl Iterator<Item = &'t str>) -> usize {
+    names.map(|name| one_line(name).chars().count()).max().unwrap_or(0).max(heading.len())
+}
+
+fn shares_table(workloads: &[WorkloadAudit]) -> String {
+    let width = width_of("workload", workloads.iter().map(|workload| workload.name.as_str()));
+    let mut out = line("workload", width, &SHARES.map(str::to_owned), &SHARE_WIDTHS);
+    for workload in workloads {
+        let shares = &workload.shares;
+        let of = |unit: &str, total: String, part: &dyn Fn(Standing) -> f64| -> Vec<String> {
+            let parts = Standing::ALL.into_iter().map(|standing| percent(part(standing)));
+            [unit.to_owned(), total].into_iter().chain(parts).collect()
+        };
+        let calls = of("calls", shares.total().calls.to_string(), &|standing| shares.of_calls(standing));
+        out += &line(&one_line(&workload.name), width, &calls, &SHARE_WIDTHS);
+        let time = of("time", time(shares.total().time_us), &|standing| shares.of_time(standing));
+        out += &line("", width, &time, &SHARE_WIDTHS);
+    }
+    out
+}
+
+fn percent(share: f64) -> String {
+    // What is not all is never shown as all, what is not nothing never as nothing.
+    let tenths = (share * 1000.0).clamp(if share > 0.0 { 1.0 } else { 0.0 }, if share < 1.0 { 999.0 } else { 1000.0 });
+    format!("{} %", fixed(tenths / 10.0, 1))
+}
+
+/// A duration in the unit in which it is read best.
+fn time(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{} s", fixed(us / 1e6, 3)),
+        us if us >= 1e3 => format!("{} ms", fixed(us / 1e3, 2)),
+        us => format!("{} µs", fixed(us, 1)),
+    }
+}
+
+fn remarks(workload: &WorkloadAudit) -> String {
+    let mut said = Vec::new();
+    if workload.free_calls > 0 {
+        said.push(format!("{} more calls cost nothing", workload.free_calls));
+    }
+    if !workload.by_axes.is_empty() {
+        let total = workload.shares.total().calls as f64;
+        let axes: Vec<String> = workload
+            .by_axes
+            .iter()
+            .map(|(axes, share)| format!("{} {}", axes_text(axes), percent(share.calls as f64 / total)))
+            .collect();
+        said.push(format!("interpolated by {}", axes.join(", ")));
+    }
+    if workload.shares.without_time > 0 {
+        said.push(format!("of {} calls without an answer nothing tells the time", workload.shares.without_time));
+    }
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("{}: {}\n", one_line(&workload.name), said.join("; ")),
+    }
+}
+
+fn axes_text(axes: &[&str]) -> String {
+    if axes.is_empty() { "parts".to_owned() } else { axes.join("+") }
+}
+
+fn kernel_table(kernels: &[&KernelAudit]) -> String {
+    let width = width_of("kernel", kernels.iter().map(|kernel| kernel.kernel_type.as_str()));
+    let mut out = line("kernel", width, &KERNELS.map(str::to_owned), &KERNEL_WIDTHS);
+    for kernel in kernels {
+        let total = kernel.shares.total();
+        let scores = kernel.trust.iter().flat_map(|trust| &trust.scores);
+        let single = scores.clone().find(|score| score.hidden == Hidden::Row);
+        let worst = scores.filter(|score| score.hidden != Hidden::Row).max_by(|a, b| a.p90.total_cmp(&b.p90));
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let cells = [
+            total.calls.to_string(),
+            time(total.time_us),
+            percent(kernel.shares.of_calls(Standing::Exact)),
+            percent(kernel.shares.of_calls(Standing::Missing)),
+            or_none(kernel.trust.as_ref().map(|trust| trust.rows.to_string())),
+            or_none(single.map(|score| error(score.median))),
+            or_none(single.map(|score| error(score.p90))),
+            or_none(worst.map(|score| format!("{} {}", score.hidden, error(score.p90)))),
+        ];
+        out += &line(&one_line(&kernel.kernel_type), width, &cells, &KERNEL_WIDTHS);
+    }
+    out
+}
+
+/// An error as a percentage, which may be far above 100.
+fn error(share: f64) -> String {
+    format!("{} %", fixed(share * 100.0, 1))
+}
+
+fn more(count: usize, shown: usize, what: &str) -> String {
+    if count > shown { format!("… and {} more {what}\n", count - shown) } else { String::new() }
+}
+
+/// The calls of a workload that no rows answer, those that take longest first.
+fn unanswered(workload: &WorkloadAudit, worst: usize) -> String {
+    let mut asked: Vec<&Asked> = workload.asked.iter().filter(|one| one.finding.standing >= Standing::Beyond).collect();
+    if asked.is_empty() || worst == 0 {
+        return String::new();
+    }
+    let whole_us = |one: &Asked| one.duration_us().unwrap_or(0.0) * one.question.calls as f64;
+    asked.sort_by(|a, b| whole_us(b).total_cmp(&whole_us(a)).then(b.question.calls.cmp(&a.question.calls)));
+    let mut out = format!("\n{}: calls that no rows answer\n", one_line(&workload.name));
+    for one in asked.iter().take(worst) {
+        let time = one.duration_us().map_or("unknown time".to_owned(), |us| time(us * one.question.calls as f64));
+        let why = one.finding.reason.as_ref().map(|(code, words)| format!(": {words} ({})", one_line(code)));
+        let (standing, name) = (one.finding.standing, one_line(&one.question.name));
+        let calls = one.question.calls;
+        out += &format!("  {standing} {name}, {calls} × ({time}){}\n", why.unwrap_or_default());
+    }
+    out + &more(asked.len(), worst, "calls")
+}
+
+/// The rows to measure next, then what no row can be suggested for.
+pub fn suggestions_text(suggestions: &Suggestions) -> String {
+    let mut out = "\nrows to measure next\n".to_owned();
+    let rows = &suggestions.rows;
+    let width = width_of("kernel", rows.iter().map(|row| row.kernel_type.as_str()));
+    if !rows.is_empty() {
+        let head = ["now", "sigma", "calls", "inputs"].map(str::to_owned);
+        out += &line("kernel", width, &head, &SUGGESTION_WIDTHS);
+    }
+    for row in rows {
+        let cells = [
+            row.standing.name().to_owned(),
+            row.sigma.map_or("unknown".to_owned(), |sigma| error(sigma.exp_m1())),
+            row.calls.to_string(),
+            one_line(&row.inputs),
+        ];
+        out += &line(&one_line(&row.kernel_type), width, &cells, &SUGGESTION_WIDTHS);
+    }
+    if rows.is_empty() {
+        out += "none\n";
+    }
+    if suggestions.further > 0 {
+        out += &format!("… and {} more could be suggested\n", suggestions.further);
+    }
+    if suggestions.waiting > 0 {
+        out += &format!("{} more are in their tables and wait for their durations\n", suggestions.waiting);
+    }
+    for one in &suggestions.without {
+        out += &format!("no row for {}, {} calls: {}\n", one_line(&one.name), one.calls, one.reason);
+    }
+    out
+}
+
+/// All figures as JSON; `suggestions` where they were asked for.
+///
+/// # Errors
+/// When a number is beyond what JSON writers take, which no database causes.
+pub fn document(audit: &Audit, suggestions: Option<&Suggestions>) -> Result<String, serde_json::Error> {
+    let mut document = json!({
+        "format_version": 1,
+        "workloads": audit.workloads.iter().map(workload_value).collect::<Vec<_>>(),
+        "kernels": audit.kernels.iter().map(kernel_value).collect::<Vec<_>>(),
+    });
+    if let Some(suggestions) = suggestions {
+        document["suggestions"] = suggestions_value(suggestions);
+    }
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+fn suggestions_value(suggestions: &Suggestions) -> Value {
+    let row = |row: &Suggestion| {
+        let cells: serde_json::Map<String, Value> =
+            row.cells.iter().map(|(name, cell)| (name.clone(), Value::from(cell.as_str()))).collect();
+        json!({
+            "kernel_type": row.kernel_type,
+            "file": row.path.to_string_lossy(),
+            "inputs": row.inputs,
+            "standing": row.standing.name(),
+            "sigma": row.sigma,
+            "disagreement": row.disagreement,
+            "calls": row.calls,
+            "time_us": row.time_us,
+            "cells": cells,
+        })
+    };
+    let without = suggestions.without.iter();
+    let without = without.map(|one| json!({"name": one.name, "calls": one.calls, "reason": one.reason}));
+    json!({
+        "rows": suggestions.rows.iter().map(row).collect::<Vec<_>>(),
+        "waiting": suggestions.waiting,
+        "further": suggestions.further,
+        "without": without.collect::<Vec<_>>(),
+    })
+}
+
+fn share_value(share: Share) -> Value {
+    json!({"calls": share.calls, "time_us": share.time_us})
+}
+
+fn shares_value(shares: &Shares) -> Value {
+    Standing::ALL.into_iter().map(|standing| (standing.name().to_owned(), share_value(shares.of(standing)))).collect()
+}
+
+fn workload_value(workload: &WorkloadAudit) -> Value {
+    let axes = |(axes, share): &(Vec<&'static str>, Share)| json!({"axes": axes, "calls": share.calls, "time_us": share.time_us});
+    json!({
+        "name": workload.name,
+        "calls": workload.shares.total().calls,
+        "time_us": workload.shares.total().time_us,
+        "free_calls": workload.free_calls,
+        "calls_without_time": workload.shares.without_time,
+        "shares": shares_value(&workload.shares),
+        "interpolated_by": workload.by_axes.iter().map(axes).collect::<Vec<_>>(),
+        "questions": workload.asked.iter().map(asked_value).collect::<Vec<_>>(),
+    })
+}
+
+fn asked_value(one: &Asked) -> Value {
+    let finding = &one.finding;
+    let kernel = |(kernel, duration_us, standing): &(String, f64, Standing)| json!({"kernel_type": kernel, "duration_us": duration_us, "standing": standing.name()});
+    json!({
+        "place": one.question.place,
+        "name": one.question.name,
+        "calls": one.question.calls,
+        "critical": one.question.is_critical,
+        "standing": finding.standing.name(),
+        "axes": finding.axes,
+        "duration_us": one.duration_us(),
+        "interval_us": finding.interval_us,
+        "kernels": finding.kernels.iter().map(kernel).collect::<Vec<_>>(),
+        "reason": finding.reason.as_ref().map(|(code, _)| code),
+        "rows": finding.rows.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+fn kernel_value(kernel: &KernelAudit) -> Value {
+    let score = |score: &Score| {
+        let (left_out, axis) = match score.hidden {
+            Hidden::Row => ("row", None),
+            Hidden::Axis(name) => ("axis", Some(name)),
+            Hidden::Configuration => ("configuration", None),
+        };
+        json!({
+            "left_out": left_out,
+            "axis": axis,
+            "asked": score.asked,
+            "median_error": score.median,
+            "p90_error": score.p90,
+            "held": score.held,
+        })
+    };
+    let scores = kernel.trust.as_ref().map(|trust| trust.scores.iter().map(score).collect::<Vec<_>>());
+    json!({
+        "kernel_type": kernel.kernel_type,
+        "calls": kernel.shares.total().calls,
+        "time_us": kernel.shares.total().time_us,
+        "shares": shares_value(&kernel.shares),
+        "rows": kernel.trust.as_ref().map(|trust| trust.rows),
+        "scores": scores.unwrap_or_default(),
+    })
+}
+
+const HEADER: [&str; 14] = [
+    "workload",
+    "place",
+    "name",
+    "kernel_type",
+    "critical",
+    "standing",
+    "axes",
+    "calls",
+    "duration_us",
+    "low_us",
+    "high_us",
+    "time_us",
+    "reason",
+    "rows",
+];
+
+/// One line per question. Texts that a spreadsheet would compute have an apostrophe in front.
+pub fn csv(audit: &Audit) -> String {
+    let mut out = String::new();
+    push_row(&mut out, HEADER, "\n");
+    for workload in &audit.workloads {
+        for one in &workload.asked {
+            let finding = &one.finding;
+            let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+            let kernels: Vec<&str> = finding.kernels.iter().map(|(kernel, ..)| kernel.as_str()).collect();
+            let rows: Vec<String> = finding.rows.iter().map(ToString::to_string).collect();
+            let text = |text: &str| spreadsheet_text(text).into_owned();
+            let cells = [
+                text(&workload.name),
+                one.question.place.to_string(),
+                text(&one.question.name),
+                text(&kernels.join(";")),
+                one.question.is_critical.to_string(),
+                finding.standing.name().to_owned(),
+                finding.axes.join("+"),
+                one.question.calls.to_string(),
+                number(one.duration_us()),
+                number(finding.interval_us.map(|interval| interval[0])),
+                number(finding.interval_us.map(|interval| interval[1])),
+                number(one.duration_us().map(|us| us * one.question.calls as f64)),
+                text(finding.reason.as_ref().map_or("", |(code, _)| code)),
+                text(&rows.join(";")),
+            ];
+            push_row(&mut out, cells.iter().map(String::as_str), "\n");
+        }
+    }
+    out
+}
