@@ -1,6 +1,6 @@
 //! What the comparison tools have in common on the command line.
 
-use crate::output::{print_limit, warn, warn_as_original};
+use crate::output::{print_limit, print_note, warn, warn_as_original};
 use perfdb_compare::Warning;
 use perfdb_compare::regression::{Baseline, Regression};
 use std::num::NonZero;
@@ -33,7 +33,8 @@ pub struct RegressionGate {
     #[arg(long, value_name = "OLD.json", requires = "fail_regression")]
     baseline: Option<std::path::PathBuf>,
 
-    /// Exit with status 3 if something was inside this many percent in --baseline and is outside now
+    /// Exit with status 3 if something was inside this many percent in --baseline and is outside now, beyond the P10-P90 of
+    /// the measured calls
     #[arg(long, value_name = "PCT", requires = "baseline", value_parser = GivenNumber::not_negative)]
     fail_regression: Option<GivenNumber>,
 }
@@ -56,17 +57,28 @@ impl RegressionGate {
     }
 }
 
-/// Prints what has become worse; true if nothing has.
+/// Prints what has become worse, and as a note what the spread of the measured calls explains; true if nothing has become worse.
 pub fn check_regressions(regressions: &[Regression], limit_pct: f64) -> bool {
-    let percent = |error: f64| perfdb_pycompat::format::fixed(error, 1);
-    for Regression { scenario, kernel, before_pct, after_pct } in regressions {
-        let scenario = if scenario.is_empty() { String::new() } else { format!("{scenario}: ") };
-        let (before, after) = (percent(*before_pct), percent(*after_pct));
-        print_limit(&format!(
-            "{scenario}{kernel} was off by {before}% and is off by {after}% now (limit {limit_pct}%)"
-        ));
+    for regression in regressions {
+        let line = regression_line(regression, limit_pct);
+        if regression.is_noise() { print_note(&line) } else { print_limit(&line) }
     }
-    regressions.is_empty()
+    regressions.iter().all(Regression::is_noise)
+}
+
+fn regression_line(regression: &Regression, limit_pct: f64) -> String {
+    let percent = |error: f64| perfdb_pycompat::format::fixed(error, 1);
+    let Regression { scenario, kernel, before_pct, after_pct, spread } = regression;
+    let scenario = if scenario.is_empty() { String::new() } else { format!("{scenario}: ") };
+    let noise = match spread.map(|spread| spread.percent()) {
+        Some([low, high]) => {
+            let place = if regression.is_noise() { "inside" } else { "beyond" };
+            format!("{place} the P10-P90 of the measured calls, {low:+.1}% to {high:+.1}%")
+        }
+        None => "too few measured calls to tell it from noise".to_owned(),
+    };
+    let (before, after) = (percent(*before_pct), percent(*after_pct));
+    format!("{scenario}{kernel} was off by {before}% and is off by {after}% now (limit {limit_pct}%), {noise}")
 }
 
 /// A finite number and its text, which messages repeat as it was given.

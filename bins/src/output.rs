@@ -11,6 +11,17 @@ pub(crate) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn set_verbose(verbose: bool) {
+    VERBOSE.store(verbose, Ordering::Relaxed);
+}
+
+/// Whether `--verbose` was given.
+pub fn verbose() -> bool {
+    VERBOSE.load(Ordering::Relaxed)
+}
+
 /// Whether `--quiet` was given.
 pub fn quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
@@ -54,8 +65,9 @@ fn print_unless_quiet(label: &str, line: &str) {
 
 fn print_stderr(label: &str, line: &str) {
     crate::progress::suspend(|| {
-        // A stderr that cannot be written to is no reason to stop the work.
-        let _ = writeln!(io::stderr().lock(), "{label}{}", one_line(line));
+        // One write, so that other programs on the same terminal cannot get in between. A stderr that cannot be written to is no reason
+        // to stop the work.
+        let _ = io::stderr().lock().write_all(format!("{label}{}\n", one_line(line)).as_bytes());
     });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::abbreviation::{Ambiguous, expand};
 use crate::failure::{Failure, Status};
-use crate::output::{Log, print, print_error, set_quiet};
+use crate::output::{Log, print, print_error, set_quiet, set_verbose};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use perfdb_files::escape::one_line;
@@ -85,6 +85,7 @@ fn parse<A: Parser>(
     let count = |name: &str| matches.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
     let flag = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
     set_quiet(flag("quiet"));
+    set_verbose(count("verbose") > 0);
     set_up_logging(count("verbose"));
     A::from_arg_matches(&matches).map_err(|error| error.format(command))
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_files::replace::{Staged, commit};
+use perfdb_files::replace::Staged;
 use perfdb_replay::accelerators::{Visibility, visible};
 use perfdb_replay::backend::Backend;
-use perfdb_replay::session::{Event, RunReport};
+use perfdb_replay::session::{Event, RunFiles, RunReport};
 use serde::Serialize;
 
 use super::{OutputArguments, stopped};
@@ -39,9 +39,15 @@ impl ReportFiles {
         files.commit(notify).map_err(stopped)
     }
 
-    /// Writes results and dumped outputs of several runs.
-    pub fn write_parts(self, results: &impl Serialize, dumps: &[impl Serialize]) -> Result<(), Failure> {
-        Ok(commit(self.stage(results, dumps)?)?)
+    /// Writes the files of several runs, together with their joined results and dumped outputs: all of it or nothing.
+    pub fn write_parts(
+        self,
+        mut files: RunFiles,
+        results: &impl Serialize,
+        dumps: &[impl Serialize],
+    ) -> Result<(), Failure> {
+        self.stage(results, dumps)?.into_iter().for_each(|staged| files.add(staged));
+        files.commit(&|_| {}).map_err(stopped)
     }
 
     /// Stages results and dumped outputs; the latter one object per line.

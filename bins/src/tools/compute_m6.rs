@@ -98,17 +98,20 @@ fn compute(arguments: Arguments) -> Result<Status, Failure> {
         replace(&path, report.json().as_bytes(), Parents::Create)?;
         print(&format!("\nJSON output written to: {}\n", path.display()))?;
     }
-    let regression = baseline.as_ref().and_then(|(baseline, limit)| baseline.check_m6(m6.ratio, *limit));
-    if let (Some(regression), Some((_, limit))) = (&regression, &baseline) {
-        check_regressions(std::slice::from_ref(regression), *limit);
-    }
+    let regressed = match &baseline {
+        Some((baseline, limit)) => {
+            let regression = baseline.check_m6(m6.ratio, *limit, &arguments.prof_trace, arguments.semantics)?;
+            !check_regressions(regression.as_slice(), *limit)
+        }
+        None => false,
+    };
     match arguments.fail_outside {
         Some(Range { low, high }) if !m6.is_within(low.value, high.value) => {
             let m6 = perfdb_pycompat::format::fixed(m6.ratio, 3);
             print_limit(&format!("M6 {m6} is outside {}..{}", low.text, high.text));
             Ok(Status::LimitPassed)
         }
-        _ if regression.is_some() => Ok(Status::LimitPassed),
+        _ if regressed => Ok(Status::LimitPassed),
         _ => Ok(Status::Success),
     }
 }

@@ -15,8 +15,9 @@ use crate::replay::{
 };
 use crate::{Failure, Status, command_of, run};
 use arguments::{Arguments, ExecutionMode};
-use child::{child, part};
-use perfdb_microbench::run_all::{self, RunAllOptions, RunAllOutcome, join_documents};
+use child::{child, write_together};
+use perfdb_microbench::run_all::children::{HandedOver, run_in_children};
+use perfdb_microbench::run_all::{self, RunAllOptions, RunAllOutcome};
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
@@ -70,12 +71,15 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
             run_all::run(&options, &settings, starters, &interrupt, &notify)
         }
         ExecutionMode::Subprocess => {
-            let parts = tempfile::tempdir()?;
-            let command = |operator: &Operator| child(&arguments, &settings, operator, parts.path());
-            let outcome = run_all::run_in_children(&options, &command, &interrupt);
-            let results = join_documents(&options.operators, |operator| part(parts.path(), operator, "results"))?;
-            let dumps = join_documents(&options.operators, |operator| part(parts.path(), operator, "dump-outputs"))?;
-            reports.take().map_or(Ok(()), |reports| reports.write_parts(&results, &dumps))?;
+            let handed_over = HandedOver::new().map_err(stopped_run_of_all)?;
+            let command = |operator: &Operator| child(&arguments, &settings, operator, &handed_over);
+            let outcome = run_in_children(&options, &command, &interrupt);
+            if outcome.is_ok()
+                && settings.writes_files()
+                && let Some(reports) = reports.take()
+            {
+                write_together(&handed_over, &options.operators, &settings, reports)?;
+            }
             outcome
         }
     };

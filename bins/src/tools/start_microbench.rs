@@ -2,15 +2,17 @@
 
 mod arguments;
 mod measuring;
-mod write_back;
+mod publisher;
 
+use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
+use crate::replay::stopped_run_of_all;
 use crate::{Failure, Status, command_of, run};
 use arguments::{Arguments, original_options};
-use perfdb_files::paths::normalised;
-use perfdb_store::update::find_summaries;
+use perfdb_microbench::error::Error;
+use perfdb_microbench::run::Microbench;
+use publisher::{TerminalPublisher, print_own_line};
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -30,20 +32,44 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     arguments.check()?;
     let operators = arguments.selected_operators()?;
     let database = arguments.database.directory(Some(arguments.replay.interpreter()))?;
-    let run = Run { arguments: &arguments, database: &database, selected: operators.as_deref() };
+    let json = JsonFile::open_for(arguments.json_file(), &database)?;
+    let microbench = Microbench {
+        database: &database,
+        selected: operators.as_deref(),
+        mode: arguments.update_mode,
+        prune: arguments.prune_empty_duration_rows,
+        home: (!arguments.allow_foreign_times).then(|| arguments.database.home(&database)),
+        ep_size: arguments.dispatch_ffn_combine_ep_size,
+        follow_links: arguments.follow_links,
+        dry_run: arguments.dry_run,
+        lock: arguments.lock.options(TOOL.name),
+        outputs: json.iter().map(|json| json.path().to_owned()).collect(),
+    };
+    let publisher = TerminalPublisher::new(&arguments, &database, json);
     match &arguments.prof_path {
-        Some(profile) => {
-            let summaries = find_summaries(&normalised(profile.as_ref()))?;
-            run.write_back(&run.samples(&summaries, false)?, &summaries, None)?;
-        }
-        None => run.measure()?,
+        Some(profile) => microbench.write_back_profile(profile.as_ref(), &publisher)?,
+        None => measuring::measure(&arguments, &microbench, &publisher)?,
     }
     Ok(Status::Success)
 }
 
-/// What every step needs.
-struct Run<'a> {
-    arguments: &'a Arguments,
-    database: &'a Path,
-    selected: Option<&'a [String]>,
+/// How a run ends that an error of the library has stopped.
+struct Stopped(Failure);
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Stopped {
+        Stopped(stopped_run_of_all(error))
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Stopped {
+        Stopped(failure)
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Failure {
+        stopped.0
+    }
 }

@@ -73,3 +73,68 @@ fn only_what_has_become_worse_fails() -> TestResult {
     assert_eq!(run("none.json")?.code, Some(1));
     Ok(())
 }
+
+/// Ten calls of one product that take 95 to 104 µs, 995 µs in all.
+fn noisy_profile() -> String {
+    let mut text = "Type,Start Time(us),Duration(us),Input Shapes\n".to_owned();
+    for (at, duration) in [95, 104, 97, 102, 99, 100, 98, 101, 96, 103].iter().enumerate() {
+        text += &format!("MatMulV2,{},{duration},\"16,5120;5120,768\"\n", at * 200);
+    }
+    text
+}
+
+/// Ten calls of the product that are predicted with one time.
+fn trace_of(duration_us: u32) -> String {
+    let event = |at: u32| {
+        format!(
+            r#",{{"name": "aten.mm.default", "ph": "X", "ts": {}, "dur": {duration_us}, "pid": 0, "tid": 0, "args": {{"kernel_shapes": "[[16, 5120], [5120, 768]]", "source": "MEASURED", "kernel_type": "MatMulV2"}}}}"#,
+            at * 200
+        )
+    };
+    let name = r#"{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "empirical (PID: 0)"}}"#;
+    format!(r#"{{"traceEvents": [{name}{}]}}"#, (0..10).map(event).collect::<String>())
+}
+
+#[test]
+fn a_difference_inside_the_spread_of_the_measured_calls_is_no_regression() -> TestResult {
+    let folder = Folder::new()?;
+    folder.write("p.csv", noisy_profile())?;
+    folder.write("t.json", trace_of(99))?;
+    let inputs = ["--tc-trace", "t.json", "--prof-trace", "p.csv"];
+    let run = |tool: &str, more: &[&str]| folder.run(tool, &[&inputs[..], more].concat());
+    run("compute-m6", &["--json-output", "old-m6.json"])?;
+    run("generate-op-comparison", &["--output", "old-op.json"])?;
+    run("explain-prediction", &["--json", "old-explained.json"])?;
+    // P10 is 95 and P90 is 103, the mean 99.5.
+    for (predicted, code, place) in [(103, 0, "note"), (96, 0, "note"), (105, 3, "limit"), (93, 3, "limit")] {
+        folder.write("t.json", trace_of(predicted))?;
+        for (tool, old) in [
+            ("compute-m6", "old-m6.json"),
+            ("generate-op-comparison", "old-op.json"),
+            ("explain-prediction", "old-explained.json"),
+        ] {
+            let ran = run(tool, &["--baseline", old, "--fail-regression", "2"])?;
+            assert_eq!(ran.code, Some(code), "{tool} {predicted}: {ran:?}");
+            let line = ran.stderr.lines().find(|line| line.contains("was off by")).unwrap_or_default();
+            assert!(line.starts_with(place), "{tool} {predicted}: {ran:?}");
+            let kernel = if tool == "compute-m6" { "M6" } else { "MatMulV2" };
+            let where_it_is = if code == 0 { "inside" } else { "beyond" };
+            let spread = format!("{where_it_is} the P10-P90 of the measured calls, -4.5% to +3.5%");
+            for part in [kernel, "was off by -0.5%", spread.as_str()] {
+                assert!(line.contains(part), "{tool} {predicted}, {part}: {line}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_single_call_can_not_be_told_from_noise() -> TestResult {
+    let folder = Folder::new()?;
+    folder.write("old.json", r#"{"t": [{"kernel_type": "MatMulV2", "error_pct": 1.0, "prof_per_fwd_us": 100.0}]}"#)?;
+    let arguments = [&M6[..], &["--baseline", "old.json", "--fail-regression", "5"]].concat();
+    let ran = folder.run("generate-op-comparison", &arguments)?;
+    let line = "limit: t: MatMulV2 was off by 1.0% and is off by -10.0% now (limit 5%), too few measured calls to tell it from noise\n";
+    assert_eq!((ran.code, ran.stderr.contains(line)), (Some(3), true), "{ran:?}");
+    Ok(())
+}

@@ -32,6 +32,10 @@ const CASES: &[(&str, &[&str])] = &[
         "run-all-op --database-path db --ops Add --invalid-rows drop --backend native --repeat-count 1 --output out --status-file s.json --results o.json --dump-outputs d.json",
         &["o.json", "d.json"],
     ),
+    (
+        "run-all-op --database-path db --ops Add --invalid-rows drop --backend native --repeat-count 1 --output out --status-file s.json --execution-mode subprocess --results o.json --dump-outputs d.json",
+        &["o.json", "d.json"],
+    ),
     ("generate-comm-microbench --from-results results --output-dir comm --report o.csv", &["o.csv"]),
 ];
 

@@ -106,6 +106,69 @@ fn ranks_under_torchrun_run_every_row_together() -> TestResult {
 }
 
 #[test]
+fn children_hand_over_what_a_run_in_one_process_writes() -> TestResult {
+    let run = |mode: &str| -> Result<_, Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let database = folder.path().join("db");
+        fs::create_dir(&database)?;
+        let header = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats\n";
+        let add = format!("{header}x;4,FLOAT;FLOAT,ND;ND,4,FLOAT,ND\n4;4,FLOAT;FLOAT,ND;ND,4,FLOAT,ND\n");
+        fs::write(database.join("Add.csv"), add)?;
+        fs::write(database.join("TensorMove.csv"), format!("{header}4,FLOAT,ND,4,FLOAT,ND\n"))?;
+        let output = program("run-all-op")
+            .args(["--database-path", "db", "--ops", "Add", "TensorMove", "--invalid-rows", "drop", "--run-id", "1"])
+            .args(["--backend", "native", "--repeat-count", "2", "--output", "out", "--results", "r.json"])
+            .args(["--execution-mode", mode])
+            .current_dir(folder.path())
+            .output()?;
+        succeeded(&output)?;
+        let tables: Vec<String> = ["Add.csv", "Add.csv.dropped.csv", "TensorMove.csv"]
+            .iter()
+            .map(|name| fs::read_to_string(database.join(name)))
+            .collect::<Result<_, _>>()?;
+        let results = read_json(&folder.path().join("r.json"))?;
+        let mut summaries = String::new();
+        let mut profiles: Vec<_> = fs::read_dir(folder.path().join("out"))?.collect::<Result<_, _>>()?;
+        profiles.sort_by_key(fs::DirEntry::file_name);
+        for profile in &profiles {
+            summaries += &fs::read_to_string(profile.path().join("mindstudio_profiler_output/op_summary_1.csv"))?;
+        }
+        let statuses: Vec<Value> = results.as_array().into_iter().flatten().map(|row| row["status"].clone()).collect();
+        Ok((tables, statuses, profiles.len(), summaries.matches("HOST_CPU").count(), text(&output.stdout)))
+    };
+    let (tables, statuses, profiles, samples, _) = run("inprocess")?;
+    let children = run("subprocess")?;
+    assert_eq!((&children.0, &children.1, children.3), (&tables, &statuses, samples));
+    assert_eq!((profiles, children.2), (1, 2), "a profile directory per process, none of them written twice");
+    assert!(children.4.contains("[CLEANUP] db/Add.csv: 1 row(s) moved to db/Add.csv.dropped.csv"), "{}", children.4);
+    assert!(children.4.contains("; op_summary: out/PROF_000002_1_PERFDB/"), "{}", children.4);
+    Ok(())
+}
+
+#[test]
+fn unknown_operators_come_with_near_names_and_no_npu_is_said_first() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let run = |further: &[&str]| {
+        program("start-microbench")
+            .args(["--database-path", "db"])
+            .args(further)
+            .env("PERFDB_VISIBLE_NPUS", "0")
+            .env_remove("ASCEND_CUSTOM_OPP_PATH")
+            .current_dir(folder.path())
+            .output()
+    };
+    let unknown = run(&["--ops", "matmulv2", "Sort"])?;
+    assert_eq!(unknown.status.code(), Some(2));
+    let error = text(&unknown.stderr);
+    assert!(error.contains("Unsupported --ops: matmulv2 (did you mean 'MatMulV2'?). Available: Add, "), "{error}");
+    let without = run(&["--ops", "KvRmsNormRopeCache"])?;
+    assert_eq!(without.status.code(), Some(1));
+    let error = text(&without.stderr);
+    assert!(error.starts_with("error: NPU not found") && !error.contains("ASCEND_CUSTOM_OPP_PATH"), "{error}");
+    Ok(())
+}
+
+#[test]
 fn a_plan_names_refused_rows() -> TestResult {
     let folder = with_fake_worker("{}", 1)?;
     let table = fs::read_to_string(folder.path().join("Add.csv"))?;

@@ -4,6 +4,7 @@ mod cells;
 mod policy;
 mod read;
 mod sample;
+mod spread;
 mod time;
 mod totals;
 
@@ -14,4 +15,6 @@ pub use policy::{
 };
 pub(crate) use read::excerpt;
 pub use read::read_profile;
+pub(crate) use spread::FEWEST_CALLS;
+pub use spread::{MeasuredSpread, RelativeSpread};
 pub use totals::{Kernel, KernelTotals, NoGroup, Total};

@@ -1,10 +1,14 @@
 //! Gates that can be lived with: only what was inside a limit before and is outside now fails.
 
+use crate::Semantics;
 use crate::error::Error;
-use crate::ledger::{Detail, Explanation};
+use crate::ledger::{Detail, Explanation, Group};
 use crate::operators::{OpRow, measured_total_us, share_pct};
+use crate::profile::{GroupingPolicy, MeasuredSpread, RelativeSpread};
+use crate::scenario::Scenario;
 use perfdb_pycompat::value::Value;
 use perfdb_trace::source::Source;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,6 +23,24 @@ pub struct Regression {
     pub before_pct: f64,
     /// Error now.
     pub after_pct: f64,
+    /// How much the measured calls vary, where there are enough to tell.
+    pub spread: Option<RelativeSpread>,
+}
+
+impl Regression {
+    /// Whether the predicted time lies where the measured one may as well lie: then nothing is known to have become worse.
+    pub fn is_noise(&self) -> bool {
+        self.spread.is_some_and(|spread| spread.contains(1.0 + self.after_pct / 100.0))
+    }
+}
+
+/// Which kernel types of a comparison are looked at, and how far they may be off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RowGate {
+    /// Largest accepted error of either sign, in percent.
+    pub limit_pct: f64,
+    /// Kernel types below this share of the measured time are not looked at, in percent.
+    pub min_share_pct: f64,
 }
 
 /// Errors of an earlier run, in percent of the measured time.
@@ -102,16 +124,52 @@ impl Baseline {
             kernel: kernel.to_owned(),
             before_pct,
             after_pct,
+            spread: None,
         })
     }
 
-    /// Whether M6 has left the limit around 1.
-    pub fn check_m6(&self, ratio: f64, limit_pct: f64) -> Option<Regression> {
+    /// Whether M6, measured by a profile, has left the limit around 1. How much the profile's kernels vary is only looked up then.
+    ///
+    /// # Errors
+    /// When the profile can't be read again.
+    pub fn check_m6(
+        &self,
+        ratio: f64,
+        limit_pct: f64,
+        profile: &Path,
+        semantics: Semantics,
+    ) -> Result<Option<Regression>, Error> {
+        let Some(regression) = self.m6_outside(ratio, limit_pct) else { return Ok(None) };
+        let spread = MeasuredSpread::read(profile, GroupingPolicy::m6(semantics))?.whole();
+        Ok(Some(Regression { spread, ..regression }))
+    }
+
+    fn m6_outside(&self, ratio: f64, limit_pct: f64) -> Option<Regression> {
         self.check("", "M6", (ratio - 1.0) * 100.0, limit_pct)
     }
 
-    /// The kernel types of a scenario that have left the limit, of those with a share of the measured time.
-    pub fn check_rows(&self, scenario: &str, rows: &[OpRow], limit_pct: f64, min_share_pct: f64) -> Vec<Regression> {
+    /// The kernel types of a scenario that have left the limit, of those with a share of the measured time. How much their calls
+    /// vary is only looked up then.
+    ///
+    /// # Errors
+    /// When the scenario's profile can't be read again.
+    pub fn check_rows(
+        &self,
+        scenario: &Scenario,
+        rows: &[OpRow],
+        gate: RowGate,
+        semantics: Semantics,
+    ) -> Result<Vec<Regression>, Error> {
+        let mut regressions = self.rows_outside(&scenario.name, rows, gate);
+        if !regressions.is_empty() {
+            let spread = MeasuredSpread::read(&scenario.trace_csv, GroupingPolicy::operators(semantics))?;
+            regressions.iter_mut().for_each(|regression| regression.spread = spread.of(&regression.kernel));
+        }
+        Ok(regressions)
+    }
+
+    fn rows_outside(&self, scenario: &str, rows: &[OpRow], gate: RowGate) -> Vec<Regression> {
+        let RowGate { limit_pct, min_share_pct } = gate;
         let total_us = measured_total_us(rows);
         let weighs = |row: &&OpRow| row.is_predicted_only() || share_pct(row, total_us) >= min_share_pct;
         let check = |row: &OpRow| {
@@ -121,24 +179,24 @@ impl Baseline {
         rows.iter().filter(weighs).filter_map(check).collect()
     }
 
-    /// The groups of an explanation that have left the limit. A mean inside the spread of the measured calls has not.
+    /// The groups of an explanation that have left the limit.
     pub fn check_explanation(&self, scenario: &str, explanation: &Explanation, limit_pct: f64) -> Vec<Regression> {
         let ledger = &explanation.ledger;
-        let mut spread: Vec<(&str, &str)> = Vec::new();
+        let mut spreads: FxHashMap<(&str, &str), RelativeSpread> = FxHashMap::default();
         for leaf in &ledger.leaves {
-            if matches!(&leaf.detail, Detail::Time(time) if time.noise || time.inside_spread) {
-                spread.push((&leaf.kernel_type, &leaf.shape));
+            if let Detail::Time(time) = &leaf.detail
+                && let Some(spread) = time.relative_spread()
+            {
+                spreads.insert((&leaf.kernel_type, &leaf.shape), spread);
             }
         }
-        spread.sort_unstable();
-        let check = |group: &crate::ledger::Group| {
-            let same_calls = group.predicted_calls == group.measured_calls;
-            let inside = spread.binary_search(&(group.kernel_type.as_str(), group.shape.as_str())).is_ok();
-            if same_calls && inside {
-                return None;
-            }
+        let check = |group: &Group| {
             let error = error_pct(group.predicted_ps as f64, group.measured_ps as f64);
-            self.check(scenario, &kernel(&group.kernel_type, &group.shape), error, limit_pct)
+            let regression = self.check(scenario, &kernel(&group.kernel_type, &group.shape), error, limit_pct)?;
+            // Calls that are missing or too many are no noise.
+            let same_calls = group.predicted_calls == group.measured_calls;
+            let spread = spreads.get(&(group.kernel_type.as_str(), group.shape.as_str())).filter(|_| same_calls);
+            Some(Regression { spread: spread.copied(), ..regression })
         };
         ledger.groups.iter().filter_map(check).collect()
     }
@@ -167,12 +225,12 @@ mod tests {
     #[test]
     fn only_what_was_inside_fails() {
         let before = baseline(r#"{"m6_ratio": 1.04}"#).unwrap();
-        assert_eq!(before.check_m6(0.97, 5.0), None);
-        let worse = before.check_m6(0.9, 5.0).unwrap();
+        assert_eq!(before.m6_outside(0.97, 5.0), None);
+        let worse = before.m6_outside(0.9, 5.0).unwrap();
         assert_eq!((worse.kernel.as_str(), worse.before_pct.round(), worse.after_pct.round()), ("M6", 4.0, -10.0));
-        assert!(before.check_m6(f64::NAN, 5.0).is_some());
+        assert!(before.m6_outside(f64::NAN, 5.0).is_some());
         let outside = baseline(r#"{"m6_ratio": 1.2}"#).unwrap();
-        assert_eq!(outside.check_m6(1.5, 5.0), None, "it was outside before");
+        assert_eq!(outside.m6_outside(1.5, 5.0), None, "it was outside before");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod process_group;
 pub mod remaining;
 pub mod reporter;
 mod resume;
+pub mod run;
 pub mod run_all;
 pub mod selection;
 pub mod status;

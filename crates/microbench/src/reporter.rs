@@ -11,6 +11,8 @@ pub struct Reporter<'a> {
     pub line: &'a dyn Fn(&str),
     /// What a user should know besides.
     pub warning: &'a dyn Fn(&str),
+    /// What was done, or need not be.
+    pub note: &'a dyn Fn(&str),
     /// Rows and tables as they are replayed in this process.
     pub event: &'a (dyn Fn(Event<'_>) + Sync),
     /// The end of a replay in this process.

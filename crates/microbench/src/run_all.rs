@@ -1,10 +1,10 @@
 //! All operators, or some, one after the other, with a status file.
 
+pub mod children;
+
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::error::Error;
-use crate::process_group::{exit_number, run_to_end};
 use crate::status::{FailedOperator, RunStatus, script_name};
 use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::error::Error as ReplayError;
@@ -147,53 +147,6 @@ pub fn run(
     Ok(RunAllOutcome { status, report, stopped_by })
 }
 
-/// Runs the operators in a child each. `command` gives the child's command for an operator.
-pub fn run_in_children(
-    options: &RunAllOptions,
-    command: &dyn Fn(&Operator) -> Command,
-    interrupt: &Interrupt,
-) -> Result<RunAllOutcome, Error> {
-    require_folder(&options.database)?;
-    require_place(&options.status_file)?;
-    let (status, stopped_by) = run_each(options, |operator| {
-        if let Some(signal) = interrupt.signal() {
-            return Step::Interrupted(signal);
-        }
-        match perfdb_replay::table::find(&options.database, operator.name) {
-            Ok(files) if files.is_empty() => return Step::NoTable,
-            Ok(_) => {}
-            Err(error) => return Step::Fatal(error.into()),
-        }
-        let mut child = command(operator);
-        let ended = run_to_end(&mut child, interrupt).map_err(|source| Error::io(child.get_program(), source));
-        match (interrupt.signal(), ended.map(exit_number)) {
-            (Some(signal), _) => Step::Interrupted(signal),
-            (None, Ok(0)) => Step::Success,
-            (None, Ok(code)) => Step::Failed(format!("subprocess exit code {code}")),
-            (None, Err(error)) => Step::Fatal(error),
-        }
-    });
-    status.write(&options.status_file)?;
-    Ok(RunAllOutcome { status, report: None, stopped_by })
-}
-
-/// Joins the JSON arrays that the children of a run have written, in running order; `path` gives the file of an operator.
-/// Files that are not there are passed over: not every child comes to writing.
-pub fn join_documents(
-    operators: &[&'static Operator],
-    path: impl Fn(&Operator) -> PathBuf,
-) -> Result<Vec<serde_json::Value>, Error> {
-    let mut joined = Vec::new();
-    for operator in operators {
-        let path = path(operator);
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        let part: Vec<serde_json::Value> =
-            serde_json::from_str(&text).map_err(|error| Error::io(&path, error.into()))?;
-        joined.extend(part);
-    }
-    Ok(joined)
-}
-
 /// Whether the status file can be written, before anything runs.
 fn require_place(status_file: &Path) -> Result<(), Error> {
     if status_file.is_dir() {
@@ -216,25 +169,5 @@ mod tests {
         assert_eq!(error.to_string(), "unknown operator(s): Adds (did you mean 'Add'?), X");
         let chosen = choose(&["MatMulV2", "Add_run", "Add"]).expect("known names");
         assert_eq!(chosen.iter().map(|operator| operator.name).collect::<Vec<_>>(), ["Add", "MatMulV2"]);
-    }
-
-    #[test]
-    fn the_status_is_written_although_no_child_can_be_started() -> Result<(), Box<dyn std::error::Error>> {
-        let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join("Sort.csv"), "")?;
-        let options = RunAllOptions {
-            database: folder.path().to_owned(),
-            operators: choose(&["Add", "Sort"])?,
-            continue_on_error: true,
-            status_file: folder.path().join("status.json"),
-        };
-        let command = |_: &Operator| Command::new("/nowhere/op-replay");
-        let outcome = run_in_children(&options, &command, &Interrupt::default())?;
-        assert!(outcome.stopped_by.is_some_and(|error| error.to_string().starts_with("/nowhere/op-replay")));
-        let status: RunStatus = serde_json::from_slice(&std::fs::read(&options.status_file)?)?;
-        assert_eq!((status.skipped, status.failed[0].op.as_str()), (vec!["Add_run.py".to_owned()], "Sort_run.py"));
-        let bad_place = RunAllOptions { status_file: folder.path().to_owned(), ..options };
-        assert!(run_in_children(&bad_place, &command, &Interrupt::default()).is_err());
-        Ok(())
     }
 }

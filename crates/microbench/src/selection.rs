@@ -62,10 +62,11 @@ pub fn select(options: &SelectionOptions<'_>, line: &dyn Fn(&str)) -> Result<Sel
             line("[SKIP] Continuing full run without DispatchFFNCombine.");
             operators = Some(all_but_dispatch());
         }
-        check_custom_operators(operators.as_deref(), options.has_variable)?;
+        // First what is missing altogether, then what it would need.
         if options.accelerators == 0 {
             return Err(Error::NoAccelerator);
         }
+        check_custom_operators(operators.as_deref(), options.has_variable)?;
     }
     if let Some(home) = options.home {
         check_home(options.backend, home)?;

@@ -1,6 +1,6 @@
 //! The op_summary table of executors that measure time themselves, in the columns of msprof.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use perfdb_dtype::DType;
 use perfdb_files::replace::{Parents, Staged};
@@ -150,15 +150,42 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
     out.push('\n');
 }
 
-/// Stages the table below `output`, in a profile directory that does not exist yet. `None` without a sample.
-pub(crate) fn stage(output: &Path, run_id: &str, entries: &[Entry]) -> Result<Option<Staged>, Error> {
-    let Some(content) = table(entries) else { return Ok(None) };
-    let folder = (1..1_000_000_u32)
-        .map(|number| output.join(format!("PROF_{number:06}_{run_id}_PERFDB")))
-        .find(|folder| !folder.exists())
-        .ok_or_else(|| Error::Run(format!("{}: no free name for a profile directory", output.display())))?;
-    let file = folder.join("mindstudio_profiler_output").join(format!("op_summary_{run_id}.csv"));
-    Ok(Some(Staged::with(&file, content.as_bytes(), Parents::Create)?))
+/// An op_summary and the place where it belongs.
+#[derive(Debug)]
+pub(crate) struct OpSummary {
+    /// The profile directory.
+    pub(crate) profile: PathBuf,
+    /// The table.
+    pub(crate) content: String,
+    run_id: String,
+}
+
+impl OpSummary {
+    /// The table of these entries, in a profile directory below `output` that does not exist yet and that nobody else has taken. `None`
+    /// without a sample.
+    pub(crate) fn new(
+        output: &Path,
+        run_id: &str,
+        entries: &[Entry],
+        is_taken: &dyn Fn(&Path) -> bool,
+    ) -> Result<Option<OpSummary>, Error> {
+        let Some(content) = table(entries) else { return Ok(None) };
+        let profile = (1..1_000_000_u32)
+            .map(|number| output.join(format!("PROF_{number:06}_{run_id}_PERFDB")))
+            .find(|profile| !profile.exists() && !is_taken(profile))
+            .ok_or_else(|| Error::Run(format!("{}: no free name for a profile directory", output.display())))?;
+        Ok(Some(OpSummary { profile, content, run_id: run_id.to_owned() }))
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.profile.join("mindstudio_profiler_output").join(format!("op_summary_{}.csv", self.run_id))
+    }
+
+    /// Stages the file.
+    pub(crate) fn stage(&self) -> Result<Staged, Error> {
+        Ok(Staged::with(&self.path(), self.content.as_bytes(), Parents::Create)?)
+    }
 }
 
 /// `DT_BF16`; `DT_UNDEFINED` without a type or a profiler's name for it.
@@ -202,7 +229,8 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let entries = [entry(&[(0.0, 1.0)])];
         for number in 1..=2 {
-            let staged = stage(folder.path(), "20240131120000", &entries)?.ok_or("a file")?;
+            let staged =
+                OpSummary::new(folder.path(), "20240131120000", &entries, &|_| false)?.ok_or("a file")?.stage()?;
             let file = staged.path().to_owned();
             commit(vec![staged])?;
             let expected = format!(

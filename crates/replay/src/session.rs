@@ -5,7 +5,7 @@ mod lanes;
 mod operator_run;
 mod progress;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::executor::{OutputInfo, StartError};
 use crate::folder::require_writable;
 use crate::journal::Journal;
-use crate::op_summary::Entry;
+use crate::op_summary::{Entry, OpSummary};
 use crate::operator::{Operator, SkipReason};
 use crate::plan::PlannedRow;
 use crate::refusal::{CaseError, Refusal};
@@ -25,6 +25,7 @@ use perfdb_files::interrupt::Interrupt;
 use perfdb_files::lock::{LockOptions, Notice};
 
 pub use files::RunFiles;
+use files::content_beside;
 pub use lanes::Starters;
 pub use progress::OperatorOutcome;
 
@@ -208,15 +209,26 @@ impl<'a> Session<'a> {
         let warn = |text: &str| notify(Event::Warning(text));
         let notice = |notice: &Notice| warn(&notice.to_string());
         let lock = LockOptions { tool: settings.tool, timeout: settings.lock_timeout, notice: &notice };
-        let mut files = RunFiles::stage(removals, &lock, &warn);
+        let is_taken = |profile: &Path| {
+            settings.hand_over.as_ref().is_some_and(|document| content_beside(document, profile).exists())
+        };
+        let op_summary = if settings.writes_files() {
+            OpSummary::new(&settings.output, &settings.run_id, &entries, &is_taken)?
+        } else {
+            None
+        };
+        let files = match &settings.hand_over {
+            Some(document) => RunFiles::hand_over(document, removals, op_summary.as_ref(), &warn)?,
+            None => {
+                let mut files = RunFiles::stage(removals, &lock, &warn);
+                if let Some(op_summary) = &op_summary {
+                    files.add(op_summary.stage()?);
+                }
+                files
+            }
+        };
         counts.dropped += files.removed_rows();
-        let mut op_summary = None;
-        if settings.writes_files()
-            && let Some(staged) = crate::op_summary::stage(&settings.output, &settings.run_id, &entries)?
-        {
-            op_summary = Some(staged.path().to_owned());
-            files.add(staged);
-        }
+        let op_summary = op_summary.map(|op_summary| op_summary.path());
         Ok(RunReport { results, dumps, counts, op_summary, files })
     }
 

@@ -45,6 +45,8 @@ pub struct RunSettings {
     pub dump_outputs: bool,
     /// Journal of the run.
     pub journal: Option<PathBuf>,
+    /// Hand the files of the run to the process that started it, in this document, instead of writing them.
+    pub hand_over: Option<PathBuf>,
     /// How long to wait for the lock of a folder whose table loses rows.
     pub lock_timeout: Duration,
     /// What row rules need besides the row: most of it is of DispatchFFNCombine.
@@ -151,6 +153,7 @@ impl RunSettings {
             run_id: run_id.into(),
             dump_outputs: false,
             journal: None,
+            hand_over: None,
             lock_timeout: perfdb_files::lock::DEFAULT_TIMEOUT,
             dispatch: PlanOptions::default(),
             launch: Launch::default(),

@@ -1,10 +1,14 @@
 //! The report of an update: Markdown, the CSV of hotspots, the summary for programs, the row-level differences.
 
+mod differences;
+
+pub use differences::{Detail, differences};
+
 use crate::markdown::table;
 use perfdb_microbench::status::RunStatus;
 use perfdb_pycompat::format::fixed;
 use perfdb_store::table::{LineEnd, push_csv_row};
-use perfdb_store::update::{ChangeKind, TableChanges, TableUpdate};
+use perfdb_store::update::{TableChanges, TableUpdate};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -117,18 +121,6 @@ impl<'a> Report<'a> {
             gap_csv: run.gap_csv,
             changes,
         }
-    }
-
-    /// What would change, row by row.
-    pub fn differences(&self) -> String {
-        let mut out = String::new();
-        for changes in self.updates.iter().filter_map(|update| update.changes.as_ref()) {
-            push_differences(&mut out, changes);
-        }
-        if out.is_empty() {
-            out.push_str("No table would change.\n");
-        }
-        out
     }
 
     fn totals(&self) -> Totals {
@@ -320,36 +312,6 @@ fn hotspots(updates: &[TableUpdate]) -> Vec<Hotspot<'_>> {
         farther.then_with(|| b.abs_diff_us.total_cmp(&a.abs_diff_us)).then_with(|| b.operator.cmp(a.operator))
     });
     found
-}
-
-fn push_differences(out: &mut String, changes: &TableChanges) {
-    let kind = if changes.created { " (new file)" } else { "" };
-    out.push_str(&format!("{}{kind}\n", changes.path.display()));
-    if !changes.created && !changes.columns_added.is_empty() {
-        out.push_str(&format!("  columns added: {}\n", changes.columns_added.join(", ")));
-    }
-    if !changes.columns_removed.is_empty() {
-        out.push_str(&format!("  columns removed: {}\n", changes.columns_removed.join(", ")));
-    }
-    for row in &changes.rows {
-        let place = row.row.map(|row| format!("row {row} ")).unwrap_or_default();
-        let sign = match row.kind {
-            ChangeKind::Updated => '~',
-            ChangeKind::Added => '+',
-            ChangeKind::Deleted => '-',
-        };
-        let cell = |(name, [old, new]): (&String, &[Option<String>; 2])| match (old, new) {
-            (Some(old), Some(new)) => format!("{name}: {} -> {}", shown(old), shown(new)),
-            (Some(text), None) | (None, Some(text)) => format!("{name}: {}", shown(text)),
-            (None, None) => name.clone(),
-        };
-        let cells: Vec<String> = row.cells.iter().map(cell).collect();
-        out.push_str(&format!("  {sign} {place}{}\n      {}\n", row.shape, cells.join("; ")));
-    }
-}
-
-fn shown(cell: &str) -> &str {
-    if cell.is_empty() { "(empty)" } else { cell }
 }
 
 #[cfg(test)]

@@ -60,6 +60,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) files: OutputArguments,
 
+    /// Hand what would be written to the process that started this one, in this document
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(super) hand_over: Option<PathBuf>,
+
     #[command(flatten)]
     pub(super) dispatch: DispatchArguments,
 }
@@ -91,6 +95,7 @@ impl Arguments {
         settings.tool = "op-replay";
         settings.update_mode = self.update_mode;
         self.files.apply(&mut settings);
+        settings.hand_over = self.hand_over.clone();
         self.dispatch.apply(&mut settings, "")?;
         // An operator with a default of its own does not look at the variable.
         if self.repeat_count.is_some() || operator.own_repeat_count.is_none() {

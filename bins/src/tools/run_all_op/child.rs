@@ -1,17 +1,24 @@
-//! The child op-replay that replays one operator.
+//! The child op-replay that replays one operator, and what it hands over.
 
 use super::arguments::Arguments;
+use crate::database::lock_options;
 use crate::program::command_for;
-use crate::replay::child_arguments;
+use crate::replay::{ReportFiles, child_arguments, stopped_run_of_all};
 use crate::tools::op_replay;
+use crate::{Failure, print_note, warn};
+use perfdb_microbench::run_all::children::{HandedOver, Part};
 use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::DISPATCH_FFN_COMBINE;
 use perfdb_replay::settings::RunSettings;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The child that replays one operator, with the options that apply to it.
-pub(super) fn child(arguments: &Arguments, settings: &RunSettings, operator: &Operator, parts: &Path) -> Command {
+pub(super) fn child(
+    arguments: &Arguments,
+    settings: &RunSettings,
+    operator: &Operator,
+    handed_over: &HandedOver,
+) -> Command {
     let mut command = command_for(op_replay::TOOL.name);
     command.arg(operator.name);
     let database = &arguments.database;
@@ -36,10 +43,12 @@ pub(super) fn child(arguments: &Arguments, settings: &RunSettings, operator: &Op
         command.arg("--repeat-count").arg(count.to_string());
     }
     command.args(child_arguments(&arguments.replay, &arguments.files, settings));
-    for (given, name) in [(&arguments.files.results, "results"), (&arguments.files.dump_outputs, "dump-outputs")] {
-        if given.is_some() {
-            command.arg(format!("--{name}")).arg(part(parts, operator, name));
-        }
+    command.arg("--hand-over").arg(handed_over.file(operator, Part::Files));
+    if arguments.files.results.is_some() {
+        command.arg("--results").arg(handed_over.file(operator, Part::Results));
+    }
+    if arguments.files.dump_outputs.is_some() {
+        command.arg("--dump-outputs").arg(handed_over.file(operator, Part::Dumps));
     }
     if operator.name == DISPATCH_FFN_COMBINE {
         command.args(arguments.dispatch.for_op_replay());
@@ -47,7 +56,22 @@ pub(super) fn child(arguments: &Arguments, settings: &RunSettings, operator: &Op
     command
 }
 
-/// The file that the child of an operator writes instead of one that all share.
-pub(super) fn part(folder: &Path, operator: &Operator, name: &str) -> PathBuf {
-    folder.join(format!("{}.{name}.json", operator.name))
+/// Writes what the children have measured: tables, op_summary and the files that were asked for, all of it or nothing.
+pub(super) fn write_together(
+    handed_over: &HandedOver,
+    operators: &[&'static Operator],
+    settings: &RunSettings,
+    reports: ReportFiles,
+) -> Result<(), Failure> {
+    let results = handed_over.joined(operators, Part::Results)?;
+    let dumps = handed_over.joined(operators, Part::Dumps)?;
+    let lock = lock_options(settings.tool, settings.lock_timeout);
+    let files = handed_over.files(operators, &lock, &warn).map_err(stopped_run_of_all)?;
+    let loses_rows = files.removed_tables() > 0;
+    // The children have said already which rows leave their tables.
+    reports.write_parts(files, &results, &dumps).inspect_err(|_| {
+        if loses_rows {
+            print_note("no file has changed: the rows of [CLEANUP] are still in their tables");
+        }
+    })
 }

@@ -9,10 +9,11 @@ use perfdb_microbench::msprof::ReplayCommand;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
 use perfdb_replay::operator::PlanOptions;
+use perfdb_replay::operators::suggestion;
 use perfdb_replay::settings::{Launch, Repeats, RunSettings};
 use perfdb_store::kernel::{REPLAYABLE, operator_name};
 use perfdb_store::update::Mode;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Names, without dashes, of the options that the original had.
@@ -117,6 +118,11 @@ impl Arguments {
         self.json.as_deref().is_some_and(|file| file == "-")
     }
 
+    /// The file of the summary, if it goes to one.
+    pub(super) fn json_file(&self) -> Option<&OsStr> {
+        self.json.as_deref().filter(|_| !self.json_on_stdout())
+    }
+
     /// What the program that replays is told on its command line, besides its output and its operators.
     pub(super) fn replay_command(&self, program: Vec<OsString>) -> ReplayCommand {
         let mut database: Vec<OsString> = Vec::new();
@@ -202,8 +208,9 @@ impl Arguments {
             return Ok(Some(names));
         }
         unknown.sort_unstable();
-        let line = format!("Unsupported --ops: {}. Available: {}", unknown.join(", "), REPLAYABLE.join(", "));
-        Err(Failure::lines(vec![line]))
+        let near: String = unknown.iter().map(|name| suggestion(name)).collect();
+        let available = REPLAYABLE.join(", ");
+        Err(Failure::usage(format!("Unsupported --ops: {}{near}. Available: {available}", unknown.join(", "))))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The parts of a difference, each with its cause.
 
 use super::group::Sources;
+use crate::profile::RelativeSpread;
 use serde::Serialize;
 
 /// Why predicted and measured time differ.
@@ -131,6 +132,15 @@ pub struct TimeDetail {
     /// The spread of the measured calls.
     #[serde(flatten)]
     pub spread: Option<Spread>,
+}
+
+impl TimeDetail {
+    /// The spread over the measured mean.
+    pub(crate) fn relative_spread(&self) -> Option<RelativeSpread> {
+        let mean_ps = (self.measured_mean_ps > 0).then_some(self.measured_mean_ps as f64)?;
+        self.spread
+            .map(|spread| RelativeSpread { low: spread.p10_ps as f64 / mean_ps, high: spread.p90_ps as f64 / mean_ps })
+    }
 }
 
 /// A collective waits.

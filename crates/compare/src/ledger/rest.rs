@@ -9,12 +9,10 @@ use super::leaf::{
 };
 use super::pool::leaf_of;
 use super::quotient::{compare, rounded, within};
+use crate::profile::FEWEST_CALLS;
 use perfdb_sequence::nearest_rank;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
-
-/// Calls from which on a spread means something.
-const FEWEST_CALLS: usize = 5;
 
 /// Factor between the calls of a composite operator and of a kernel that may be a part of it.
 const COMPOSITE_FACTOR: i128 = 2;

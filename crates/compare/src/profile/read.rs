@@ -42,29 +42,33 @@ pub fn read_profile(path: &Path, policy: GroupingPolicy) -> Result<Outcome<Kerne
 }
 
 /// The column whose cell is refused, and why.
-type Refusal = (&'static str, String);
+pub(super) type Refusal = (&'static str, String);
 
 /// A kept row of a forward-pass CSV.
 #[derive(Debug, Clone, Copy)]
-struct ProfileRow<'a> {
+pub(super) struct ProfileRow<'a> {
     /// The kernel type, trimmed and not empty.
-    kernel_type: &'a str,
+    pub(super) kernel_type: &'a str,
     /// What the type means to the sums; not left out.
-    class: KernelClass,
+    pub(super) class: KernelClass,
     /// The record that it is.
     record: &'a Record<'a>,
-    /// Where `Input Shapes` are; `None` if the file has none, or they do not count.
+    /// Where `Input Shapes` are; `None` if the file has none.
     shapes: Option<usize>,
     /// Start in microseconds, 0 where it is not read.
-    start_us: f64,
+    pub(super) start_us: f64,
     /// Duration in microseconds.
-    duration_us: f64,
+    pub(super) duration_us: f64,
 }
 
 impl ProfileRow<'_> {
+    /// The cell of `Input Shapes` as it is written; empty where there is none.
+    pub(super) fn written_shapes(&self) -> &str {
+        self.shapes.and_then(|shapes| self.record.written(shapes)).unwrap_or_default()
+    }
+
     fn shape_key<'k>(&self, keys: &'k mut ShapeKeys) -> Result<&'k str, NoShapes> {
-        let written = self.shapes.and_then(|shapes| self.record.written(shapes)).unwrap_or_default();
-        keys.key(written, || self.shapes.and_then(|shapes| self.record.get(shapes)).unwrap_or_default())
+        keys.key(self.written_shapes(), || self.shapes.and_then(|shapes| self.record.get(shapes)).unwrap_or_default())
     }
 }
 
@@ -73,7 +77,7 @@ impl ProfileRow<'_> {
 ///
 /// # Errors
 /// When the file can't be read, a cell has a fault that the policy does not tolerate, or `each` refuses a row.
-fn read_profile_rows(
+pub(super) fn read_profile_rows(
     path: &Path,
     policy: GroupingPolicy,
     mut each: impl FnMut(ProfileRow<'_>) -> Result<u32, Refusal>,
@@ -187,11 +191,7 @@ impl Columns {
         if !kept {
             return Ok(());
         }
-        let shapes = match policy.group_key {
-            GroupKey::StartTypeAndShape => self.shapes,
-            GroupKey::StartAndType => None,
-        };
-        let (start_us, duration_us) = (start.us, duration.us);
+        let (shapes, start_us, duration_us) = (self.shapes, start.us, duration.us);
         let run_of = each(ProfileRow { kernel_type, class, record, shapes, start_us, duration_us })?;
         if sample.is_open() {
             let start_ps = match reads_start {

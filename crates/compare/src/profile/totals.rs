@@ -32,11 +32,11 @@ pub struct Total {
 pub struct NoGroup;
 
 /// Kernel type and shape key.
-type RowKey = (Box<str>, Box<str>);
+pub(super) type RowKey = (Box<str>, Box<str>);
 
 /// The same, borrowed.
 #[derive(Debug, Clone, Copy, Hash)]
-struct RowKeyRef<'a>(&'a str, &'a str);
+pub(super) struct RowKeyRef<'a>(pub(super) &'a str, pub(super) &'a str);
 
 impl Equivalent<RowKey> for RowKeyRef<'_> {
     fn equivalent(&self, (kernel_type, shape_key): &RowKey) -> bool {

@@ -1,6 +1,10 @@
 //! The files that a run writes when it ends, all of them or none.
 
+mod hand_over;
+
 use std::path::Path;
+
+pub(super) use hand_over::content_beside;
 
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{self, Staged};
@@ -59,10 +63,7 @@ impl RunFiles {
                     self.staged.extend(staged);
                     self.removed.push(Removed { table: table.path().to_owned(), rows });
                 }
-                None => {
-                    let table = table.path().display();
-                    warn(&format!("{table}: changed while its rows were replayed, left as it is"));
-                }
+                None => warn(&hand_over::changed(table.path())),
             }
         }
         Ok(())
@@ -71,6 +72,11 @@ impl RunFiles {
     /// Number of rows that leave their tables.
     pub(super) fn removed_rows(&self) -> usize {
         self.removed.iter().map(|removed| removed.rows.len()).sum()
+    }
+
+    /// Number of tables that lose rows.
+    pub fn removed_tables(&self) -> usize {
+        self.removed.len()
     }
 
     /// Adds a file.

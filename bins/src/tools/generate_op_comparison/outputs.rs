@@ -1,0 +1,63 @@
+//! The files that a comparison writes: all or none.
+
+use super::arguments::{Arguments, Language};
+use crate::{Failure, print_note};
+use perfdb_compare::Semantics;
+use perfdb_compare::m6::{self, SourceFilter};
+use perfdb_compare::operators::OpRow;
+use perfdb_compare::scenario::Scenario;
+use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_report::comparison_page::page;
+use perfdb_report::m6::Report;
+use perfdb_report::operators::{StatusLanguage, csv, json_in};
+use std::error::Error;
+
+/// A file of M6 that a scenario names, staged.
+pub(super) struct ComputedM6 {
+    scenario: String,
+    file: Staged,
+}
+
+/// Stages the M6 files of the scenarios that lack them.
+pub(super) fn missing_m6(scenarios: &mut [Scenario]) -> Result<Vec<ComputedM6>, Failure> {
+    let source_filter = SourceFilter::default();
+    let options = m6::Options { source_filter: source_filter.clone(), semantics: Semantics::Corrected };
+    let mut computed = Vec::new();
+    for scenario in scenarios {
+        let Some((path, m6)) = scenario.compute_missing_m6(&options) else { continue };
+        let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
+        let report = Report { m6, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
+        let file = Staged::with(&path, report.json().as_bytes(), Parents::Create)?;
+        computed.push(ComputedM6 { scenario: scenario.name.clone(), file });
+    }
+    Ok(computed)
+}
+
+/// Writes the JSON, the page and the CSV if they were asked for, and the files of M6 that were computed.
+pub(super) fn write(
+    arguments: &Arguments,
+    compared: &[(String, Vec<OpRow>)],
+    computed: Vec<ComputedM6>,
+) -> Result<(), Box<dyn Error>> {
+    let scenarios = || compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()));
+    let language = match arguments.lang {
+        Some(Language::En) => StatusLanguage::English,
+        _ => StatusLanguage::Original,
+    };
+    let json = json_in(scenarios(), language);
+    let mut files = vec![Staged::with(&arguments.output, json.as_bytes(), Parents::Create)?];
+    if let Some(path) = &arguments.html_output {
+        files.push(Staged::with(path, page(compared)?.as_bytes(), Parents::Create)?);
+    }
+    if let Some(path) = &arguments.csv {
+        files.push(Staged::with(path, csv(scenarios()).as_bytes(), Parents::Create)?);
+    }
+    let mut notes = Vec::new();
+    for ComputedM6 { scenario, file } in computed {
+        notes.push(format!("M6 of {scenario} computed and written to {}", file.path().display()));
+        files.push(file);
+    }
+    commit(files)?;
+    notes.iter().for_each(|note| print_note(note));
+    Ok(())
+}

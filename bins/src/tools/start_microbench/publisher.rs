@@ -1,0 +1,114 @@
+//! What is printed about an update, and the summary of it.
+
+use super::Stopped;
+use super::arguments::Arguments;
+use crate::json_file::JsonFile;
+use crate::replay::variable;
+use crate::{Failure, print, print_line, verbose, warn};
+use perfdb_files::replace::Staged;
+use perfdb_files::time::RunTime;
+use perfdb_microbench::run::{Publisher, ReportTexts, Update};
+use perfdb_microbench::write_back::ReportFiles;
+use perfdb_report::microbench::{Detail, Report, RunFacts, differences};
+use perfdb_store::update::Samples;
+use std::cell::RefCell;
+use std::path::Path;
+
+/// Publishes on stdout; where stdout is needed for the summary, on stderr.
+pub(super) struct TerminalPublisher<'a> {
+    arguments: &'a Arguments,
+    database: &'a Path,
+    json: RefCell<Option<JsonFile>>,
+}
+
+impl<'a> TerminalPublisher<'a> {
+    pub(super) fn new(arguments: &'a Arguments, database: &'a Path, json: Option<JsonFile>) -> TerminalPublisher<'a> {
+        TerminalPublisher { arguments, database, json: RefCell::new(json) }
+    }
+
+    fn facts(&self, files: Option<&ReportFiles>) -> RunFacts<'static> {
+        RunFacts {
+            database: self.database.to_string_lossy().into_owned(),
+            mode: self.arguments.update_mode.name(),
+            prune: self.arguments.prune_empty_duration_rows,
+            with_changes: self.arguments.dry_run,
+            report: files.map(|files| files.report.display().to_string()),
+            gap_csv: files.map(|files| files.hotspots.display().to_string()),
+        }
+    }
+}
+
+impl Publisher for TerminalPublisher<'_> {
+    type Error = Stopped;
+
+    fn samples(&self, samples: &Samples) {
+        if samples.ignored_rows > 0 {
+            warn(&format!("{} row(s) without a valid duration are no measurements", samples.ignored_rows));
+        }
+        for (path, line) in &samples.open_quotes {
+            let path = path.display();
+            warn(&format!("{path}:{line}: the quote that opens here is never closed; taken as it stands"));
+        }
+    }
+
+    fn warning(&self, text: &str) {
+        warn(text);
+    }
+
+    /// Now, or the time that `SOURCE_DATE_EPOCH` fixes.
+    fn time(&self) -> Result<RunTime, Stopped> {
+        let seconds = variable("SOURCE_DATE_EPOCH").map(|epoch| epoch.trim().parse::<i64>()).transpose();
+        let reason = || Failure::lines(vec!["SOURCE_DATE_EPOCH: not a number of seconds".to_owned()]);
+        Ok(RunTime::new(seconds.map_err(|_| reason())?))
+    }
+
+    fn report(&self, update: Update<'_>) -> ReportTexts {
+        let report = Report::new(update.tables, update.status);
+        ReportTexts { markdown: report.markdown(), hotspots: report.hotspot_csv() }
+    }
+
+    fn publish(
+        &self,
+        update: Update<'_>,
+        report: &ReportTexts,
+        files: Option<&ReportFiles>,
+    ) -> Result<Vec<Staged>, Stopped> {
+        let summary_of = |report: &Report<'_>| -> Result<String, Failure> {
+            Ok(perfdb_pycompat::json::to_string(&report.summary(self.facts(files)))? + "\n")
+        };
+        let notices = update.tables.iter().flat_map(|table| &table.notices);
+        let mut staged = Vec::new();
+        if let Some(json) = self.json.take() {
+            staged.push(json.stage_text(&summary_of(&Report::new(update.tables, update.status))?)?);
+        }
+        // A stdout that takes nothing fails before any table changes.
+        if self.arguments.json_on_stdout() {
+            notices.for_each(|notice| warn(notice));
+            print(&summary_of(&Report::new(update.tables, update.status))?)?;
+            return Ok(staged);
+        }
+        let mut text: String = notices.map(|notice| format!("{notice}\n")).collect();
+        text.push_str(&format!("{}\n", report.markdown));
+        match files {
+            Some(files) => {
+                let (report, hotspots) = (files.report.display(), files.hotspots.display());
+                text.push_str(&format!("\n[REPORT] {report}\n[REPORT] {hotspots}\n"));
+            }
+            None => {
+                let detail = if verbose() { Detail::Cells } else { Detail::Durations };
+                text.push_str(&differences(update.tables, detail));
+            }
+        }
+        print(&text)?;
+        Ok(staged)
+    }
+}
+
+/// A line of the run's own, on stdout; on stderr where stdout is needed for the summary.
+pub(super) fn print_own_line(arguments: &Arguments, line: &str) {
+    if arguments.json_on_stdout() {
+        print_line(line);
+    } else {
+        let _ = print(&format!("{line}\n"));
+    }
+}
