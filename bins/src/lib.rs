@@ -38,6 +38,7 @@ pub mod progress;
 pub mod registry;
 pub mod replay;
 pub mod semantics;
+pub mod standard_streams;
 mod tool;
 pub mod tools;
 pub mod update_mode;

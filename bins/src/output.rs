@@ -1,6 +1,7 @@
 //! What goes to the terminal: results on stdout, `warning:` lines on stderr.
 
 use crate::failure::Failure;
+use crate::standard_streams::stdout_is_taken;
 use perfdb_files::escape::{for_terminal, one_line};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +85,7 @@ impl Write for Log {
     }
 }
 
-/// Writes text to stdout. A reader that went away is no failure: files that were asked for are still to be written.
+/// Writes text to stdout, unless that belongs to a file that was asked for (`--json -`). A reader that went away is no failure: files that were asked for are still to be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }
@@ -96,6 +97,9 @@ pub fn print_escaped(text: &str) -> Result<(), Failure> {
 
 /// [`print()`] for bytes.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    if stdout_is_taken() {
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     // Names in traces and tables must not command a terminal.
     let shown = if stdout.is_terminal() { Some(String::from_utf8_lossy(bytes)) } else { None };

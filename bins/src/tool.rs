@@ -3,6 +3,7 @@
 use crate::abbreviation::{Ambiguous, expand};
 use crate::failure::{Failure, Status};
 use crate::output::{Log, print, print_error, set_quiet, set_verbose};
+use crate::standard_streams::name_streams;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use perfdb_files::escape::one_line;
@@ -81,6 +82,8 @@ fn parse<A: Parser>(
         let reason = format!("ambiguous option '{argument}' could be {}", candidates.join(", "));
         command.error(ErrorKind::UnknownArgument, reason)
     })?;
+    let arguments =
+        name_streams(arguments, command).map_err(|reason| command.error(ErrorKind::ArgumentConflict, reason))?;
     let matches = command.try_get_matches_from_mut(arguments)?;
     let count = |name: &str| matches.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
     let flag = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);

@@ -10,6 +10,7 @@ use perfdb_replay::plan::PlannedRow;
 use perfdb_replay::session::{Counts, Event};
 
 use crate::progress;
+use crate::standard_streams::stdout_is_taken;
 
 /// Prints the events of a run. Lines per row go to stdout, or to stderr where stdout is needed for something else.
 pub struct RunPrinter {
@@ -94,7 +95,7 @@ impl RunPrinter {
     }
 
     fn line(&self, line: &str) {
-        if self.lines_to_stderr {
+        if self.lines_to_stderr || stdout_is_taken() {
             return self.complain(line);
         }
         progress::suspend(|| {

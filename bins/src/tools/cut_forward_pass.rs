@@ -1,6 +1,7 @@
 //! The forward passes in a whole profile.
 
 use crate::registry::{Job, Tool};
+use crate::standard_streams::stdout_is_taken;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use perfdb_compare::cut::{Choice, Cut, profile_in};
@@ -63,6 +64,9 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn cut(arguments: Arguments) -> Result<Status, Failure> {
+    if arguments.pass == Some(Choice::All) && stdout_is_taken() {
+        return Err(Failure::usage("--pass all writes several files, which cannot be stdout"));
+    }
     let profile = profile_in(&arguments.profile)?;
     let cut = Cut::find(&profile)?;
     if cut.passes().is_empty() {
