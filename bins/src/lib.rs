@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod abbreviation;
+mod common_names;
 pub mod communication;
 pub mod compare_traces;
 pub mod comparison;

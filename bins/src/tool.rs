@@ -1,6 +1,7 @@
 //! From the command line to the exit status.
 
 use crate::abbreviation::{Ambiguous, expand};
+use crate::common_names::add_common_names;
 use crate::failure::{Failure, Status};
 use crate::output::{Log, print, print_error, set_quiet, set_verbose};
 use crate::standard_streams::name_streams;
@@ -55,7 +56,7 @@ pub fn command_of<A: Parser>() -> Command {
         .help("Log lines on stderr (-vv for more)");
     let quiet =
         Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("No warnings and no progress");
-    let mut command = A::command().version(env!("PERFDB_VERSION")).args_override_self(true);
+    let mut command = add_common_names(A::command().version(env!("PERFDB_VERSION")).args_override_self(true));
     for (name, argument) in [("verbose", verbose), ("quiet", quiet)] {
         if command.get_arguments().all(|known| known.get_id() != name) {
             command = command.arg(argument.display_order(900));

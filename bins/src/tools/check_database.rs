@@ -55,7 +55,9 @@ const EXAMPLES: &str = "\
 Examples:
   check-database --database-path db/
   check-database --database-path db/ --json findings.json \\
-      --ignore no-duration table-without-mapping";
+      --ignore no-duration table-without-mapping
+
+Exit status: 0 nothing found, 1 failed, 2 wrong usage, 3 something found (also that there is no table).";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)

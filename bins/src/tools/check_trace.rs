@@ -54,7 +54,9 @@ Examples:
   check-trace --json --ignore OVERLAP_PDL,ENDS_EARLY trace.json > report.json
   check-trace --repair mended.json.gz broken.json
 
-The findings are explained in docs/guide/check-trace.md.";
+The findings are explained in docs/guide/check-trace.md.
+
+Exit status: 0 nothing but notes, 1 failed, 2 wrong usage, 3 something found.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)

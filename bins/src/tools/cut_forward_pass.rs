@@ -68,6 +68,10 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
         return Err(Failure::usage("--pass all writes several files, which cannot be stdout"));
     }
     let profile = profile_in(&arguments.profile)?;
+    if std::fs::metadata(&profile).is_ok_and(|metadata| !metadata.is_file()) {
+        let reason = "it is read twice, which a pipe cannot be; write it to a file first";
+        return Err(Failure::lines(vec![format!("{}: {reason}", profile.display())]));
+    }
     let cut = Cut::find(&profile)?;
     if cut.passes().is_empty() {
         return Err(Failure::lines(vec![format!("{}: no kernels, so no forward pass", profile.display())]));

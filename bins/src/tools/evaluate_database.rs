@@ -52,7 +52,9 @@ Examples:
   evaluate-database --database-path db --kernel MatMulV2 \\
       --json figures.json --html figures.html
 
-The figures are explained in docs/guide/prediction.md.";
+The figures are explained in docs/guide/prediction.md.
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)

@@ -54,7 +54,9 @@ Examples:
   fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
       --jsonl-path fia.jsonl
   fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
-      --jsonl-path fia.jsonl --output-path filled.csv";
+      --jsonl-path fia.jsonl --output-path filled.csv
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &["csv-path", "jsonl-path", "output-path", "metadata-tag"], execute)

@@ -59,7 +59,9 @@ Examples:
   parse-kernel-details --profiling-path rank0/kernel_details.csv \\
       --device ATLAS_800_A3_752T_128G_DIE \\
       --vllm-version 0.18.0 --torch-version 2.9.0 --cann-version 8.5
-  parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run";
+  parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     let originals: Vec<&str> = ["profiling-path"].into_iter().chain(DATABASE_OPTIONS).collect();

@@ -51,7 +51,9 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   probe-dfc-constraints --json probe.json
-  probe-dfc-constraints --backend native --pause 0";
+  probe-dfc-constraints --backend native --pause 0
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], main_of)

@@ -154,7 +154,10 @@ Examples:
       aten.mm.default 100,5120:bf16 5120,768:bf16
   query-database --database-path db --manifest questions.jsonl --json -
   query-database --database-path db --from-trace trace.json --compare \\
-      --semantics upstream --require";
+      --semantics upstream --require
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 with --require: a question has no answer,
+or with --compare another one than the trace.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)

@@ -102,8 +102,9 @@ fn play(block: &Block, session: &mut Session) -> Vec<String> {
             });
             return faults.collect();
         }
-        Language::Output => (!session.has_printed(&block.text))
-            .then(|| format!("{}: no command above prints this:\n{}", block.line, block.text)),
+        Language::Output => (!session.has_printed(&block.text)).then(|| {
+            format!("{}: no command above prints this (a drawing is `text figure`):\n{}", block.line, block.text)
+        }),
         Language::Other => None,
     }
     .into_iter()

@@ -73,7 +73,9 @@ Examples:
   op-replay MatMulV2 --database-path db --plan            # what the rows become
   op-replay MatMulV2 --database-path db --results r.json  # measure on this CPU
   op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
-  op-replay Sort --csv Sort.csv --backend npu --msprof --output prof";
+  op-replay Sort --csv Sort.csv --backend npu --msprof --output prof
+
+Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum PlanFormatArgument {

@@ -231,7 +231,9 @@ Examples:
   start-microbench --database-path db/ --prof-path PROF_000001_20260101/ \\
       --ops MatMulV2 Add
   start-microbench --database-path db/ --update-mode missing-only \\
-      --prune-empty-duration-rows",
+      --prune-empty-duration-rows
+
+Exit status: 0 done, 1 failed, 2 wrong usage.",
         REPLAYABLE.join(", ")
     )
 }
