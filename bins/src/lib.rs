@@ -36,6 +36,7 @@ pub mod path_argument;
 pub mod perfdb;
 pub mod program;
 pub mod progress;
+mod provenance;
 pub mod registry;
 pub mod replay;
 pub mod semantics;

@@ -1,6 +1,7 @@
 //! Where a prediction is wrong, adding up to 100 %.
 
 use crate::comparison::{RegressionGate, check_regressions, print_warnings, usable_cores};
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print_escaped, print_note, run};
 use clap::Parser;
@@ -12,7 +13,7 @@ use perfdb_report::ledger::{NamedExplanation, document, page, rows_to_measure, s
 use perfdb_store::kernel::file_stem;
 use perfdb_store::op_mapping::OpMapping;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -82,7 +83,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write one HTML page with a waterfall
+    /// Write one HTML page with charts and all rows
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -145,7 +146,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     }
     let texts: Vec<String> = explanations.iter().map(text).collect();
     print_escaped(&texts.join("\n\n"))?;
-    write(&arguments, &explanations)?;
+    write(&arguments, &scenarios, &explanations)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
     let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);
     let regressions: Vec<Regression> = explanations.iter().flat_map(check).collect();
@@ -153,7 +154,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
 }
 
 /// Writes what was asked for: all of it or none.
-fn write(arguments: &Arguments, explanations: &[NamedExplanation]) -> Result<(), Failure> {
+fn write(arguments: &Arguments, scenarios: &[Scenario], explanations: &[NamedExplanation]) -> Result<(), Failure> {
     let mut files = Vec::new();
     if let Some(path) = &arguments.json {
         let json = match (&arguments.scenarios, explanations) {
@@ -168,7 +169,8 @@ fn write(arguments: &Arguments, explanations: &[NamedExplanation]) -> Result<(),
         files.push(Staged::with(path, &csv, Parents::MustExist)?);
     }
     if let Some(path) = &arguments.html {
-        files.push(Staged::with(path, page(explanations)?.as_bytes(), Parents::MustExist)?);
+        let page = page(explanations, provenance(TOOL.name, inputs_of(arguments, scenarios)));
+        files.push(Staged::with(path, page.to_html()?.as_bytes(), Parents::MustExist)?);
     }
     let mut rows = 0;
     if let Some(folder) = &arguments.measure_dir {
@@ -183,4 +185,13 @@ fn write(arguments: &Arguments, explanations: &[NamedExplanation]) -> Result<(),
         print_note(&format!("{rows} rows to measure written to {}", folder.display()));
     }
     Ok(())
+}
+
+/// What a page says that it comes from.
+fn inputs_of<'a>(arguments: &'a Arguments, scenarios: &'a [Scenario]) -> impl Iterator<Item = (&'a str, &'a Path)> {
+    let sides = |scenario: &'a Scenario| {
+        [("predicted", scenario.tc_trace.as_path()), ("measured", scenario.trace_csv.as_path())]
+    };
+    let data_dir = arguments.data_dir.as_deref().map(|folder| ("operator mapping of", folder));
+    scenarios.iter().flat_map(sides).chain(data_dir)
 }

@@ -49,7 +49,7 @@ pub use explain::{Explanation, Options, Reconciliation, explain_files, explain_s
 pub use families::Families;
 pub use family::Family;
 pub use group::{Join, Sources};
-pub use layers::{KindLedger, LayerKind, Layers};
+pub use layers::{ExampleLayers, KindLedger, LayerKernel, LayerKind, Layers};
 pub use leaf::{
     Calls, Cause, Detail, Leaf, MeasuredDetail, Part, PoolDetail, Position, PredictedDetail, Spread, TimeDetail,
     WaitDetail,

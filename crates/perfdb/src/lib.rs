@@ -38,6 +38,7 @@
 //! | `perfdb-tools` | the command lines; one module for each tool |
 //! | `perfdb-report` | results as tables, JSON, CSV, Markdown and HTML |
 //! | `perfdb-forecast` | the operators of a forward pass, from a model's config.json |
+//! | `perfdb-page` | HTML report pages of one design: charts, tables of any length |
 //! | `perfdb-grid` | theory shapes: which rows a database should have |
 //! | `perfdb-microbench` | measuring a whole database: msprof, resuming, all operators |
 //! | `perfdb-replay` | one row of a database as a case, and who runs it: NPU and PyTorch workers, native |

@@ -28,6 +28,9 @@ pub struct Layers {
     pub predicted_layers: usize,
     /// Layers of the measured side.
     pub measured_layers: usize,
+    /// Time of each measured layer, in picoseconds.
+    #[serde(skip)]
+    pub measured_times_ps: Vec<i128>,
     /// The kinds of layers, most measured layers first.
     pub kinds: Vec<LayerKind>,
 }
@@ -46,6 +49,31 @@ pub struct LayerKind {
     /// The difference of the two layers that have the medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<KindLedger>,
+    /// The kernels of these two layers.
+    #[serde(skip)]
+    pub examples: Option<ExampleLayers>,
+}
+
+/// The kernels of a predicted and of a measured layer, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExampleLayers {
+    /// The predicted layer.
+    pub predicted: Vec<LayerKernel>,
+    /// The measured layer.
+    pub measured: Vec<LayerKernel>,
+}
+
+/// A kernel of a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerKernel {
+    /// The kernel type.
+    pub kernel_type: Box<str>,
+    /// The shape.
+    pub shape: String,
+    /// The family.
+    pub family: String,
+    /// Its time, in picoseconds.
+    pub duration_ps: i64,
 }
 
 /// The measured side of a kind of layers.
@@ -147,6 +175,7 @@ pub(super) fn layers(book: &Book, passes: Passes, families: &Families) -> Option
         anchor: format!("{} {}", group.kernel_type, group.shape).trim().to_owned(),
         predicted_layers: predicted.segments.len(),
         measured_layers: measured.segments.len(),
+        measured_times_ps: measured.times_ps.clone(),
         kinds: kinds(book, families, &predicted, &measured),
     })
 }
@@ -206,6 +235,7 @@ fn kinds(book: &Book, families: &Families, predicted: &CutSide<'_>, measured: &C
             measured: Some(measured_kind(measured, kind, median_ps, example)),
             predicted: None,
             ledger: None,
+            examples: None,
         };
         if let Some((at, (top, bottom))) = best
             && let Some(candidate) = left.shift_remove(&at)
@@ -218,6 +248,8 @@ fn kinds(book: &Book, families: &Families, predicted: &CutSide<'_>, measured: &C
                 similarity: Some(round(top as f64 / bottom as f64, 3)),
             });
             let (one, other) = (predicted.calls_of(predicted_example), measured.calls_of(example));
+            row.examples =
+                Some(ExampleLayers { predicted: layer_kernels(book, one), measured: layer_kernels(book, other) });
             let ledger = split(book, one, other, Passes::default(), families, Contexts::Ignored);
             row.ledger = Some(KindLedger {
                 predicted_ps: ledger.predicted_ps,
@@ -239,8 +271,22 @@ fn kinds(book: &Book, families: &Families, predicted: &CutSide<'_>, measured: &C
             similarity: None,
         }),
         ledger: None,
+        examples: None,
     }));
     rows
+}
+
+fn layer_kernels(book: &Book, calls: &[Call]) -> Vec<LayerKernel> {
+    let kernel = |call: &Call| {
+        let signature = book.signature(call);
+        LayerKernel {
+            kernel_type: signature.kernel_type.clone(),
+            shape: signature.shape(),
+            family: family_of(book, book.keys(call).canonical_type),
+            duration_ps: call.duration_ps,
+        }
+    };
+    calls.iter().map(kernel).collect()
 }
 
 fn measured_kind(side: &CutSide<'_>, kind: &Kind, median_ps: i128, example: usize) -> MeasuredKind {

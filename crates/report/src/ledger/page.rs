@@ -1,125 +1,405 @@
-//! The explanation as one HTML page. It needs no other file and no network.
+//! The explanation as a page.
 
 use super::actions::actions;
 use super::bars::{bars, why};
-use super::text::text;
-use super::{NamedExplanation, calls, percent, signed_percent, signed_us, us};
-use minijinja::{Environment, Value, context};
-use perfdb_compare::ledger::{Explanation, Group, LayerKind};
-use perfdb_files::escape::for_terminal;
+use super::{NamedExplanation, cancelled};
+use perfdb_compare::ledger::{
+    Detail, ExampleLayers, Explanation, FamilySum, Group, Join, LayerKernel, Leaf, TimeSource,
+};
+use perfdb_page::number::{percent, signed, signed_percent, time_us};
+use perfdb_page::{
+    Accuracy, AccuracyPoint, Block, ChartWidth, Column, KeyFigure, Page, Part, Provenance, Sparkline, StackedBar,
+    StackedBars, Step, StripKernel, Strips, Table, Trust, Waterfall,
+};
+use std::collections::BTreeMap;
 
-const TEMPLATE: &str = include_str!("../templates/explanation.html");
+/// How many steps the waterfall of a page has.
+const STEPS: usize = 16;
 
-/// How many bars the waterfall of a page has.
-const BARS: usize = 25;
+/// Families that have a colour of their own.
+const FAMILIES: usize = 8;
 
-/// How many groups the table of a page has.
-const GROUPS: usize = 200;
+/// Below these shares of the measured time whose shapes meet, trust is limited, or low.
+const MOST_JOINED: f64 = 0.9;
+const HALF_JOINED: f64 = 0.6;
 
 /// The page of all scenarios.
-///
-/// # Errors
-/// When the template has a fault, which no input can cause.
-pub fn page(explanations: &[NamedExplanation]) -> Result<String, minijinja::Error> {
-    let mut environment = Environment::new();
-    environment.add_template("explanation.html", TEMPLATE)?;
-    let scenarios: Vec<Value> = explanations.iter().map(scenario).collect();
-    let page = environment.get_template("explanation.html")?.render(context! { scenarios => scenarios })?;
-    // Nothing but names can hold control characters.
-    Ok(for_terminal(&page).into_owned())
+pub fn page(explanations: &[NamedExplanation], provenance: Provenance) -> Page {
+    let parts = explanations.iter().map(part).collect();
+    Page { title: "Where the prediction is wrong".to_owned(), parts, provenance }
 }
 
-fn scenario(named: &NamedExplanation) -> Value {
+fn us(ps: i128) -> f64 {
+    ps as f64 / 1e6
+}
+
+/// A share in percent; NaN, which is shown as nothing, where there is no whole.
+fn share(ps: i128, of_ps: i128) -> f64 {
+    if of_ps == 0 { f64::NAN } else { 100.0 * ps as f64 / of_ps as f64 }
+}
+
+fn part(named: &NamedExplanation) -> Part {
     let explanation = &named.explanation;
     let ledger = &explanation.ledger;
-    let opening: Vec<String> = text(&NamedExplanation { name: String::new(), explanation: explanation.clone() })
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect();
-    let actions = actions(explanation);
-    let action = |action: &super::Action| context! { worth => us(action.worth_ps), text => action.text.as_str() };
-    let family = |family: &perfdb_compare::ledger::FamilySum| {
-        context! {
-            name => family.family.as_str(),
-            predicted => us(family.predicted_ps),
-            measured => us(family.measured_ps),
-            difference => signed_us(family.difference_ps),
+    let mut blocks = vec![Block::Chart(waterfall(explanation))];
+    blocks.extend(to_do(explanation).map(Block::Table));
+    let sources = sources(&ledger.groups);
+    blocks.push(Block::Chart(accuracy(&ledger.groups, &sources)));
+    blocks.push(Block::Chart(families(&ledger.families)));
+    if let Some(layers) = &explanation.layers {
+        let kind = layers.kinds.first();
+        if let Some(examples) = kind.and_then(|kind| kind.examples.as_ref()) {
+            blocks.push(Block::Chart(typical_layer(examples)));
         }
-    };
-    context! {
-        name => if named.name.is_empty() { "Predicted and measured forward pass" } else { &named.name },
-        opening => opening,
-        bars => waterfall(explanation),
-        actions => actions.iter().map(action).collect::<Vec<_>>(),
-        families => ledger.families.iter().map(family).collect::<Vec<_>>(),
-        layers => explanation.layers.as_ref().map(|layers| context! {
-            anchor => layers.anchor.as_str(),
-            kinds => layers.kinds.iter().map(layer).collect::<Vec<_>>(),
-        }),
-        groups => ledger.groups.iter().take(GROUPS).map(group).collect::<Vec<_>>(),
-        more_groups => ledger.groups.len().saturating_sub(GROUPS),
+        if let Some(measured) = kind.and_then(|kind| kind.measured.as_ref()) {
+            let times_us: Vec<f64> = layers.measured_times_ps.iter().map(|ps| us(*ps)).collect();
+            let line = Sparkline {
+                times_us: &times_us,
+                median_us: us(measured.measured_median_ps),
+                spread_us: (us(measured.p10_ps), us(measured.p90_ps)),
+                outliers: &measured.outliers,
+            };
+            blocks.push(Block::Chart(line.chart("Measured layers, one after the other").note(format!(
+                "Cut at {}. The band holds the most frequent kind of layers from P10 to P90; red ones stand out.",
+                layers.anchor
+            ))));
+        }
+        blocks.push(Block::Chart(coverage(explanation)));
+        blocks.push(Block::Table(layer_table(explanation)));
+    } else {
+        blocks.push(Block::Chart(coverage(explanation)));
+    }
+    blocks.push(Block::Table(group_table(&ledger.groups, ledger.measured_ps)));
+    blocks.push(Block::Table(leaf_table(&ledger.leaves, ledger.measured_ps)));
+    Part {
+        name: named.name.clone(),
+        verdict: verdict(explanation),
+        trust: Some(trust(explanation)),
+        figures: figures(explanation),
+        notes: notes(explanation),
+        blocks,
     }
 }
 
-/// Each bar begins where the one above it ends.
-fn waterfall(explanation: &Explanation) -> Vec<Value> {
+fn verdict(explanation: &Explanation) -> String {
+    let ledger = &explanation.ledger;
+    if ledger.measured_ps == 0 {
+        return format!("{} are predicted, nothing was measured.", time_us(us(ledger.predicted_ps)));
+    }
+    let error = share(ledger.difference_ps, ledger.measured_ps);
+    let (predicted, measured) = (time_us(us(ledger.predicted_ps)), time_us(us(ledger.measured_ps)));
+    let mut text = match error {
+        error if error.abs() < 0.05 => format!("The prediction of {predicted} meets the measured {measured}"),
+        error => format!(
+            "The prediction of {predicted} is {} too {} (measured {measured})",
+            percent(error.abs()),
+            if error > 0.0 { "long" } else { "short" }
+        ),
+    };
+    let gross = share(ledger.gross_ps, ledger.measured_ps);
+    let largest = bars(explanation).into_iter().next();
+    if cancelled(explanation) > 0.5 && gross > 5.0 {
+        text += &format!(", but errors of {} lie behind it, most of which cancel.", percent(gross));
+    } else if let Some(bar) = largest {
+        text += &format!("; most of it: {}.", why(bar.cause));
+    } else {
+        text += ".";
+    }
+    text
+}
+
+fn trust(explanation: &Explanation) -> Trust {
+    let ledger = &explanation.ledger;
+    if let Some(workload) = ledger.workload.filter(|workload| !workload.same) {
+        let (predicted, measured) = (workload.predicted, workload.measured);
+        return Trust::low(format!(
+            "not the same workload: attention is predicted for {} query tokens in {} sequence(s), measured for {} in {}",
+            predicted.query_tokens, predicted.sequences, measured.query_tokens, measured.sequences
+        ));
+    }
+    if ledger.measured_ps == 0 {
+        return Trust::low("nothing was measured");
+    }
+    let joined = ledger.joined_ps as f64 / ledger.measured_ps as f64;
+    let reason = format!(
+        "shapes meet for {} of the measured time ({} with collectives by name alone); the parts add up to the difference exactly",
+        percent(100.0 * joined),
+        percent(share(ledger.joined_with_names_ps, ledger.measured_ps))
+    );
+    match joined {
+        joined if joined >= MOST_JOINED => Trust::high(reason),
+        joined if joined >= HALF_JOINED => Trust::limited(reason),
+        _ => Trust::low(reason),
+    }
+}
+
+fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
+    let ledger = &explanation.ledger;
+    let measured_ps = ledger.measured_ps;
+    vec![
+        KeyFigure::new("Predicted", time_us(us(ledger.predicted_ps))),
+        KeyFigure::new("Measured", time_us(us(measured_ps))),
+        KeyFigure::new("Difference", format!("{} µs", signed(us(ledger.difference_ps), 1)))
+            .note(format!("{} of measured", signed_percent(share(ledger.difference_ps, measured_ps)))),
+        KeyFigure::new("Errors behind it", percent(share(ledger.gross_ps, measured_ps)))
+            .note(format!("{} of them cancel", percent(100.0 * cancelled(explanation)))),
+        KeyFigure::new("Within ±10 %", percent(share(ledger.within_10_percent_ps, measured_ps)))
+            .note("of the measured time"),
+        KeyFigure::new("M6", perfdb_page::number::grouped(explanation.m6, 3)).note("from measurements ÷ measured"),
+    ]
+}
+
+fn notes(explanation: &Explanation) -> Vec<String> {
+    let ledger = &explanation.ledger;
+    let mut notes = Vec::new();
+    if let Some(note) = &ledger.layers_note {
+        let corrected_ps = ledger.predicted_ps - note.difference_ps;
+        notes.push(format!(
+            "The two sides differ by {}; with equal layers the prediction is {} ({}).",
+            super::bars::layers(note.layers.abs()),
+            time_us(us(corrected_ps)),
+            signed_percent(share(corrected_ps - ledger.measured_ps, ledger.measured_ps))
+        ));
+    }
+    if let Some(measured) = explanation.timeline.measured {
+        notes.push(format!(
+            "On the clock the measured side takes {}: kernels {} and idle {}, less overlap {}.",
+            time_us(us(measured.elapsed_ps)),
+            time_us(us(measured.kernels_ps)),
+            time_us(us(measured.idle_ps)),
+            time_us(us(measured.overlap_ps))
+        ));
+    }
+    notes
+}
+
+fn waterfall(explanation: &Explanation) -> perfdb_page::Chart {
     let ledger = &explanation.ledger;
     let mut bars = bars(explanation);
-    let rest = bars.split_off(BARS.min(bars.len()));
-    let mut steps: Vec<(i128, String, String)> =
-        bars.into_iter().map(|bar| (bar.difference_ps, why(bar.cause).to_owned(), bar.what)).collect();
+    let rest = bars.split_off(STEPS.min(bars.len()));
+    let mut steps: Vec<Step> = bars
+        .into_iter()
+        .map(|bar| Step { why: why(bar.cause).to_owned(), what: bar.what, value: us(bar.difference_ps) })
+        .collect();
     if !rest.is_empty() {
-        let rest_ps = rest.iter().map(|bar| bar.difference_ps).sum();
-        steps.push((rest_ps, format!("{} smaller", rest.len()), String::new()));
+        let value = us(rest.iter().map(|bar| bar.difference_ps).sum());
+        steps.push(Step { why: format!("{} smaller", rest.len()), what: String::new(), value });
     }
-    let (mut level_ps, mut low_ps, mut high_ps) = (ledger.measured_ps, ledger.measured_ps, ledger.measured_ps);
-    for (ps, _, _) in &steps {
-        level_ps += ps;
-        (low_ps, high_ps) = (low_ps.min(level_ps), high_ps.max(level_ps));
+    Waterfall {
+        from: ("measured", us(ledger.measured_ps)),
+        steps,
+        to: ("predicted", us(ledger.predicted_ps)),
+        unit: "µs",
     }
-    let width = (high_ps - low_ps).max(1) as f64;
-    let place = |ps: i128| format!("{:.2}", 100.0 * (ps - low_ps) as f64 / width);
-    let mut level_ps = ledger.measured_ps;
-    let step = |(ps, why, what): (i128, String, String)| {
-        let (from_ps, to_ps) = (level_ps.min(level_ps + ps), level_ps.max(level_ps + ps));
-        level_ps += ps;
-        context! {
-            us => signed_us(ps),
-            share => signed_percent(ps, ledger.measured_ps),
-            why => why,
-            what => what,
-            left => place(from_ps),
-            width => format!("{:.2}", 100.0 * (to_ps - from_ps) as f64 / width),
-            class => if ps > 0 { "more" } else { "less" },
-        }
+    .chart("From measured to predicted")
+    .note("Red: the prediction is longer for this reason. Blue: shorter. The bars add up to the difference exactly.")
+}
+
+fn to_do(explanation: &Explanation) -> Option<Table> {
+    let actions = actions(explanation);
+    let row = |action: &super::Action| {
+        action.measure.as_ref().map_or_else(String::new, |(_, row)| {
+            format!("{} | {} | {}", row.input_shapes.trim_matches('"'), row.input_types, row.input_formats)
+        })
     };
-    steps.into_iter().map(step).collect()
+    (!actions.is_empty()).then(|| {
+        Table::new(
+            "actions",
+            "What to do, by what it is worth",
+            vec![
+                Column::decimal("Worth", actions.iter().map(|action| us(action.worth_ps)), 1).unit("µs"),
+                Column::text("Action", actions.iter().map(|action| action.text.clone())),
+                Column::text("Row to measure", actions.iter().map(row)),
+            ],
+        )
+        .note("--measure-dir writes these rows as tables for start-microbench.")
+    })
 }
 
-fn layer(kind: &LayerKind) -> Value {
-    let measured = kind.measured.as_ref();
-    let predicted = kind.predicted.as_ref();
-    context! {
-        predicted => predicted.map(|side| side.predicted_layers),
-        predicted_us => predicted.map(|side| us(side.predicted_median_ps)),
-        measured => kind.measured_layers,
-        measured_us => measured.map(|side| us(side.measured_median_ps)),
-        spread => measured.map(|side| format!("{} – {}", us(side.p10_ps), us(side.p90_ps))),
-        outliers => measured.map(|side| side.outliers.len()),
+/// The sources that predicted times come from, as the groups have them; the most frequent first.
+fn sources(groups: &[Group]) -> Vec<String> {
+    let mut time_ps: BTreeMap<String, i128> = BTreeMap::new();
+    for group in groups {
+        *time_ps.entry(source(group)).or_default() += group.predicted_ps.max(group.measured_ps);
+    }
+    let mut sources: Vec<(String, i128)> = time_ps.into_iter().collect();
+    sources.sort_by_key(|(_, ps)| -ps);
+    sources.into_iter().map(|(name, _)| name).collect()
+}
+
+fn source(group: &Group) -> String {
+    let text = group.sources.text();
+    if text.is_empty() { "not predicted".to_owned() } else { text }
+}
+
+fn group_name(group: &Group) -> String {
+    super::bars::named(&group.kernel_type, &group.shape)
+}
+
+fn accuracy(groups: &[Group], sources: &[String]) -> perfdb_page::Chart {
+    let names: Vec<String> = groups.iter().map(group_name).collect();
+    let point = |(row, group): (usize, &Group)| {
+        let class = sources.iter().position(|name| *name == source(group)).unwrap_or(sources.len());
+        let (predicted_us, measured_us) = (us(group.predicted_ps), us(group.measured_ps));
+        AccuracyPoint { name: &names[row], predicted_us, measured_us, class, row }
+    };
+    Accuracy {
+        classes: sources.iter().map(String::as_str).collect(),
+        points: groups.iter().enumerate().map(point).collect(),
+        sides: ("Predicted", "Measured"),
+    }
+    .chart("Predicted against measured, per kernel type and shape")
+    .leads_to("groups")
+}
+
+fn families(families: &[FamilySum]) -> perfdb_page::Chart {
+    let sums = |families: &[FamilySum]| {
+        families.iter().fold((0, 0), |(one, other), family| (one + family.predicted_ps, other + family.measured_ps))
+    };
+    let (shown, rest) = families.split_at(FAMILIES.min(families.len()));
+    let mut parts: Vec<&str> = shown.iter().map(|family| family.family.as_str()).collect();
+    let mut predicted: Vec<f64> = shown.iter().map(|family| us(family.predicted_ps)).collect();
+    let mut measured: Vec<f64> = shown.iter().map(|family| us(family.measured_ps)).collect();
+    if !rest.is_empty() {
+        parts.push("others");
+        predicted.push(us(sums(rest).0));
+        measured.push(us(sums(rest).1));
+    }
+    let bars =
+        vec![StackedBar { name: "predicted", values: predicted }, StackedBar { name: "measured", values: measured }];
+    StackedBars { parts, bars, unit: "µs" }.chart("Where the time goes, by family")
+}
+
+fn coverage(explanation: &Explanation) -> perfdb_page::Chart {
+    let ledger = &explanation.ledger;
+    let known =
+        TimeSource::ALL.iter().map(|source| source.name()).filter_map(|name| ledger.coverage_ps.get_key_value(name));
+    let mut sources: Vec<(&str, i128)> = known.map(|(name, ps)| (*name, *ps)).collect();
+    sources.sort_by_key(|(_, ps)| -ps);
+    let parts = sources.iter().map(|(name, _)| *name).collect();
+    let values = sources.iter().map(|(_, ps)| us(*ps)).collect();
+    StackedBars { parts, bars: vec![StackedBar { name: "predicted", values }], unit: "µs" }
+        .chart("What the prediction comes from")
+}
+
+fn typical_layer(examples: &ExampleLayers) -> perfdb_page::Chart {
+    let mut time_ps: BTreeMap<&str, i64> = BTreeMap::new();
+    for kernel in examples.predicted.iter().chain(&examples.measured) {
+        *time_ps.entry(&kernel.family).or_default() += kernel.duration_ps;
+    }
+    let mut families: Vec<(&str, i64)> = time_ps.into_iter().collect();
+    families.sort_by_key(|(_, ps)| -ps);
+    let names: Vec<&str> = families.iter().map(|(name, _)| *name).take(FAMILIES).collect();
+    Strips {
+        above: ("predicted", strip(&examples.predicted, &names)),
+        below: ("measured", strip(&examples.measured, &names)),
+        families: names,
+    }
+    .chart("A typical layer")
+    .width(ChartWidth::Whole)
+    .note("The predicted and the measured layer of median time, kernels end to end; the n-th kernels of one type are joined.")
+}
+
+fn strip<'k>(kernels: &'k [LayerKernel], families: &[&str]) -> Vec<StripKernel<'k>> {
+    let one = |kernel: &'k LayerKernel| StripKernel {
+        name: &kernel.kernel_type,
+        detail: &kernel.shape,
+        family: families.iter().position(|name| *name == kernel.family).unwrap_or(families.len()),
+        time_us: us(kernel.duration_ps.into()),
+    };
+    kernels.iter().map(one).collect()
+}
+
+fn layer_table(explanation: &Explanation) -> Table {
+    let kinds = explanation.layers.as_ref().map_or(&[][..], |layers| &layers.kinds);
+    let measured = || kinds.iter().map(|kind| kind.measured.as_ref());
+    let predicted = || kinds.iter().map(|kind| kind.predicted.as_ref());
+    let or_none = |value: Option<f64>| value.unwrap_or(f64::NAN);
+    Table::new(
+        "layers",
+        "Kinds of layers",
+        vec![
+            Column::whole(
+                "Predicted layers",
+                predicted().map(|side| or_none(side.map(|side| side.predicted_layers as f64))),
+            ),
+            Column::decimal(
+                "Predicted each",
+                predicted().map(|side| or_none(side.map(|side| us(side.predicted_median_ps)))),
+                1,
+            )
+            .unit("µs"),
+            Column::whole("Measured layers", kinds.iter().map(|kind| kind.measured_layers as f64)),
+            Column::decimal(
+                "Measured each",
+                measured().map(|side| or_none(side.map(|side| us(side.measured_median_ps)))),
+                1,
+            )
+            .unit("µs"),
+            Column::decimal("P10", measured().map(|side| or_none(side.map(|side| us(side.p10_ps)))), 1).unit("µs"),
+            Column::decimal("P90", measured().map(|side| or_none(side.map(|side| us(side.p90_ps)))), 1).unit("µs"),
+            Column::whole("Kernels", measured().map(|side| or_none(side.map(|side| side.kernels as f64)))),
+            Column::whole("Outliers", measured().map(|side| or_none(side.map(|side| side.outliers.len() as f64)))),
+        ],
+    )
+}
+
+fn group_table(groups: &[Group], measured_ps: i128) -> Table {
+    let error = |group: &Group| share(group.predicted_ps - group.measured_ps, group.measured_ps);
+    Table::new(
+        "groups",
+        "Kernel types and shapes",
+        vec![
+            Column::text("Kernel type", groups.iter().map(|group| group.kernel_type.as_str())),
+            Column::text("Shape", groups.iter().map(|group| group.shape.as_str())),
+            Column::decimal("Predicted", groups.iter().map(|group| us(group.predicted_ps)), 1).unit("µs"),
+            Column::decimal("Measured", groups.iter().map(|group| us(group.measured_ps)), 1).unit("µs"),
+            Column::signed("Difference", groups.iter().map(|group| us(group.predicted_ps - group.measured_ps)), 1)
+                .unit("µs"),
+            Column::error_percent("Error", groups.iter().map(error)),
+            Column::share_percent("Share", groups.iter().map(|group| share(group.measured_ps, measured_ps))),
+            Column::whole("Predicted calls", groups.iter().map(|group| group.predicted_calls)),
+            Column::whole("Measured calls", groups.iter().map(|group| group.measured_calls)),
+            Column::text("Source", groups.iter().map(source)),
+            Column::text("Family", groups.iter().map(|group| group.family.as_str())).hidden(),
+            Column::text("Met by", groups.iter().map(|group| met_by(group.join))).hidden(),
+        ],
+    )
+}
+
+fn met_by(join: Join) -> &'static str {
+    match join {
+        Join::None => "",
+        Join::Shape => "shape",
+        Join::Attention => "attention",
+        Join::Collective => "collective",
+        Join::Gemm => "matrix product",
+        Join::AttentionQuery => "query tokens",
+        Join::Prefix => "first operands",
+        Join::Simulated => "operator's shapes",
+        Join::Type => "type alone",
+        Join::Composite => "composite",
     }
 }
 
-fn group(group: &Group) -> Value {
-    let difference_ps = group.predicted_ps - group.measured_ps;
-    context! {
-        kernel_type => group.kernel_type.as_str(),
-        shape => group.shape.as_str(),
-        predicted => us(group.predicted_ps),
-        predicted_calls => calls(group.predicted_calls),
-        measured => us(group.measured_ps),
-        measured_calls => calls(group.measured_calls),
-        difference => signed_us(difference_ps),
-        error => if group.measured_ps > 0 { percent(difference_ps, group.measured_ps) } else { "–".to_owned() },
-    }
+fn leaf_table(leaves: &[Leaf], measured_ps: i128) -> Table {
+    let source = |leaf: &Leaf| match &leaf.detail {
+        Detail::Time(time) => time.source.text(),
+        Detail::Predicted(predicted) => predicted.source.text(),
+        _ => String::new(),
+    };
+    Table::new(
+        "parts",
+        "All parts of the difference",
+        vec![
+            Column::signed("Difference", leaves.iter().map(|leaf| us(leaf.difference_ps)), 1).unit("µs"),
+            Column::signed("Of measured", leaves.iter().map(|leaf| share(leaf.difference_ps, measured_ps)), 2)
+                .unit("%"),
+            Column::text("Why", leaves.iter().map(|leaf| why(leaf.cause))),
+            Column::text("Kernel type", leaves.iter().map(|leaf| leaf.kernel_type.as_str())),
+            Column::text("Shape", leaves.iter().map(|leaf| leaf.shape.as_str())),
+            Column::text("Family", leaves.iter().map(|leaf| leaf.family.as_str())),
+            Column::text("Source", leaves.iter().map(source)),
+        ],
+    )
 }

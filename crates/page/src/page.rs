@@ -1,0 +1,148 @@
+//! What a page says.
+
+use crate::chart::Chart;
+use crate::error::Error;
+use crate::render::render;
+use crate::table::Table;
+
+/// A report.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    /// What it is about, in a few words.
+    pub title: String,
+    /// A scenario, file or table each; one for most reports.
+    pub parts: Vec<Part>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// One answer: a sentence, how far it can be trusted, and what stands behind it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Part {
+    /// The scenario; empty where there is one part.
+    pub name: String,
+    /// The answer in a sentence.
+    pub verdict: String,
+    /// How far that can be trusted, where that is known.
+    pub trust: Option<Trust>,
+    /// A handful of numbers.
+    pub figures: Vec<KeyFigure>,
+    /// Sentences below the numbers.
+    pub notes: Vec<String>,
+    /// Charts and tables in their order.
+    pub blocks: Vec<Block>,
+}
+
+/// A chart or a table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A chart.
+    Chart(Chart),
+    /// A table.
+    Table(Table),
+}
+
+/// How far an answer can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// In a word.
+    pub level: TrustLevel,
+    /// Why.
+    pub reason: String,
+}
+
+/// How far an answer can be trusted, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrustLevel {
+    /// Decide by it.
+    High,
+    /// Look at the reason before deciding.
+    Limited,
+    /// Do not decide by it.
+    Low,
+}
+
+impl TrustLevel {
+    /// The word.
+    pub fn text(self) -> &'static str {
+        match self {
+            TrustLevel::High => "high",
+            TrustLevel::Limited => "limited",
+            TrustLevel::Low => "low",
+        }
+    }
+}
+
+impl Trust {
+    /// High, for a reason.
+    pub fn high(reason: impl Into<String>) -> Trust {
+        Trust { level: TrustLevel::High, reason: reason.into() }
+    }
+
+    /// Limited, for a reason.
+    pub fn limited(reason: impl Into<String>) -> Trust {
+        Trust { level: TrustLevel::Limited, reason: reason.into() }
+    }
+
+    /// Low, for a reason.
+    pub fn low(reason: impl Into<String>) -> Trust {
+        Trust { level: TrustLevel::Low, reason: reason.into() }
+    }
+}
+
+/// A number that is worth large type.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyFigure {
+    /// What it is.
+    pub name: String,
+    /// The number with its unit.
+    pub value: String,
+    /// What to read beside it; may be empty.
+    pub note: String,
+}
+
+impl KeyFigure {
+    /// A number without a note.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> KeyFigure {
+        KeyFigure { name: name.into(), value: value.into(), note: String::new() }
+    }
+
+    /// The number with a note.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> KeyFigure {
+        self.note = note.into();
+        self
+    }
+}
+
+/// Where a page comes from. It has no date: the same input makes the same page.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Provenance {
+    /// The tool.
+    pub tool: String,
+    /// Its version.
+    pub version: String,
+    /// What it read.
+    pub inputs: Vec<Input>,
+}
+
+/// Something that a tool read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Input {
+    /// What it was for.
+    pub role: String,
+    /// Its name as it was given.
+    pub path: String,
+    /// Its size, if it is a file.
+    pub size_bytes: Option<u64>,
+}
+
+impl Page {
+    /// The page as HTML.
+    ///
+    /// # Errors
+    /// When the template has a fault, which no input can cause.
+    pub fn to_html(&self) -> Result<String, Error> {
+        render(self)
+    }
+}
