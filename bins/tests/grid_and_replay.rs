@@ -77,6 +77,35 @@ fn plain_matrices_are_made_whatever_the_layout_of_the_first_row() {
 }
 
 #[test]
+fn rows_have_a_slot_for_each_data_type() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let row = |inputs: &str, types: &str, outputs: &str, output_types: &str| {
+        let (inputs, outputs) = (format!("\"\"\"{inputs}\"\"\""), format!("\"\"\"{outputs}\"\"\""));
+        format!("{HEADER}\nstatic,AIV,{inputs},{types},ND;ND,{outputs},{output_types},ND;ND,7.5,7,\n")
+    };
+    let tables = [
+        // The last output is absent and has a type; the rule makes no slot for it.
+        (
+            "RmsNorm",
+            row("16,64;64", "DT_BF16;DT_BF16", "16,64;16,1;", "DT_BF16;FLOAT;FLOAT"),
+            ",1;\"\"\",DT_BF16;FLOAT;FLOAT,",
+        ),
+        // The rule makes a third input without dimensions.
+        ("PadV3", row("15,64;4", "DT_BF16;INT64", "16,64", "DT_BF16"), ";4\"\"\",DT_BF16;INT64,"),
+    ];
+    for (kernel, text, _) in &tables {
+        fs::write(folder.path().join(format!("{kernel}.csv")), text).expect("a file");
+    }
+    generate(folder.path(), 1);
+    for (kernel, _, expected) in tables {
+        let text = fs::read_to_string(folder.path().join(format!("{kernel}.csv"))).expect("the table");
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(lines.len(), 25, "{kernel}");
+        assert!(lines.iter().all(|line| line.contains(expected)), "{lines:?}");
+    }
+}
+
+#[test]
 fn shapes_that_cannot_be_replayed_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let table = folder.path().join("MatMulV2.csv");

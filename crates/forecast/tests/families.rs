@@ -1,4 +1,4 @@
-//! What is forecast for a small model of each family, call for call. The simulator wrote the same calls for these models.
+//! What is forecast for a small model of each family, call for call.
 
 use perfdb_forecast::{Batch, Call, Deployment, Model, Phase, Quantization, forecast};
 use perfdb_query::{Argument, Tensor};

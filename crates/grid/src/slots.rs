@@ -62,6 +62,17 @@ impl Slots {
         }
     }
 
+    /// Adds empty slots until there are `length`, or takes empty ones at the end away until there are no more; 0 says nothing.
+    pub(crate) fn fit(&mut self, length: usize) {
+        if length == 0 {
+            return;
+        }
+        self.lengthen(length);
+        while self.len() > length && self.iter().last().is_some_and(<[i128]>::is_empty) {
+            self.ends.pop();
+        }
+    }
+
     /// Empties the slots at the positions for which `is_absent` holds.
     pub(crate) fn empty_where(&mut self, is_absent: impl Fn(usize) -> bool) {
         let (mut start, mut kept) = (0, 0);

@@ -8,7 +8,7 @@ use perfdb_query::{Argument, Results, Tensor};
 impl Pass<'_> {
     /// (1, tokens, hidden) to (tokens, hidden), summed over the ranks.
     pub(super) fn grouped_attention(&mut self, hidden: &Tensor, rotation: &Rotation) -> Tensor {
-        let Attention::Grouped { head_dim, normalises_heads, .. } = self.model.attention else {
+        let Attention::Grouped { head_dim, normalises_heads, has_bias, .. } = self.model.attention else {
             return hidden.clone();
         };
         let normed = if self.is_quantized() { self.norm_quantized(hidden) } else { self.norm(hidden) };
@@ -18,7 +18,8 @@ impl Pass<'_> {
 
         let rows = if self.is_quantized() { -1 } else { tokens };
         let matrix = self.recorder.view(&normed, [rows, hidden_size]);
-        let projected = self.linear(&matrix, q_width + 2 * kv_width);
+        let width = q_width + 2 * kv_width;
+        let projected = if has_bias { self.linear_with_bias(&matrix, width) } else { self.linear(&matrix, width) };
         let [query, key, value] = self.recorder.split(&projected, [q_width, kv_width, kv_width]);
         let by_head = |pass: &mut Self, x: &Tensor, heads: i64, normalises: bool| {
             let x = pass.recorder.view(x, [1, tokens, heads * head_dim]);

@@ -11,13 +11,24 @@ impl Pass<'_> {
         self.quantization != Quantization::None
     }
 
-    /// (rows, inputs) to (rows, width) on this rank; signed bytes if linear layers are quantised.
+    /// (rows, inputs) to (rows, width) on this rank; the inputs are signed bytes if linear layers are quantised.
     pub(super) fn linear(&mut self, x: &Tensor, width: i64) -> Tensor {
         if x.dtype != DType::Int8 {
             return self.recorder.matmul(x, width);
         }
-        let arguments = Self::quantized_arguments(x, width);
+        let arguments = Self::quantized_arguments(x, width, None);
         self.recorder.one("tensor_cast.static_quant_linear.default", arguments, half([x.shape[0], width]))
+    }
+
+    /// The same, and a bias added.
+    pub(super) fn linear_with_bias(&mut self, x: &Tensor, width: i64) -> Tensor {
+        let (bias, result) = (half([width]), half([x.shape[0], width]));
+        if x.dtype != DType::Int8 {
+            let arguments = [&bias, x, &half([x.shape[1], width])].map(tensor);
+            return self.recorder.one("aten.addmm.default", arguments, result);
+        }
+        let arguments = Self::quantized_arguments(x, width, Some(&bias));
+        self.recorder.one("tensor_cast.static_quant_linear.default", arguments, result)
     }
 
     /// A linear layer whose inputs are spread over the ranks, and the sum over them: (tokens, width), on one rank (1, tokens, width).
@@ -33,7 +44,7 @@ impl Pass<'_> {
         let group = [integer(0), list(0..self.tensor_parallel)];
         let result = half([x.shape[0], width]);
         if x.dtype == DType::Int8 {
-            let arguments = Self::quantized_arguments(x, width).into_iter().chain(group);
+            let arguments = Self::quantized_arguments(x, width, None).into_iter().chain(group);
             return self.recorder.one("tensor_cast.static_quant_linear_all_reduce.default", arguments, result);
         }
         let weight = half([x.shape[1], width]);
@@ -42,19 +53,12 @@ impl Pass<'_> {
     }
 
     /// Inputs, weight, its scale and offset, the inputs' scale and offset, bias, type of the result.
-    fn quantized_arguments(x: &Tensor, width: i64) -> [Argument; 8] {
+    fn quantized_arguments(x: &Tensor, width: i64, bias: Option<&Tensor>) -> [Argument; 8] {
         let weight = bytes([x.shape[1], width]);
         let none = Argument::None;
-        [
-            tensor(x),
-            tensor(&weight),
-            tensor(&scale()),
-            none.clone(),
-            tensor(&scale()),
-            none.clone(),
-            none,
-            dtype(DType::Float16),
-        ]
+        let bias = bias.map_or(Argument::None, tensor);
+        let scale = tensor(&scale());
+        [tensor(x), tensor(&weight), scale.clone(), none.clone(), scale, none, bias, dtype(DType::Float16)]
     }
 
     /// In signed bytes.

@@ -72,8 +72,8 @@ impl TemplateRow {
 
     /// Gives a candidate the slots of the table: missing ones are added, absent ones emptied.
     pub(crate) fn align(&self, candidate: &mut Candidate) {
-        self.inputs.align(&mut candidate.inputs, &candidate.cells);
-        self.outputs.align(&mut candidate.outputs, &candidate.cells);
+        self.inputs.align(&mut candidate.inputs, &candidate.cells, self.semantics);
+        self.outputs.align(&mut candidate.outputs, &candidate.cells, self.semantics);
     }
 
     /// Whether an aligned candidate takes more memory than a row may.
@@ -93,9 +93,19 @@ impl TemplateRow {
     }
 }
 
+impl Attribute {
+    /// For how many slots there is an entry in the cell in force.
+    fn entries(&self, cells: &[String]) -> usize {
+        self.set_at.map_or(self.absent.len(), |own| absent_slots(&cells[own]).len())
+    }
+}
+
 impl Side {
-    fn align(&self, slots: &mut Slots, cells: &[String]) {
+    fn align(&self, slots: &mut Slots, cells: &[String], semantics: Semantics) {
         slots.lengthen(self.slots);
+        if semantics == Semantics::Corrected {
+            slots.fit(self.types.entries(cells));
+        }
         for attribute in [&self.types, &self.formats] {
             match attribute.set_at {
                 None if !attribute.absent.contains(&true) => {}
