@@ -111,7 +111,7 @@ fn what_cannot_be_used_is_one_error_line() -> TestResult {
     let folder = database()?;
     let (status, _, stderr) = run(folder.path(), "audit-coverage", &["--database-path", "."])?;
     assert_eq!(status, Some(2));
-    assert!(stderr.contains("no workload: give --from-trace or --manifest"), "{stderr}");
+    assert!(stderr.contains("no workload: give --from-trace, --manifest or --model"), "{stderr}");
     fs::write(
         folder.path().join("bad.jsonl"),
         "{\"query\": {\"op\": \"a\"}}\n{\"query\": {\"op\": \"a\", \"inputs\": 3}}\n",
@@ -170,5 +170,80 @@ fn from_a_trace_to_rows_that_are_measured_and_back() -> TestResult {
     let (status, stdout, stderr) = audit(&["--require-exact", "100", "--max-missing", "0", "--suggest", "20"])?;
     assert_eq!((status, stderr.as_str()), (Some(0), ""), "{stdout}");
     assert!(stdout.ends_with("rows to measure next\nnone\n"), "{stdout}");
+    Ok(())
+}
+
+const CONFIG: &str = r#"{"model_type": "qwen3", "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 4,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 1000, "max_position_embeddings": 4096,
+    "rms_norm_eps": 1e-6}"#;
+
+const PASS: [&str; 12] =
+    ["--database-path", ".", "--model", "tiny", "--tp", "2", "--phase", "decode", "--batch", "16", "--context", "300"];
+
+#[test]
+fn a_model_is_audited_without_a_trace() -> TestResult {
+    let folder = database()?;
+    fs::create_dir(folder.path().join("tiny"))?;
+    fs::write(folder.path().join("tiny/config.json"), CONFIG)?;
+    let (status, stdout, stderr) = run(folder.path(), "audit-coverage", &[&PASS[..], &["--json", "o.json"]].concat())?;
+    assert_eq!((status, stderr.as_str()), (Some(0), ""), "{stdout}");
+    let document: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("o.json"))?)?;
+    assert_eq!(document["workloads"][0]["name"], "tiny decode 16 x 300");
+    // Products: queries, keys and values, their way out, two of the feed-forward layer, in each of four layers; and the output.
+    let questions = document["workloads"][0]["questions"].as_array().ok_or("no questions")?;
+    let products = questions.iter().filter(|question| question["name"] == "aten.mm.default");
+    assert_eq!(products.filter_map(|question| question["calls"].as_u64()).sum::<u64>(), 17);
+    Ok(())
+}
+
+#[test]
+fn what_is_no_description_is_told_by_its_field() -> TestResult {
+    let folder = database()?;
+    let file = folder.path().join("tiny");
+    let told = |text: &str, arguments: &[&str]| -> Result<(Option<i32>, String), Box<dyn Error>> {
+        fs::write(&file, text)?;
+        let (status, _, stderr) = run(folder.path(), "audit-coverage", arguments)?;
+        Ok((status, stderr))
+    };
+    let unknown = told(&CONFIG.replace("qwen3", "mamba"), &PASS)?;
+    assert_eq!(unknown.0, Some(1));
+    assert!(unknown.1.starts_with("error: tiny: model_type: the architecture mamba is not known"), "{}", unknown.1);
+    let missing = told(&CONFIG.replace("vocab_size", "vocabulary"), &PASS)?;
+    assert_eq!(missing, (Some(1), "error: tiny: vocab_size: is missing\n".to_owned()));
+    let incomplete = told(CONFIG, &PASS[..6])?;
+    assert_eq!(incomplete.0, Some(2), "{}", incomplete.1);
+    Ok(())
+}
+
+/// A forecast asks the database what the trace asks.
+#[test]
+fn a_forecast_is_audited_like_the_recorded_trace() -> TestResult {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let trace = data.join("tc-traces-newest/qwen3_dc_trace.json.gz");
+    let database = data.join("db/ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5");
+    if !trace.is_file() || !database.is_dir() {
+        println!("skipped: no recorded traces in {}", data.display());
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let config = r#"{"model_type": "qwen3", "head_dim": 128, "hidden_size": 5120, "intermediate_size": 25600,
+        "max_position_embeddings": 40960, "num_attention_heads": 64, "num_hidden_layers": 64, "num_key_value_heads": 8,
+        "rms_norm_eps": 1e-06, "vocab_size": 151936}"#;
+    fs::write(folder.path().join("config.json"), config)?;
+    let database = database.display().to_string();
+    let common = ["--database-path", &database, "--tp", "16", "--ep", "1", "--no-leave-out", "--json", "o.json"];
+    let shares = |workload: &[&str]| -> Result<Value, Box<dyn Error>> {
+        let (status, _, stderr) = run(folder.path(), "audit-coverage", &[&common[..], workload].concat())?;
+        assert_eq!(status, Some(0), "{stderr}");
+        let document: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("o.json"))?)?;
+        let calls = &document["workloads"][0]["shares"];
+        Ok(calls.clone())
+    };
+    let forecast = shares(&["--model", ".", "--phase", "decode", "--batch", "16", "--context", "4096"])?;
+    let traced = shares(&["--from-trace", &trace.display().to_string()])?;
+    println!("{forecast}\n{traced}");
+    for (standing, share) in traced.as_object().ok_or("no shares")? {
+        assert_eq!(forecast[standing]["calls"], share["calls"], "{standing}");
+    }
     Ok(())
 }

@@ -1,11 +1,14 @@
 //! Whether a database is good enough for a workload.
 
+mod forecast;
+
 use crate::database::{DatabaseArguments, LockArguments};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
+use forecast::ForecastArguments;
 use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, suggest};
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Staged, commit, refuse_inputs};
@@ -28,15 +31,19 @@ pub const TOOL: Tool = Tool {
 
 /// Tell how much of a forward pass a database covers.
 ///
-/// Workloads are simulator traces (--from-trace) or manifests of JSON lines (--manifest). For each: the share of calls and of
-/// time that stands on rows of just these calls (exact), on rows of a slightly other size (padded), on rows around
-/// (interpolated, by axes), on predictions only (beyond), on some of its kernels (partial), or on nothing (missing). Then the
-/// kernels with most doubtful time, and how far their tables can be trusted (rows left out and predicted from the others).
+/// Workloads are simulator traces (--from-trace), manifests of JSON lines (--manifest) or forecasts from a model's config.json
+/// (--model). For each: the share of calls and of time that stands on rows of just these calls (exact), on rows of a slightly
+/// other size (padded), on rows around (interpolated, by axes), on predictions only (beyond), on some of its kernels (partial),
+/// or on nothing (missing). Then the kernels with most doubtful time, and how far their tables can be trusted (rows left out and
+/// predicted from the others).
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     #[command(flatten)]
     workloads: WorkloadArguments,
+
+    #[command(flatten)]
+    forecast: ForecastArguments,
 
     /// Whose answers count
     #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
@@ -81,11 +88,11 @@ struct WorkloadArguments {
     manifest: Vec<OsString>,
 
     /// Expert-parallel size, where the workload does not tell
-    #[arg(long, value_name = "N")]
+    #[arg(long, visible_alias = "ep", value_name = "N")]
     ep_size: Option<i64>,
 
     /// Tensor-parallel size, where the workload does not tell
-    #[arg(long, value_name = "N")]
+    #[arg(long, visible_alias = "tp", value_name = "N")]
     tp_size: Option<i64>,
 
     /// Sequence parallelism is on
@@ -139,6 +146,8 @@ Examples:
       --require-exact 90 --max-missing 0
   audit-coverage --database-path db --from-trace trace.json \\
       --suggest 20 --append
+  audit-coverage --database-path db --model Qwen3-32B/config.json \\
+      --tp 16 --phase decode --batch 16 --context 4096
 
 The words are explained in docs/guide/coverage.md.";
 
@@ -153,14 +162,16 @@ fn percentage(text: &str) -> Result<f64, String> {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let asked = &arguments.workloads;
-    if asked.from_trace.is_empty() && asked.manifest.is_empty() {
-        return Err(Failure::usage("no workload: give --from-trace or --manifest"));
+    let description = arguments.forecast.file();
+    if asked.from_trace.is_empty() && asked.manifest.is_empty() && description.is_none() {
+        return Err(Failure::usage("no workload: give --from-trace, --manifest or --model"));
     }
     let directory = arguments.database.directory(None)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let database = Database::open(&directory)?;
     let mapping = directory.join("op_mapping.yaml");
     let mut inputs: Vec<PathBuf> = asked.from_trace.iter().chain(&asked.manifest).map(PathBuf::from).collect();
+    inputs.extend(description);
     inputs.extend(tables_in(&directory)?);
     inputs.push(mapping.clone());
     let outputs = [&arguments.json, &arguments.csv].into_iter().flatten().map(Path::new);
@@ -168,7 +179,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
     let table = JsonFile::open(arguments.csv.as_deref())?;
-    let workloads = workloads(asked)?;
+    let workloads = workloads(asked, &arguments.forecast)?;
     if database.kernel_types().is_empty() {
         warn(&format!(
             "{}: no table (*.csv) is here; is this a database directory?",
@@ -226,7 +237,7 @@ fn append_rows(
     Ok(())
 }
 
-fn workloads(asked: &WorkloadArguments) -> Result<Vec<Workload>, Failure> {
+fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {
     let surroundings =
         Surroundings { tp_size: asked.tp_size, ep_size: asked.ep_size, sequence_parallel: asked.sequence_parallel };
     let grid = (!asked.grid.is_empty()).then(|| Grid { shape: asked.grid.clone(), tiers: asked.tiers.clone() });
@@ -237,6 +248,7 @@ fn workloads(asked: &WorkloadArguments) -> Result<Vec<Workload>, Failure> {
     for manifest in &asked.manifest {
         workloads.extend(Workload::of_manifest(manifest.as_ref(), &surroundings, grid.as_ref())?);
     }
+    workloads.extend(forecast.workload(&surroundings, grid.as_ref())?);
     Ok(workloads)
 }
 
