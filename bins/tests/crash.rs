@@ -327,6 +327,7 @@ fn the_comparisons_with_several_outputs() -> TestResult {
 
 #[test]
 fn traces_and_questions() -> TestResult {
+    writes("run-comm-bench --plan-out o.json", &["o.json"])?;
     writes("cut-forward-pass p.csv --pass 1 --output o.csv --json o.json", &["o.csv", "o.json"])?;
     writes("check-trace t.json --repair o.json", &["o.json"])?;
     writes("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"])?;

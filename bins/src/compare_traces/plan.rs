@@ -1,6 +1,7 @@
 //! From options to what is to be done, checked for contradictions.
 
 use perfdb_doctor::Code;
+use perfdb_files::escape::for_terminal;
 use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
 use perfdb_store::near_name::nearest;
 use perfdb_tracediff::{
@@ -189,7 +190,17 @@ impl Plan {
         match self.format {
             Format::Json => json(document, self.sections.as_deref()),
             Format::Csv => csv(document, self.table),
-            Format::Text => text(document, &self.text),
+            Format::Text => {
+                let text = text(document, &self.text);
+                match document {
+                    // Names of kernels must not command a terminal from a file either.
+                    Document::Plain(_) | Document::Full(_) | Document::Aligned(_) | Document::LaunchCounts(_) => {
+                        for_terminal(&text).into_owned()
+                    }
+                    // The bytes of the original.
+                    Document::Legacy(_) | Document::LegacyAligned(_) | Document::LegacyFull(_) => text,
+                }
+            }
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use perfdb_microbench::error::Error;
 use perfdb_replay::settings::SettingsError;
-use perfdb_store::directory::Home;
+use perfdb_store::Error as StoreError;
+use perfdb_store::directory::{Device, Home};
 
 use super::DispatchPrefixedArguments;
 use crate::Failure;
@@ -27,6 +28,10 @@ fn stopped_by(error: Error, prefix: &str) -> Failure {
     Failure::lines(vec![match &error {
         Error::Replay(perfdb_replay::error::Error::Settings(settings)) => with_option(settings, &line, prefix),
         Error::Combined { .. } => format!("{line}; --ops profiles operators one by one"),
+        Error::Store(StoreError::ForeignTime { origin, .. }) => {
+            let host = if origin == Device::HOST_CPU.name() { "--device HOST_CPU names a host's, " } else { "" };
+            format!("{line}; {host}--allow-foreign-times takes it all the same")
+        }
         Error::NoAccelerator => {
             format!("{line}; --backend native measures on the host, for a directory below HOST_CPU")
         }
@@ -83,6 +88,23 @@ mod tests {
         assert!(host.contains("--device HOST_CPU") && host.contains("--allow-foreign-times"), "{host}");
         let host = foreign(Backend::TorchCuda, Home::Host);
         assert!(!host.contains("accelerator") && host.contains("--allow-foreign-times"), "{host}");
+        let foreign = |origin: &str| {
+            line(Error::Store(StoreError::ForeignTime {
+                path: "op_summary.csv".into(),
+                line: 7,
+                origin: origin.to_owned(),
+            }))
+        };
+        assert_eq!(
+            foreign("HOST_CPU"),
+            "op_summary.csv:7: a time of HOST_CPU is not at home in this database directory; \
+             --device HOST_CPU names a host's, --allow-foreign-times takes it all the same"
+        );
+        assert_eq!(
+            foreign(""),
+            "op_summary.csv:7: a time of an unknown origin is not at home in this database directory; \
+             --allow-foreign-times takes it all the same"
+        );
         assert!(line(Error::NoAccelerator).starts_with("NPU not found; --backend native"));
     }
 }

@@ -3,10 +3,11 @@
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, progress, run, warn};
+use crate::{Failure, Status, command_of, error_line, print, progress, run, warn};
 use clap::Parser;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
+use perfdb_store::Error;
 use perfdb_store::kernel_details::{self, Options, Summary, Warning};
 use perfdb_store::update::target_tables;
 use std::ffi::OsString;
@@ -85,12 +86,22 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     options.progress = &progress;
     let prepared = kernel_details::prepare(&options);
     bar.finish_and_clear();
-    let prepared = prepared?;
+    let prepared = prepared.map_err(with_options)?;
     let json = json.map(|json| json.stage(prepared.summary())).transpose()?;
     // A stdout that takes nothing fails before any table changes.
     print(&report(prepared.summary(), arguments.profiling_path.as_ref()))?;
     prepared.commit(json.into_iter().collect())?;
     Ok(Status::Success)
+}
+
+/// The failure of a profile that cannot be read as it is, with the option that helps.
+fn with_options(error: Error) -> Failure {
+    match error {
+        Error::BadDuration { .. } => {
+            Failure::lines(vec![format!("{}; --skip-bad-rows drops such rows", error_line(&error))])
+        }
+        error => error.into(),
+    }
 }
 
 /// `profile` is the path as it was given: the original prints it so, and every other path normalised.

@@ -65,7 +65,7 @@ impl Collective {
     /// Microseconds that stand for the call chain of the serving framework, which a bare benchmark does not have.
     ///
     /// Measured once on `ATLAS_800_A3_752T_128G_DIE` with vLLM 0.18.0 and CANN 8.5; 0 for every other combination.
-    pub fn dispatch_overhead_us(self, devices: u64) -> f64 {
+    pub(crate) fn dispatch_overhead_us(self, devices: u64) -> f64 {
         match (self, devices) {
             (Self::AllReduce, 16) => 7.7,
             (Self::AllGather | Self::ReduceScatter, 16) => 14.6,

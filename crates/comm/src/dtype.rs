@@ -37,7 +37,7 @@ impl CollectiveDType {
     }
 
     /// The name in tables of communication, for example `DT_BF16`.
-    pub fn table_name(self) -> &'static str {
+    pub(crate) fn table_name(self) -> &'static str {
         self.table_name
     }
 

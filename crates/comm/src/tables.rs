@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::dtype::CollectiveDType;
 
-    fn row(message_bytes: u64, duration_us: f64) -> Row {
+    pub(super) fn row(message_bytes: u64, duration_us: f64) -> Row {
         Row {
             op: Collective::AllReduce,
             message_bytes,

@@ -28,6 +28,8 @@ pub mod folders;
 pub mod interrupt;
 mod leftovers;
 pub mod lfs;
+#[cfg(test)]
+mod listing;
 pub mod lock;
 pub mod memory;
 pub mod network;

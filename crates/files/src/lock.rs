@@ -275,6 +275,7 @@ fn holder_of(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listing::names;
     use std::sync::Mutex;
 
     type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -322,12 +323,6 @@ mod tests {
         assert!(error.to_string().contains("is no lock file"), "{error}");
         assert_eq!((names(folder.path())?, fs::symlink_metadata(&path)?.file_type()), (before, kind));
         Ok(())
-    }
-
-    fn names(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
-        let mut names: Vec<_> = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
-        names.sort();
-        Ok(names)
     }
 
     #[test]

@@ -23,33 +23,20 @@ mod claim;
 mod commit;
 mod direct;
 pub(crate) mod journal;
+mod staged;
+mod target;
 mod temporary;
 
 pub(crate) use self::commit::commit_in;
+pub use self::staged::{Parents, Staged, discard};
 pub use self::temporary::{is_leftover_name, remove_leftovers};
 
-use self::claim::Claim;
 use self::direct::names_descriptor;
-use self::temporary::{OpenSlot, create_temporary, remove_own_leftovers, temporary_name};
 use crate::error::Error;
-use crate::escape::shown;
-use crate::folders::MadeFolders;
-use crate::leftovers::{Kind, Registered, register};
-use crate::paths::parent_of;
-use crate::system;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
-/// What to do about a folder that is not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parents {
-    /// It is an error.
-    MustExist,
-    /// It is made, and removed again if the file is never committed.
-    Create,
-}
+use std::path::Path;
 
 /// Replaces one file by `content`.
 pub fn replace(path: &Path, content: &[u8], parents: Parents) -> Result<(), Error> {
@@ -63,13 +50,6 @@ pub fn replace(path: &Path, content: &[u8], parents: Parents) -> Result<(), Erro
 /// while nothing has changed. No signal that can be caught ends the process between two renames.
 pub fn commit(set: Vec<Staged>) -> Result<(), Error> {
     commit_in(set, &[])
-}
-
-/// Drops a set that is not committed: first all temporaries, then the folders that were made for them, which are empty only then.
-pub fn discard(mut set: Vec<Staged>) {
-    let made: Vec<MadeFolders> = set.iter_mut().map(|staged| std::mem::take(&mut staged.made_folders)).collect();
-    drop(set);
-    drop(made);
 }
 
 /// Whether a path leads to a file, or to none yet, that is replaced as a whole: pipes, devices and what the shell has opened are written to.
@@ -100,167 +80,13 @@ fn regular_file(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// A finished new content that waits for its [`commit`]. Dropped without, it leaves nothing behind.
-///
-/// While it is written it is an [`io::Write`]; wrap it in a `BufWriter` for small pieces.
-#[derive(Debug)]
-pub struct Staged {
-    path: PathBuf,
-    spool: Spool,
-    made_folders: MadeFolders,
-}
-
-#[derive(Debug)]
-enum Spool {
-    /// A regular or new file.
-    Beside(Beside),
-    /// Pipes, terminals and other devices get the finished content directly.
-    Direct(File),
-}
-
-/// A temporary that will be renamed to its target.
-#[derive(Debug)]
-struct Beside {
-    /// Open, and locked as a sign that somebody will still want it, as long as there are not too many.
-    file: Option<(File, OpenSlot)>,
-    is_synced: bool,
-    /// `None` once it is renamed.
-    temporary: Option<PathBuf>,
-    /// The path with links followed.
-    target: PathBuf,
-    _claim: Claim,
-    _registered: Registered,
-}
-
-impl Staged {
-    /// Opens the temporary for `path`, empty.
-    pub fn create(path: &Path, parents: Parents) -> Result<Self, Error> {
-        let failed = |source| Error::io(path, source);
-        if path.as_os_str().is_empty() {
-            return Err(failed(io::Error::new(io::ErrorKind::NotFound, "empty file name")));
-        }
-        let existing = match fs::metadata(path) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed(error)),
-        };
-        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        // Behind /dev/stdout there may be a regular file, which must not be replaced under the shell's feet.
-        if existing.as_ref().is_some_and(|metadata| !metadata.is_file() || names_descriptor(path)) {
-            let spool = Spool::Direct(tempfile::tempfile().map_err(failed)?);
-            return Ok(Staged { path: path.to_owned(), spool, made_folders: MadeFolders::default() });
-        }
-        let target = follow_links(path).map_err(failed)?;
-        let mut made_folders = MadeFolders::default();
-        let folder = parent_of(&target);
-        let temporary = temporary_name(&target, std::process::id()).map_err(failed)?;
-        let _claim = Claim::new(&target).map_err(failed)?;
-        if parents == Parents::Create && !folder.is_dir() {
-            made_folders = MadeFolders::make(&folder)
-                .map_err(|source| failed(io::Error::new(source.kind(), format!("{}: {source}", shown(&folder)))))?;
-        }
-        remove_own_leftovers(&target);
-        let mut beside = Beside {
-            file: None,
-            is_synced: false,
-            _registered: register(&temporary, Kind::File),
-            temporary: Some(temporary.clone()),
-            target,
-            _claim,
-        };
-        let file = create_temporary(&temporary).map_err(failed)?;
-        if let Some(existing) = existing {
-            keep_ownership(&file, &existing);
-            file.set_permissions(existing.permissions()).map_err(failed)?;
-        }
-        beside.file = Some((file, OpenSlot::take()));
-        Ok(Staged { path: path.to_owned(), spool: Spool::Beside(beside), made_folders })
-    }
-
-    /// Stages `content` for `path` and syncs it to the disk.
-    pub fn with(path: &Path, content: &[u8], parents: Parents) -> Result<Self, Error> {
-        let mut staged = Staged::create(path, parents)?;
-        staged.write_all(content).map_err(|source| Error::io(path, source))?;
-        staged.sync()?;
-        Ok(staged)
-    }
-
-    /// The file that will be replaced, as it was given.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Writes what is staged through to the disk, after which it takes no more. [`commit`] does it for those that were not.
-    pub fn sync(&mut self) -> Result<(), Error> {
-        let Spool::Beside(beside) = &mut self.spool else { return Ok(()) };
-        let Some((file, slot)) = beside.file.as_ref().filter(|_| !beside.is_synced) else { return Ok(()) };
-        system::sync(file).map_err(|source| Error::io(&self.path, source))?;
-        beside.is_synced = true;
-        if slot.is_beyond_limit() {
-            beside.file = None;
-        }
-        Ok(())
-    }
-}
-
-impl Write for Staged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.spool {
-            Spool::Beside(Beside { file: Some((file, _)), is_synced: false, .. }) => system::write(file, bytes),
-            Spool::Direct(file) => system::write(file, bytes),
-            Spool::Beside(_) => Err(io::Error::other("already synced")),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = fs::remove_file(temporary);
-        }
-    }
-}
-
-/// A file of another user stays theirs when root replaces it. Others may not change owners, and need not.
-fn keep_ownership(file: &File, existing: &fs::Metadata) {
-    if file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (existing.uid(), existing.gid())) {
-        let _ = std::os::unix::fs::fchown(file, Some(existing.uid()), Some(existing.gid()));
-    }
-}
-
-/// Where a path leads: the link's target if it is a symbolic link, also when that does not exist yet.
-fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..40 {
-        match fs::read_link(&path) {
-            Ok(target) => path = parent_of(&path).join(target),
-            // Not a link, or not there.
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many levels of symbolic links"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listing::names;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     type TestResult = Result<(), Box<dyn std::error::Error>>;
-
-    fn names(folder: &Path) -> io::Result<Vec<String>> {
-        let mut names: Vec<_> = fs::read_dir(folder)?
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect::<io::Result<_>>()?;
-        names.sort();
-        Ok(names)
-    }
 
     #[test]
     fn a_mode_is_kept_and_nothing_else_is_left() -> TestResult {

@@ -7,21 +7,21 @@ use crate::error::Error;
 use perfdb_files::paths::within;
 
 /// How names of such folders begin.
-pub const PREFIX: &str = "msprof_run_";
+pub(crate) const PREFIX: &str = "msprof_run_";
 
 /// How names of folders in it begin that hold the profile of one operator.
 pub(crate) const OF_OPERATOR: &str = "per_op_";
 
 /// The folder of a run. It stays on the disk until it is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunDirectory {
+pub(crate) struct RunDirectory {
     path: PathBuf,
     made_database: bool,
 }
 
 impl RunDirectory {
     /// A fresh folder; the database folder is made where it is absent.
-    pub fn fresh(database: &Path) -> Result<RunDirectory, Error> {
+    pub(crate) fn fresh(database: &Path) -> Result<RunDirectory, Error> {
         let made_database = !database.is_dir();
         fs::create_dir_all(database).map_err(|source| Error::io(database, source))?;
         let path = tempfile::Builder::new()
@@ -36,7 +36,7 @@ impl RunDirectory {
     }
 
     /// The newest folder that an earlier run has left in the database.
-    pub fn newest(database: &Path) -> Result<Option<RunDirectory>, Error> {
+    pub(crate) fn newest(database: &Path) -> Result<Option<RunDirectory>, Error> {
         let failed = |source| Error::io(database, source);
         let mut newest: Option<(std::time::SystemTime, PathBuf)> = None;
         let entries = match fs::read_dir(database) {
@@ -60,27 +60,27 @@ impl RunDirectory {
     }
 
     /// The newest folder of a database, if its run was written back and ended before it removed the folder.
-    pub fn newest_written_back(database: &Path) -> Result<Option<RunDirectory>, Error> {
+    pub(crate) fn newest_written_back(database: &Path) -> Result<Option<RunDirectory>, Error> {
         Ok(RunDirectory::newest(database)?.filter(RunDirectory::is_written_back))
     }
 
     /// The folder, below the database as that was given.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The line with the place of a failed run's data.
-    pub fn preserved(&self) -> String {
+    pub(crate) fn preserved(&self) -> String {
         format!("[PRESERVE] profiling data kept for debugging: {}", self.path.display())
     }
 
     /// The status file of the run.
-    pub fn status_file(&self) -> PathBuf {
+    pub(crate) fn status_file(&self) -> PathBuf {
         status_file(&self.path)
     }
 
     /// The journal of the run.
-    pub fn journal(&self) -> PathBuf {
+    pub(crate) fn journal(&self) -> PathBuf {
         journal(&self.path)
     }
 
@@ -95,7 +95,7 @@ impl RunDirectory {
     }
 
     /// Removes the folder and what is in it.
-    pub fn remove(&self) -> Result<(), Error> {
+    pub(crate) fn remove(&self) -> Result<(), Error> {
         let failed = |source| Error::io(&self.path, source);
         // The marker goes last: what is left by a kill is still known to have been written back.
         let marker = self.written_back_file();
@@ -118,12 +118,12 @@ impl RunDirectory {
 }
 
 /// The status file below a profiler's output folder.
-pub fn status_file(output: &Path) -> PathBuf {
+pub(crate) fn status_file(output: &Path) -> PathBuf {
     output.join("run_all_op_status.json")
 }
 
 /// The journal below a profiler's output folder.
-pub fn journal(output: &Path) -> PathBuf {
+pub(crate) fn journal(output: &Path) -> PathBuf {
     output.join("replay_journal.jsonl")
 }
 

@@ -8,10 +8,10 @@
 //! # Ok::<(), perfdb_microbench::error::Error>(())
 //! ```
 
-pub mod directory;
+mod directory;
 mod eligibility;
 pub mod error;
-pub mod measure;
+mod measure;
 pub mod msprof;
 pub mod origin;
 mod process_group;
@@ -20,6 +20,6 @@ pub mod reporter;
 mod resume;
 pub mod run;
 pub mod run_all;
-pub mod selection;
+mod selection;
 pub mod status;
-pub mod write_back;
+mod write_back;

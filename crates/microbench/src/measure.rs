@@ -20,45 +20,45 @@ use crate::run_all::{self, RunAllOptions};
 use crate::status::RunStatus;
 
 /// What to measure, and how.
-pub struct MeasureOptions<'a> {
+pub(crate) struct MeasureOptions<'a> {
     /// The database directory.
-    pub database: &'a Path,
+    pub(crate) database: &'a Path,
     /// Operators that the user selected.
-    pub selected: Option<&'a [String]>,
+    pub(crate) selected: Option<&'a [String]>,
     /// Operators that the run names; `None` means all.
-    pub operators: Option<&'a [String]>,
+    pub(crate) operators: Option<&'a [String]>,
     /// How cases are replayed in this process. On `npu` the replay program gets the same options.
-    pub settings: &'a RunSettings,
+    pub(crate) settings: &'a RunSettings,
     /// The command line of the replay program under msprof.
-    pub replay: &'a ReplayCommand,
+    pub(crate) replay: &'a ReplayCommand,
     /// Go on with the newest run that was kept.
-    pub resume: bool,
+    pub(crate) resume: bool,
     /// How samples are aggregated.
-    pub aggregate: &'a AggregateOptions,
+    pub(crate) aggregate: &'a AggregateOptions,
     /// Where programs are found.
-    pub search_path: Option<&'a OsStr>,
+    pub(crate) search_path: Option<&'a OsStr>,
     /// stdout is needed for something else than what children print.
-    pub quiet_stdout: bool,
+    pub(crate) quiet_stdout: bool,
     /// The request to stop.
-    pub interrupt: &'a Interrupt,
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// What was measured, and where it lies.
 #[derive(Debug)]
-pub struct MeasuredSamples {
+pub(crate) struct MeasuredSamples {
     /// The run's folder.
-    pub directory: RunDirectory,
+    pub(crate) directory: RunDirectory,
     /// The op_summary files, in order.
-    pub summaries: Vec<PathBuf>,
+    pub(crate) summaries: Vec<PathBuf>,
     /// The replay's status of its operators.
-    pub status: Option<RunStatus>,
+    pub(crate) status: Option<RunStatus>,
     /// What was asked for, for the origin file.
-    pub asked: Asked,
+    pub(crate) asked: Asked,
 }
 
 impl MeasureOptions<'_> {
     /// Measures. Where that fails, the run's folder stays and is named, and after an interrupt what is left to do is reported.
-    pub fn measure(&self, reporter: &Reporter<'_>) -> Result<MeasuredSamples, Error> {
+    pub(crate) fn measure(&self, reporter: &Reporter<'_>) -> Result<MeasuredSamples, Error> {
         let settings = self.settings;
         if settings.backend == Backend::Npu {
             require_msprof(self.search_path)?;

@@ -37,7 +37,7 @@ pub struct RemainingOperator {
 
 impl Remaining {
     /// What the run in this folder has left of these operators of a database.
-    pub fn of(
+    pub(crate) fn of(
         directory: &RunDirectory,
         database: &Path,
         operators: &[&'static Operator],

@@ -21,7 +21,9 @@ use crate::msprof::ReplayCommand;
 use crate::reporter::Reporter;
 use crate::selection::{Selection, SelectionOptions, select};
 use crate::status::RunStatus;
-use crate::write_back::{ReportFiles, WriteBack};
+use crate::write_back::WriteBack;
+
+pub use crate::write_back::ReportFiles;
 
 /// A run over a database.
 pub struct Microbench<'a> {

@@ -15,30 +15,30 @@ use crate::eligibility::{
 };
 
 /// What decides which operators a run measures.
-pub struct SelectionOptions<'a> {
+pub(crate) struct SelectionOptions<'a> {
     /// The database directory.
-    pub database: &'a Path,
+    pub(crate) database: &'a Path,
     /// Operators that the user selected; `None` means all.
-    pub selected: Option<&'a [String]>,
+    pub(crate) selected: Option<&'a [String]>,
     /// Which rows may change.
-    pub mode: Mode,
+    pub(crate) mode: Mode,
     /// Who measures.
-    pub backend: Backend,
+    pub(crate) backend: Backend,
     /// Accelerators that are visible.
-    pub accelerators: usize,
+    pub(crate) accelerators: usize,
     /// Ranks of DispatchFFNCombine.
-    pub ep_size: i64,
+    pub(crate) ep_size: i64,
     /// Its processes on each node, if given.
-    pub per_node: Option<i64>,
+    pub(crate) per_node: Option<i64>,
     /// Where the times of the database come from; `None` takes them from anywhere.
-    pub home: Option<Home>,
+    pub(crate) home: Option<Home>,
     /// Whether an environment variable has content.
-    pub has_variable: &'a dyn Fn(&str) -> bool,
+    pub(crate) has_variable: &'a dyn Fn(&str) -> bool,
 }
 
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
+pub(crate) enum Selection {
     /// Nothing: every row has a duration.
     Complete,
     /// Nothing: what was selected cannot run on these accelerators.
@@ -48,7 +48,7 @@ pub enum Selection {
 }
 
 /// Decides what a run measures; `line` hears what it does not, and why.
-pub fn select(options: &SelectionOptions<'_>, line: &dyn Fn(&str)) -> Result<Selection, Error> {
+pub(crate) fn select(options: &SelectionOptions<'_>, line: &dyn Fn(&str)) -> Result<Selection, Error> {
     let missing_only = options.mode == Mode::MissingOnly;
     if missing_only && is_database_complete(options, line)? {
         return Ok(Selection::Complete);

@@ -14,7 +14,7 @@ use crate::measure::MeasuredSamples;
 use crate::origin::{Origin, facts_of};
 
 /// An update of tables that is staged. It changes nothing until it is committed.
-pub struct WriteBack {
+pub(crate) struct WriteBack {
     pending: Pending,
     reports: Option<ReportFiles>,
 }
@@ -32,22 +32,22 @@ pub struct ReportFiles {
 
 impl WriteBack {
     /// Computes what the samples change and stages it.
-    pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<WriteBack, Error> {
+    pub(crate) fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<WriteBack, Error> {
         Ok(WriteBack { pending: prepare(samples, options)?, reports: None })
     }
 
     /// What happens to each table, in order.
-    pub fn updates(&self) -> Arc<[TableUpdate]> {
+    pub(crate) fn updates(&self) -> Arc<[TableUpdate]> {
         self.pending.updates()
     }
 
     /// What a user should know, besides the notices of the tables.
-    pub fn warnings(&self) -> &[String] {
+    pub(crate) fn warnings(&self) -> &[String] {
         self.pending.warnings()
     }
 
     /// Adds the report: the Markdown, to which the name of the other file is added, and the CSV of hotspots.
-    pub fn add_report(
+    pub(crate) fn add_report(
         &mut self,
         database: &Path,
         time: &RunTime,
@@ -64,7 +64,7 @@ impl WriteBack {
 
     /// Adds, for a run that measured itself, the file with the origin of the numbers, and the marker in the run's folder
     /// that it has been written back: a run that is continued after this measures nothing again. To be called last.
-    pub fn add_origin(
+    pub(crate) fn add_origin(
         &mut self,
         database: &Path,
         time: &RunTime,
@@ -82,12 +82,12 @@ impl WriteBack {
     }
 
     /// Adds a file elsewhere that is staged already, such as a summary.
-    pub fn add(&mut self, staged: Staged) {
+    pub(crate) fn add(&mut self, staged: Staged) {
         self.pending.add(staged);
     }
 
     /// Replaces all files that change, or none of them.
-    pub fn commit(self) -> Result<Arc<[TableUpdate]>, Error> {
+    pub(crate) fn commit(self) -> Result<Arc<[TableUpdate]>, Error> {
         Ok(self.pending.commit()?)
     }
 }

@@ -49,6 +49,7 @@
 //! | `perfdb-coverage` | whether a database is good enough for a workload, and what to measure next |
 //! | `perfdb-predict` | durations between measured rows, with intervals |
 //! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |
+//! | `perfdb-severity` | how much a finding matters |
 //! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
 //! | `perfdb-parallel` | work on several threads with results in order |

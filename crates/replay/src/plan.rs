@@ -144,7 +144,7 @@ pub fn refusal(kernel: &str, columns: &[String], cells: &[&str]) -> Option<Refus
 }
 
 /// Whether a row can be replayed, if need be with another number of expert-parallel ranks than in `options`.
-pub fn is_replayable(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> bool {
+pub(crate) fn is_replayable(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> bool {
     matches!(plan_row(operator, row, options), Ok((Planned::Replay(_) | Planned::Skip(SkipReason::EpSize), _)))
 }
 

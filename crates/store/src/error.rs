@@ -31,6 +31,26 @@ pub enum Error {
         /// What is wrong and what to do.
         reason: String,
     },
+    /// A measured time that comes from elsewhere than the times of the database.
+    #[error("{}:{line}: a time of {} is not at home in this database directory", shown(.path), origin_text(.origin))]
+    ForeignTime {
+        /// The profile.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// Where the time comes from, as the profile has it; may be empty.
+        origin: String,
+    },
+    /// A kernel of a profile whose duration is none. Reading can be told to leave such rows out.
+    #[error("{}:{line}: Duration(us) is {}, which is no duration", shown(.path), excerpt(.cell))]
+    BadDuration {
+        /// The profile.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// The cell.
+        cell: String,
+    },
     /// Versions that name a database directory and could not be found out.
     #[error("could not determine runtime version(s): {}", .missing.join(", "))]
     UnknownVersions {
@@ -106,6 +126,10 @@ impl Error {
     pub fn input(path: impl Into<PathBuf>, line: Option<u64>, reason: impl Into<String>) -> Self {
         Error::Input { path: path.into(), line, reason: reason.into() }
     }
+}
+
+fn origin_text(origin: &str) -> std::borrow::Cow<'_, str> {
+    if origin.is_empty() { "an unknown origin".into() } else { excerpt(origin).into() }
 }
 
 fn line_text(line: &Option<u64>) -> String {

@@ -15,5 +15,6 @@ mod mapping;
 mod table;
 
 pub use check::{Checked, check, check_with};
-pub use finding::{Finding, Kind, Severity};
+pub use finding::{Finding, Kind};
+pub use perfdb_severity::Severity;
 pub use table::Refusal;

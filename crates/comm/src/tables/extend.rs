@@ -82,21 +82,8 @@ fn push_row(out: &mut String, row: &Row, line_end: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collective::Collective;
-    use crate::dtype::CollectiveDType;
+    use crate::tables::tests::row;
     use proptest::prelude::*;
-
-    fn row(message_bytes: u64, duration_us: f64) -> Row {
-        Row {
-            op: Collective::AllReduce,
-            message_bytes,
-            num_devices: 4,
-            dtype: CollectiveDType::BFLOAT16,
-            topology_tier: 1,
-            duration_us,
-            bandwidth_gbps: 0.5,
-        }
-    }
 
     fn extended(text: &str, rows: &[Row], existing: Existing) -> Result<String, Error> {
         let rows: Vec<&Row> = rows.iter().collect();

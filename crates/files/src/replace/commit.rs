@@ -2,8 +2,8 @@
 
 use super::direct::write_directly;
 use super::journal::{self, JOURNAL_FILE};
+use super::staged::{Beside, Spool, Staged, discard};
 use super::temporary::{backup_name, create_temporary, temporary_name};
-use super::{Beside, Spool, Staged};
 use crate::error::Error;
 use crate::escape::shown;
 use crate::leftovers::{self, Kind, Registered, register};
@@ -19,7 +19,7 @@ use std::time::Instant;
 pub(crate) fn commit_in(mut set: Vec<Staged>, directories: &[PathBuf]) -> Result<(), Error> {
     let committed = commit_all(&mut set, directories);
     if committed.is_err() {
-        super::discard(set);
+        discard(set);
     }
     committed
 }

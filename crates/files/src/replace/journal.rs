@@ -5,7 +5,7 @@
 //! takes the lock next finishes the renames. Nothing but a temporary's own name can be renamed by a journal, so that one which somebody else has
 //! put there does no more than the files beside it ask for.
 
-use super::follow_links;
+use super::target::follow_links;
 use super::temporary::temporary_name;
 use crate::paths::parent_of;
 use crate::system;

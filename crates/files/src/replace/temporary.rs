@@ -135,16 +135,9 @@ pub fn is_leftover_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listing::names;
 
     type TestResult = Result<(), Box<dyn std::error::Error>>;
-
-    fn names(folder: &Path) -> io::Result<Vec<String>> {
-        let mut names: Vec<_> = fs::read_dir(folder)?
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect::<io::Result<_>>()?;
-        names.sort();
-        Ok(names)
-    }
 
     #[test]
     fn only_names_of_temporaries_are_leftovers() -> TestResult {

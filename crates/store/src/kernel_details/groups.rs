@@ -105,7 +105,7 @@ impl<'a> Groups<'a> {
             let line = self.lines + line;
             return Err(match bad {
                 BadRow::LongCell => Error::csv_line(path, line, CsvFault::CellTooLong),
-                BadRow::Duration(_) => Error::input(path, Some(line), bad.to_string()),
+                BadRow::Duration(cell) => Error::BadDuration { path: path.into(), line, cell: cell.clone() },
             });
         }
         if let Some(line) = part.end.open_quote {

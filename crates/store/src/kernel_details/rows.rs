@@ -1,7 +1,6 @@
 //! From the text of a piece to numbers, on any thread.
 
 use crate::columns::{BASE, COMMUNICATION_DURATION, METRICS};
-use crate::error::CELL_LIMIT;
 use crate::kernel::FUSED_INFER_ATTENTION_SCORE;
 use crate::profile::{Piece, PieceEnd, ProfileRow};
 use perfdb_pycompat::text::trim;
@@ -61,21 +60,6 @@ pub(super) struct RowEntry {
 pub(super) enum BadRow {
     Duration(String),
     LongCell,
-}
-
-impl std::fmt::Display for BadRow {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            BadRow::Duration(cell) => {
-                write!(
-                    formatter,
-                    "Duration(us) is {}, which is no duration; --skip-bad-rows drops such rows",
-                    perfdb_files::escape::excerpt(cell)
-                )
-            }
-            BadRow::LongCell => write!(formatter, "cell longer than {CELL_LIMIT} characters"),
-        }
-    }
 }
 
 /// The rows of one piece.
@@ -238,10 +222,13 @@ fn variant_of(row: &ProfileRow<'_>) -> Variant {
     };
     let base = std::array::from_fn(|at| trim(&row.text(FIRST_BASE + at)).to_owned());
     let is_absent = |shapes: &String| shapes.trim_matches('"').eq_ignore_ascii_case("N/A");
-    let use_of_rows = match is_absent(&base[INPUT_SHAPES]) || is_absent(&base[OUTPUT_SHAPES]) {
-        true if kernel_type == FUSED_INFER_ATTENTION_SCORE => RowUse::PairingOnly,
-        true => RowUse::Nothing,
-        false => RowUse::Samples,
+    let has_shapes = !is_absent(&base[INPUT_SHAPES]) && !is_absent(&base[OUTPUT_SHAPES]);
+    let use_of_rows = if has_shapes {
+        RowUse::Samples
+    } else if kernel_type == FUSED_INFER_ATTENTION_SCORE {
+        RowUse::PairingOnly
+    } else {
+        RowUse::Nothing
     };
     Variant { kernel_type: kernel_type.to_owned(), base, use_of_rows }
 }

@@ -1,6 +1,7 @@
 //! What can be found.
 
 use perfdb_files::escape::shown;
+use perfdb_severity::Severity;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -34,29 +35,6 @@ pub enum Kind {
     AlternateNeverReached,
     /// A row that a replay would refuse.
     NotReplayable,
-}
-
-/// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Something is lost: a file or a row that no tool can use.
-    Error,
-    /// An answer may be wrong or missing.
-    Warning,
-    /// Nothing is wrong yet.
-    Note,
-}
-
-impl Severity {
-    /// The name, as it is printed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        }
-    }
 }
 
 impl Kind {

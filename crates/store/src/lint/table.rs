@@ -222,7 +222,7 @@ impl<'t> Look<'t> {
             let way_out = if self.is_communication {
                 "measure them with generate-comm-microbench"
             } else {
-                "replay them with start-microbench --update-mode missing-only"
+                "replay them with start-microbench, missing durations alone"
             };
             let what = format!("{} of {rows} row(s) without a valid duration; {way_out}", self.without);
             self.add(Kind::NoDuration, None, what);

@@ -2,19 +2,18 @@
 
 use super::samples::{BaseCells, Sample, Samples};
 use crate::columns::{EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, METRICS, OUTPUT_SHAPES, OUTPUT_TYPES, base};
-use crate::directory::{Device, Home};
+use crate::directory::Home;
 use crate::duration::is_valid;
 use crate::error::{CsvFault, Error};
 use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
 use crate::profile::{Piece, PieceEnd, ProfileFiles, ProfileRow, Wanted};
 use crate::signature::{Cells, Rules, Signature, Variant};
 use indexmap::map::Entry;
-use perfdb_files::escape::excerpt;
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -211,7 +210,8 @@ impl Merger<'_> {
         self.operators[part.worker].extend(part.new_operators);
         for row in part.rows {
             if self.options.home.is_some_and(|home| !home.takes(row.base.get(1))) {
-                return Err(foreign(path, self.lines + row.line, row.base.get(1)));
+                let (path, line) = (path.clone(), self.lines + row.line);
+                return Err(Error::ForeignTime { path, line, origin: row.base.get(1).to_owned() });
             }
             let operator = &self.operators[part.worker][row.operator as usize];
             let ep_size = (operator_name(operator) == DISPATCH_FFN_COMBINE)
@@ -229,16 +229,6 @@ impl Merger<'_> {
         self.lines += part.end.lines;
         Ok(())
     }
-}
-
-fn foreign(path: &Path, line: u64, origin: &str) -> Error {
-    let way_out = if origin == Device::HOST_CPU.name() { "--device HOST_CPU names a host's, " } else { "" };
-    let origin = if origin.is_empty() { "an unknown origin" } else { origin };
-    let reason = format!(
-        "a time of {} is not at home in this database directory; {way_out}--allow-foreign-times takes it all the same",
-        excerpt(origin)
-    );
-    Error::input(path, Some(line), reason)
 }
 
 fn add(samples: &mut Samples, operator: &str, row: Measurement, ep_size: Option<i64>, keep_durations: bool) {

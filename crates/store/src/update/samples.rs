@@ -25,11 +25,6 @@ impl Sample {
         self.base.get(base::CORE)
     }
 
-    /// The shortest duration.
-    pub fn minimum_us(&self) -> f64 {
-        self.minimum_us
-    }
-
     /// Number of measurements.
     pub fn count(&self) -> u64 {
         self.count
@@ -67,7 +62,7 @@ impl Sample {
 
     /// Appends the mean of a metric as a cell.
     pub(super) fn push_metric(&self, metric: usize, out: &mut String) {
-        let mean = self.metric_sums[metric] / self.count as f64;
+        let mean = self.metric_sums.get(metric).map_or(0.0, |sum| sum / self.count as f64);
         push_fixed(out, if mean.is_finite() { mean } else { 0.0 }, 6);
     }
 
