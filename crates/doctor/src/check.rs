@@ -103,7 +103,7 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
             thorough(input, options)
         }
         Text::Other => {
-            let (mender, tally) = TableMender::new(opened.reader);
+            let (mender, tally) = TableMender::reader(opened.reader);
             let more = |found: &mut Findings| {
                 opened.oddities.report(found);
                 tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner).report(found);

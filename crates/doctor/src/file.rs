@@ -2,6 +2,8 @@
 
 mod gunzip;
 mod opened;
+mod pieces;
 mod utf16;
 
 pub(crate) use opened::{Oddities, Text, open};
+pub(crate) use pieces::{PieceReader, Pieces};

@@ -116,6 +116,13 @@ impl Findings {
         self.push(Finding { code, severity, share, evidence, ignored: false, mendable: false });
     }
 
+    /// Adds those of another part of the work.
+    pub(crate) fn append(&mut self, others: Findings) {
+        for finding in others.0 {
+            self.push(finding);
+        }
+    }
+
     fn push(&mut self, finding: Finding) {
         let share = finding.share.map(rounded_share);
         // Two rules can come to the same: elements that are no events, and events that cannot be used.

@@ -13,4 +13,12 @@ pub use collect::{Collector, Taken, Times};
 
 use graph::Replays;
 use prepared::Prepared;
-use rules::check_all;
+use rules::{check_replays, check_rows};
+
+/// Rows below which a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 10_000;
+
+/// Does two pieces of work about so many rows, at the same time where that is worth it.
+fn both<A, B: Send>(rows: usize, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
+    if rows < WORTH_A_THREAD { (first(), second()) } else { perfdb_parallel::join(first, second) }
+}

@@ -52,7 +52,7 @@ impl Lint {
     #[inline]
     pub(crate) fn look_at_event(&mut self, event: &Event<'_>) {
         let form = event.form();
-        if form.is_odd() || !is_ascii(event.raw()) {
+        if form.is_odd() || !(form.is_ascii() || is_ascii(event.raw())) {
             self.look_at(event.raw());
             return;
         }

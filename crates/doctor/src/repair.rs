@@ -84,7 +84,7 @@ fn write_copy(path: &Path, report: &Report, out: &mut impl Write) -> Result<Repa
     let opened = open(&input.path).map_err(failed)?;
     let mut repairs = Repairs::default();
     if report.kind == Kind::KernelTable {
-        let (mut mender, tally) = TableMender::new(opened.reader);
+        let (mut mender, tally) = TableMender::reader(opened.reader);
         let dropped = rows::copy(&mut mender, out, failed)?;
         let tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         repairs.add(Code::DuplicateEvents, dropped);

@@ -111,6 +111,20 @@ pub struct Marks {
     pub before_start: Vec<u32>,
 }
 
+impl Marks {
+    /// These and others, where no list has marks in both.
+    pub(crate) fn join(mut self, mut others: Marks) -> Marks {
+        self.duplicates.append(&mut others.duplicates);
+        self.doubled_collectives.append(&mut others.doubled_collectives);
+        self.waiting.append(&mut others.waiting);
+        self.shifted.append(&mut others.shifted);
+        self.lost.append(&mut others.lost);
+        self.recorded_less.append(&mut others.recorded_less);
+        self.before_start.append(&mut others.before_start);
+        self
+    }
+}
+
 impl Report {
     /// Sorts what was found and derives the trust.
     pub(crate) fn new(

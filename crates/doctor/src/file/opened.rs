@@ -98,7 +98,7 @@ fn of_file(mut file: File) -> io::Result<Opened> {
         _ => None,
     };
     if let Some(order) = utf16 {
-        reader = Box::new(Recoded::new(reader, order));
+        reader = Box::new(Recoded::reader(reader, order));
     }
     let (first, mut reader) = peeked(reader, UTF8_MARK.len())?;
     let marked = first == UTF8_MARK;

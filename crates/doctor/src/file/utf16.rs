@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use super::pieces::{PieceReader, Pieces};
+
 /// Order of the two bytes of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteOrder {
@@ -25,23 +27,22 @@ impl ByteOrder {
     }
 }
 
-/// Reads UTF-16 and gives UTF-8; what is no text becomes U+FFFD. Marks are the caller's business.
+/// UTF-16 as UTF-8; what is not UTF-16 becomes U+FFFD. A byte order mark is kept.
 pub(super) struct Recoded<R> {
     input: R,
     order: ByteOrder,
     /// Bytes that are not decoded yet: half a unit, or the first half of a pair.
     rest: Vec<u8>,
-    text: Vec<u8>,
-    at: usize,
 }
 
 impl<R: Read> Recoded<R> {
-    pub(super) fn new(input: R, order: ByteOrder) -> Recoded<R> {
-        Recoded { input, order, rest: Vec::new(), text: Vec::new(), at: 0 }
+    pub(super) fn reader(input: R, order: ByteOrder) -> PieceReader<Recoded<R>> {
+        PieceReader::new(Recoded { input, order, rest: Vec::new() })
     }
+}
 
-    /// Decodes the next piece; false at the end.
-    fn refill(&mut self) -> io::Result<bool> {
+impl<R: Read> Pieces for Recoded<R> {
+    fn next_piece(&mut self, text: &mut Vec<u8>) -> io::Result<bool> {
         let got = (&mut self.input).take(1 << 16).read_to_end(&mut self.rest)?;
         let (pairs, _) = self.rest.as_chunks::<2>();
         let mut units: Vec<u16> = pairs.iter().map(|pair| self.order.unit(*pair)).collect();
@@ -50,31 +51,16 @@ impl<R: Read> Recoded<R> {
             units.pop();
             done -= 2;
         }
-        self.text.clear();
-        self.at = 0;
         for unit in char::decode_utf16(units) {
             let character = unit.unwrap_or(char::REPLACEMENT_CHARACTER);
-            self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
         self.rest.drain(..done);
         if got == 0 && !self.rest.is_empty() {
             self.rest.clear();
-            self.text.extend_from_slice("\u{fffd}".as_bytes());
+            text.extend_from_slice("\u{fffd}".as_bytes());
         }
-        Ok(got > 0 || !self.text.is_empty())
-    }
-}
-
-impl<R: Read> Read for Recoded<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.text.len() {
-            if !self.refill()? {
-                return Ok(0);
-            }
-        }
-        let count = (&self.text[self.at..]).read(out)?;
-        self.at += count;
-        Ok(count)
+        Ok(got > 0 || !text.is_empty())
     }
 }
 
@@ -91,11 +77,11 @@ mod tests {
                 .flat_map(|unit| if order == ByteOrder::Little { unit.to_le_bytes() } else { unit.to_be_bytes() })
                 .collect();
             let mut recoded = String::new();
-            Recoded::new(&bytes[..], order).read_to_string(&mut recoded).expect("text");
+            Recoded::reader(&bytes[..], order).read_to_string(&mut recoded).expect("text");
             assert_eq!(recoded, text);
         }
         let mut recoded = String::new();
-        Recoded::new(&b"a\0\0"[..], ByteOrder::Little).read_to_string(&mut recoded).expect("text");
+        Recoded::reader(&b"a\0\0"[..], ByteOrder::Little).read_to_string(&mut recoded).expect("text");
         assert_eq!(recoded, "a\u{fffd}");
     }
 }

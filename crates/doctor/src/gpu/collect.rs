@@ -8,11 +8,11 @@ use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
 use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
-use super::{Prepared, Replays, check_all};
+use super::{Prepared, Replays, both, check_replays, check_rows};
 use crate::certificate::Certificate;
 use crate::finding::Findings;
 use crate::lint::Lint;
-use crate::report::{Kind, Report, Selection};
+use crate::report::{Kind, Marks, Report, Selection};
 
 const CORRELATION: usize = 0;
 const EXTERNAL: usize = 1;
@@ -162,11 +162,21 @@ impl Collector {
         certificate: impl Fn(&Prepared, &Replays) -> Certificate,
     ) -> Report {
         let prepared = Prepared::new(self.columns, self.members);
-        let replays = Replays::new(&prepared);
-        let marks = check_all(&prepared, &replays, &mut found);
-        let certificate = certificate(&prepared, &replays);
+        let of_replays = || {
+            let replays = Replays::new(&prepared);
+            let (mut found, mut marks) = (Findings::default(), Marks::default());
+            check_replays(&prepared, &replays, &mut found, &mut marks);
+            (found, marks, certificate(&prepared, &replays))
+        };
+        let of_rows = || {
+            let mut marks = Marks::default();
+            check_rows(&prepared, &mut found, &mut marks);
+            marks
+        };
+        let ((found_in_replays, marks, certificate), marks_of_rows) = both(prepared.rows().len(), of_replays, of_rows);
+        found.append(found_in_replays);
         let mut report = Report::new(file, Kind::GpuTrace, found, certificate, prepared.kernel_time, selection);
-        report.marks = marks;
+        report.marks = marks.join(marks_of_rows);
         report
     }
 }

@@ -5,6 +5,7 @@ use perfdb_trace::names::NameId;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use rustc_hash::FxHashMap;
 
+use super::both;
 use super::columns::{Call, Columns, Row, RowKind};
 use super::device::DeviceMembers;
 
@@ -78,18 +79,22 @@ impl Prepared {
         let rows = &columns.rows;
         let is_kernel = |at: &u32| rows[*at as usize].kind == RowKind::Kernel;
         let kernels: Vec<u32> = (0..rows.len() as u32).filter(is_kernel).collect();
-        let mut by_stream = kernels.clone();
-        by_stream.sort_unstable_by_key(|at| {
-            let row = &rows[*at as usize];
-            (row.stream, row.start, *at)
-        });
+        let sorted = || {
+            let mut by_stream = kernels.clone();
+            by_stream.sort_unstable_by_key(|at| {
+                let row = &rows[*at as usize];
+                (row.stream, row.start, *at)
+            });
+            (by_stream, copies(rows))
+        };
+        let ((by_stream, copies), launches) = both(rows.len(), sorted, || launches(&columns));
         let names: Vec<NameFacts> =
             (0..columns.names.len()).map(|name| NameFacts::of(columns.names.get(name as NameId))).collect();
         let hip = columns.calls.iter().take(1000).any(|call| columns.names.get(call.name).starts_with("hip"));
         let integer_clock = columns.has_times && !columns.has_fractions;
         Prepared {
-            launches: launches(&columns),
-            copies: copies(rows),
+            launches,
+            copies,
             kernel_time: kernels.iter().map(|at| rows[*at as usize].time()).sum(),
             kernels,
             by_stream,

@@ -24,9 +24,8 @@ use super::graph::Replays;
 use crate::finding::Findings;
 use crate::report::Marks;
 
-/// Runs every rule; the kernels that findings are about.
-pub(crate) fn check_all(trace: &Prepared, replays: &Replays, found: &mut Findings) -> Marks {
-    let mut marks = Marks::default();
+/// Runs every rule but those of [`check_replays`].
+pub(crate) fn check_rows(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
     events::check(trace, found);
     unit::check(trace, found);
     host_order::check(trace, found);
@@ -35,15 +34,18 @@ pub(crate) fn check_all(trace: &Prepared, replays: &Replays, found: &mut Finding
     synchronisation::check(trace, found);
     stall::check(trace, found);
     clock_jump::check(trace, found);
-    duplicates::check(trace, found, &mut marks);
+    duplicates::check(trace, found, marks);
     durations::check(trace, found);
-    overlaps::check(trace, found, &mut marks);
-    lost_kernels::check(trace, found, &mut marks);
-    lost_launches::check(trace, found, &mut marks);
-    replays::check(trace, replays, found, &mut marks);
-    names_shifted::check(trace, replays, found, &mut marks);
+    overlaps::check(trace, found, marks);
+    lost_kernels::check(trace, found, marks);
+    lost_launches::check(trace, found, marks);
     operators::check(trace, found);
-    collectives::check(trace, found, &mut marks);
+    collectives::check(trace, found, marks);
     steps::check(trace, found);
-    marks
+}
+
+/// Runs the rules about replays of graphs.
+pub(crate) fn check_replays(trace: &Prepared, replays: &Replays, found: &mut Findings, marks: &mut Marks) {
+    replays::check(trace, replays, found, marks);
+    names_shifted::check(trace, replays, found, marks);
 }

@@ -1,6 +1,7 @@
 //! A trace as it should be written, from one that is damaged or odd, in one pass.
 
 mod recovery;
+mod write;
 
 use perfdb_trace::source::{LARGEST_VALUE_BYTES, too_long};
 use std::hash::{Hash, Hasher};
@@ -268,22 +269,6 @@ impl<R: Read> Mender<R> {
         self.members.insert(name, (number, hash));
     }
 
-    /// Writes a member with what stands in front of it.
-    fn write_member(&mut self, text: &[u8], number: usize) {
-        if let Plan::Repair { dropped_members, .. } = &self.plan
-            && dropped_members.contains(&number)
-        {
-            return;
-        }
-        if self.written_members > 0 {
-            self.out.push(b',');
-        }
-        let separator = std::mem::take(&mut self.separator);
-        self.out.extend_from_slice(&separator);
-        self.out.extend_from_slice(text);
-        self.written_members += 1;
-    }
-
     fn after_member(&mut self) -> io::Result<()> {
         self.separator.clear();
         match self.peek(false)? {
@@ -295,36 +280,6 @@ impl<R: Read> Mender<R> {
             Some(b'}') => self.close_object(),
             Some(_) => self.recover(Fault { at: 0, kind: FaultKind::Bad("a comma or a closing brace is expected") }),
             None => self.recover(Fault { at: 0, kind: FaultKind::End }),
-        }
-    }
-
-    fn close_object(&mut self) -> io::Result<()> {
-        let separator = std::mem::take(&mut self.separator);
-        self.out.extend_from_slice(&separator);
-        self.at += 1;
-        self.out.push(b'}');
-        self.state = State::Trailing;
-        Ok(())
-    }
-
-    fn close_list(&mut self) {
-        // Left over from events that were dropped.
-        let separator = std::mem::take(&mut self.separator);
-        self.out.extend(separator.iter().filter(|byte| byte.is_ascii_whitespace()));
-        self.at += 1;
-        if !self.is_dropped() {
-            self.out.push(b']');
-        }
-        self.state = if self.bare_list { State::Trailing } else { State::AfterMember };
-    }
-
-    /// Whether the list of events at hand is to be left out: a later one replaces it.
-    fn is_dropped(&self) -> bool {
-        match &self.plan {
-            Plan::Repair { dropped_members, .. } => {
-                !self.bare_list && self.member_count > 0 && dropped_members.contains(&(self.member_count - 1))
-            }
-            Plan::Check => false,
         }
     }
 
@@ -356,20 +311,6 @@ impl<R: Read> Mender<R> {
             }
             Err(fault) => self.recover(fault),
         }
-    }
-
-    fn write_event(&mut self, text: &[u8]) {
-        let separator = std::mem::take(&mut self.separator);
-        let spaces = separator.iter().filter(|byte| byte.is_ascii_whitespace());
-        if self.first_event {
-            self.out.extend(spaces);
-        } else if separator.iter().filter(|byte| **byte == b',').count() == 1 {
-            self.out.extend_from_slice(&separator);
-        } else {
-            self.out.push(b',');
-        }
-        self.out.extend_from_slice(text);
-        self.first_event = false;
     }
 
     fn after_event(&mut self) -> io::Result<()> {
@@ -425,5 +366,24 @@ impl<R: Read> Read for Mender<R> {
         into[..count].copy_from_slice(&waiting[..count]);
         self.out_at += count;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of a text that never ends: `beginning`, then `byte` again and again.
+    fn read_endless(beginning: &'static str, byte: u8) -> io::Error {
+        let (mut mender, _) = Mender::new(beginning.as_bytes().chain(io::repeat(byte)), Plan::Check);
+        io::copy(&mut mender, &mut io::sink()).expect_err("an endless value")
+    }
+
+    #[test]
+    fn values_and_spaces_without_end_are_errors() {
+        for (beginning, byte) in [(r#"{"a": ""#, b'x'), ("[", b' ')] {
+            let error = read_endless(beginning, byte);
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "{beginning}: {error}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::code::Code;
+use crate::file::{PieceReader, Pieces};
 use crate::finding::{Evidence, Findings};
 use crate::json::Seen;
 
@@ -27,30 +28,27 @@ impl TableTally {
     }
 }
 
-/// Reads a table's text: NUL is dropped, what is no UTF-8 becomes U+FFFD.
+/// The text of a table: NUL is dropped, what is not UTF-8 becomes U+FFFD.
 pub(crate) struct TableMender<R> {
     input: R,
     tally: Arc<Mutex<TableTally>>,
     position: u64,
     /// The beginning of a character that is cut.
     rest: Vec<u8>,
-    text: Vec<u8>,
-    at: usize,
 }
 
 impl<R: Read> TableMender<R> {
-    pub(crate) fn new(input: R) -> (TableMender<R>, Arc<Mutex<TableTally>>) {
+    /// Reads the mended text; the tally is complete at its end.
+    pub(crate) fn reader(input: R) -> (PieceReader<TableMender<R>>, Arc<Mutex<TableTally>>) {
         let tally = Arc::<Mutex<TableTally>>::default();
-        let mender =
-            TableMender { input, tally: Arc::clone(&tally), position: 0, rest: Vec::new(), text: Vec::new(), at: 0 };
-        (mender, tally)
+        let mender = TableMender { input, tally: Arc::clone(&tally), position: 0, rest: Vec::new() };
+        (PieceReader::new(mender), tally)
     }
+}
 
-    /// Mends the next piece; false at the end.
-    fn refill(&mut self) -> io::Result<bool> {
+impl<R: Read> Pieces for TableMender<R> {
+    fn next_piece(&mut self, text: &mut Vec<u8>) -> io::Result<bool> {
         let got = (&mut self.input).take(1 << 17).read_to_end(&mut self.rest)?;
-        self.text.clear();
-        self.at = 0;
         if got == 0 && self.rest.is_empty() {
             return Ok(false);
         }
@@ -62,7 +60,7 @@ impl<R: Read> TableMender<R> {
                 if *byte == 0 {
                     tally.zeros.add(self.position + (done + offset) as u64);
                 } else {
-                    self.text.push(*byte);
+                    text.push(*byte);
                 }
             }
             done += valid.len();
@@ -74,25 +72,12 @@ impl<R: Read> TableMender<R> {
                 continue;
             }
             tally.bad_utf8.add(self.position + done as u64);
-            self.text.extend_from_slice("\u{fffd}".as_bytes());
+            text.extend_from_slice("\u{fffd}".as_bytes());
             done += bad.len();
         }
         self.rest.drain(..done);
         self.position += done as u64;
         Ok(true)
-    }
-}
-
-impl<R: Read> Read for TableMender<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.text.len() {
-            if !self.refill()? {
-                return Ok(0);
-            }
-        }
-        let count = (&self.text[self.at..]).read(out)?;
-        self.at += count;
-        Ok(count)
     }
 }
 
@@ -111,7 +96,7 @@ mod tests {
                 Ok(1)
             }
         }
-        let (mut mender, tally) = TableMender::new(Bytewise(b"a\xe2\x82\xac,\0b\xff\xe2\x82"));
+        let (mut mender, tally) = TableMender::reader(Bytewise(b"a\xe2\x82\xac,\0b\xff\xe2\x82"));
         let mut text = String::new();
         mender.read_to_string(&mut text).expect("mended");
         assert_eq!(text, "a\u{20ac},b\u{fffd}\u{fffd}");

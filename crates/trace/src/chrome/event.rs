@@ -1,6 +1,7 @@
 //! One event, borrowed from the bytes it was read from.
 
 use super::form::Form;
+use super::layout::Layouts;
 use super::seen::Seen;
 use crate::scan::{Kind, Number, Span, Text, TextRule, Value};
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ pub(super) struct Record {
     /// Where the keys of the members of `args` start; only while an event is taken.
     pub(super) keys: Vec<usize>,
     pub(super) seen: Seen,
+    pub(super) layouts: Layouts,
     /// Number of the args among those that are kept.
     pub(super) repeated: Option<u64>,
     pub(super) form: Form,
@@ -57,6 +59,7 @@ impl Record {
             wanted: vec![Span::ABSENT; wanted_args],
             keys: Vec::new(),
             seen: Seen::new(),
+            layouts: Layouts::new(),
             repeated: None,
             form: Form::UNKNOWN,
         }
@@ -77,6 +80,7 @@ impl Record {
         for arg in &mut self.wanted {
             arg.kind = Kind::Absent;
         }
+        self.repeated = None;
     }
 }
 

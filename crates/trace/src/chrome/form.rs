@@ -1,6 +1,6 @@
 //! The form of an event: which keys it has, and whether there is more in it than plain values.
 
-use crate::scan::{Kind, Span, has_any_of};
+use crate::scan::{Key, Kind, Span, has_any_of};
 
 /// The keys of an event as one number, and whether a closer look at its text is due.
 ///
@@ -11,15 +11,16 @@ use crate::scan::{Kind, Span, has_any_of};
 pub struct Form {
     pub(super) hash: u64,
     pub(super) odd: bool,
+    pub(super) ascii: bool,
 }
 
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Form {
-    pub(super) const NEW: Form = Form { hash: FACTOR, odd: false };
+    pub(super) const NEW: Form = Form { hash: FACTOR, odd: false, ascii: false };
 
     /// The form where nobody asked for it.
-    pub(super) const UNKNOWN: Form = Form { hash: 0, odd: true };
+    pub(super) const UNKNOWN: Form = Form { hash: 0, odd: true, ascii: false };
 
     /// The keys as one number.
     pub fn keys(self) -> u64 {
@@ -32,25 +33,30 @@ impl Form {
         self.odd
     }
 
+    /// Whether the whole event is known to be ASCII. It may well be where this is false.
+    pub fn is_ascii(self) -> bool {
+        self.ascii
+    }
+
     #[inline(always)]
     fn add(&mut self, word: u64) {
         self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(FACTOR);
     }
 
-    /// Takes a key; `from` is the text from its quote on.
+    /// Takes a key.
     ///
     /// A key of up to eight bytes, none of which is 0, is one word. Longer ones begin with a word that no such key has: their
     /// length and a bit. So no two rows of keys give the same words.
     #[inline(always)]
-    pub(super) fn key(&mut self, from: &[u8], raw: &[u8], kind: Kind) {
-        self.odd |= kind != Kind::PlainText;
-        match from.first_chunk::<9>() {
-            Some([_, first @ ..]) if raw.len().wrapping_sub(1) < 8 => {
+    pub(super) fn key(&mut self, key: Key<'_>) {
+        self.odd |= key.kind != Kind::PlainText;
+        match key.inside.first_chunk::<8>() {
+            Some(first) if key.raw.len().wrapping_sub(1) < 8 => {
                 // Shifting leaves out what stands behind the key.
-                let behind = 64 - 8 * raw.len() as u32;
+                let behind = 64 - 8 * key.raw.len() as u32;
                 self.add(u64::from_le_bytes(*first) << behind >> behind);
             }
-            _ => self.other_key(raw),
+            _ => self.other_key(key.raw),
         }
     }
 
@@ -76,15 +82,19 @@ impl Form {
     /// Takes the value of a key.
     #[inline(always)]
     pub(super) fn value(&mut self, bytes: &[u8], span: Span) {
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
         match span.kind {
-            Kind::Real => {
-                let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-                self.odd |= !digit(span.start) && !digit(span.start + 1);
+            Kind::Real => self.odd |= !digit(span.start) && !digit(span.start + 1),
+            Kind::Object => {
+                self.odd = true;
+                self.ascii = false;
             }
-            Kind::Object => self.odd = true,
             Kind::List => {
+                let list = bytes.get(span.start..span.end).unwrap_or_default();
                 self.odd |= has_any_of(bytes, span.start..span.end, [b'{', b'N', b'I']);
+                self.ascii = self.ascii && list.is_ascii();
             }
+            Kind::PlainText | Kind::EscapedText => self.ascii = false,
             _ => {}
         }
     }
@@ -131,6 +141,18 @@ mod tests {
         others.sort_unstable();
         others.dedup();
         assert_eq!(others.len(), keys.len() - 1);
+    }
+
+    #[test]
+    fn spaces_between_keys_change_nothing() {
+        let keys = |events: &str| forms(events).into_iter().map(|(keys, _)| keys).collect::<Vec<u64>>();
+        let dense = keys(r#"[{"ab":1,"cd":{},"args":{"ef":1,"gh":2}},{"ab":1,"ab":{},"args":{"ef":1,"ef":2}}]"#);
+        let spaced = keys(
+            "[{\n  \"ab\" : 1,\n  \"cd\" : {},\n  \"args\" : {\n    \"ef\": 1,\n    \"gh\": 2\n  }\n},
+              {\n  \"ab\" : 1,\n  \"ab\" : {},\n  \"args\" : {\n    \"ef\": 1,\n    \"ef\": 2\n  }\n}]",
+        );
+        assert_eq!(dense, spaced);
+        assert_ne!(dense[0], dense[1]);
     }
 
     #[test]

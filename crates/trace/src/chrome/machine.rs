@@ -147,17 +147,21 @@ impl<'o> Machine<'o> {
     fn event(&mut self, scanner: &mut Scanner<'_>, record: &mut Record) -> Result<Step, Fault> {
         let start = scanner.at;
         let step = if scanner.peek() == Some(b'{') {
-            record.clear(start);
             let fast = Fast::new(scanner.bytes, self.options.text_rule);
-            let taken = if self.options.forms {
-                take_event::<true>(fast, start, &self.wanted, record)
-            } else {
-                take_event::<false>(fast, start, &self.wanted, record)
-            };
-            match taken {
+            match take_event(fast, start, &self.wanted, self.options.forms, record) {
                 Some(end) => {
                     record.end = end;
                     scanner.at = end;
+                    // The way to the next event is short mostly.
+                    let to_next = match fast.from(end) {
+                        [b',', b'\n' | b' ', b'{', ..] => 2,
+                        [b',', b'{', ..] => 1,
+                        _ => 0,
+                    };
+                    if to_next > 0 {
+                        self.at = end + to_next;
+                        return Ok(Step::Event);
+                    }
                 }
                 None => return Err(fault_of(scanner)),
             }

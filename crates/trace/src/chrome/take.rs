@@ -2,6 +2,7 @@
 
 use super::event::{Field, Record};
 use super::form::Form;
+use super::layout::take_known;
 use super::seen::{Known, tag_of};
 use crate::scan::{Behind, Fast, Key, Kind, Span, TextRule};
 
@@ -20,7 +21,7 @@ impl<'o> WantedArgs<'o> {
     }
 
     #[inline(always)]
-    fn position(&self, key: Key<'_>) -> Option<usize> {
+    pub(super) fn position(&self, key: Key<'_>) -> Option<usize> {
         let raw = key.raw;
         if key.kind != Kind::PlainText {
             return self.position_of_escaped(raw);
@@ -44,10 +45,34 @@ fn filter_bit(name: &[u8]) -> u64 {
     1 << ((name.len() ^ usize::from(first)) & 63)
 }
 
-/// Takes the event whose `{` stands at `start`; the position behind it, or `None` where it is cut or no JSON. Its form is
-/// only known with `FORMS`.
+/// Takes the event whose `{` stands at `start`; the position behind it, or `None` where it is cut or no JSON.
 #[inline]
-pub(super) fn take_event<const FORMS: bool>(
+pub(super) fn take_event(
+    fast: Fast<'_>,
+    start: usize,
+    wanted: &WantedArgs<'_>,
+    forms: bool,
+    record: &mut Record,
+) -> Option<usize> {
+    record.clear(start);
+    if !forms {
+        return take_keys::<false>(fast, start, wanted, record);
+    }
+    if !record.layouts.are_worth_it() {
+        return take_keys::<true>(fast, start, wanted, record);
+    }
+    if let Some(end) = take_known(fast, start, record) {
+        return Some(end);
+    }
+    record.clear(start);
+    let end = take_keys::<true>(fast, start, wanted, record)?;
+    record.layouts.learn(fast, start, wanted);
+    Some(end)
+}
+
+/// Takes an event key by key. Its form is only known with `FORMS`.
+#[inline]
+fn take_keys<const FORMS: bool>(
     fast: Fast<'_>,
     start: usize,
     wanted: &WantedArgs<'_>,
@@ -61,7 +86,7 @@ pub(super) fn take_event<const FORMS: bool>(
     loop {
         let key = fast.key(rest)?;
         if FORMS {
-            record.form.key(rest, key.raw, key.kind);
+            record.form.key(key);
         }
         rest = match named(key) {
             Named::Field(field) => {
@@ -96,7 +121,6 @@ fn take_args<'a, const FORMS: bool>(
     record: &mut Record,
 ) -> Option<&'a [u8]> {
     record.clear_args();
-    record.repeated = None;
     let args = fast.space(rest);
     let [b'{', inside @ ..] = args else {
         let (value, rest) = fast.value(args)?;
@@ -174,7 +198,7 @@ fn take_members<'a, const FORMS: bool>(
         let key = fast.key(rest)?;
         let (value, behind) = fast.value(key.rest)?;
         if FORMS {
-            record.form.key(rest, key.raw, key.kind);
+            record.form.key(key);
             record.form.value(fast.all(), value);
         }
         if let Some(position) = wanted.position(key)
@@ -191,14 +215,14 @@ fn take_members<'a, const FORMS: bool>(
 }
 
 /// What a key of an event names.
-enum Named {
+pub(super) enum Named {
     Field(Field),
     Args,
     Other,
 }
 
 #[inline(always)]
-fn named(key: Key<'_>) -> Named {
+pub(super) fn named(key: Key<'_>) -> Named {
     if key.kind == Kind::PlainText { named_plainly(key.raw) } else { named_with_escapes(key.raw) }
 }
 

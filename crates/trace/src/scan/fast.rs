@@ -5,7 +5,7 @@
 //! its length is the one thing to check, so a value costs few instructions.
 
 use super::number::number_end;
-use super::text_end::{BLOCK, no_digits, stops};
+use super::text_end::{BLOCK, no_digits, places_of, stops};
 use super::{Kind, Scanner, Span, TextRule};
 
 /// Lists and objects inside each other that are passed over by recursion; deeper ones take the slow way.
@@ -23,6 +23,8 @@ pub(crate) struct Fast<'a> {
 pub(crate) struct Key<'a> {
     /// The key between its quotes, escapes untouched.
     pub(crate) raw: &'a [u8],
+    /// The text from behind the first quote on.
+    pub(crate) inside: &'a [u8],
     pub(crate) kind: Kind,
     pub(crate) rest: &'a [u8],
 }
@@ -80,26 +82,26 @@ impl<'a> Fast<'a> {
     /// Takes a key, its colon, and a space behind it.
     #[inline(always)]
     pub(crate) fn key(self, rest: &'a [u8]) -> Option<Key<'a>> {
-        let rest = match rest {
+        let inside = match rest {
             [b'"', rest @ ..] => rest,
             _ => quote_behind_space(rest)?,
         };
         // Nearly all keys are plain and short.
-        let (length, kind) = match rest.first_chunk::<BLOCK>() {
+        let (length, kind) = match inside.first_chunk::<BLOCK>() {
             Some(block) => {
                 let stop = stops(block).trailing_zeros() as usize;
                 match block.get(stop) {
                     Some(b'"') => (stop, Kind::PlainText),
-                    _ => self.long_text(rest)?,
+                    _ => self.long_text(inside)?,
                 }
             }
-            None => self.long_text(rest)?,
+            None => self.long_text(inside)?,
         };
-        let (raw, behind) = rest.split_at_checked(length)?;
+        let (raw, behind) = inside.split_at_checked(length)?;
         match behind {
-            [_, b':', b' ', rest @ ..] | [_, b':', rest @ ..] => Some(Key { raw, kind, rest }),
+            [_, b':', b' ', rest @ ..] | [_, b':', rest @ ..] => Some(Key { raw, inside, kind, rest }),
             [_, rest @ ..] => match more_space(rest) {
-                [b':', rest @ ..] => Some(Key { raw, kind, rest }),
+                [b':', rest @ ..] => Some(Key { raw, inside, kind, rest }),
                 _ => None,
             },
             [] => None,
@@ -138,8 +140,23 @@ impl<'a> Fast<'a> {
         self.odd_text(rest, left)
     }
 
+    /// The length of the inside of a text, if it is ASCII without escapes.
+    #[inline(always)]
+    pub(crate) fn ascii_text(self, rest: &'a [u8]) -> Option<usize> {
+        let mut left = rest;
+        while let Some((block, behind)) = left.split_first_chunk::<BLOCK>() {
+            let stops = stops(block);
+            if stops != 0 {
+                let stop = stops.trailing_zeros() as usize;
+                return (block.get(stop) == Some(&b'"')).then_some(rest.len() - left.len() + stop);
+            }
+            left = behind;
+        }
+        None
+    }
+
     #[inline(never)]
-    fn long_text(self, rest: &'a [u8]) -> Option<Inside> {
+    pub(crate) fn long_text(self, rest: &'a [u8]) -> Option<Inside> {
         self.text(rest)
     }
 
@@ -175,6 +192,12 @@ impl<'a> Fast<'a> {
                 Some((Span { start, end: start + length, kind }, rest.get(length..)?))
             }
         }
+    }
+
+    /// [`Fast::value`], for the less frequent kinds.
+    #[inline(never)]
+    pub(crate) fn other_value(self, rest: &'a [u8]) -> Option<(Span, &'a [u8])> {
+        self.value(rest)
     }
 
     /// Passes over a value.
@@ -246,14 +269,33 @@ impl<'a> Fast<'a> {
     /// Length and kind of a number or word.
     #[inline(always)]
     fn scalar(self, rest: &'a [u8]) -> Option<(usize, Kind)> {
-        match rest.first_chunk::<BLOCK>() {
-            Some(block) if block[0].is_ascii_digit() => match short_number(block) {
-                Some(number) => Some(number),
-                None => other_scalar(rest),
-            },
-            _ => other_scalar(rest),
-        }
+        short_number(rest).or_else(|| longer_number(rest)).or_else(|| other_scalar(rest))
     }
+}
+
+/// Length of the list that `rest` begins with, if it is one of integers, has up to sixteen bytes and no more than one space behind each
+/// comma.
+///
+/// With bits for bytes it says all that the grammar does: there are digits first and last, a comma stands behind a digit, a space behind
+/// a comma, a digit behind either, and no zero in front of other digits.
+#[inline(always)]
+pub(crate) fn short_list_of_integers(rest: &[u8]) -> Option<usize> {
+    let inside = rest.strip_prefix(b"[")?;
+    let block = inside.first_chunk::<BLOCK>()?;
+    let end = places_of(block, b']').trailing_zeros();
+    let inner = 1_u32.checked_shl(end)?.wrapping_sub(1);
+    let (digits, commas, spaces) =
+        (!no_digits(block) & inner, places_of(block, b',') & inner, places_of(block, b' ') & inner);
+    let first_digits = digits & !(digits << 1);
+    let zeros_in_front = places_of(block, b'0') & first_digits & digits >> 1;
+    let in_place = digits | commas | spaces == inner
+        && commas & !(digits << 1) == 0
+        && spaces & !(commas << 1) == 0
+        && commas << 1 & !(digits | spaces) == 0
+        && spaces << 1 & !digits == 0
+        && zeros_in_front == 0
+        && digits & 1 == 1;
+    in_place.then_some(end as usize + 2)
 }
 
 /// What stands behind a list of small integers, such as the shape of a kernel's grid, whose `[` has been taken; `None` for all
@@ -309,25 +351,55 @@ fn other_scalar(rest: &[u8]) -> Option<(usize, Kind)> {
     }
 }
 
-/// Length and kind of a number without sign and exponent that ends inside the block; `None` for all others, good or bad.
+/// Length and kind of the number that `rest` begins with, if it is one of up to fifteen bytes without sign and exponent.
 #[inline(always)]
-fn short_number(block: &[u8; BLOCK]) -> Option<(usize, Kind)> {
-    let no_digits = no_digits(block);
+pub(crate) fn short_number(rest: &[u8]) -> Option<(usize, Kind)> {
+    let block = rest.first_chunk::<BLOCK>()?;
+    number_before(block, no_digits(block))
+}
+
+/// [`short_number`] of up to 31 bytes: microseconds since 1970 have three decimals.
+#[inline(never)]
+fn longer_number(rest: &[u8]) -> Option<(usize, Kind)> {
+    let bytes = rest.first_chunk::<{ 2 * BLOCK }>()?;
+    let (first, second) = bytes.split_first_chunk::<BLOCK>()?;
+    number_before(bytes, no_digits(first) | no_digits(second.first_chunk()?) << BLOCK)
+}
+
+/// A number at the beginning of `bytes`, in which the bits of `no_digits` say where no digits are.
+#[inline(always)]
+fn number_before(bytes: &[u8], no_digits: u32) -> Option<(usize, Kind)> {
     let whole = no_digits.trailing_zeros() as usize;
-    if whole >= BLOCK || (block[0] == b'0' && whole > 1) {
+    if whole == 0 || (bytes.first() == Some(&b'0') && whole > 1) {
         return None;
     }
-    match block[whole] {
+    match bytes.get(whole)? {
         b'.' => {
             // The bit of the point is the lowest that is set.
             let behind = no_digits & (no_digits - 1);
             let end = behind.trailing_zeros() as usize;
-            if end >= BLOCK || end == whole + 1 || block[end] | 0x20 == b'e' {
+            if end == whole + 1 || bytes.get(end)? | 0x20 == b'e' {
                 return None;
             }
             Some((end, Kind::Real))
         }
         b'e' | b'E' => None,
         _ => Some((whole, Kind::Integer)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lists_of_integers_are_taken_at_once(inside in "[0-3, ]{0,12}|[0-3]{1,2}(, ?[0-3]{1,2}){0,4}|[0-9a\\[\\]]{0,9}") {
+            let text = format!("[{inside}], and more that follows");
+            let slowly = behind_integers(&text.as_bytes()[1..]).map(|rest| text.len() - rest.len());
+            let at_once = short_list_of_integers(text.as_bytes());
+            prop_assert_eq!(at_once, slowly.filter(|length| *length <= 17), "{}", text);
+        }
     }
 }

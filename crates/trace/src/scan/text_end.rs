@@ -3,7 +3,7 @@
 use wide::i8x16;
 
 /// Bytes that are looked at together.
-pub(super) const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// The bytes from `at` on, if there are enough of them.
 #[inline(always)]
@@ -27,6 +27,12 @@ pub(super) fn stops(block: &[u8; BLOCK]) -> u32 {
 pub(super) fn no_digits(block: &[u8; BLOCK]) -> u32 {
     let bytes = i8x16::new(block.map(u8::cast_signed));
     (bytes.simd_lt(i8x16::splat(b'0'.cast_signed())) | bytes.simd_gt(i8x16::splat(b'9'.cast_signed()))).to_bitmask()
+}
+
+/// Where `byte` stands: one bit for each of the others, the first one lowest.
+#[inline(always)]
+pub(super) fn places_of(block: &[u8; BLOCK], byte: u8) -> u32 {
+    i8x16::new(block.map(u8::cast_signed)).simd_eq(i8x16::splat(byte.cast_signed())).to_bitmask()
 }
 
 /// Whether any of three bytes stands in a part of the text; parts are short mostly.
@@ -72,6 +78,12 @@ pub(super) fn only_quotes_escaped(raw: &[u8]) -> bool {
         escaped = byte == b'\\';
     }
     true
+}
+
+/// One bit for each byte, the first one lowest: set where both are the same.
+#[inline(always)]
+pub(crate) fn equal_bytes(one: &[u8; BLOCK], other: &[u8; BLOCK]) -> u32 {
+    equal(one, other).to_bitmask()
 }
 
 /// How many bytes `left` and `right` have in common at their beginnings.

@@ -1,6 +1,9 @@
 //! Every kernel gets a group: blocks of layers by their place in the typical layer, blocks between layers by aligning one
 //! representative pass of each trace.
 
+mod kernels;
+mod stretch;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -12,6 +15,9 @@ use super::typical::{self, Match, Typical, matches, rotated, typical};
 use crate::family::Family;
 use crate::structure::{Block, Sequence, Structure};
 use crate::trace::Trace;
+
+use stretch::Stretch;
+pub(super) use stretch::letters;
 
 /// No group.
 const NONE: u32 = u32::MAX;
@@ -44,33 +50,6 @@ pub(super) struct Assignment {
     has_layers: bool,
 }
 
-/// Blocks outside of layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Stretch {
-    /// Before the first layer, or everything where a trace has no layers.
-    Start,
-    /// Behind layers of a kind that both traces have.
-    Behind(usize),
-    /// Behind layers of a kind that one trace has.
-    BehindOther,
-    /// Behind the last layer.
-    End,
-    /// On other streams.
-    Side,
-}
-
-impl Stretch {
-    fn name(self) -> String {
-        match self {
-            Stretch::Start => "gapstart".to_owned(),
-            Stretch::Behind(kind) => format!("gap{}", letters(kind)),
-            Stretch::BehindOther => "gapother".to_owned(),
-            Stretch::End => "gapend".to_owned(),
-            Stretch::Side => "side".to_owned(),
-        }
-    }
-}
-
 /// A group of kernels.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
@@ -78,12 +57,6 @@ pub(super) struct Group {
     pub(super) family: Family,
     /// Whether one side's activation is inside the other side's kernel, and which side's kernel that is.
     pub(super) swallowed_by: Option<usize>,
-}
-
-/// `A` to `Z`, `AA` and so on.
-pub(super) fn letters(number: usize) -> String {
-    let letter = char::from(b'A' + (number % 26) as u8);
-    if number < 26 { letter.to_string() } else { format!("{}{letter}", letters(number / 26 - 1)) }
 }
 
 impl Assignment {
@@ -288,114 +261,12 @@ impl Assignment {
         groups
     }
 
-    /// Blocks outside of layers by stretch; the blocks of other streams among them.
-    fn stretches_of(&self, side: usize, sequence: &Sequence) -> BTreeMap<Stretch, Vec<usize>> {
-        let mut found: BTreeMap<Stretch, Vec<usize>> = BTreeMap::new();
-        let mut layers = sequence.layers.iter().filter(|_| self.has_layers).peekable();
-        let mut before: Option<usize> = None;
-        let mut at = 0;
-        while at < sequence.blocks.len() {
-            if let Some(layer) = layers.next_if(|layer| layer.blocks.start <= at) {
-                before = Some(layer.unit);
-                at = layer.blocks.end;
-                continue;
-            }
-            let stretch = match before {
-                None => Stretch::Start,
-                Some(_) if layers.peek().is_none() => Stretch::End,
-                Some(unit) => self.kinds[side].get(&unit).map_or(Stretch::BehindOther, |kind| Stretch::Behind(*kind)),
-            };
-            found.entry(stretch).or_default().push(at);
-            at += 1;
-        }
-        if !sequence.side_blocks.is_empty() {
-            found.insert(Stretch::Side, (0..sequence.side_blocks.len()).collect());
-        }
-        found
-    }
-
     pub(super) fn groups(&self) -> &[Group] {
         &self.groups
     }
 
     pub(super) fn names(&self) -> Vec<String> {
         self.groups.iter().map(|group| group.name.clone()).collect()
-    }
-
-    /// The group of every kernel of both traces.
-    pub(super) fn kernels(&mut self, traces: [&Trace; 2], structures: [&Structure; 2]) -> [Vec<u32>; 2] {
-        let mut words = Words::default();
-        let mut found = traces.map(|trace| vec![NONE; trace.kernels.len()]);
-        for side in 0..2 {
-            let mut odd_layers: FxHashMap<(usize, Vec<Family>), Vec<u32>> = FxHashMap::default();
-            for sequence in &structures[side].sequences {
-                let mut of_blocks = vec![NONE; sequence.blocks.len()];
-                for layer in sequence.layers.iter().filter(|_| self.has_layers) {
-                    let blocks = &sequence.blocks[layer.blocks.clone()];
-                    let families: Vec<Family> = blocks.iter().map(|block| block.family).collect();
-                    let typical = self.typical[side].iter().find(|typical| typical.unit == layer.unit);
-                    let Some(typical) = typical else { continue };
-                    let known = self.places[side].get(&layer.unit).map(Vec::as_slice).unwrap_or_default();
-                    let same = typical.items.iter().map(|item| item.family).eq(families.iter().copied());
-                    let places = &mut of_blocks[layer.blocks.clone()];
-                    if same {
-                        places.copy_from_slice(known);
-                        continue;
-                    }
-                    let odd = odd_layers.entry((layer.unit, families)).or_insert_with(|| {
-                        let items = typical::items(traces[side], &mut words, &sequence.kernels, blocks);
-                        let groups = align_items(&items, &typical.items).groups;
-                        carried_over(&items, &typical.items, &groups, known)
-                    });
-                    places.copy_from_slice(odd);
-                }
-                let mut of_side = vec![NONE; sequence.side_blocks.len()];
-                for (stretch, blocks) in self.stretches_of(side, sequence) {
-                    let (all, places) = match stretch {
-                        Stretch::Side => (&sequence.side_blocks, &mut of_side),
-                        _ => (&sequence.blocks, &mut of_blocks),
-                    };
-                    let known = self.stretches[side].get(&stretch);
-                    let families = || blocks.iter().map(|at| all[*at].family);
-                    match known.filter(|(known, _)| known.iter().copied().eq(families())) {
-                        Some((_, groups)) => blocks.iter().zip(groups).for_each(|(at, group)| places[*at] = *group),
-                        None => {
-                            for at in &blocks {
-                                let key = (Some(stretch), all[*at].family);
-                                places[*at] = self.largest[side].get(&key).copied().unwrap_or(NONE);
-                            }
-                        }
-                    }
-                }
-                self.rest(side, &sequence.blocks, &mut of_blocks);
-                self.rest(side, &sequence.side_blocks, &mut of_side);
-                let main =
-                    sequence.blocks.iter().zip(&of_blocks).map(|(block, group)| (&sequence.kernels, block, group));
-                let others = sequence.side_blocks.iter().zip(&of_side);
-                let others = others.map(|(block, group)| (&sequence.side_kernels, block, group));
-                for (kernels, block, group) in main.chain(others) {
-                    kernels[block.kernels.clone()].iter().for_each(|kernel| found[side][*kernel as usize] = *group);
-                }
-            }
-        }
-        found
-    }
-
-    /// Blocks without a group go to the largest one of their family, or to what is left over of it.
-    fn rest(&mut self, side: usize, blocks: &[Block], places: &mut [u32]) {
-        for (block, place) in blocks.iter().zip(places).filter(|(_, place)| **place == NONE) {
-            *place = match self.largest[side].get(&(None, block.family)) {
-                Some(group) => *group,
-                None => {
-                    let name = format!("rest {}", block.family.code());
-                    let known = self.groups.iter().position(|group| group.name == name);
-                    known.unwrap_or_else(|| {
-                        self.groups.push(Group { name, family: block.family, swallowed_by: None });
-                        self.groups.len() - 1
-                    }) as u32
-                }
-            };
-        }
     }
 }
 
