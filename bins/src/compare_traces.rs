@@ -2,8 +2,9 @@
 
 mod pairs;
 mod plan;
+mod remedy;
+mod request;
 mod single;
 
-pub use pairs::compare_pairs;
-pub use plan::{Common, Compat, Plan};
-pub use single::{Outputs, compare_one};
+pub use plan::{Common, Compat};
+pub use request::Request;

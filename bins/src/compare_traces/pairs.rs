@@ -8,6 +8,7 @@ use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, analyse, run_pairs};
 
 use super::plan::{Common, Plan};
+use super::remedy::line_of_error;
 use super::single::warnings;
 use crate::{Failure, Status, error_line, print, print_error, progress, warn};
 
@@ -91,7 +92,7 @@ fn compare(pair: &PairSpec, plan: &Plan, output: &Path, loaded: Result<LoadedPai
     let failed = |lines| Outcome { warnings: Vec::new(), result: Err(lines) };
     let traces = match loaded {
         Ok(loaded) => loaded.traces,
-        Err(errors) => return failed(errors.iter().map(|error| error_line(error.as_ref())).collect()),
+        Err(errors) => return failed(errors.iter().map(|error| line_of_error(error)).collect()),
     };
     let analysis = match analyse(&traces[0], &traces[1], &plan.analysis) {
         Ok(analysis) => analysis,

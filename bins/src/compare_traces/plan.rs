@@ -145,7 +145,7 @@ impl Common {
             (table && self.fusion, "--fusion gives JSON, not --format text or csv"),
             (compat && text, "--compat gives JSON or CSV, not --format text"),
             (compat && settings.phase == Some(PhaseFilter::Mixed), "--compat knows no --phase mixed"),
-            (compat && self.registry.is_some(), "--compat takes no --registry"),
+            (compat && self.registry_file.is_some(), "--compat takes no --registry"),
             (compat && self.explain, "--compat has no --explain"),
             (compat && self.clip_overlaps, "--compat has no --clip-overlaps"),
             (self.explain && self.fusion, "--fusion has no --explain"),

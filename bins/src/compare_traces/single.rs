@@ -5,9 +5,12 @@ use std::path::Path;
 
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::tracediff::{EVENTS_HEADER, push_event};
-use perfdb_tracediff::{Analysis, Baseline, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events};
+use perfdb_tracediff::{
+    Analysis, Baseline, Caution, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events,
+};
 
 use super::plan::{Common, Plan};
+use super::remedy::{line_of_caution, line_of_error};
 use crate::{Failure, Status, error_line, print, print_limit, progress, warn};
 
 /// What is written beside the standard output, and what may fail.
@@ -101,7 +104,7 @@ fn load(traces: [&Path; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure
         (Ok(first), Ok(second)) => Ok([first, second]),
         (first, second) => {
             let mut lines: Vec<String> =
-                [first, second].into_iter().filter_map(Result::err).map(|error| error_line(&error)).collect();
+                [first, second].into_iter().filter_map(Result::err).map(|error| line_of_error(&error)).collect();
             lines.dedup();
             Err(Failure::lines(lines))
         }
@@ -130,13 +133,13 @@ fn phase_failure(error: &Error, plan: &Plan, traces: [&Trace; 2]) -> Failure {
 }
 
 /// `PATH: finding` lines of a pair; those of one file that is both traces come once.
-pub(super) fn warnings(findings: &[Vec<String>; 2], names: [&Path; 2]) -> Vec<String> {
+pub(super) fn warnings(findings: &[Vec<Caution>; 2], names: [&Path; 2]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if is_same_file(names) {
         lines.push(format!("{}: both traces are the same file", names[1].display()));
     }
     for (name, findings) in names.into_iter().zip(findings) {
-        lines.extend(findings.iter().map(|finding| format!("{}: {finding}", name.display())));
+        lines.extend(findings.iter().map(|finding| format!("{}: {}", name.display(), line_of_caution(finding))));
     }
     let mut seen = std::collections::BTreeSet::new();
     lines.retain(|line| seen.insert(line.clone()));

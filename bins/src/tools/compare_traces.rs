@@ -1,15 +1,15 @@
 //! Two GPU traces of the same workload, operation by operation.
 
-use crate::compare_traces::{Common, Compat, Outputs, compare_one, compare_pairs};
+use crate::compare_traces::{Common, Compat, Request};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, run};
+use crate::{command_of, run};
 use clap::Parser;
 use perfdb_doctor::Code;
-use perfdb_tracediff::{Format, PairSettings, PhaseFilter, Registry};
+use perfdb_tracediff::{Format, PairSettings, PhaseFilter};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -60,11 +60,11 @@ struct Arguments {
     output_dir: PathBuf,
 
     /// Compare only kernels of that phase [default: all]
-    #[arg(long, value_name = "all|prefill|decode|mixed", value_parser = phase)]
+    #[arg(long, value_name = "all|prefill|decode|mixed")]
     phase: Option<PhaseFilter>,
 
     /// Form of the output [default: text; json with --compat, --aligned, --full, --fusion]
-    #[arg(long, value_name = "text|json|csv", value_parser = format)]
+    #[arg(long, value_name = "text|json|csv")]
     format: Option<Format>,
 
     /// Write the result to FILE instead of stdout; its folder must exist
@@ -167,86 +167,48 @@ struct Arguments {
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments, &[], compare)
+    run(arguments, &[], |arguments: Arguments| Request::from(arguments).run())
 }
 
-fn compare(arguments: Arguments) -> Result<Status, Failure> {
-    let traces: Vec<&Path> = arguments.traces.iter().map(PathBuf::as_path).collect();
-    let usage = match (&arguments.pairs, traces.len()) {
-        (Some(_), 0) if arguments.output.is_some() => {
-            "--output takes one result; with --pairs, the list or --output-dir say where results go"
+impl From<Arguments> for Request {
+    fn from(arguments: Arguments) -> Request {
+        let settings = PairSettings {
+            phase: arguments.phase,
+            max_stacks: arguments.max_stacks,
+            no_stacks: arguments.no_stacks.then_some(true),
+            aligned: arguments.aligned.then_some(true),
+            full: arguments.full.then_some(true),
+            layers: arguments.layers.then_some(true),
+            format: arguments.format,
+            threshold_ms: arguments.threshold_ms,
+            label1: arguments.label1,
+            label2: arguments.label2,
+        };
+        let common = Common {
+            compat: arguments.compat,
+            registry: None,
+            registry_file: arguments.registry,
+            explain: arguments.explain,
+            fusion: arguments.fusion,
+            min_group_size: arguments.min_group_size,
+            clip_overlaps: arguments.clip_overlaps,
+            accept: arguments.accept,
+            sections: arguments.sections.map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
+            no_kernels: arguments.no_kernels,
+            show_all: arguments.show_all,
+            stack_traces: arguments.stack_traces,
+        };
+        Request {
+            traces: arguments.traces,
+            list: arguments.pairs,
+            jobs: arguments.jobs.map(NonZeroUsize::get),
+            output_dir: arguments.output_dir,
+            output: arguments.output,
+            events: arguments.events,
+            gate: arguments.baseline.zip(arguments.fail_regression),
+            settings,
+            common,
         }
-        (Some(_), 0) | (None, 2) => "",
-        (Some(_), _) => "--pairs takes no traces",
-        (None, _) => "two traces are needed, or --pairs",
-    };
-    if !usage.is_empty() {
-        return Err(Failure::usage(usage));
-    }
-    let (settings, common) = (settings(&arguments), common(&arguments));
-    common.plan(&settings).map_err(Failure::usage)?;
-    let registry = arguments.registry.as_deref().map(Registry::open).transpose()?;
-    let common = Common { registry, ..common };
-    match (&arguments.pairs, traces.as_slice()) {
-        (None, &[first, second]) => {
-            let gate = arguments.baseline.as_deref().zip(arguments.fail_regression);
-            let outputs = Outputs { result: arguments.output.as_deref(), events: arguments.events.as_deref(), gate };
-            compare_one([first, second], &settings, &common, &outputs)
-        }
-        (list, _) => {
-            let jobs = arguments.jobs.map(NonZeroUsize::get);
-            compare_pairs(list.as_deref().unwrap_or(Path::new("")), &settings, &common, jobs, &arguments.output_dir)
-        }
-    }
-}
-
-/// Options that a pair of a list may set itself. Flags that are not given leave it to the list.
-fn settings(arguments: &Arguments) -> PairSettings {
-    PairSettings {
-        phase: arguments.phase,
-        max_stacks: arguments.max_stacks,
-        no_stacks: arguments.no_stacks.then_some(true),
-        aligned: arguments.aligned.then_some(true),
-        full: arguments.full.then_some(true),
-        layers: arguments.layers.then_some(true),
-        format: arguments.format,
-        threshold_ms: arguments.threshold_ms,
-        label1: arguments.label1.clone(),
-        label2: arguments.label2.clone(),
-    }
-}
-
-/// The others. A registry is only noted here: it is read once the command line is known to be sound.
-fn common(arguments: &Arguments) -> Common {
-    Common {
-        compat: arguments.compat,
-        registry: arguments.registry.is_some().then(Registry::default),
-        registry_file: arguments.registry.clone(),
-        explain: arguments.explain,
-        fusion: arguments.fusion,
-        min_group_size: arguments.min_group_size,
-        clip_overlaps: arguments.clip_overlaps,
-        accept: arguments.accept.clone(),
-        sections: arguments.sections.as_ref().map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
-        no_kernels: arguments.no_kernels,
-        show_all: arguments.show_all,
-        stack_traces: arguments.stack_traces,
-    }
-}
-
-fn phase(text: &str) -> Result<PhaseFilter, String> {
-    [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode, PhaseFilter::Mixed]
-        .into_iter()
-        .find(|phase| phase.name() == text)
-        .ok_or_else(|| "one of all, prefill, decode, mixed is needed".to_owned())
-}
-
-fn format(text: &str) -> Result<Format, String> {
-    match text {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        "csv" => Ok(Format::Csv),
-        _ => Err("one of text, json, csv is needed".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sums that show that nothing was lost or counted twice on the way from the file to the figures.
+//! Sums that show that nothing was lost or counted twice on the way from the file to the results.
 
 use perfdb_trace::time::Picoseconds;
 use serde_json::{Map, Value};

@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Field, Item, Part, ReadOptions, Reader, read_ordered};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
@@ -60,7 +62,7 @@ impl Input {
     }
 }
 
-/// Says what a file is, what is wrong with it, and how far its figures can be trusted.
+/// Finds what a file is, what is wrong with it, and how far its numbers can be trusted.
 ///
 /// Whatever the file holds, it gives a report: a file that cannot be read as a trace is a finding. Only a file that cannot be
 /// opened is an error.
@@ -79,8 +81,19 @@ impl Input {
 pub fn check(path: &Path, options: &Options) -> Result<Report, Error> {
     let name = path.to_string_lossy().into_owned();
     let failed = |source| Error::Io { file: name.clone(), source };
+    let _span = tracing::debug_span!("check", path = %shown(path)).entered();
+    let started = Instant::now();
     let input = Input::new(path).map_err(failed)?;
-    check_input(&input, options).map_err(failed)
+    let report = check_input(&input, options).map_err(failed)?;
+    tracing::info!(
+        "{}: {}, {} findings and {} notes in {:.3} s",
+        shown(path),
+        report.kind.name(),
+        report.findings.len(),
+        report.notes.len(),
+        started.elapsed().as_secs_f64()
+    );
+    Ok(report)
 }
 
 fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
@@ -100,6 +113,7 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
             {
                 return Ok(report);
             }
+            tracing::info!("{}: something about the text is odd; it is read again, byte by byte", shown(&input.path));
             thorough(input, options)
         }
         Text::Other => {
@@ -145,7 +159,7 @@ fn quick(input: &Input, options: &Options) -> Option<Report> {
     }
 }
 
-/// Reads a file whatever is wrong with its text, and says what.
+/// Reads a file whatever is wrong with its text, and reports what is.
 fn thorough(input: &Input, options: &Options) -> io::Result<Report> {
     let mended = || -> io::Result<_> {
         let opened = open(&input.path)?;

@@ -21,7 +21,7 @@ macro_rules! codes {
                 match self { $(Code::$code => $name,)* }
             }
 
-            /// What it means for the figures, in a few words.
+            /// What it means for the results, in a few words.
             pub fn effect(self) -> &'static str {
                 match self { $(Code::$code => $effect,)* }
             }

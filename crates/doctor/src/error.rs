@@ -22,7 +22,7 @@ pub enum Error {
     NoData {
         /// File as given.
         file: String,
-        /// What the finding says.
+        /// The text of the finding.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! One finding, and the figures that show it.
+//! One finding, and the numbers that show it.
 
 use perfdb_trace::time::Picoseconds;
 use serde_json::{Map, Value};
@@ -8,9 +8,9 @@ use crate::code::Code;
 /// How bad a finding is. In order of weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Figures are wrong.
+    /// Results are wrong.
     Error,
-    /// Figures have to be taken with care.
+    /// Results have to be taken with care.
     Warning,
     /// Worth knowing; counts for nothing.
     Note,
@@ -34,9 +34,9 @@ pub struct Finding {
     pub code: Code,
     /// How bad it is.
     pub severity: Severity,
-    /// The part of the kernel time that it touches, from 0; `None` where that cannot be said.
+    /// The part of the kernel time that it touches, from 0; `None` where that is not known.
     pub share: Option<f64>,
-    /// The figures that show it; microseconds in keys that end in `_us`.
+    /// The numbers that show it; microseconds in keys that end in `_us`.
     pub evidence: Evidence,
     /// Whether it was asked to count for nothing.
     pub ignored: bool,
@@ -51,12 +51,12 @@ impl Finding {
     }
 }
 
-/// Named figures, in order.
+/// Named values, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence(Map<String, Value>);
 
 impl Evidence {
-    /// No figures.
+    /// No values.
     pub fn new() -> Evidence {
         Evidence::default()
     }
@@ -72,7 +72,7 @@ impl Evidence {
         self.with(key, microseconds(time))
     }
 
-    /// The figures.
+    /// The values.
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
     }

@@ -1,7 +1,7 @@
 //! A quick look at the text of events for what a reader of values does not see.
 //!
 //! A key that stands twice in an object, a word such as `NaN`, bytes that are no UTF-8: a reader takes the last value, a
-//! number, a replacement character. Here it is only said whether there is any of that: the reader gives the form of each
+//! number, a replacement character. Here it is only found whether there is any of that: the reader gives the form of each
 //! event, and only forms that are new, and events with more in them than plain values, are passed over once more. Who needs
 //! to know what and where reads the file with [`Mender`](crate::json::Mender).
 
@@ -56,7 +56,7 @@ impl Lint {
             self.look_at(event.raw());
             return;
         }
-        // Told from the hashes of `look_at` by the lowest bit.
+        // The lowest bit separates these from the hashes of `look_at`.
         let keys = form.keys() | 1;
         let place = (keys >> 58) as usize % RECENT;
         if self.recent[place] != keys && !self.good.contains(&keys) {

@@ -58,7 +58,7 @@ impl Packing {
 /// Writes a copy of a file in which everything is mended that [`Code::repair`] names, and nothing else is changed.
 ///
 /// Untouched events, rows, numbers and unknown members are copied byte by byte. The copy is written in one pass; of the
-/// file one event is held at a time, and 16 bytes for each kernel. `report` is what [`check`](crate::check()) says about the
+/// file one event is held at a time, and 16 bytes for each kernel. `report` is what [`check`](crate::check()) gives for the
 /// file, without a selection.
 pub fn repair(path: &Path, report: &Report, out: impl Write, packing: Packing) -> Result<Repairs, Error> {
     let mut out = BufWriter::with_capacity(1 << 16, out);

@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// How far figures of a trace can be trusted.
+/// How far the numbers of a trace can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trust {
     /// An error, or warnings that touch a tenth of the time.

@@ -1,5 +1,5 @@
 //! Real traces and tables raise no false alarm. They lie in a folder of their own (`PERFDB_GOLDEN_DATA`, or `../shared/data`
-//! beside the repository); without it there is nothing to look at, and the tests say so.
+//! beside the repository); without it there is nothing to look at, and the tests print that.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Files with known defects, and what there is to say about them.
+//! Files with known defects, and what is expected to be found.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Every figure that is expected is there; numbers within `1e-6`.
+/// Every value that is expected is there; numbers within `1e-6`.
 fn compare(place: &str, expected: &Value, found: &Value, faults: &mut Vec<String>) {
     match (expected, found) {
         (Value::Number(one), Value::Number(other)) => {

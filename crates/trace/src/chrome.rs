@@ -4,7 +4,7 @@
 //! and merges what they find in file order. Both check the whole file, keep nothing of it, and hand over values undecoded:
 //! the fields every event can have, and those members of `args` that the caller names in its [`ReadOptions`].
 //!
-//! A trace may hold a second `traceEvents`; like every repeated key the last one wins, so the reader then says so
+//! A trace may hold a second `traceEvents`; like every repeated key the last one wins, so the reader then announces that
 //! ([`Item::Restart`], [`Part::Restart`]) and the caller drops what it has.
 
 mod block;

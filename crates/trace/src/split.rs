@@ -78,7 +78,7 @@ pub(crate) enum Split {
     OpenQuote { lines_to_quote: u64, lines: u64 },
     /// The text ends in front of a record.
     End,
-    /// More text is needed to tell.
+    /// More text is needed to decide.
     Cut,
 }
 

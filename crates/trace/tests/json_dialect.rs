@@ -7,7 +7,7 @@ use perfdb_trace::json;
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
-/// Any JSON value as text, with white space, escapes and numbers of all kinds.
+/// Any JSON value as text, with whitespace, escapes and numbers of all kinds.
 fn any_json() -> impl Strategy<Value = String> {
     let space = prop_oneof![6 => Just(""), 2 => Just(" "), 1 => Just("\n\t\r ")];
     let text = prop_oneof![

@@ -1,4 +1,4 @@
-//! Compares two traces and says in one sentence what makes the difference.
+//! Compares two traces and prints in one sentence what makes the difference.
 //!
 //! ```text
 //! cargo run --release -p perfdb-tracediff --example compare_files -- A.json B.json

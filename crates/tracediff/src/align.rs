@@ -67,7 +67,7 @@ pub struct KernelPair {
 }
 
 /// Aligns the kernels of two traces, layer by layer.
-pub fn align(first: &Trace, second: &Trace, phase: PhaseFilter) -> Vec<LayerAlignment> {
+pub(crate) fn align(first: &Trace, second: &Trace, phase: PhaseFilter) -> Vec<LayerAlignment> {
     let mut layers: BTreeMap<u32, [Option<Layer>; 2]> = BTreeMap::new();
     for (side, trace) in [first, second].into_iter().enumerate() {
         for (number, layer) in (0..).zip(layers_of(trace, phase)) {

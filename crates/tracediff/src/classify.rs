@@ -47,7 +47,7 @@ pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-S
 
 /// Class of one kernel.
 ///
-/// `host_operator` is the `cpu_op` that launched the kernel, asked by the default rules only when the name says nothing.
+/// `host_operator` is the `cpu_op` that launched the kernel, used by the default rules only when the name is generic.
 ///
 /// ```
 /// use perfdb_tracediff::{PERFDB, Platform, classify};

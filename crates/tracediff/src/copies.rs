@@ -48,7 +48,7 @@ impl CopyKind {
         }
     }
 
-    /// The kind that the name of a copy tells.
+    /// The kind of a copy, by its name.
     pub(crate) fn of_copy(name: &str) -> CopyKind {
         let lower = name.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));

@@ -21,7 +21,7 @@ pub(crate) struct Corrections {
     pub(crate) lost: Vec<(Picoseconds, Picoseconds)>,
 }
 
-/// Applies what a report says to the kernels that it is about. Kernels that wait are cut at the front only where overlaps
+/// Applies a report to the kernels that it is about. Kernels that wait are cut at the front only where overlaps
 /// are to be cut; otherwise it is noted how long they wait.
 pub(crate) fn apply(kernels: &mut Vec<Kernel>, report: &Report, clip_overlaps: bool) -> Corrections {
     let marks = &report.marks;

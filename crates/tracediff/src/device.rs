@@ -47,7 +47,7 @@ pub struct Device {
     pub shared_mem_per_block_kb: f64,
 }
 
-/// Top-level members of a trace that tell about its GPU; the last of each wins.
+/// Top-level members of a trace that describe its GPU; the last of each wins.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Members {
     device_properties: Option<Value>,
@@ -59,7 +59,7 @@ pub(crate) struct Members {
 pub(crate) const MEMBERS: [&str; 3] = ["deviceProperties", "roctracer_version", "rocprofiler_version"];
 
 impl Members {
-    /// Takes one member; `truthy` says whether it is present and neither zero nor empty.
+    /// Takes one member; `truthy` is whether it is present and neither zero nor empty.
     pub(crate) fn take(&mut self, name: &str, value: Option<Value>, truthy: bool) {
         match name {
             "deviceProperties" => self.device_properties = value,
@@ -69,7 +69,7 @@ impl Members {
         }
     }
 
-    /// Whether the trace says anything about its device.
+    /// Whether the trace describes its device.
     pub(crate) fn has_properties(&self) -> bool {
         self.first().is_some()
     }

@@ -1,5 +1,8 @@
-//! What can be said about two traces, in one call.
+//! The whole analysis of two traces, in one call.
 
+use std::time::Instant;
+
+use perfdb_files::escape::shown;
 use serde::Serialize;
 
 use crate::align::{LayerAlignment, align};
@@ -18,6 +21,7 @@ use crate::legacy::full::full_legacy;
 use crate::legacy::result::LegacyComparison;
 use crate::legacy::view::LegacyTrace;
 use crate::pairing::Pairing;
+use crate::remedy::Caution;
 use crate::result::{Comparison, Metadata};
 use crate::rules::{LayerRule, Rules};
 use crate::same_kernels::{SameKernelAnalysis, same_kernels};
@@ -25,7 +29,7 @@ use crate::trace::Trace;
 use crate::trust::{self, Trust};
 use crate::warnings::{coverage_finding, findings};
 
-/// What is to be said about two traces.
+/// Which document is made of two traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum View {
     /// Operations and layers.
@@ -42,7 +46,7 @@ pub enum View {
 /// How two loaded traces are compared.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnalysisOptions {
-    /// What is to be said.
+    /// Which document is made.
     pub view: View,
     /// What is compared.
     pub compare: CompareOptions,
@@ -209,10 +213,10 @@ pub struct Analysis {
     /// Kernel time of the traces, ms.
     pub total_ms: [f64; 2],
     /// Findings that are no part of the document, by trace.
-    pub findings: [Vec<String>; 2],
+    pub findings: [Vec<Caution>; 2],
 }
 
-/// Says about two traces what is asked for. Both must have been loaded under the same rules.
+/// Compares two traces as the options ask. Both must have been loaded under the same rules.
 ///
 /// # Errors
 /// [`Error::NoPhase`] when a trace has no kernel of the wanted phase.
@@ -233,6 +237,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     }
     first.require_phase(phase)?;
     second.require_phase(phase)?;
+    let started = Instant::now();
     let pairing = Pairing::new([first, second], phase, options.compare.max_stacks);
     let elapsed = elapsed::elapsed(first, second, phase);
     let scale = Scale::of(first, second, &options.compare, elapsed.as_ref());
@@ -242,6 +247,12 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         .map_or([0; 2], |report| [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]);
     let found = Groups::new([first, second]);
     let groups = found.as_ref().map(|groups| groups.rows([first, second], phase, scale.divisors)).unwrap_or_default();
+    tracing::debug!(
+        "{} pairs of operations, {} groups of kernels found in {:.3} s",
+        pairing.pairs.len(),
+        groups.len(),
+        started.elapsed().as_secs_f64()
+    );
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
     let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
@@ -284,6 +295,12 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             strips,
         })),
     };
+    tracing::info!(
+        "{} and {} compared in {:.3} s",
+        shown(&first.path),
+        shown(&second.path),
+        started.elapsed().as_secs_f64()
+    );
     Ok(with_findings(document, total_ms, compared, [first, second]))
 }
 

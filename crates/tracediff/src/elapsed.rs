@@ -46,7 +46,7 @@ pub struct TraceElapsed {
     pub per_pass_ms: f64,
     /// Layers of the model, if any were found.
     pub layers_per_pass: Option<u64>,
-    /// Passes that lack kernels and are in none of these figures, where a whole one remains.
+    /// Passes that lack kernels and are in none of these numbers, where a whole one remains.
     pub left_out_passes: u64,
     /// Codes of findings after which times between events cannot be trusted.
     pub not_trusted: Vec<&'static str>,

@@ -12,19 +12,18 @@ pub enum Error {
     Io {
         /// File.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// The file cannot be read, or is not a trace.
     #[error(transparent)]
     Trace(#[from] perfdb_trace::Error),
     /// The text of the file is damaged, and a repair mends it.
-    #[error("{0}; check-trace --repair mends it")]
+    #[error("{0}")]
     Mendable(#[source] perfdb_trace::Error),
     /// Times are in another unit than microseconds.
     #[error(
-        "{}: times are in another unit than microseconds, so all figures would be off by a factor of 1000; \
-         --accept WRONG_UNIT compares nevertheless",
+        "{}: times are in another unit than microseconds, so all figures would be off by a factor of 1000",
         shown(path)
     )]
     WrongUnit {
@@ -52,7 +51,7 @@ pub enum Error {
     Yaml {
         /// File.
         path: PathBuf,
-        /// What the parser says.
+        /// The parser's reason.
         reason: String,
     },
     /// A file is no result of an earlier comparison.
@@ -74,10 +73,6 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
-        Error::Io { path: path.to_path_buf(), source }
-    }
-
     pub(crate) fn yaml(path: &Path, source: &perfdb_pycompat::yaml::Error) -> Error {
         Error::Yaml { path: path.to_path_buf(), reason: source.to_string() }
     }

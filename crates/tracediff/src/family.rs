@@ -75,7 +75,7 @@ impl Family {
         FAMILIES[self as usize].2
     }
 
-    /// Whether it is a large piece of work, by which layers are told.
+    /// Whether it is a large piece of work, by which layers are found.
     pub(crate) fn is_heavy(self) -> bool {
         use Family::{Attention, Communication, Convolution, Gemm, Moe, Norm, StateSpace};
         matches!(self, Gemm | Attention | StateSpace | Convolution | Moe | Norm | Communication)

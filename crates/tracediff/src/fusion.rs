@@ -48,7 +48,7 @@ pub struct FusionSummary {
 }
 
 /// Finds the operations with `+` in their name that one trace alone has.
-pub fn fusion_of(first: &Trace, second: &Trace, phase: PhaseFilter) -> FusionAnalysis {
+pub(crate) fn fusion_of(first: &Trace, second: &Trace, phase: PhaseFilter) -> FusionAnalysis {
     let traces = [first, second];
     let sums = traces.map(|trace| totals(trace, phase, Some(0)));
     let mut found = Vec::new();

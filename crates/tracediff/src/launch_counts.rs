@@ -75,7 +75,7 @@ pub(crate) struct Side<'a> {
 }
 
 /// Compares the launch counts of two traces; groups are correlation ids with at least `min_group_size` kernels.
-pub fn launch_counts(first: &Trace, second: &Trace, phase: PhaseFilter, min_group_size: usize) -> LaunchCounts {
+pub(crate) fn launch_counts(first: &Trace, second: &Trace, phase: PhaseFilter, min_group_size: usize) -> LaunchCounts {
     let sides = [first, second].map(|trace| Side::new(trace, phase));
     let groups = [0, 1].map(|side| groups::large_groups(&sides[side], min_group_size));
     let matches = groups::matches(&groups);

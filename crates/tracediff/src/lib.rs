@@ -42,9 +42,9 @@ mod occupancy;
 mod overlaps;
 mod pairing;
 mod pairs;
-mod peek;
 mod read;
 mod regression;
+mod remedy;
 mod result;
 mod rules;
 mod same_kernels;
@@ -61,7 +61,7 @@ mod warnings;
 pub use perfdb_trace::time;
 use perfdb_trace::{id, names};
 
-pub use align::{KernelPair, LayerAlignment, align};
+pub use align::{KernelPair, LayerAlignment};
 pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use compare::{CompareOptions, compare};
@@ -76,10 +76,10 @@ pub use elapsed::{
 };
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};
-pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary, fusion_of};
+pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary};
 pub use groups::{EventRow, GroupRow, Strip, StripRow, events};
 pub use launch_counts::{
-    CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts, launch_counts,
+    CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts,
 };
 pub use legacy::aligned_result::{
     AlignedLayer, AlignedMetadata, AlignedPair, LegacyAlignment, LegacyFull, LegacyFusion, LegacyFusionMapping,
@@ -89,8 +89,8 @@ pub use legacy::aligned_result::{
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 pub use load::LoadOptions;
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
-pub use peek::{TraceMeta, peek};
 pub use regression::{Baseline, Regression};
+pub use remedy::{Caution, Remedy};
 pub use result::{
     Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnknownKernel, UnmatchedOperation, Warning,
 };
@@ -98,8 +98,7 @@ pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
     WAFER_0_1_35, ZeroStacks,
 };
-pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary, same_kernels};
-pub use steps::{Basis, Phase, PhaseFilter};
+pub use same_kernels::{SameKernel, SameKernelAnalysis, SameKernelSummary};
+pub use steps::{Basis, Phase, PhaseFilter, UnknownName};
 pub use trace::Trace;
 pub use trust::{TraceTrust, Trust, TrustFinding};
-pub use warnings::{coverage_finding, findings};

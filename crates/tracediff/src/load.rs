@@ -99,13 +99,13 @@ impl Trace {
     }
 }
 
-/// What the trace doctor says. Only a file whose text is odd is read a second time.
+/// The report of the trace doctor. Only a file whose text is odd is read a second time.
 fn report(doctor: Box<Collector>, path: &Path, read_again: impl FnOnce() -> Option<Report>) -> Option<Report> {
     let again = if doctor.needs_a_closer_look() { read_again() } else { None };
     Some(again.unwrap_or_else(|| doctor.findings(&path.to_string_lossy())))
 }
 
-/// An error about the text of a file says so where a repair mends it.
+/// Marks an error about the text of a file that a repair mends.
 fn mendable(error: Error, path: &Path, options: &LoadOptions) -> Error {
     let Error::Trace(source) = error else { return error };
     let regular = !options.rules.is_legacy() && std::fs::metadata(path).is_ok_and(|data| data.is_file());
@@ -187,7 +187,7 @@ fn load(
             let found = Structure::new(&sources);
             let (of_kernels, count) = found.layers(&kernels);
             layers = match count {
-                // Nothing repeats, say in a very short trace: attention opens layers.
+                // Nothing repeats, for example in a very short trace: attention opens layers.
                 0 => layers::find(&kernels, &order, &passes.of_kernels, &classes),
                 _ => layers::Layers { of_kernels, count },
             };

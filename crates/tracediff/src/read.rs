@@ -126,7 +126,7 @@ pub(crate) struct Wanted {
     pub(crate) stacks: bool,
     /// Times as doubles.
     pub(crate) legacy_times: bool,
-    /// What the trace doctor says, and categories that old profilers wrote.
+    /// The trace doctor's report, and categories that old profilers wrote.
     pub(crate) findings: bool,
     /// Threads that read.
     pub(crate) threads: usize,

@@ -35,7 +35,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Reads the JSON of an earlier comparison under the default rules, whole or with `--full`.
+    /// Reads the JSON of an earlier comparison under the default rules: a [`Document::Plain`] or a [`Document::Full`].
     ///
     /// # Errors
     /// When the file cannot be read, is no JSON, or not such a document.
@@ -67,7 +67,7 @@ impl Baseline {
     }
 
     /// What has left the limit, of what is more than the noise and than 1 % of the elapsed time of trace 1. Documents
-    /// without elapsed times have nothing to say.
+    /// without elapsed times have no such values.
     pub fn check(&self, document: &Document, limit_pct: f64) -> Vec<Regression> {
         match document {
             Document::Plain(plain) => self.check_rows(plain.elapsed.as_ref(), &plain.comparison, limit_pct),

@@ -45,7 +45,7 @@ pub struct Metadata {
     pub trace1_platform: Platform,
     /// Name of the GPU.
     pub trace1_gpu: String,
-    /// The same; where the trace has no name, the model that its properties tell.
+    /// The same; where the trace has no name, the model that its properties identify.
     pub trace1_gpu_inferred: String,
     /// The GPU.
     pub trace1_device: Device,
@@ -67,7 +67,7 @@ pub struct Metadata {
     pub trace2_platform: Platform,
     /// Name of the GPU.
     pub trace2_gpu: String,
-    /// The same; where the trace has no name, the model that its properties tell.
+    /// The same; where the trace has no name, the model that its properties identify.
     pub trace2_gpu_inferred: String,
     /// The GPU.
     pub trace2_device: Device,

@@ -3,7 +3,7 @@
 /// How traces are read and compared. Use one of [`PERFDB`], [`WAFER_0_1_33`], [`WAFER_0_1_35`], or build your own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// Name, as `--compat` takes it.
+    /// Name: of the release whose rules they are, or `perfdb`.
     pub name: &'static str,
     /// Kernel classes.
     pub classes: ClassTable,

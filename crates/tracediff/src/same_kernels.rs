@@ -56,7 +56,7 @@ pub struct SameKernelSummary {
 }
 
 /// Finds the kernels of both traces.
-pub fn same_kernels(first: &Trace, second: &Trace, phase: PhaseFilter) -> SameKernelAnalysis {
+pub(crate) fn same_kernels(first: &Trace, second: &Trace, phase: PhaseFilter) -> SameKernelAnalysis {
     let (sums1, sums2) = (by_name(first, phase), by_name(second, phase));
     let mut kernels = Vec::new();
     for (name, (sum1, operation)) in (0..).zip(&sums1) {

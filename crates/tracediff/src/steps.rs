@@ -1,6 +1,7 @@
 //! Steps of the server: annotations around forward passes, and the phase each one is in.
 
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 use crate::columns::Annotation;
 use crate::time::Picoseconds;
@@ -46,6 +47,24 @@ pub enum PhaseFilter {
     Mixed,
 }
 
+/// A name that is none of those it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("one of {expected} is needed")]
+pub struct UnknownName {
+    /// The names that there are.
+    pub expected: &'static str,
+}
+
+impl FromStr for PhaseFilter {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<PhaseFilter, UnknownName> {
+        let all = [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode, PhaseFilter::Mixed];
+        let found = all.into_iter().find(|phase| phase.name() == name);
+        found.ok_or(UnknownName { expected: "all, prefill, decode, mixed" })
+    }
+}
+
 impl PhaseFilter {
     /// `all` or the phase's name.
     pub fn name(self) -> &'static str {
@@ -72,7 +91,7 @@ impl PhaseFilter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// Both traces as a whole: in one of them nothing tells steps apart.
+    /// Both traces as a whole: in one of them no step is annotated.
     Whole,
     /// Steps of the profiler's own schedule.
     Step,
@@ -92,7 +111,7 @@ pub(crate) struct Window {
 #[derive(Debug)]
 pub(crate) struct Steps {
     pub(crate) windows: Vec<Window>,
-    /// Whether any annotation told a phase (idle counts).
+    /// Whether any annotation named a phase (idle counts).
     pub(crate) recognised: bool,
     /// What the windows are.
     pub(crate) basis: Basis,
@@ -152,7 +171,7 @@ pub(crate) fn may_be_step(name: &str) -> bool {
     PROFILER_STEPS.iter().chain(&FRAMEWORK_STEPS).chain(&["step["]).any(starts)
 }
 
-/// A step that tells no phase for certain.
+/// A step whose phase is not certain.
 struct LooseStep {
     phase: Option<Phase>,
     of_profiler: bool,
@@ -165,7 +184,7 @@ fn loose_step(name: &str) -> Option<LooseStep> {
     (of_profiler || starts(&FRAMEWORK_STEPS)).then(|| LooseStep { phase: phase_by_requests(&lower), of_profiler })
 }
 
-/// The phase that numbers of requests tell: `… 2 ctx reqs, 900 ctx tokens, 8 gen reqs` of TensorRT-LLM, `new_1_cached_4` of
+/// The phase by the numbers of requests: `… 2 ctx reqs, 900 ctx tokens, 8 gen reqs` of TensorRT-LLM, `new_1_cached_4` of
 /// vLLM.
 fn phase_by_requests(lower: &str) -> Option<Phase> {
     let before = |word: &str| {
@@ -200,7 +219,7 @@ fn outermost(mut windows: Vec<Window>) -> Vec<Window> {
     kept
 }
 
-/// The phase that a step annotation tells: `None` if it is none, `Some(None)` for an idle step.
+/// The phase of a step annotation: `None` if it is none, `Some(None)` for an idle step.
 pub(crate) fn step_phase(name: &str) -> Option<Option<Phase>> {
     let name = name.to_lowercase();
     if let Some(rest) = name.strip_prefix("step[") {

@@ -16,7 +16,7 @@ pub(crate) fn summary<'a>(names: impl Iterator<Item = &'a str>) -> Option<(Strin
     let mut with_key = None;
     let mut graph = false;
     for name in names {
-        // What is written in C tells nothing while a caller is known.
+        // Frames of C functions are of no use while a caller is known.
         if innermost.is_none_or(is_built_in) && !(innermost.is_some() && is_built_in(name)) {
             innermost = Some(name);
         }

@@ -49,7 +49,7 @@ pub struct Trace {
     pub(crate) has_frames: bool,
     pub(crate) skipped_kernels: u64,
     pub(crate) overlaps: Overlaps,
-    /// What the trace doctor says, under the default rules.
+    /// The report of the trace doctor, under the default rules.
     pub(crate) report: Option<Report>,
     pub(crate) corrections: Corrections,
     /// Blocks and layers, under the default rules.
@@ -76,12 +76,12 @@ impl Trace {
         &self.device
     }
 
-    /// Name of the GPU; where the trace has none, the model that its properties tell.
+    /// Name of the GPU; where the trace has none, the model that its properties identify.
     pub(crate) fn gpu_inferred(&self) -> String {
         inferred_name(&self.device, self.platform)
     }
 
-    /// What the trace doctor says about it; nothing under the rules of old releases.
+    /// The trace doctor's report about it; none under the rules of old releases.
     pub fn report(&self) -> Option<&Report> {
         self.report.as_ref()
     }

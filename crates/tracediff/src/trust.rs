@@ -1,9 +1,10 @@
-//! How far two traces can be trusted, said before any number.
+//! How far two traces can be trusted, which is shown before any number.
 
 use perfdb_doctor::{Code, Finding, Report, Trust as Level};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::remedy::{Caution, Remedy};
 use crate::time::milliseconds;
 use crate::trace::Trace;
 
@@ -32,7 +33,7 @@ pub struct TraceTrust {
     pub clipped_ms: f64,
     /// Kernels that stood there more than once and are in no sum.
     pub left_out_kernels: u64,
-    /// Passes that lack kernels and are in no figure per pass.
+    /// Passes that lack kernels and are in no number per pass.
     pub left_out_passes: u64,
     /// Errors and warnings.
     pub findings: Vec<TrustFinding>,
@@ -49,9 +50,9 @@ pub struct TrustFinding {
     pub severity: &'static str,
     /// Share of the kernel time that it touches.
     pub share: Option<f64>,
-    /// Figures that show it.
+    /// Numbers that show it.
     pub evidence: Map<String, Value>,
-    /// What it means for the figures.
+    /// What it means for the results.
     pub effect: &'static str,
 }
 
@@ -112,22 +113,27 @@ pub(crate) fn names_not_trusted(report: &Report) -> bool {
 }
 
 /// One sentence per finding, without the path; a trace that is not to be trusted says so first.
-pub(crate) fn sentences(trace: &Trace, report: &Report) -> Vec<String> {
-    let mut found = Vec::new();
+pub(crate) fn sentences(trace: &Trace, report: &Report) -> Vec<Caution> {
+    let mut found: Vec<Caution> = Vec::new();
     if report.trust == Level::Low {
         let reasons: Vec<&str> = report.trust_reasons.iter().map(|code| code.name()).collect();
-        found.push(format!("not to be trusted: {}; check-trace says more", reasons.join(", ")));
+        found.push(format!("not to be trusted: {}; check-trace says more", reasons.join(", ")).into());
     }
     for finding in report.findings.iter().filter(|finding| !finding.ignored) {
         let share = finding.share.map_or_else(String::new, |share| format!(" ({:.1} % of kernel time)", 100.0 * share));
-        let remark = match finding.code {
+        let mut remedy = None;
+        let consequence = match finding.code {
             Code::OverlapPdl => "; times per pass are without it",
             Code::OverlapImpossible if trace.overlaps.clipped => "; cut where the next one begins",
-            Code::OverlapImpossible => "; --clip-overlaps cuts them where the next one begins",
+            Code::OverlapImpossible => {
+                remedy = Some(Remedy::ClipOverlaps);
+                ""
+            }
             Code::DuplicateEvents | Code::DoubleCollective => "; the later ones are left out",
             _ => "",
         };
-        found.push(format!("{}{share}: {}{remark}", finding.code.name(), finding.code.effect()));
+        let text = format!("{}{share}: {}{consequence}", finding.code.name(), finding.code.effect());
+        found.push(Caution { text, remedy });
     }
     found
 }

@@ -2,6 +2,7 @@
 
 use crate::classify::{COLLECTIVES, OTHER, classify};
 use crate::pairing::Pairing;
+use crate::remedy::{Caution, Remedy};
 use crate::result::Warning;
 use crate::rules::PERFDB;
 use crate::time::Picoseconds;
@@ -105,30 +106,30 @@ fn percent(part: Picoseconds, whole: Picoseconds) -> f64 {
 /// Findings about one trace that are no part of the result: impossible durations, a skewed start, a missing device.
 ///
 /// One sentence each, without the path.
-pub fn findings(trace: &Trace) -> Vec<String> {
-    let mut found = Vec::new();
+pub(crate) fn findings(trace: &Trace) -> Vec<Caution> {
+    let mut found: Vec<Caution> = Vec::new();
     if !trace.has_device_properties {
-        found.push(format!("no device properties; taken for {}", trace.platform.name()));
+        found.push(format!("no device properties; taken for {}", trace.platform.name()).into());
     }
     match &trace.report {
         Some(report) => found.extend(trust::sentences(trace, report)),
         None => {
             found.extend(overlap_finding(trace));
-            found.extend(skew_findings(trace));
+            found.extend(skew_findings(trace).into_iter().map(Caution::from));
         }
     }
     found
 }
 
 /// The sentence about low coverage of one trace; `compared` and `total` in the same unit.
-pub fn coverage_finding(compared: f64, total: f64) -> Option<String> {
+pub(crate) fn coverage_finding(compared: f64, total: f64) -> Option<Caution> {
     (5.0 * compared < 4.0 * total).then(|| {
         let percent = 100.0 * compared / total;
-        format!("only {percent:.1}% of kernel time has a counterpart in the other trace; see the operations on one side only")
+        format!("only {percent:.1}% of kernel time has a counterpart in the other trace; see the operations on one side only").into()
     })
 }
 
-fn overlap_finding(trace: &Trace) -> Option<String> {
+fn overlap_finding(trace: &Trace) -> Option<Caution> {
     let overlaps = &trace.overlaps;
     if overlaps.count == 0 {
         return None;
@@ -138,14 +139,18 @@ fn overlap_finding(trace: &Trace) -> Option<String> {
         .iter()
         .map(|(name, duration)| format!("{} ({:.3} ms)", shortened(trace.name(*name)), *duration as f64 / 1e9))
         .collect();
-    let what_now = if overlaps.clipped { "cut where that begins" } else { "--clip-overlaps cuts it off" };
-    Some(format!(
-        "{} {} into the next one on the same stream, {:.1}% of kernel time ({what_now}): {}",
+    let (consequence, remedy) = match overlaps.clipped {
+        true => (" (cut where that begins)", None),
+        false => ("", Some(Remedy::ClipOverlaps)),
+    };
+    let text = format!(
+        "{} {} into the next one on the same stream, {:.1}% of kernel time{consequence}: {}",
         overlaps.count,
         if overlaps.count == 1 { "kernel reaches" } else { "kernels reach" },
         if overlaps.of == 0 { 0.0 } else { percent(overlaps.total, overlaps.of) },
         longest.join(", ")
-    ))
+    );
+    Some(Caution { text, remedy })
 }
 
 /// A collective among the first kernels that waits for devices whose profiler started later.

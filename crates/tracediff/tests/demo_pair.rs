@@ -1,4 +1,4 @@
-//! The pair of traces in `testdata` is what its generator writes, and says what the guide says about it.
+//! The pair of traces in `testdata` is what its generator writes, and the results are those in the guide.
 
 #[allow(dead_code, unreachable_pub)]
 #[path = "../examples/write_demo_pair.rs"]

@@ -9,15 +9,15 @@ use super::utf16::{ByteOrder, Recoded};
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 
-/// Where a file begins with this, its encoding is said.
+/// The mark in front of a file that names its encoding.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What the first characters look like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// Only white space.
+    /// Only whitespace.
     Empty,
-    /// A pointer to a file in Git LFS; the size that it says.
+    /// A pointer to a file in Git LFS, with the size in it.
     LfsPointer(Option<String>),
     Json,
     Other,

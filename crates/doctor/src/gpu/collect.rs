@@ -1,5 +1,7 @@
 //! Taking the events of a GPU trace, from whoever reads it.
 
+use std::time::Instant;
+
 use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::id::Id;
 use perfdb_trace::names::{NO_NAME, NameId};
@@ -133,7 +135,7 @@ impl Collector {
         self.lint.join(piece.lint);
     }
 
-    /// Whether the text of some event has something that only [`check`](crate::check) tells in full: a key that stands
+    /// Whether the text of some event has something that only [`check`](crate::check) reports in full: a key that stands
     /// twice in an object, a word such as `NaN`, bytes that are no UTF-8.
     pub fn needs_a_closer_look(&self) -> bool {
         self.lint.is_suspicious()
@@ -161,7 +163,9 @@ impl Collector {
         selection: &Selection,
         certificate: impl Fn(&Prepared, &Replays) -> Certificate,
     ) -> Report {
+        let started = Instant::now();
         let prepared = Prepared::new(self.columns, self.members);
+        let prepared_after = started.elapsed();
         let of_replays = || {
             let replays = Replays::new(&prepared);
             let (mut found, mut marks) = (Findings::default(), Marks::default());
@@ -175,6 +179,15 @@ impl Collector {
         };
         let ((found_in_replays, marks, certificate), marks_of_rows) = both(prepared.rows().len(), of_replays, of_rows);
         found.append(found_in_replays);
+        tracing::debug!(
+            "{file}: {} rows of devices, {} calls, {} operators and {} steps prepared in {:.3} s, checked in {:.3} s",
+            prepared.rows().len(),
+            prepared.columns.calls.len(),
+            prepared.columns.operators.len(),
+            prepared.columns.steps.len(),
+            prepared_after.as_secs_f64(),
+            (started.elapsed() - prepared_after).as_secs_f64()
+        );
         let mut report = Report::new(file, Kind::GpuTrace, found, certificate, prepared.kernel_time, selection);
         report.marks = marks.join(marks_of_rows);
         report
@@ -305,7 +318,7 @@ impl Columns {
 /// Beginnings of the annotations that are steps.
 pub(super) const STEPS: [&str; 3] = ["ProfilerStep#", "step[", "execute_"];
 
-/// Largest magnitude of a time: 1e24 µs, so that stamps since 1970 in another unit are still told.
+/// Largest magnitude of a time: 1e24 µs, so that stamps since 1970 in another unit are still recognised.
 const LIMIT: Picoseconds = 1_000_000_000_000_000_000_000_000 * MICROSECOND;
 
 fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {

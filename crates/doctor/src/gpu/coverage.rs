@@ -2,7 +2,7 @@
 
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 
-/// Shorter pauses are not told from none: one second.
+/// Shorter pauses are ignored: one second.
 pub(crate) const PAUSE: Picoseconds = 1_000_000 * MICROSECOND;
 
 /// Stretches of time with pauses of at least [`PAUSE`] between them, in order.

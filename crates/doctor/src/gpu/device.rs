@@ -1,8 +1,8 @@
-//! What a trace says about its GPUs.
+//! The GPUs of a trace, as its members describe them.
 
 use perfdb_pycompat::value::Value;
 
-/// Top-level members that tell about the devices; the last of each wins.
+/// Top-level members that describe the devices; the last of each wins.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct DeviceMembers {
     properties: Vec<Properties>,
@@ -21,7 +21,7 @@ struct Properties {
 pub(crate) const MEMBERS: [&str; 3] = ["deviceProperties", "roctracer_version", "rocprofiler_version"];
 
 impl DeviceMembers {
-    /// Takes one member; `truthy` says whether it is there and neither zero nor empty.
+    /// Takes one member; `truthy` is whether it is there and neither zero nor empty.
     pub(crate) fn take(&mut self, name: &str, value: Option<Value>, truthy: bool) {
         match name {
             "deviceProperties" => {
@@ -35,7 +35,7 @@ impl DeviceMembers {
         }
     }
 
-    /// Whether the devices are AMD's, as far as the members tell.
+    /// Whether the devices are AMD's, as far as the members show.
     pub(crate) fn is_amd(&self) -> bool {
         self.rocm || self.properties.iter().any(|device| device.amd || device.warp == Some(64))
     }

@@ -25,7 +25,7 @@ pub(crate) struct Prepared {
     pub(crate) by_stream: Vec<u32>,
     /// Kernels that are equal to an earlier row; ascending.
     pub(crate) copies: Vec<u32>,
-    /// What each distinct name says.
+    /// The facts about each distinct name.
     names: Vec<NameFacts>,
     /// Sum of the durations of all kernels.
     pub(crate) kernel_time: Picoseconds,
@@ -35,7 +35,7 @@ pub(crate) struct Prepared {
     pub(crate) amd: bool,
 }
 
-/// What a name says about a call or kernel.
+/// What follows from the name of a call or kernel.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NameFacts {
     /// A call that launches a graph.

@@ -32,7 +32,7 @@ impl Fault {
     }
 }
 
-/// `at` or the first position behind it that holds no white space.
+/// `at` or the first position behind it that holds no whitespace.
 pub(super) fn behind_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
         at += 1;

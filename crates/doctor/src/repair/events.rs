@@ -128,7 +128,7 @@ fn places(event: &[u8]) -> Option<Places<'_>> {
     Some(places)
 }
 
-/// What a device row is told by: start, duration, name, device, stream, correlation. `None` for rows that do not count.
+/// What identifies a device row: start, duration, name, device, stream, correlation. `None` for rows that do not count.
 fn row_hashes(places: &Places<'_>) -> Option<(u64, u64)> {
     let name = places.name?.as_text()?;
     let start = picoseconds(places.start?.as_number()?.raw())?;

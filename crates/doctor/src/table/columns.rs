@@ -43,7 +43,7 @@ impl Places {
         self.kind.is_some() || self.start.is_some() || self.duration.is_some()
     }
 
-    /// Columns without which little can be said, and those without which some things cannot.
+    /// Columns without which little can be checked, and those without which some things cannot.
     pub(super) fn missing(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let lacking = |columns: [(&'static str, Option<usize>); 3]| {
             columns.into_iter().filter(|(_, place)| place.is_none()).map(|(name, _)| name).collect()

@@ -64,7 +64,7 @@ fn read(text: impl Read) -> std::io::Result<(Vec<String>, Table)> {
     Ok((header.unwrap_or_default(), table))
 }
 
-/// Tells rows that are equal to an earlier one.
+/// Finds rows that are equal to an earlier one.
 #[derive(Default)]
 pub(crate) struct RowKeys {
     places: Option<Places>,
@@ -102,7 +102,7 @@ struct Record<'t> {
 }
 
 impl<'t> Record<'t> {
-    /// The cell of a column, without white space around it; empty where there is none.
+    /// The cell of a column, without whitespace around it; empty where there is none.
     fn cell(&self, place: Option<usize>) -> Cow<'t, str> {
         let Some(cell) = place.and_then(|place| self.cells.get(place)) else { return Cow::Borrowed("") };
         let mut buffer = Vec::new();

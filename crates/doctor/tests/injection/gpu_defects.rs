@@ -1,4 +1,4 @@
-//! Defects of GPU traces, each at the least strength that must be told.
+//! Defects of GPU traces, each at the least strength that must be found.
 
 use crate::gpu_trace::{LAYERS, Trace};
 use crate::random::Random;

@@ -215,9 +215,9 @@ impl<'r> Event<'r> {
         self.record.wanted.get(position)?.of(self.window, self.rule)
     }
 
-    /// A number that tells args which the reader has seen before: in one chunk of [`read_ordered`](super::read_ordered), or for
+    /// A number that identifies args which the reader has seen before: in one chunk of [`read_ordered`](super::read_ordered), or for
     /// one [`Reader`](super::Reader), args of the same number are equal byte for byte. Equal args mostly have one, as layers
-    /// repeat; none says nothing.
+    /// repeat; none means nothing.
     #[inline]
     pub fn args_number(&self) -> Option<u64> {
         self.record.repeated.filter(|_| self.record.args.kind == Kind::Object)

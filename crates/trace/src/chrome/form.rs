@@ -5,7 +5,7 @@ use crate::scan::{Key, Kind, Span, has_any_of};
 /// The keys of an event as one number, and whether a closer look at its text is due.
 ///
 /// Two events with the same keys in the same order, in `args` too, have the same form; others have different ones but for
-/// a chance of one in 2⁶⁴. Who wants to know something that depends on the keys alone, say whether one stands there twice,
+/// a chance of one in 2⁶⁴. Who wants to know something that depends on the keys alone, for example whether one stands there twice,
 /// needs to look at each form once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
@@ -27,7 +27,7 @@ impl Form {
         self.hash
     }
 
-    /// Whether keys or values are there that the number says nothing of: objects besides `args`, lists that may hold objects
+    /// Whether keys or values are there that the number does not cover: objects besides `args`, lists that may hold objects
     /// or words such as `NaN`, such words themselves, and keys with escapes.
     pub fn is_odd(self) -> bool {
         self.odd

@@ -322,7 +322,7 @@ mod tests {
         Field::Id,
     ];
 
-    /// All that an event tells.
+    /// All that is known of an event.
     fn facts(event: &Event<'_>) -> String {
         let fields = FIELDS.map(|field| event.field(field));
         let args = (event.args(), event.arg(0), event.arg(1), event.args_number());

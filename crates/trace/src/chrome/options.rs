@@ -58,7 +58,7 @@ impl ReadOptions {
         self
     }
 
-    /// Tells the [form](super::Form) of each event.
+    /// Finds the [form](super::Form) of each event.
     pub fn with_forms(mut self) -> ReadOptions {
         self.forms = true;
         self

@@ -132,7 +132,7 @@ fn take_args<'a, const FORMS: bool>(
     };
     let start = fast.position(args);
     if FORMS {
-        // What was seen before says nothing of its form.
+        // What was seen before does not give the form.
         record.form.bracket();
         let rest = match fast.space(inside) {
             [b'}', rest @ ..] => rest,

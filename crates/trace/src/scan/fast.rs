@@ -1,4 +1,4 @@
-//! The quick way over JSON: passes over valid values and says nothing about others.
+//! The quick way over JSON: passes over valid values and does not explain others.
 //!
 //! Everything here takes what is left of the text and gives what is left behind the value that stands there, or `None`
 //! where the text ends or is no JSON; [`Scanner`] finds out which, and where exactly. What is left travels in registers, and

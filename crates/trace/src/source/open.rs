@@ -152,7 +152,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
     if count == 2 && first == MAGIC {
         return Ok(Content::Stream(inflated(BufReader::with_capacity(64 * 1024, file))));
     }
-    // Files of the system (/proc) say that they are empty and are not.
+    // Files of the system (/proc) have the size 0 and are not empty.
     match metadata.len() {
         0 => stream(file),
         size => Ok(Content::Positioned(Positioned::file(file, size))),

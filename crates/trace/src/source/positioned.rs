@@ -47,7 +47,7 @@ impl Positioned {
         }
     }
 
-    /// Adds up to `count` bytes from `position` on, fewer only at the end; says how many.
+    /// Adds up to `count` bytes from `position` on, fewer only at the end; returns how many.
     pub(crate) fn append_to(&self, out: &mut Vec<u8>, position: u64, count: usize) -> io::Result<usize> {
         let count = self.size.saturating_sub(position).min(count as u64);
         match &self.bytes {
@@ -114,7 +114,7 @@ impl Buffer {
         self.length -= count;
     }
 
-    /// Adds up to `count` bytes from `position` on, fewer only at the end; says how many.
+    /// Adds up to `count` bytes from `position` on, fewer only at the end; returns how many.
     pub(crate) fn read_at(&mut self, from: &Positioned, position: u64, count: usize) -> io::Result<usize> {
         let left = usize::try_from(from.size().saturating_sub(position)).unwrap_or(usize::MAX);
         let count = count.min(left);
@@ -123,7 +123,7 @@ impl Buffer {
         Ok(count)
     }
 
-    /// Adds up to `count` bytes of a stream, fewer only at its end or before a fault; says how many, and the fault.
+    /// Adds up to `count` bytes of a stream, fewer only at its end or before a fault; returns how many, and the fault.
     pub(crate) fn read_from(&mut self, from: &mut dyn Read, count: usize) -> (usize, Option<io::Error>) {
         let mut added = 0;
         while added < count {

@@ -188,7 +188,7 @@ impl<'s> Window<'s> {
     }
 }
 
-/// What stands in front of a position. Where that cannot be read again, the message says what can be told.
+/// What stands in front of a position. Where that cannot be read again, the message has what is known.
 fn before(bytes: &Positioned, position: u64) -> Gone {
     let mut gone = Gone::default();
     let mut buffer = Buffer::default();

@@ -85,7 +85,7 @@ impl Label {
     }
 }
 
-/// What a matching row says.
+/// What a matching row stands for.
 pub(crate) enum Then {
     /// The class is known.
     Class(&'static str, Label),

@@ -3,7 +3,7 @@
 use super::table::{FUNCTORS, GENERATED, HEAD, NATIVE, OPERATORS, RARE, Row, WHOLE};
 use super::terms::{Subject, head};
 
-/// The class that a name tells.
+/// The class that a name stands for.
 pub(super) fn classify(name: &str) -> Option<&'static str> {
     let head = head(name);
     let subject = Subject::new(&head);

@@ -1,4 +1,4 @@
-//! Classes by the host operator (`cpu_op`) that launched a kernel whose own name says nothing.
+//! Classes by the host operator (`cpu_op`) that launched a kernel whose own name is generic.
 
 /// Operators whose name behind the last `::` is a matrix product.
 const MATRIX_PRODUCTS: [&str; 10] =
@@ -28,7 +28,7 @@ const BEHIND: [(&str, &[&str]); 13] = [
     ("Loss", &["cross_entropy", "nll_loss", "mse_loss", "_loss_forward", "_loss_backward"]),
 ];
 
-/// Class of the kernels that `operator` launches, if it tells.
+/// Class of the kernels that `operator` launches, if it launches one class only.
 pub(crate) fn classify(operator: &str) -> Option<&'static str> {
     let lower = operator.to_lowercase();
     let base = lower.rsplit("::").next().unwrap_or(&lower);

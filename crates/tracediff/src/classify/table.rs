@@ -1,6 +1,6 @@
 //! The class table of the default rules: alternatives of words, tried in order, first match wins.
 //!
-//! Alternatives are parted by two blanks, terms of one alternative by one; all terms must hold. A term is a piece of the name
+//! Alternatives are separated by two spaces, terms of one alternative by one; all terms must hold. A term is a piece of the name
 //! in lower case; `|` at an end wants the boundary of a word there, `^` in front the start of the name, `!` in front that the
 //! term does not hold ([`terms`](super::terms)).
 //!
@@ -217,7 +217,7 @@ pub(super) const FUNCTORS: &[Row] = &[
     ("Reduce", "reduceop  reduce_kernel"),
 ];
 
-/// Rows for the whole name where its head says nothing.
+/// Rows for the whole name where its head is generic.
 pub(super) const WHOLE: &[Row] = &[
     ("Communication", "|nccl  |rccl"),
     ("MoE Routing", "moesorting  topksoftmax  moe::dev::routing"),
@@ -250,7 +250,7 @@ pub(super) const OPERATORS: &[Row] = &[
     ("Embedding", "|embedding"),
 ];
 
-/// Rows for the whole name where the host operator says nothing either: names that only those know who know the library.
+/// Rows for the whole name where the host operator is generic too: names of particular libraries.
 pub(super) const RARE: &[Row] = &[
     ("Communication", "msccl"),
     ("KV Cache", "req_to_token  update_kv_cache  updatekvcache  kv_cache_update"),

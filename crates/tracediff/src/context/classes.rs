@@ -1,4 +1,4 @@
-//! The class of every kernel, found once per distinct name (and per host operator where the name says nothing).
+//! The class of every kernel, found once per distinct name (and per host operator where the name is generic).
 
 use rustc_hash::FxHashMap;
 
@@ -31,7 +31,7 @@ pub(crate) struct Group {
     pub(crate) label: u32,
 }
 
-/// What a kernel name alone tells.
+/// What follows from a kernel name alone.
 #[derive(Clone, Copy)]
 enum ByName {
     NotAsked,
@@ -47,7 +47,7 @@ pub(crate) struct Classifier<'a> {
     pub(crate) platform: Platform,
 }
 
-/// Finds the class of every kernel. A name has one class: where it says nothing, the operator decides that launches it most
+/// Finds the class of every kernel. A name has one class: where it is generic, the operator decides that launches it most
 /// often, the smallest text on ties.
 pub(crate) fn find(
     kernels: &[Kernel],

@@ -38,7 +38,7 @@ impl KernelOperator {
         KernelOperator { operator: NO_NAME, stack: NO_STACK, has_host_operator: false };
 }
 
-/// What says which operator launched a kernel.
+/// How the operator that launched a kernel is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// The External id of the kernel or its launch.

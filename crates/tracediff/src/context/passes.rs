@@ -16,7 +16,7 @@ pub(crate) struct Passes {
     pub(crate) of_kernels: Vec<KernelPass>,
     /// How many passes have kernels.
     pub(crate) count: u64,
-    /// Whether steps were annotated that tell phases.
+    /// Whether steps were annotated with phases.
     pub(crate) has_steps: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a> PassFinder<'a> {
         PassFinder { steps: Steps::new(annotations), launches, last: 0 }
     }
 
-    /// What the annotations tell apart.
+    /// What the annotations separate.
     pub(crate) fn basis(&self) -> Basis {
         self.steps.basis
     }

@@ -1,8 +1,8 @@
-//! GPUs that a trace does not name, told by their properties.
+//! GPUs that a trace does not name, identified by their properties.
 
 use super::{Device, Platform};
 
-/// The name; where that says nothing, the model whose compute capability, multiprocessors and memory these are.
+/// The name; where that is generic, the model whose compute capability, multiprocessors and memory these are.
 pub(crate) fn inferred_name(device: &Device, platform: Platform) -> String {
     const SAY_NOTHING: [&str; 6] = ["", "unknown gpu", "amd", "nvidia", "amd radeon graphics", "amd instinct"];
     if !SAY_NOTHING.contains(&device.name.trim().to_lowercase().as_str()) {
@@ -18,10 +18,10 @@ pub(crate) fn inferred_name(device: &Device, platform: Platform) -> String {
     model.map_or_else(|| device.name.clone(), |model| model.name.to_owned())
 }
 
-/// A GPU as its properties tell it.
+/// A GPU by its properties.
 struct Model {
     platform: Platform,
-    /// `major.minor`; empty where the multiprocessors tell enough.
+    /// `major.minor`; empty where the multiprocessors are enough.
     capability: &'static str,
     sm_count: i64,
     /// Least memory, and the least that is too much.

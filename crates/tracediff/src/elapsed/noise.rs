@@ -1,4 +1,4 @@
-//! How much a time differs from pass to pass, and so how far two means must be apart to say anything.
+//! How much a time differs from pass to pass, and so how far two means must be apart to count as different.
 
 /// Quantile of the normal distribution for 99 % on both sides.
 const QUANTILE: f64 = 2.58;

@@ -2,7 +2,7 @@
 //!
 //! Every family of operations has its difference of own time, which is what its groups differ by, and what ran at the same time
 //! as something else. Per group, with n calls of a mean time t: `n2·t2 − n1·t1 = (n2 − n1)·(t1 + t2)/2 + (t2 − t1)·(n1 + n2)/2`,
-//! more or fewer calls and slower or faster ones. What is not computation comes from the parts of elapsed time. All figures
+//! more or fewer calls and slower or faster ones. What is not computation comes from the parts of elapsed time. All numbers
 //! are per pass, in whole picoseconds.
 
 use std::collections::BTreeMap;

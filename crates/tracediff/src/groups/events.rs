@@ -37,7 +37,7 @@ pub struct EventRow<'a> {
 /// Hands over a row for every kernel of a phase: trace 1, then trace 2, each in the order of its file.
 ///
 /// # Errors
-/// [`Error::NoPhase`] when a trace has no kernel of the wanted phase, and what `visit` says.
+/// [`Error::NoPhase`] when a trace has no kernel of the wanted phase, and the errors of `visit`.
 pub fn events<E: From<Error>>(
     first: &Trace,
     second: &Trace,

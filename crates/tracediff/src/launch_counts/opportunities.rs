@@ -89,7 +89,7 @@ fn exceeds([first, second]: [f64; 2], limit: f64) -> bool {
     first > limit * second || second > limit * first
 }
 
-/// What is said of a type; `compared` is what the ratio divides: averages per group, or totals.
+/// The verdict about a type; `compared` is what the ratio divides: averages per group, or totals.
 fn opportunity(
     kind: usize,
     [first, second]: [Tally; 2],

@@ -1,4 +1,4 @@
-//! Results of `--aligned` and `--full` under the rules of 0.1.33: its dictionaries key for key.
+//! Results of the views `Aligned` and `Full` under the rules of 0.1.33: its dictionaries key for key.
 
 use serde::Serialize;
 
@@ -110,7 +110,7 @@ pub struct LegacyFusionOpportunity {
     pub count: u64,
 }
 
-/// The same, said another way.
+/// The same under other keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the keys of the original")]
 pub struct LegacyFusionMapping {

@@ -1,12 +1,13 @@
 //! The list of pairs (YAML).
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use perfdb_trace::source::Source;
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::steps::PhaseFilter;
+use crate::steps::{PhaseFilter, UnknownName};
 
 /// Form of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -18,6 +19,19 @@ pub enum Format {
     Json,
     /// A table.
     Csv,
+}
+
+impl FromStr for Format {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Format, UnknownName> {
+        match name {
+            "text" => Ok(Format::Text),
+            "json" => Ok(Format::Json),
+            "csv" => Ok(Format::Csv),
+            _ => Err(UnknownName { expected: "text, json, csv" }),
+        }
+    }
 }
 
 impl Format {
@@ -58,7 +72,7 @@ pub struct PairSettings {
 }
 
 impl PairSettings {
-    /// These settings, and `defaults` where they say nothing.
+    /// These settings, and `defaults` for those that are not set.
     pub fn or(self, defaults: &PairSettings) -> PairSettings {
         PairSettings {
             phase: self.phase.or(defaults.phase),

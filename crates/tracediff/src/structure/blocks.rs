@@ -32,7 +32,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The role that a name and a class tell.
+    /// The role that follows from a name and a class.
     pub(crate) fn of(name: &str, class: &str) -> Role {
         let lower = name.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));

@@ -1,5 +1,5 @@
 //! Numbers of layers: they count from 0 in every forward pass, and where nobody annotated passes, the order of the kinds of
-//! layers tells them.
+//! layers gives them.
 
 use perfdb_sequence::Layer;
 

@@ -19,7 +19,7 @@ pub(super) fn check(trace: &Prepared, replays: &Replays, found: &mut Findings, m
     }
     let mut full: Vec<&Vec<u32>> =
         seen.iter().filter(|(names, count)| names.len() >= FULL && **count >= 2).map(|(names, _)| names).collect();
-    // The shortest that fits tells how much is missing.
+    // The shortest that fits shows how much is missing.
     full.sort_unstable_by_key(|names| (names.len(), *names));
     let (mut lacking, mut missing) = (0_u64, 0);
     for (at, replay) in replays.iter().enumerate() {

@@ -1,0 +1,65 @@
+//! What is asked for: two traces or a list of pairs, and what comes of them.
+
+use perfdb_tracediff::{PairSettings, Registry};
+use std::path::{Path, PathBuf};
+
+use super::pairs::compare_pairs;
+use super::plan::Common;
+use super::single::{Outputs, compare_one};
+use crate::{Failure, Status};
+
+/// One run of the tool.
+#[derive(Debug)]
+pub struct Request {
+    /// Two traces, or none with a list.
+    pub traces: Vec<PathBuf>,
+    /// A list of pairs.
+    pub list: Option<PathBuf>,
+    /// Pairs of the list that are compared at the same time.
+    pub jobs: Option<usize>,
+    /// Folder of outputs that the list does not name.
+    pub output_dir: PathBuf,
+    /// The result of two traces; stdout otherwise.
+    pub output: Option<PathBuf>,
+    /// The table of kernels.
+    pub events: Option<PathBuf>,
+    /// JSON of an earlier run, and the limit in percent.
+    pub gate: Option<(PathBuf, f64)>,
+    /// Options that a pair of a list may set itself; those that are not set are left to the list.
+    pub settings: PairSettings,
+    /// The others. The registry is still to be read: from `registry_file`, once the request is known to be sound.
+    pub common: Common,
+}
+
+impl Request {
+    /// Compares what is asked for.
+    ///
+    /// # Errors
+    /// A request that cannot be (exit 2), traces that cannot be read or compared, an output that cannot be written (exit 1).
+    pub fn run(mut self) -> Result<Status, Failure> {
+        let contradiction = match (&self.list, self.traces.len()) {
+            (Some(_), 0) if self.output.is_some() => {
+                "--output takes one result; with --pairs, the list or --output-dir say where results go"
+            }
+            (Some(_), 0) | (None, 2) => "",
+            (Some(_), _) => "--pairs takes no traces",
+            (None, _) => "two traces are needed, or --pairs",
+        };
+        if !contradiction.is_empty() {
+            return Err(Failure::usage(contradiction));
+        }
+        self.common.plan(&self.settings).map_err(Failure::usage)?;
+        self.common.registry = self.common.registry_file.as_deref().map(Registry::open).transpose()?;
+        match (&self.list, self.traces.as_slice()) {
+            (None, [first, second]) => {
+                let gate = self.gate.as_ref().map(|(baseline, limit)| (baseline.as_path(), *limit));
+                let outputs = Outputs { result: self.output.as_deref(), events: self.events.as_deref(), gate };
+                compare_one([first, second], &self.settings, &self.common, &outputs)
+            }
+            (list, _) => {
+                let list = list.as_deref().unwrap_or(Path::new(""));
+                compare_pairs(list, &self.settings, &self.common, self.jobs, &self.output_dir)
+            }
+        }
+    }
+}
