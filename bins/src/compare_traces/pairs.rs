@@ -23,7 +23,7 @@ struct Outcome {
 ///
 /// # Errors
 /// A list that contradicts itself (exit 1, nothing has run), or a pair that fails (exit 1, the others are done).
-pub fn compare_pairs(
+pub(super) fn compare_pairs(
     list: &Path,
     settings: &PairSettings,
     common: &Common,

@@ -49,7 +49,8 @@ impl Request {
             return Err(Failure::usage(contradiction));
         }
         self.common.plan(&self.settings).map_err(Failure::usage)?;
-        self.common.registry = self.common.registry_file.as_deref().map(Registry::open).transpose()?;
+        let open = if self.common.compat.is_some() { Registry::open } else { Registry::open_checked };
+        self.common.registry = self.common.registry_file.as_deref().map(open).transpose()?;
         match (&self.list, self.traces.as_slice()) {
             (None, [first, second]) => {
                 let gate = self.gate.as_ref().map(|(baseline, limit)| (baseline.as_path(), *limit));

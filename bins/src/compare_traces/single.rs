@@ -15,20 +15,20 @@ use crate::{Failure, Status, error_line, print, print_limit, progress, warn};
 
 /// What is written beside the standard output, and what may fail.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Outputs<'a> {
+pub(super) struct Outputs<'a> {
     /// The result; stdout otherwise.
-    pub result: Option<&'a Path>,
+    pub(super) result: Option<&'a Path>,
     /// The table of kernels.
-    pub events: Option<&'a Path>,
+    pub(super) events: Option<&'a Path>,
     /// JSON of an earlier run, and the limit in percent.
-    pub gate: Option<(&'a Path, f64)>,
+    pub(super) gate: Option<(&'a Path, f64)>,
 }
 
 /// Compares two traces, and writes the result to a file or to stdout.
 ///
 /// # Errors
 /// Contradictory options (exit 2); traces that cannot be read or compared, an output that cannot be written (exit 1).
-pub fn compare_one(
+pub(super) fn compare_one(
     traces: [&Path; 2],
     settings: &PairSettings,
     common: &Common,

@@ -11,6 +11,7 @@ mod block;
 mod chunk;
 mod event;
 mod form;
+mod keys;
 mod layout;
 mod machine;
 mod options;

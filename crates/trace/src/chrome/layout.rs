@@ -10,7 +10,7 @@
 
 use super::event::{Field, Record};
 use super::form::Form;
-use super::take::{Named, WantedArgs, named};
+use super::keys::{Named, WantedArgs, named};
 use crate::scan::{BLOCK, Fast, Kind, Span, equal_bytes, short_list_of_integers, short_number};
 
 /// Bytes of the longest gap that is kept.

@@ -4,8 +4,9 @@
 //! as it was, so that the caller can come again with more bytes.
 
 use super::event::Record;
+use super::keys::WantedArgs;
 use super::options::{Members, ReadOptions, TopLevel};
-use super::take::{WantedArgs, take_event};
+use super::take::take_event;
 use crate::scan::{Fast, Fault, FaultKind, Kind, Scanner, Skip, Span};
 
 /// What a step came to.

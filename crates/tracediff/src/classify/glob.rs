@@ -19,9 +19,42 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// True when every name that `pattern` matches is matched by `wider` too.
+///
+/// A `*` in `pattern` stands for texts that no other part of a pattern can name, so only a `*` of `wider` covers it: it is one more letter.
+pub(crate) fn covers(wider: &str, pattern: &str) -> bool {
+    matches(wider, pattern)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{covers, matches};
+    use proptest::prelude::*;
+
+    #[test]
+    fn wider_patterns_cover_narrower_ones() {
+        for (wider, pattern, expected) in [
+            ("*", "a*", true),
+            ("a*", "a*b", true),
+            ("*b*", "a*b", true),
+            ("a*", "*", false),
+            ("a*c", "a*", false),
+            ("abc", "abc", true),
+            ("abc", "ab*", false),
+            ("*a*a*", "*a*", false),
+        ] {
+            assert_eq!(covers(wider, pattern), expected, "{wider} over {pattern}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_covered_pattern_matches_nothing_else(wider in "[ab*]{0,5}", pattern in "[ab*]{0,5}", name in "[ab]{0,6}") {
+            if covers(&wider, &pattern) && matches(&pattern, &name) {
+                prop_assert!(matches(&wider, &name), "{} over {} on {}", wider, pattern, name);
+            }
+        }
+    }
 
     #[test]
     fn stars_stand_for_any_text() {
