@@ -1,5 +1,6 @@
 //! Traces of GPU profilers: Kineto, and what writes like it.
 
+mod category;
 mod certificate;
 mod collect;
 mod columns;

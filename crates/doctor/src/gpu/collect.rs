@@ -8,6 +8,7 @@ use perfdb_trace::names::{NO_NAME, NameId};
 use perfdb_trace::scan::{Text, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
+use super::category::{Category, category};
 use super::columns::{Call, Columns, Operator, Row, RowKind, Step};
 use super::device::{DeviceMembers, MEMBERS};
 use super::{Prepared, Replays, both, check_replays, check_rows};
@@ -95,18 +96,6 @@ pub struct Times {
     pub start: Option<Picoseconds>,
     /// `dur`, which can be negative.
     pub duration: Option<Picoseconds>,
-}
-
-/// What an event is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Category {
-    Kernel,
-    Copy,
-    Call,
-    Operator,
-    Frame,
-    Annotation,
-    Other,
 }
 
 impl Collector {
@@ -372,30 +361,4 @@ impl Duration {
 /// A duration as rows have it.
 fn cut(duration: Picoseconds) -> i64 {
     duration.try_into().unwrap_or(i64::MAX)
-}
-
-/// The category of an event, and whether it has the name that old profilers gave it.
-fn category(event: &Event<'_>) -> (Category, bool) {
-    let Some(Value::Text(text)) = event.field(Field::Category) else { return (Category::Other, false) };
-    let decoded;
-    let name = if text.is_escaped() {
-        decoded = text.decode_lossy();
-        decoded.as_bytes()
-    } else {
-        text.raw()
-    };
-    match name {
-        b"kernel" => (Category::Kernel, false),
-        b"cpu_op" => (Category::Operator, false),
-        b"cuda_runtime" | b"cuda_driver" => (Category::Call, false),
-        b"python_function" => (Category::Frame, false),
-        b"user_annotation" => (Category::Annotation, false),
-        b"gpu_memcpy" | b"gpu_memset" => (Category::Copy, false),
-        b"Kernel" => (Category::Kernel, true),
-        b"Memcpy" | b"Memset" => (Category::Copy, true),
-        b"Operator" => (Category::Operator, true),
-        b"Runtime" => (Category::Call, true),
-        b"async" => (Category::Other, true),
-        _ => (Category::Other, false),
-    }
 }
