@@ -359,3 +359,37 @@ fn every_kernel_has_a_row_in_the_table_of_events() {
     assert_eq!(lines.next(), Some("trace,index,name,start_us,duration_us,class,family,layer,part,pair"));
     assert_eq!(lines.count(), 170 + 190);
 }
+
+#[test]
+fn both_traces_stand_below_each_other_in_one() {
+    let folder = TempDir::new().expect("a folder");
+    let inputs = ["mi300x.json", "h100.json"].map(testdata);
+    let arguments = [inputs[0].as_str(), inputs[1].as_str(), "--trace-out", "both.json"];
+    let plain = run(folder.path(), &arguments[..2]);
+    let ran = run(folder.path(), &arguments);
+    assert_eq!((ran.code, &ran.stdout), (0, &plain.stdout), "{}", ran.stderr);
+    let text = std::fs::read_to_string(folder.path().join("both.json")).expect("a trace");
+    let bytes: u64 = inputs.iter().map(|input| std::fs::metadata(input).expect("a file").len()).sum();
+    assert!((text.len() as u64) < 2 * bytes, "{} bytes from {bytes}", text.len());
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let events = document["traceEvents"].as_array().expect("events");
+    let kernels = |input: &String| -> usize {
+        let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(input).expect("a trace")).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("events");
+        events.iter().filter(|event| event["cat"] == "kernel").count()
+    };
+    let of = |pid: i64| {
+        let is_kernel = |event: &&serde_json::Value| {
+            event["ph"] == "X" && event["pid"] == pid && event["args"]["family"].is_string()
+        };
+        events.iter().filter(is_kernel).count()
+    };
+    assert_eq!([of(1), of(2)], [kernels(&inputs[0]), kernels(&inputs[1])], "every kernel of both traces");
+    let times: Vec<f64> = events.iter().filter_map(|event| event["ts"].as_f64()).collect();
+    assert!(times.is_sorted());
+    for part in ["\"ph\":\"s\"", "\"ph\":\"f\"", "layer 0\"", "\"lost_us\":", "\"cname\":", "trace 1 - trace 2 (us)"] {
+        assert!(text.contains(part), "{part}");
+    }
+    let refused = run(folder.path(), &["--pairs", "list.yaml", "--trace-out", "both.json"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+}

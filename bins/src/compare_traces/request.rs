@@ -23,6 +23,8 @@ pub struct Request {
     pub output: Option<PathBuf>,
     /// The table of kernels.
     pub events: Option<PathBuf>,
+    /// Both traces as one.
+    pub trace: Option<PathBuf>,
     /// JSON of an earlier run, and the limit in percent.
     pub gate: Option<(PathBuf, f64)>,
     /// Options that a pair of a list may set itself; those that are not set are left to the list.
@@ -54,7 +56,12 @@ impl Request {
         match (&self.list, self.traces.as_slice()) {
             (None, [first, second]) => {
                 let gate = self.gate.as_ref().map(|(baseline, limit)| (baseline.as_path(), *limit));
-                let outputs = Outputs { result: self.output.as_deref(), events: self.events.as_deref(), gate };
+                let outputs = Outputs {
+                    result: self.output.as_deref(),
+                    events: self.events.as_deref(),
+                    trace: self.trace.as_deref(),
+                    gate,
+                };
                 compare_one([first, second], &self.settings, &self.common, &outputs)
             }
             (list, _) => {

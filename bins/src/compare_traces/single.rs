@@ -5,8 +5,9 @@ use std::path::Path;
 
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::tracediff::{EVENTS_HEADER, push_event};
+use perfdb_timeline::{Target, Timeline};
 use perfdb_tracediff::{
-    Analysis, Baseline, Caution, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events,
+    Analysis, Baseline, Caution, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events, windows,
 };
 
 use super::plan::{Common, Plan};
@@ -20,6 +21,8 @@ pub(super) struct Outputs<'a> {
     pub(super) result: Option<&'a Path>,
     /// The table of kernels.
     pub(super) events: Option<&'a Path>,
+    /// Both traces as one.
+    pub(super) trace: Option<&'a Path>,
     /// JSON of an earlier run, and the limit in percent.
     pub(super) gate: Option<(&'a Path, f64)>,
 }
@@ -34,7 +37,7 @@ pub(super) fn compare_one(
     common: &Common,
     outputs: &Outputs<'_>,
 ) -> Result<Status, Failure> {
-    let written = [outputs.result, outputs.events].into_iter().flatten();
+    let written = [outputs.result, outputs.events, outputs.trace].into_iter().flatten();
     let registry = common.registry_file.as_deref();
     let baseline = outputs.gate.map(|(path, _)| path);
     refuse_inputs(written, traces.into_iter().chain(registry).chain(baseline))?;
@@ -45,14 +48,16 @@ pub(super) fn compare_one(
     let loaded = load(traces, &options)?;
     let analysis = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
     let events = outputs.events.map(|path| write_events(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
+    let trace = outputs.trace.map(|path| write_trace(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
+    let also = events.into_iter().chain(trace);
     let result = plan.render(&analysis);
     match outputs.result {
         Some(output) => {
             let result = Staged::with(output, result.as_bytes(), Parents::MustExist)?;
-            commit(events.into_iter().chain([result]).collect())?;
+            commit(also.chain([result]).collect())?;
         }
         None => {
-            commit(events.into_iter().collect())?;
+            commit(also.collect())?;
             print(&result)?;
         }
     }
@@ -88,6 +93,15 @@ fn write_events(path: &Path, plan: &Plan, traces: [&Trace; 2]) -> Result<Staged,
     })?;
     flush(&mut text)?;
     Ok(staged)
+}
+
+/// Stages both traces as one, with the names of the result.
+fn write_trace(path: &Path, plan: &Plan, traces: [&Trace; 2]) -> Result<Staged, Failure> {
+    let failure = |source| Failure::from(Error::Io { path: path.to_owned(), source });
+    let target = Target::of_name(path, Staged::create(path, Parents::MustExist)?);
+    let mut timeline = Timeline::new(target, &["trace 1", "trace 2"], "trace 1 - trace 2 (us)").map_err(failure)?;
+    windows(traces[0], traces[1], plan.analysis.compare.phase, |window| timeline.add(window).map_err(failure))?;
+    timeline.finish().and_then(Target::finish).map_err(failure)
 }
 
 /// Loads both traces at the same time.

@@ -37,6 +37,7 @@ Examples:
   compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
   compare-traces before.json after.json --events kernels.csv
+  compare-traces before.json after.json --trace-out both.json.gz   # Perfetto
   compare-traces before.json after.json --baseline last.json --fail-regression 5
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
 
@@ -102,6 +103,10 @@ struct Arguments {
     /// Also write a CSV with a row per kernel: its class, layer, and the group that it is compared in
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
     events: Option<PathBuf>,
+
+    /// Also write both traces as one for Perfetto, below each other layer by layer (.gz: compressed)
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
+    trace_out: Option<PathBuf>,
 
     /// JSON of an earlier run, for --fail-regression
     #[arg(long, value_name = "OLD.json", value_parser = path(), requires = "fail_regression")]
@@ -205,6 +210,7 @@ impl From<Arguments> for Request {
             output_dir: arguments.output_dir,
             output: arguments.output,
             events: arguments.events,
+            trace: arguments.trace_out,
             gate: arguments.baseline.zip(arguments.fail_regression),
             settings,
             common,

@@ -1,6 +1,7 @@
 //! compute-m6, generate-op-comparison, generate-per-shape-comparison and trace-to-csv as their users see them: exit statuses,
 //! error lines, what is left behind. What they compute is in the golden cases.
 
+mod explained;
 mod gates;
 mod inputs;
 mod outputs;

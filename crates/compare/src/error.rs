@@ -22,6 +22,9 @@ pub enum Error {
         /// `(event I) at byte N (line L, column C)`, as far as it is known.
         location: String,
     },
+    /// A database that is asked can't be.
+    #[error(transparent)]
+    Database(#[from] perfdb_query::Error),
     /// The operator mapping can't be used.
     #[error(transparent)]
     Mapping(#[from] perfdb_store::op_mapping::Error),

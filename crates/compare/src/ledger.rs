@@ -29,6 +29,7 @@ mod explain;
 mod families;
 mod family;
 mod group;
+mod interval;
 mod join;
 mod layers;
 mod leaf;
@@ -39,16 +40,19 @@ mod predicted;
 mod quotient;
 mod rest;
 mod result;
+mod side_by_side;
 mod timeline;
 mod work;
 
 pub use call::{Row, TimeSource};
 pub use constant::LayersNote;
+use explain::MeasuredSequence;
 pub(crate) use explain::ledger_of_files;
-pub use explain::{Explanation, Options, Reconciliation, explain_files, explain_scenarios};
+pub use explain::{Explanation, Options, Reconciliation, explain_files, explain_files_and_show, explain_scenarios};
 pub use families::Families;
 pub use family::Family;
 pub use group::{Join, Sources};
+pub use interval::Interval;
 pub use layers::{ExampleLayers, KindLedger, LayerKernel, LayerKind, Layers};
 pub use leaf::{
     Calls, Cause, Detail, Leaf, MeasuredDetail, Part, PoolDetail, Position, PredictedDetail, Spread, TimeDetail,
@@ -57,6 +61,7 @@ pub use leaf::{
 pub use operands::AttentionKey;
 pub use quotient::Passes;
 pub use result::{FamilySum, Group, Ledger, Workload};
+pub use side_by_side::{BothSides, SideBySide};
 pub use timeline::{Timeline, Timelines};
 
 /// A kernel type without its last `AiCore`, `Aicore` or `_` and digits.
@@ -91,6 +96,8 @@ struct Splitter<'b> {
     passes: Passes,
     groups: Groups,
     leaves: Vec<Leaf>,
+    /// What a database knows of the predicted calls of each group.
+    intervals: Vec<Option<Interval>>,
     /// Labels of the pools.
     pools: Vec<String>,
     /// All signatures of the groups that are composite operators.
@@ -116,10 +123,12 @@ fn split(
 ) -> Ledger {
     let widest = widest_norm(book, predicted.iter().chain(measured));
     let groups = joined_groups(book, predicted, measured, passes, families, widest);
+    let sources = groups.sources(book, predicted);
     let mut splitter = Splitter {
         book,
         passes,
         predicted_signatures: composite_signatures(book, &groups, predicted),
+        intervals: interval::of_groups(book, &groups, predicted, &sources),
         groups,
         leaves: Vec::new(),
         pools: Vec::new(),
@@ -131,7 +140,7 @@ fn split(
     if contexts == Contexts::Used {
         splitter.same_context(predicted, measured);
     }
-    splitter.rest(predicted, measured);
+    splitter.rest(predicted, measured, &sources);
     splitter.finish(predicted, measured)
 }
 

@@ -47,6 +47,7 @@
 //! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
 //! | `perfdb-sequence` | what repeats in a sequence of kernels: layers, passes |
 //! | `perfdb-coverage` | whether a database is good enough for a workload, and what to measure next |
+//! | `perfdb-timeline` | two sides of a comparison as one chrome trace |
 //! | `perfdb-predict` | durations between measured rows, with intervals |
 //! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |
 //! | `perfdb-severity` | how much a finding matters |

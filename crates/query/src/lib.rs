@@ -66,4 +66,4 @@ pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
 pub use table::pool::{Dimensions, Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
-pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace};
+pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace, read_trace_events};

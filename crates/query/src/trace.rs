@@ -8,6 +8,7 @@ use perfdb_trace::chrome::{Item, ReadOptions, Reader};
 use perfdb_trace::source::Source;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use python::MalformedCall;
@@ -76,22 +77,135 @@ pub struct Answered {
 /// # Errors
 /// When the file cannot be read or the arguments of an event are not as the simulator writes them.
 pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<TracedCall>, Error> {
+    let mut calls: Vec<TracedCall> = Vec::new();
+    let mut known: FxHashMap<[String; 5], usize> = FxHashMap::default();
+    let mut tiers = Tiers::default();
+    for_each_call(path, |event| {
+        if let Some(&at) = known.get(&event.key) {
+            let call = &mut calls[at];
+            call.count += 1;
+            call.range_us = (call.range_us.0.min(event.duration_us), call.range_us.1.max(event.duration_us));
+            return Ok(());
+        }
+        let malformed = |fault: MalformedCall| Error::Call {
+            path: path.to_owned(),
+            event: event.index,
+            operator: event.key[0].clone(),
+            fault,
+        };
+        let call = event.call(surroundings, &mut tiers).map_err(malformed)?;
+        known.insert(event.key.clone(), calls.len());
+        calls.push(call);
+        Ok(())
+    })?;
+    tiers.complete(&mut calls);
+    Ok(calls)
+}
+
+/// Reads the calls of chosen events, which count from 0, in their order; each is one of its own. Events that are no calls, and those whose
+/// arguments are not as the simulator writes them, are left out.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_trace_events(
+    path: &Path,
+    surroundings: &Surroundings,
+    events: &BTreeSet<u64>,
+) -> Result<Vec<TracedCall>, Error> {
+    let mut calls: Vec<TracedCall> = Vec::new();
+    let mut tiers = Tiers::default();
+    for_each_call_of(
+        path,
+        |index| events.contains(&index),
+        |event| {
+            calls.extend(event.call(surroundings, &mut tiers));
+            Ok(())
+        },
+    )?;
+    tiers.complete(&mut calls);
+    Ok(calls)
+}
+
+/// The tiers of collectives by their ranks.
+#[derive(Default)]
+struct Tiers(FxHashMap<Vec<i64>, i64>);
+
+impl Tiers {
+    fn note(&mut self, query: &Query) {
+        if let (Some(tier), Some(ranks)) = (query.tier, ranks(query)) {
+            self.0.insert(ranks, tier);
+        }
+    }
+
+    /// Composites do not tell their tier; collectives of the same ranks do.
+    fn complete(&self, calls: &mut [TracedCall]) {
+        for call in calls.iter_mut().filter(|call| call.query.tier.is_none()) {
+            call.query.tier = ranks(&call.query).and_then(|ranks| self.0.get(&ranks).copied());
+        }
+    }
+}
+
+/// An event that the database answered, or was asked for in vain.
+struct CallEvent {
+    index: u64,
+    /// What tells calls apart.
+    key: [String; 5],
+    duration_us: f64,
+    tier: Option<String>,
+    source: Option<String>,
+    confidence: Option<String>,
+    kernel_type: Option<String>,
+    rule: Option<String>,
+}
+
+impl CallEvent {
+    fn call(&self, surroundings: &Surroundings, tiers: &mut Tiers) -> Result<TracedCall, MalformedCall> {
+        let mut query = call(&self.key, surroundings)?;
+        query.tier = self.tier.as_ref().and_then(|tier| tier.parse().ok());
+        tiers.note(&query);
+        let source = self.source.clone().filter(|_| self.rule.as_deref() != Some(ANALYTIC));
+        let answered = source.map(|source| Answered {
+            source,
+            confidence: self.confidence.as_ref().and_then(|confidence| confidence.parse().ok()),
+            kernel_type: self.kernel_type.clone(),
+            rule: self.rule.clone(),
+        });
+        Ok(TracedCall {
+            operator: self.key[0].clone(),
+            query,
+            count: 1,
+            event: self.index,
+            duration_us: self.duration_us,
+            range_us: (self.duration_us, self.duration_us),
+            answered,
+        })
+    }
+}
+
+fn for_each_call(path: &Path, each: impl FnMut(CallEvent) -> Result<(), Error>) -> Result<(), Error> {
+    for_each_call_of(path, |_| true, each)
+}
+
+fn for_each_call_of(
+    path: &Path,
+    is_wanted: impl Fn(u64) -> bool,
+    mut each: impl FnMut(CallEvent) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut source = Source::open(path)?;
     let options = ReadOptions::simulator().args(ARGS);
     let mut reader = Reader::new(&mut source, &options);
-    let mut calls: Vec<TracedCall> = Vec::new();
-    let mut known: FxHashMap<[String; 5], usize> = FxHashMap::default();
-    let mut tiers: FxHashMap<Vec<i64>, i64> = FxHashMap::default();
     while let Some(item) = reader.next_item()? {
         let Item::Event(event) = item else { continue };
-        let arg = |at: usize| event.text_arg(at).map(Cow::into_owned);
-        let (Some(inputs), Some(name)) = (arg(0), event.name()) else { continue };
-        let (category, rule, answer_source) = (event.category(), arg(5), arg(2));
-        // The analytic model's own estimates stand beside the answers in some traces.
-        if category.as_deref() == Some(ANALYTIC) || (rule.is_none() && answer_source.is_none()) {
+        if !is_wanted(event.index()) {
             continue;
         }
-        let duration_us = event.duration().map_or(0.0, |number| number.to_f64());
+        let arg = |at: usize| event.text_arg(at).map(Cow::into_owned);
+        let (Some(inputs), Some(name)) = (arg(0), event.name()) else { continue };
+        let (category, rule, source) = (event.category(), arg(5), arg(2));
+        // The analytic model's own estimates stand beside the answers in some traces.
+        if category.as_deref() == Some(ANALYTIC) || (rule.is_none() && source.is_none()) {
+            continue;
+        }
         let key = [
             name.into_owned(),
             inputs,
@@ -99,45 +213,18 @@ pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<Traced
             arg(7).unwrap_or_default(),
             arg(8).unwrap_or_default(),
         ];
-        if let Some(&at) = known.get(&key) {
-            let call = &mut calls[at];
-            call.count += 1;
-            call.range_us = (call.range_us.0.min(duration_us), call.range_us.1.max(duration_us));
-            continue;
-        }
-        let malformed = |fault: MalformedCall| Error::Call {
-            path: path.to_owned(),
-            event: event.index(),
-            operator: key[0].clone(),
-            fault,
-        };
-        let mut query = call(&key, surroundings).map_err(malformed)?;
-        query.tier = arg(6).and_then(|tier| tier.parse().ok());
-        if let (Some(tier), Some(ranks)) = (query.tier, ranks(&query)) {
-            tiers.insert(ranks, tier);
-        }
-        let answered = answer_source.filter(|_| rule.as_deref() != Some(ANALYTIC)).map(|source| Answered {
+        each(CallEvent {
+            index: event.index(),
+            key,
+            duration_us: event.duration().map_or(0.0, |number| number.to_f64()),
+            tier: arg(6),
             source,
-            confidence: arg(3).and_then(|confidence| confidence.parse().ok()),
+            confidence: arg(3),
             kernel_type: arg(4),
             rule,
-        });
-        known.insert(key.clone(), calls.len());
-        calls.push(TracedCall {
-            operator: key[0].clone(),
-            query,
-            count: 1,
-            event: event.index(),
-            duration_us,
-            range_us: (duration_us, duration_us),
-            answered,
-        });
+        })?;
     }
-    // Composites do not tell their tier; collectives of the same ranks do.
-    for call in calls.iter_mut().filter(|call| call.query.tier.is_none()) {
-        call.query.tier = ranks(&call.query).and_then(|ranks| tiers.get(&ranks).copied());
-    }
-    Ok(calls)
+    Ok(())
 }
 
 fn ranks(query: &Query) -> Option<Vec<i64>> {

@@ -15,7 +15,7 @@ pub use page::page;
 pub use rows::{MeasureTable, rows_to_measure};
 pub use text::text;
 
-use perfdb_compare::ledger::Explanation;
+use perfdb_compare::ledger::{Explanation, Interval};
 use perfdb_pycompat::format::fixed_grouped;
 
 /// An explanation with the name of its scenario; the name of a single pair of files is empty.
@@ -30,6 +30,12 @@ pub struct NamedExplanation {
 /// Microseconds with one decimal.
 fn us(ps: i128) -> String {
     fixed_grouped(ps as f64 / 1e6, 1)
+}
+
+/// `12.0 us (11.5..12.6)` of so many calls each.
+fn interval(interval: &Interval, calls: f64) -> String {
+    let us = |ps: i128| fixed_grouped(ps as f64 / 1e6 / calls, 1);
+    format!("{} us ({}..{})", us(interval.best_ps), us(interval.low_ps), us(interval.high_ps))
 }
 
 /// Microseconds with their sign.

@@ -7,6 +7,7 @@ mod events;
 mod side_by_side;
 mod strip;
 mod typical;
+mod windows;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ use assign::Assignment;
 pub use difference::GroupRow;
 pub use events::{EventRow, events};
 pub use side_by_side::{Strip, StripRow};
+pub use windows::windows;
 
 /// What of one trace is compared with what of the other.
 #[derive(Debug)]

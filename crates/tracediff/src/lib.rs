@@ -77,7 +77,7 @@ pub use elapsed::{
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};
 pub use fusion::{FusionAnalysis, FusionOpportunity, FusionSummary};
-pub use groups::{EventRow, GroupRow, Strip, StripRow, events};
+pub use groups::{EventRow, GroupRow, Strip, StripRow, events, windows};
 pub use launch_counts::{
     CorrelationId, FusionMapping, GlobalCount, LaunchCountMetadata, LaunchCountOpportunity, LaunchCounts,
 };

@@ -3,6 +3,7 @@
 use super::family::canonical_type;
 use super::operands::{AttentionKey, Operands};
 use indexmap::IndexSet;
+use perfdb_predict::Estimate;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 
@@ -180,6 +181,8 @@ pub(crate) struct Book {
     pub(crate) canonical_types: IndexSet<Box<str>, FxBuildHasher>,
     pub(crate) predicted: Vec<Call>,
     pub(crate) measured: Vec<Call>,
+    /// What a database knows of each signature; empty without one.
+    pub(crate) estimates: Vec<Option<Estimate>>,
 }
 
 impl Book {
@@ -204,7 +207,8 @@ impl Book {
         };
         let keys = signatures.iter().map(keys).collect();
         let group_count = groups.len();
-        Book { signatures, keys, group_count, canonical_types, predicted: predicted.calls, measured }
+        let estimates = Vec::new();
+        Book { signatures, keys, group_count, canonical_types, predicted: predicted.calls, measured, estimates }
     }
 
     pub(crate) fn signature(&self, call: &Call) -> &Signature {

@@ -1,15 +1,18 @@
 //! From two files to an explanation.
 
 use super::call::Book;
+use super::interval::{self, Interval};
 use super::layers::{Layers, layers};
 use super::measured::read_measured;
 use super::predicted::read_predicted;
+use super::side_by_side::BothSides;
 use super::timeline::{Timelines, timeline};
 use super::{Contexts, Families, Ledger, Passes, split};
 use crate::error::{Error, Outcome, Warning};
 use crate::phase::phase;
 use crate::scenario::{Scenario, in_order, scenario_span};
 use crate::side_by_side;
+use perfdb_query::Reader;
 use perfdb_sequence::{Kernel, Sequence, find_passes};
 use perfdb_store::op_mapping::OpMapping;
 use serde::Serialize;
@@ -24,6 +27,8 @@ pub struct Options<'m> {
     pub passes: Passes,
     /// Kernel types whose families the user gives.
     pub families: Families,
+    /// A database that knows how sure predicted times are; `--semantics best` of query-database.
+    pub database: Option<&'m Reader>,
 }
 
 /// The whole answer.
@@ -32,6 +37,9 @@ pub struct Explanation {
     /// The difference and its parts.
     #[serde(flatten)]
     pub ledger: Ledger,
+    /// The predicted pass as a database predicts it, where there is one that answers some of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// What M6 is: time from measurements over measured time.
     pub m6: f64,
     /// How predicted time and M6 hang together.
@@ -66,6 +74,19 @@ pub struct Reconciliation {
 /// # Errors
 /// When one of the files can't be read or holds what can't be used; the trace's error goes first.
 pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Result<Outcome<Explanation>, Error> {
+    Ok(explain_files_and_show(trace, profile, options, |_, _| ())?.0)
+}
+
+/// [`explain_files`], and what `show` makes of the calls of both sides.
+///
+/// # Errors
+/// As [`explain_files`].
+pub fn explain_files_and_show<S>(
+    trace: &Path,
+    profile: &Path,
+    options: &Options<'_>,
+    show: impl FnOnce(&Explanation, BothSides<'_>) -> S,
+) -> Result<(Outcome<Explanation>, S), Error> {
     let none = OpMapping::default();
     let mapping = options.mapping.unwrap_or(&none);
     let (predicted, measured) =
@@ -75,13 +96,16 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     warnings.append(&mut measured.warnings);
     let mut families = options.families.clone();
     families.learn(mapping);
-    let book = Book::new(predicted.calls, measured.calls);
+    let mut book = Book::new(predicted.calls, measured.calls);
     tracing::info!(
         "{} predicted and {} measured calls of {} kernel types and shapes",
         book.predicted.len(),
         book.measured.len(),
         book.group_count
     );
+    if let Some(reader) = options.database {
+        book.estimates = phase("asking the database", || interval::estimates(&book, trace, reader))?;
+    }
     if options.passes == Passes::default() {
         warnings.extend(several_passes(&book, measured.steps, profile));
     }
@@ -104,7 +128,9 @@ pub fn explain_files(trace: &Path, profile: &Path, options: &Options<'_>) -> Res
     };
     let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
     let layers = phase("comparing layers", || layers(&book, options.passes, &families));
-    Ok(Outcome { result: Explanation { ledger, m6, reconcile, timeline, layers }, warnings })
+    let result = Explanation { ledger, interval: interval::of_pass(&book), m6, reconcile, timeline, layers };
+    let shown = show(&result, BothSides { book: &book, passes: options.passes, families: &families });
+    Ok((Outcome { result, warnings }, shown))
 }
 
 /// A warning when the measured side holds several passes, told apart as [`Cut`](crate::cut::Cut) does.
@@ -115,7 +141,7 @@ fn several_passes(book: &Book, steps: usize, profile: &Path) -> Option<Warning> 
 }
 
 /// The measured calls as a sequence of kernel types.
-struct MeasuredSequence<'b>(&'b Book);
+pub(super) struct MeasuredSequence<'b>(pub(super) &'b Book);
 
 impl Sequence for MeasuredSequence<'_> {
     fn len(&self) -> usize {
@@ -144,11 +170,11 @@ pub(crate) fn ledger_of_files(trace: &Path, profile: &Path) -> Result<Outcome<Le
     Ok(Outcome { result: ledger, warnings })
 }
 
-/// Explains all scenarios, `jobs` at a time. `each` gets names and results in the order of the scenarios.
+/// Explains all scenarios, `jobs` at a time, each with its own number of passes. `each` gets names and results in the order of the
+/// scenarios.
 pub fn explain_scenarios(
     scenarios: &[Scenario],
-    mapping: Option<&OpMapping>,
-    families: &Families,
+    options: &Options<'_>,
     jobs: usize,
     mut each: impl FnMut(&str, Result<Outcome<Explanation>, Error>),
 ) {
@@ -157,7 +183,7 @@ pub fn explain_scenarios(
         let number = scenario.forward_passes.read()?;
         let passes =
             Passes::of_double(number).ok_or_else(|| Error::ForwardPasses { name: scenario.name.clone(), number })?;
-        let options = Options { mapping, passes, families: families.clone() };
+        let options = Options { passes, ..options.clone() };
         explain_files(&scenario.tc_trace, &scenario.trace_csv, &options)
     };
     let mut names = scenarios.iter().map(|scenario| scenario.name.as_str());

@@ -313,6 +313,12 @@ impl Sources {
         Sources(self.0 | other.0)
     }
 
+    /// Whether some time was predicted from other rows of tables.
+    pub fn is_predicted(self) -> bool {
+        let from_rows = |source| !matches!(source, TimeSource::Measured | TimeSource::Analytic);
+        self.iter().any(from_rows)
+    }
+
     /// In the order of their names.
     pub fn iter(self) -> impl Iterator<Item = TimeSource> {
         TimeSource::ALL.into_iter().filter(move |source| self.0 & (1 << *source as u8) != 0)

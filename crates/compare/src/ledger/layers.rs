@@ -163,11 +163,7 @@ pub(super) fn layers(book: &Book, passes: Passes, families: &Families) -> Option
     let mut unjoined = Unjoined::new(book, &book.predicted, &book.measured);
     unjoined.join(book, passes);
     let groups = unjoined.finish(book, passes, families, 0);
-    let anchor = {
-        let one = side_anchors(book, &groups, &book.predicted);
-        let other = side_anchors(book, &groups, &book.measured);
-        common_anchor(&one, &other)? as usize
-    };
+    let anchor = common_layer_anchor(book, &groups)?;
     let predicted = cut(book, &groups, &book.predicted, anchor);
     let measured = cut(book, &groups, &book.measured, anchor);
     let group = &groups.list[anchor];
@@ -178,6 +174,13 @@ pub(super) fn layers(book: &Book, passes: Passes, families: &Families) -> Option
         measured_times_ps: measured.times_ps.clone(),
         kinds: kinds(book, families, &predicted, &measured),
     })
+}
+
+/// The group that both sides are cut at into layers.
+pub(super) fn common_layer_anchor(book: &Book, groups: &Groups) -> Option<usize> {
+    let one = side_anchors(book, groups, &book.predicted);
+    let other = side_anchors(book, groups, &book.measured);
+    common_anchor(&one, &other).map(|anchor| anchor as usize)
 }
 
 fn side_anchors(book: &Book, groups: &Groups, calls: &[Call]) -> Vec<Anchor> {

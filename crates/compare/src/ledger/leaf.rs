@@ -1,6 +1,7 @@
 //! The parts of a difference, each with its cause.
 
 use super::group::Sources;
+use super::interval::Interval;
 use crate::profile::RelativeSpread;
 use serde::Serialize;
 
@@ -69,6 +70,9 @@ pub struct Leaf {
     pub shape: String,
     /// How much, in picoseconds.
     pub difference_ps: i128,
+    /// What the database knows of its predicted calls, where they do not come from rows as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// What the cause needs.
     #[serde(flatten)]
     pub detail: Detail,

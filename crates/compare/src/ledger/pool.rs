@@ -4,6 +4,7 @@ use super::call::TimeSource;
 use super::family::{is_known, is_operator};
 use super::group::Join;
 use super::group::{Group, Groups};
+use super::interval::together;
 use super::leaf::{Cause, Leaf, Part, PoolDetail};
 use super::quotient::within;
 use super::work::WorkKey;
@@ -56,7 +57,10 @@ impl Splitter<'_> {
     fn push_pool(&mut self, cause: Cause, lead: usize, members: &[usize], detail: PoolDetail) {
         let difference_ps = members.iter().map(|&at| self.groups.list[at].count_ps).sum();
         let detail = leaf::Detail::Pool(detail);
-        self.leaves.push(Leaf { difference_ps, detail, ..leaf_of(cause, &self.groups.list[lead]) });
+        // Groups on both sides have calls beyond those that the leaf is about.
+        let one_sided = members.iter().filter(|&&at| !self.groups.list[at].is_measured());
+        let interval = together(one_sided.filter_map(|&at| self.intervals[at]));
+        self.leaves.push(Leaf { difference_ps, interval, detail, ..leaf_of(cause, &self.groups.list[lead]) });
     }
 
     /// Composite operators that were predicted with one duration, all their shapes together, against the kernels they stand for.
@@ -278,6 +282,7 @@ pub(super) fn leaf_of(cause: Cause, group: &Group) -> Leaf {
         kernel_type: group.kernel_type.to_string(),
         shape: group.shape.clone(),
         difference_ps: 0,
+        interval: None,
         detail: leaf::Detail::Calls(leaf::Calls { predicted_calls: 0.0, measured_calls: 0.0, exact: (0, 0) }),
     }
 }

@@ -19,9 +19,8 @@ const COMPOSITE_FACTOR: i128 = 2;
 
 impl Splitter<'_> {
     /// All leaves of the groups that no pool took, and of the time of all groups.
-    pub(super) fn rest(&mut self, predicted: &[Call], measured: &[Call]) {
+    pub(super) fn rest(&mut self, predicted: &[Call], measured: &[Call], sources: &[Sources]) {
         let durations = self.groups.measured_durations(self.book, measured);
-        let sources = self.groups.sources(self.book, predicted);
         let waits = waits(self.book, measured);
         let events = Events::new(self.book, &self.groups, predicted);
         let operators = operators(self.book, predicted);
@@ -45,7 +44,8 @@ impl Splitter<'_> {
                     })
                 };
                 let cause = if group.is_predicted() { Cause::PredictedOnly } else { Cause::NotModelled };
-                self.leaves.push(Leaf { difference_ps: group.difference_ps(), detail, ..leaf_of(cause, group) });
+                let (difference_ps, interval) = (group.difference_ps(), self.intervals[at]);
+                self.leaves.push(Leaf { difference_ps, interval, detail, ..leaf_of(cause, group) });
             }
         }
     }
@@ -89,7 +89,8 @@ impl Splitter<'_> {
             calls,
             spread,
         });
-        self.leaves.push(Leaf { difference_ps: time_ps, detail, ..leaf_of(Cause::Time, group) });
+        let interval = self.intervals[at];
+        self.leaves.push(Leaf { difference_ps: time_ps, interval, detail, ..leaf_of(Cause::Time, group) });
     }
 
     /// The composite operator that runs as often as a kernel of its list.

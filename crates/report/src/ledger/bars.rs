@@ -51,7 +51,15 @@ pub(super) fn why(cause: Cause) -> &'static str {
 
 /// What a leaf is, on one line whatever its names hold.
 fn described(leaf: &Leaf) -> String {
-    one_line(&describe(leaf))
+    let text = describe(leaf);
+    let calls = match &leaf.detail {
+        Detail::Time(time) => time.calls.predicted_calls,
+        _ => 1.0,
+    };
+    one_line(&match &leaf.interval {
+        Some(interval) => format!("{text}; the database says {}", super::interval(interval, calls)),
+        None => text,
+    })
 }
 
 fn describe(leaf: &Leaf) -> String {

@@ -19,6 +19,9 @@ const HEADER: [&str; 10] = [
     "source",
 ];
 
+/// The columns behind them where a database knows how sure some leaf is: its predicted calls, all together.
+const INTERVAL: [&str; 4] = ["simulated_us", "best_us", "low_us", "high_us"];
+
 /// Writes header and leaves, largest first within a scenario, lines ending in LF. `difference_us` is exact. Texts that a spreadsheet
 /// would compute have an apostrophe in front.
 ///
@@ -26,7 +29,10 @@ const HEADER: [&str; 10] = [
 /// When `out` can't be written.
 pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io::Result<()> {
     let mut line = String::new();
-    push_row(&mut line, HEADER, "\n");
+    let leaves = |named: &NamedExplanation| named.explanation.ledger.leaves.iter().any(|leaf| leaf.interval.is_some());
+    let has_intervals = explanations.iter().any(leaves);
+    let intervals = if has_intervals { &INTERVAL[..] } else { &[] };
+    push_row(&mut line, HEADER.iter().chain(intervals).copied(), "\n");
     out.write_all(line.as_bytes())?;
     for NamedExplanation { name, explanation } in explanations {
         let measured_ps = explanation.ledger.measured_ps;
@@ -36,6 +42,10 @@ pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io:
             let share = match measured_ps {
                 0 => String::new(),
                 _ => format!("{:.3}", 100.0 * leaf.difference_ps as f64 / measured_ps as f64),
+            };
+            let interval = match &leaf.interval {
+                Some(it) => [it.simulated_ps, it.best_ps, it.low_ps, it.high_ps].map(exact_us),
+                None => Default::default(),
             };
             let cells = [
                 &spreadsheet_text(name),
@@ -49,7 +59,8 @@ pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io:
                 &measured,
                 &spreadsheet_text(&source),
             ];
-            push_row(&mut line, cells, "\n");
+            let interval = interval.iter().map(String::as_str).take(intervals.len());
+            push_row(&mut line, cells.into_iter().chain(interval), "\n");
             out.write_all(line.as_bytes())?;
         }
     }

@@ -71,7 +71,22 @@ fn opening(explanation: &Explanation) -> String {
     if !sources.is_empty() {
         out += &format!("prediction from: {}\n", sources.join(", "));
     }
-    out
+    out + &by_database(explanation)
+}
+
+/// How sure the prediction is, where a database tells.
+fn by_database(explanation: &Explanation) -> String {
+    let Some(pass) = &explanation.interval else { return String::new() };
+    let (interval, measured_ps) = (super::interval(pass, 1.0), explanation.ledger.measured_ps);
+    let holds = if (pass.low_ps..=pass.high_ps).contains(&measured_ps) { "inside" } else { "outside" };
+    let mut out = format!(
+        "the database predicts {interval} for these kernels; the measured pass is {holds} of that interval of 90 %"
+    );
+    if pass.unanswered_ps != 0 {
+        let unanswered = percent(pass.unanswered_ps, pass.simulated_ps);
+        out += &format!("; it has no answer for {unanswered} of the prediction");
+    }
+    out + "\n"
 }
 
 fn waterfall(explanation: &Explanation) -> String {

@@ -1,0 +1,52 @@
+//! Where a trace goes: as it is, or compressed.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A file for a trace.
+#[derive(Debug)]
+pub enum Target<W: Write> {
+    /// As it is.
+    Plain(W),
+    /// Compressed.
+    Gzip(GzEncoder<W>),
+}
+
+impl<W: Write> Target<W> {
+    /// Compresses what goes to a file whose name ends in `.gz`. The same text gives the same bytes.
+    pub fn of_name(name: &Path, out: W) -> Target<W> {
+        match name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
+            true => Target::Gzip(GzEncoder::new(out, Compression::fast())),
+            false => Target::Plain(out),
+        }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn finish(self) -> io::Result<W> {
+        match self {
+            Target::Plain(out) => Ok(out),
+            Target::Gzip(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Target<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::Plain(out) => out.write(bytes),
+            Target::Gzip(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Target::Plain(out) => out.flush(),
+            Target::Gzip(encoder) => encoder.flush(),
+        }
+    }
+}
