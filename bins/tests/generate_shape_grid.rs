@@ -122,3 +122,24 @@ fn the_report_for_programs_is_written_with_the_tables_or_not_at_all() {
     assert_eq!((&report["seed"], &report["files"][0]["duplicates"]), (&serde_json::Value::Null, &0.into()));
     assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv")).expect("a file"), ADD);
 }
+
+#[test]
+fn measurements_are_planned_the_same_way_every_time() {
+    let planned = |further: &[&str]| {
+        let folder = database();
+        let output = run(&folder, &[&["--database-path", "db", "--plan-measurements", "6"][..], further].concat());
+        (
+            output.status.code(),
+            text(&output.stdout) + &text(&output.stderr),
+            fs::read(folder.path().join("db/Add.csv")).expect("a file"),
+        )
+    };
+    let (status, printed, table) = planned(&["--semantics", "corrected"]);
+    assert_eq!((status, printed.contains("seed")), (Some(0), false), "{printed}");
+    assert_eq!(text(&table).lines().count(), 8);
+    assert_eq!(planned(&["--semantics", "corrected"]).2, table);
+    let (status, printed, table) = planned(&[]);
+    assert_eq!((status, text(&table).as_str()), (Some(2), ADD));
+    assert!(printed.contains("--plan-measurements needs --semantics corrected"), "{printed}");
+    assert_eq!(planned(&["--rows", "3"]).0, Some(2));
+}

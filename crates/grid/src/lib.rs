@@ -4,7 +4,7 @@
 //! those that are too large or there already, and appends the rest to the tables.
 //!
 //! ```
-//! use perfdb_grid::{Mode, Options, Semantics, prepare};
+//! use perfdb_grid::{Choice, Mode, Options, Semantics, prepare};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! let table = folder.path().join("RmsNorm.csv");
@@ -13,6 +13,7 @@
 //!     directory: folder.path().to_owned(),
 //!     models: None,
 //!     rows: 3.into(),
+//!     choice: Choice::Random,
 //!     seed: 20260409.into(),
 //!     max_hbm_gib: 32.0,
 //!     config: None,
@@ -47,5 +48,5 @@ pub mod template;
 pub use error::Error;
 #[doc(no_inline)]
 pub use perfdb_store::Semantics;
-pub use run::{Mode, Options, Prepared, Progress, prepare};
+pub use run::{Choice, Mode, Options, Prepared, Progress, prepare};
 pub use table::growth::RowFilter;

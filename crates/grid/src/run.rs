@@ -1,6 +1,7 @@
 //! A whole run over the tables of a folder.
 
 mod draw;
+mod plan;
 mod steps;
 
 use std::ffi::OsString;
@@ -34,6 +35,8 @@ pub struct Options {
     pub models: Option<Vec<OsString>>,
     /// The most candidates to take per file; all when not above 0.
     pub rows: BigInt,
+    /// Which candidates are taken, where there are more.
+    pub choice: Choice,
     /// The seed of the draw; of no effect when all candidates are taken.
     pub seed: BigInt,
     /// The memory that a row may take, in GiB; no filter when below one byte.
@@ -44,6 +47,17 @@ pub struct Options {
     pub semantics: Semantics,
     /// How many tables are worked on at a time; `None` for as many as there are processors. It makes no other difference.
     pub threads: Option<NonZeroUsize>,
+}
+
+/// Which candidates are taken, where there are more than may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Random ones, by the seed.
+    #[default]
+    Random,
+    /// Those that tell most about the others, by the rule of [`perfdb_predict::plan`]: far from the rows that are measured, later where these
+    /// leave most in doubt. Of no effect under [`Semantics::Upstream`], which draws before it knows which candidates are new.
+    MostTelling,
 }
 
 /// Whether tables change.
@@ -142,7 +156,12 @@ pub fn prepare(
         Semantics::Upstream => run.choose(&openings)?,
         Semantics::Corrected => {
             let judged = map_all(threads, &openings, |opening| run.judge_all(opening))?;
-            run.choose_new(&openings, judged)
+            match options.choice {
+                Choice::Random => run.choose_new(&openings, judged),
+                Choice::MostTelling => map_all(threads, openings.iter().zip(judged), |(opening, judged)| {
+                    run.choose_most_telling(opening, judged)
+                })?,
+            }
         }
     };
     drop(choosing);

@@ -6,7 +6,7 @@ use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use clap::Parser;
 use num_bigint::BigInt;
 use perfdb_files::paths::normalised;
-use perfdb_grid::{Options, Semantics};
+use perfdb_grid::{Choice, Options, Semantics};
 use perfdb_pycompat::integer;
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::directory::{DEVICES, data_root};
@@ -31,6 +31,11 @@ pub(super) struct Arguments {
     /// Most candidates taken per file; 0 or less takes all
     #[arg(long, value_name = "COUNT", default_value = "1000", allow_negative_numbers = true, value_parser = integer_of_any_size)]
     rows: BigInt,
+
+    /// In place of a draw take the N shapes per file that tell most about the others: far from the rows that are measured, later
+    /// where these leave most in doubt (with --semantics corrected)
+    #[arg(long, value_name = "N", conflicts_with_all = ["rows", "seed"], value_parser = clap::value_parser!(u32).range(1..))]
+    plan_measurements: Option<u32>,
 
     /// Seed of the draw, of any size [default: a new one, which is printed]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = integer_of_any_size)]
@@ -88,6 +93,9 @@ Examples:
   Everything that the rules know, with your own rules and your own model:
     generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
         --target-models ./my-model/config.json
+  The 30 shapes of each kernel that tell most when they are measured:
+    generate-shape-grid --database-path db --semantics corrected \\
+        --plan-measurements 30
 
 The new rows have 0 as durations, or none with --semantics corrected, which leaves out shapes that
 op-replay cannot run. start-microbench --update-mode missing-only measures them.
@@ -97,11 +105,16 @@ Exit status: 0 done (also when nothing was appended), 1 failed, 2 wrong usage.";
 impl Arguments {
     /// What the run does. Without a seed a new one is drawn.
     pub(super) fn options(&self) -> Result<Options, Failure> {
+        if self.plan_measurements.is_some() && self.semantics == Semantics::Upstream {
+            // The original draws before it knows which shapes are new.
+            return Err(Failure::usage("--plan-measurements needs --semantics corrected"));
+        }
         let new_seed = || BigInt::from(RandomState::new().hash_one(super::TOOL.name) >> 32);
         Ok(Options {
             models: self.models()?,
             directory: self.directory()?,
-            rows: self.rows.clone(),
+            rows: self.plan_measurements.map_or_else(|| self.rows.clone(), BigInt::from),
+            choice: if self.plan_measurements.is_some() { Choice::MostTelling } else { Choice::Random },
             seed: self.seed.clone().unwrap_or_else(new_seed),
             max_hbm_gib: self.max_hbm_gb,
             config: self.config.clone(),
@@ -112,7 +125,7 @@ impl Arguments {
 
     /// Whether the run draws with a seed that nobody has chosen.
     pub(super) fn draws_by_new_seed(&self) -> bool {
-        self.seed.is_none() && self.rows > BigInt::ZERO
+        self.seed.is_none() && self.plan_measurements.is_none() && self.rows > BigInt::ZERO
     }
 
     fn models(&self) -> Result<Option<Vec<OsString>>, Failure> {

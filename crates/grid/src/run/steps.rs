@@ -3,8 +3,9 @@
 use num_bigint::BigInt;
 use perfdb_files::replace::Staged;
 
-use super::Options;
 use super::draw::Draw;
+use super::plan::most_telling;
+use super::{Choice, Options};
 use crate::Semantics;
 use crate::discovery::TableFile;
 use crate::enumeration::{Enumeration, ModelChoice, enumeration_error};
@@ -137,6 +138,18 @@ impl<'a> Run<'a> {
         openings.iter().zip(judged).map(choose).collect()
     }
 
+    /// Takes those candidates of a table that are new and tell most about the others.
+    pub(super) fn choose_most_telling(&self, opening: &Opening<'_>, judged: Judged) -> Result<Chosen, Error> {
+        let Opening::Grows(growing) = opening else {
+            return Ok(Chosen::Nothing);
+        };
+        let Judged { mut positions, over_budget, refused, duplicates, .. } = judged;
+        if let Some(cap) = self.cap().and_then(|cap| usize::try_from(cap).ok()).filter(|cap| *cap < positions.len()) {
+            positions = most_telling(&growing.growth, &positions, cap)?;
+        }
+        Ok(Chosen::New { positions, over_budget, refused, duplicates })
+    }
+
     /// Makes the rows of a table and stages the new file.
     pub(super) fn finish(
         &self,
@@ -210,7 +223,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn summary(&self, mapping: &Routing, files: Vec<FileOutcome>) -> Summary {
-        let Options { directory, models, rows, seed, max_hbm_gib, config, .. } = self.options;
+        let Options { directory, models, rows, seed, max_hbm_gib, config, choice, .. } = self.options;
         let file_name = config.as_ref().and_then(|path| path.file_name());
         let config = file_name.map(|name| name.to_string_lossy().into_owned());
         Summary {
@@ -222,7 +235,7 @@ impl<'a> Run<'a> {
             config: config.unwrap_or_else(|| crate::rules::BUILT_IN_NAME.to_owned()),
             op_mapping: !mapping.is_empty(),
             rows: rows.clone(),
-            seed: self.cap().map(|_| seed.clone()),
+            seed: self.cap().filter(|_| *choice == Choice::Random).map(|_| seed.clone()),
             max_hbm_gib: *max_hbm_gib,
             budget: Budget::from_gib(*max_hbm_gib),
             files,

@@ -170,6 +170,15 @@ impl Growth<'_> {
         filter(self.kernel, &self.head.columns, &cells)
     }
 
+    /// Shows the candidates at these positions, with the slots of the table.
+    pub(crate) fn each_candidate(&self, positions: &[u64], mut show: impl FnMut(u64, &Candidate)) -> Result<(), Error> {
+        let mut candidates = Aligned::new(self);
+        for &position in positions {
+            show(position, candidates.at(position)?);
+        }
+        Ok(())
+    }
+
     /// Makes the candidates at these positions, whatever they are.
     pub(crate) fn make(&self, positions: impl Iterator<Item = u64>) -> Result<NewRows, Error> {
         let mut rows = NewRows::default();

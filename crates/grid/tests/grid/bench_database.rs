@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use perfdb_files::lock::LockOptions;
-use perfdb_grid::{Mode, Options, Semantics, prepare};
+use perfdb_grid::{Choice, Mode, Options, Semantics, prepare};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -41,6 +41,7 @@ fn options(arguments: &[Value], directory: &Path) -> Options {
         directory: directory.to_owned(),
         models: None,
         rows: 1000.into(),
+        choice: Choice::Random,
         seed: 0.into(),
         max_hbm_gib: 32.0,
         config: None,

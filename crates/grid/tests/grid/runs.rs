@@ -7,7 +7,7 @@ use std::time::Duration;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_grid::routing::NoRule;
 use perfdb_grid::summary::{Reason, Summary};
-use perfdb_grid::{Error, Mode, Options, Semantics, prepare};
+use perfdb_grid::{Choice, Error, Mode, Options, Semantics, prepare};
 use tempfile::TempDir;
 
 const LOCKING: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
@@ -28,6 +28,7 @@ fn options(folder: &TempDir) -> Options {
         directory: folder.path().to_owned(),
         models: None,
         rows: 0.into(),
+        choice: Choice::Random,
         seed: 1.into(),
         max_hbm_gib: 0.0,
         config: None,
@@ -270,4 +271,28 @@ fn the_reports_for_people_and_programs() {
     insta::assert_snapshot!("json", summary.json());
     insta::assert_snapshot!("memory", summary.memory_lines().collect::<Vec<_>>().join("\n"));
     insta::assert_snapshot!("warnings", summary.warnings().collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn what_tells_most_is_taken_instead_of_a_draw() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("Sort.csv");
+    let header = "Input Shapes,Input Data Types,Average Duration(us)\n";
+    // Rows of the rule's own shapes; the first is measured.
+    let text = "patterns:\n  vectors:\n    iterators: {n: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]}\n    inputs: [\"(n,)\"]\n    outputs: [\"(n,)\"]\nassignments: {Sort: vectors}\n";
+    fs::write(&path, format!("{header}1,DT_BF16,2.0\n")).unwrap();
+    let planned = |rows: u32| Options {
+        rows: rows.into(),
+        choice: Choice::MostTelling,
+        semantics: Semantics::Corrected,
+        config: rules(&folder, text),
+        ..options(&folder)
+    };
+    let summary = write(&planned(2)).unwrap();
+    assert_eq!((summary.files[0].appended, summary.seed), (2, None));
+    let written = fs::read_to_string(&path).unwrap();
+    let shapes: Vec<&str> = written.lines().skip(2).map(|line| line.split(",DT").next().unwrap()).collect();
+    // The farthest from the measured row, then the one in the middle between both.
+    assert_eq!(shapes, ["\"\"\"32\"\"\"", "\"\"\"1024\"\"\""]);
+    assert_eq!(write(&planned(99)).unwrap().files[0].appended, 8);
 }
