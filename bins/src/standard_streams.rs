@@ -51,7 +51,7 @@ const OUTPUTS: [&str; 15] = [
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 16] = [
+const INPUTS: [&str; 17] = [
     "baseline",
     "cases",
     "config",
@@ -59,6 +59,7 @@ const INPUTS: [&str; 16] = [
     "file",
     "from-trace",
     "jsonl-path",
+    "manifest",
     "pairs",
     "prof-trace",
     "profile",

@@ -149,7 +149,9 @@ Examples:
   audit-coverage --database-path db --model Qwen3-32B/config.json \\
       --tp 16 --phase decode --batch 16 --context 4096
 
-The words are explained in docs/guide/coverage.md.";
+The words are explained in docs/guide/coverage.md.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --require-exact or --max-missing.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
