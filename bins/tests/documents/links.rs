@@ -21,14 +21,38 @@ pub(crate) fn broken(root: &Path) -> Result<Vec<String>, String> {
     Ok(broken)
 }
 
-/// Pages below `docs` that `docs/SUMMARY.md` does not list.
+/// Pages below `docs` that `docs/SUMMARY.md` does not list. With `UPDATE_SUMMARY=1` they are put among those of their folder.
 pub(crate) fn unlisted(root: &Path) -> Result<Vec<String>, String> {
     let docs = root.join("docs");
     let summary = docs.join("SUMMARY.md");
-    let text = read(&summary)?;
+    let mut text = read(&summary)?;
     let listed: BTreeSet<PathBuf> = targets(&text).map(|target| normal(&docs.join(target))).collect();
-    let pages = pages_below(&docs)?.into_iter().filter(|page| *page != summary);
-    Ok(pages.filter(|page| !listed.contains(&normal(page))).map(|page| page.display().to_string()).collect())
+    let pages = pages_below(&docs)?.into_iter().filter(|page| *page != summary && !listed.contains(&normal(page)));
+    let mut unlisted: Vec<PathBuf> = pages.collect();
+    unlisted.sort();
+    if std::env::var_os("UPDATE_SUMMARY").is_some() {
+        for page in unlisted.drain(..) {
+            let name = page.strip_prefix(&docs).unwrap_or(&page).display().to_string();
+            text = with_entry(&text, &name, title(&read(&page)?));
+        }
+        std::fs::write(&summary, text).map_err(|error| error.to_string())?;
+    }
+    Ok(unlisted.iter().map(|page| format!("{} (UPDATE_SUMMARY=1 adds it)", page.display())).collect())
+}
+
+/// The summary with one more page, before the first of its folder with a later name.
+fn with_entry(summary: &str, name: &str, title: &str) -> String {
+    let folder = name.split_once('/').map_or("", |(folder, _)| folder);
+    let mut lines: Vec<String> = summary.lines().map(str::to_owned).collect();
+    let of_folder = |line: &String| line.contains(&format!("]({folder}/"));
+    let later = lines.iter().position(|line| of_folder(line) && targets(line).any(|other| other > name));
+    let at = later.or_else(|| lines.iter().rposition(of_folder).map(|last| last + 1)).unwrap_or(lines.len());
+    lines.insert(at, format!("- [{title}]({name})"));
+    lines.join("\n") + "\n"
+}
+
+fn title(page: &str) -> &str {
+    page.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Untitled")
 }
 
 /// Where the links of a page lead, except to other sites. Blocks of code have no links.
