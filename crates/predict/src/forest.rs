@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Rows in a leaf of a tree; only the last one of a slice, and one of equal places, has another number.
-const LEAF: usize = 8;
+const LEAF: usize = 16;
 
 /// One k-d tree for each slice over scaled coordinates; the distance is the sum of absolute differences, and between rows of two
 /// slices both slices' penalties come on top.
@@ -80,13 +80,15 @@ pub(crate) use with_dims;
 pub(crate) struct Nearest<const K: usize> {
     limit: usize,
     len: usize,
+    /// Distances from here on do not count.
+    bound: f64,
     distances: [f64; K],
     rows: [u32; K],
 }
 
 impl<const K: usize> Nearest<K> {
     pub(crate) fn new(limit: usize) -> Self {
-        Nearest { limit: limit.min(K), len: 0, distances: [f64::INFINITY; K], rows: [0; K] }
+        Nearest { limit: limit.min(K), len: 0, bound: f64::INFINITY, distances: [f64::INFINITY; K], rows: [0; K] }
     }
 
     pub(crate) fn rows(&self) -> &[u32] {
@@ -95,12 +97,6 @@ impl<const K: usize> Nearest<K> {
 
     pub(crate) fn distances(&self) -> &[f64] {
         &self.distances[..self.len]
-    }
-
-    /// Distances from here on do not count.
-    #[inline]
-    fn bound(&self) -> f64 {
-        if self.len < self.limit { f64::INFINITY } else { self.distances[self.limit - 1] }
     }
 
     #[inline]
@@ -116,6 +112,9 @@ impl<const K: usize> Nearest<K> {
         }
         self.distances[at] = distance;
         self.rows[at] = row;
+        if self.len == self.limit {
+            self.bound = self.distances[self.len - 1];
+        }
     }
 }
 
@@ -198,7 +197,7 @@ impl Forest {
         search.visit(self.roots[slice] as usize, 0.0, &mut [0.0; D]);
         for other in 0..self.slices.len() {
             let penalty = self.penalty(slice, other);
-            if other != slice && penalty < search.best.bound() {
+            if other != slice && penalty < search.best.bound {
                 search.base = penalty;
                 search.visit(self.roots[other] as usize, penalty, &mut [0.0; D]);
             }
@@ -233,7 +232,7 @@ impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
         }
         for (child, gap) in children {
             let distance = least - before + gap;
-            if distance < self.best.bound() {
+            if distance < self.best.bound {
                 gaps[axis] = gap;
                 self.visit(child, distance, gaps);
             }
@@ -245,16 +244,47 @@ impl<const K: usize, const D: usize, P: Fn(u32) -> bool> Search<'_, K, D, P> {
     fn leaf(&mut self, start: u32, count: u32) {
         let (from, to) = (start as usize * D, (start + count) as usize * D);
         let (rows, _) = self.forest.coordinates[from..to].as_chunks::<D>();
-        for (offset, row) in rows.iter().enumerate() {
-            let mut distance = self.base;
-            for (there, here) in row.iter().zip(&self.target) {
-                distance += (there - here).abs();
+        let (full, rest) = rows.as_chunks::<LEAF>();
+        let mut number = start;
+        for block in full {
+            // All distances first, so that several are computed at once; most rows of a leaf are too far.
+            let mut distances = [self.base; LEAF];
+            for (sum, row) in distances.iter_mut().zip(block) {
+                *sum += distance(row, &self.target);
             }
-            if distance < self.best.bound() && (self.passes)(start + offset as u32) {
-                self.best.insert(distance, start + offset as u32);
+            let mut has_near = false;
+            for distance in distances {
+                has_near |= distance < self.best.bound;
             }
+            if has_near {
+                for (row, distance) in (number..).zip(distances) {
+                    self.offer(distance, row);
+                }
+            }
+            number += LEAF as u32;
+        }
+        for row in rest {
+            self.offer(self.base + distance(row, &self.target), number);
+            number += 1;
         }
     }
+
+    #[inline]
+    fn offer(&mut self, distance: f64, row: u32) {
+        if distance < self.best.bound && (self.passes)(row) {
+            self.best.insert(distance, row);
+        }
+    }
+}
+
+/// The sum of absolute differences, those of even and of odd axes apart: two at once.
+#[inline]
+fn distance<const D: usize>(there: &[f64; D], here: &[f64; D]) -> f64 {
+    let mut sums = [0.0; 2];
+    for axis in 0..D {
+        sums[axis % 2] += (there[axis] - here[axis]).abs();
+    }
+    sums[0] + sums[1]
 }
 
 struct Planter<'p> {
