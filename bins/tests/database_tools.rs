@@ -145,6 +145,32 @@ fn a_folder_without_tables_is_no_clean_database() -> TestResult {
 }
 
 #[test]
+fn rows_that_others_contradict_and_rows_that_no_replay_takes_are_named() -> TestResult {
+    let folder = TempDir::new()?;
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    for (number, rows) in (0..14).map(|number| (number, 1 << number)) {
+        let us = if number == 7 { 900.0 } else { 3.0 + f64::from(rows) / 100.0 };
+        table.push_str(&format!("\"{rows},64\",DT_BF16,ND,{us}\n"));
+    }
+    fs::write(folder.path().join("Cast.csv"), table)?;
+    fs::write(
+        folder.path().join("ArgMaxV2.csv"),
+        "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n\"16,64;1\",DT_BF16;INT64,ND;ND,3\n",
+    )?;
+    fs::write(
+        folder.path().join("op_mapping.yaml"),
+        "operator_mappings:\n  aten._to_copy.default: {kernel_type: Cast}\n  aten.argmax.default: {kernel_type: ArgMaxV2}\n",
+    )?;
+    let output = Command::new(CHECK).arg("--database-path").arg(folder.path()).arg("--all").output()?;
+    let text = String::from_utf8(output.stdout)?;
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    let named: Vec<&str> = text.lines().filter(|line| line.contains("standard deviations from")).collect();
+    assert!(named.len() == 1 && named[0].contains("Cast.csv:9: outlier-duration: 900.0 us, "), "{text}");
+    assert!(text.contains("ArgMaxV2.csv:2: not-replayable: op-replay refuses this row: "), "{text}");
+    Ok(())
+}
+
+#[test]
 fn a_link_in_place_of_the_lock_changes_nothing() -> TestResult {
     let folder = TempDir::new()?;
     let database = folder.path().join("db");

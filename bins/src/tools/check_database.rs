@@ -76,6 +76,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     };
     let mut checked = check_with(&database, &refused)?;
     add_passed_over(&database, &mut checked);
+    add_outliers(&database, &mut checked);
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
     let mut text: String = match arguments.all {
@@ -143,6 +144,21 @@ fn add_passed_over(database: &Path, checked: &mut Checked) {
         found.push(Finding { kind: Kind::PassedOver, file: row.path.to_path_buf(), line: Some(row.line), message });
     }
     checked.findings.extend(found);
+    checked.sort();
+}
+
+/// Adds the rows that the rows around them contradict.
+fn add_outliers(database: &Path, checked: &mut Checked) {
+    let Ok(rows) = perfdb_query::outliers(database) else { return };
+    checked.findings.extend(rows.into_iter().map(|row| Finding {
+        kind: Kind::OutlierDuration,
+        file: row.path.to_path_buf(),
+        line: Some(row.line.into()),
+        message: format!(
+            "{:.1} us, {:.0} standard deviations from the {:.1} us that the rows around it say; measure it again",
+            row.measured_us, row.sigmas, row.predicted_us
+        ),
+    }));
     checked.sort();
 }
 

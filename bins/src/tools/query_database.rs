@@ -204,6 +204,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         warn(&format!("{}: there is no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
     }
     let database = Database::open(&directory)?;
+    version::warn_of_foreign_collectives(&database);
     let reader = database.reader(semantics, layer);
     if let Some(trace) = arguments.question.from_trace.as_deref().filter(|_| arguments.question.compare) {
         return compare(&reader, trace.as_ref(), &arguments, sink);

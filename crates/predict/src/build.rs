@@ -1,8 +1,9 @@
 //! From measured rows to a model.
 
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, FEW};
+use crate::estimate::REPEAT_HALF_WIDTH;
 use crate::forest::Forest;
-use crate::kriging::{Correlation, SQRT_3};
+use crate::kriging::{Correlation, Kriged, SQRT_3};
 use crate::model::{FEWEST_ROWS, Mean, Model, Outlier, Scale, short};
 use crate::rows::{Rows, Settled, choose};
 use crate::search::{Field, Ranges};
@@ -21,6 +22,8 @@ const FEWEST_FOR_ROOFLINE: usize = 12;
 const CUT: f64 = 0.98;
 /// Sigmas of its own prediction beyond which a row is an outlier.
 const OUTLIER_SIGMAS: f64 = 8.0;
+/// No sigma is less than the deviation of repeats.
+const REPEAT_DEVIATION: f64 = REPEAT_HALF_WIDTH / 1.645;
 /// The squares below which three of four, and half, of standard normal values lie.
 const THREE_OF_FOUR_SQUARED: f64 = 1.323;
 const MEDIAN_SQUARED: f64 = 0.455;
@@ -109,10 +112,12 @@ impl Model {
             reference_us,
             correlation,
         };
+        let is_few = model.means.len() == 1 && order.len() <= FEW;
+        let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
         drop(settled);
         if model.len() >= FEWEST_ROWS {
             let median_distance = model.leave_one_out();
-            model.calibration = Calibration::of(&model, median_distance);
+            model.calibration = Calibration::of(&model, median_distance, works.as_deref());
         }
         model
     }
@@ -146,23 +151,33 @@ impl Model {
     }
 
     /// Rows far from what their neighbours say, in units of what most rows, and most of their neighbours, are missed by:
-    /// an outlier must not hide behind the errors that it makes of its neighbours.
+    /// an outlier must not hide behind the errors that it makes of its neighbours. The farthest is judged first, and those after it
+    /// without it, since it is not they who are wrong.
     fn find_outliers(&self, left_out: &[(f64, f64)], three_of_four: f64) -> Vec<Outlier> {
+        let sigmas = |(residual, variance): (f64, f64), scale: f64| {
+            residual.abs() / (variance * scale).sqrt().max(REPEAT_DEVIATION)
+        };
+        let mut candidates: Vec<u32> = (0..self.len() as u32)
+            .filter(|row| sigmas(left_out[*row as usize], three_of_four) > OUTLIER_SIGMAS)
+            .collect();
+        let residual = |row: u32| left_out[row as usize].0.abs();
+        candidates.sort_by(|a, b| residual(*b).total_cmp(&residual(*a)).then(a.cmp(b)));
+        let mut is_wrong = vec![false; self.len()];
         let mut outliers = Vec::new();
-        for (row, (residual, variance)) in left_out.iter().enumerate() {
-            let own = row as u32;
-            let sigmas = |scale: f64| residual.abs() / (variance * scale).max(1e-12).sqrt();
-            if sigmas(three_of_four) < OUTLIER_SIGMAS {
+        for own in candidates {
+            let (near, Kriged { value, variance }) =
+                self.krige_row(own, |other| other != own && !is_wrong[other as usize]);
+            if near.rows().is_empty() {
                 continue;
             }
-            let slice = self.forest.slice_of(own);
-            let near = self.forest.nearest::<16>(slice, self.forest.row(own), self.neighbours, |other| other != own);
+            let residual = value - self.residuals[own as usize];
             let around = near.rows().iter().map(|row| f64::from(self.difficulty[*row as usize])).collect();
-            let sigmas = sigmas(three_of_four.max(median(around) / MEDIAN_SQUARED));
+            let sigmas = sigmas((residual, variance), three_of_four.max(median(around) / MEDIAN_SQUARED));
             if sigmas > OUTLIER_SIGMAS {
-                let measured_us = self.times_us[row];
+                let measured_us = self.times_us[own as usize];
                 let predicted_us = measured_us * residual.exp();
-                outliers.push(Outlier { row: self.row_numbers[row], measured_us, predicted_us, sigmas });
+                outliers.push(Outlier { row: self.row_numbers[own as usize], measured_us, predicted_us, sigmas });
+                is_wrong[own as usize] = true;
             }
         }
         outliers.sort_by_key(|outlier| outlier.row);

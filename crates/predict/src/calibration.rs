@@ -1,10 +1,15 @@
 //! How wide an interval must be: the residuals of rows that were left out in the way the question is asked.
 
+mod few;
+
+pub(crate) use few::FEW;
+
 use crate::beyond::{Method, Near, hold, plane};
 use crate::class::Class;
 use crate::kriging::{Correlations, Likeness};
 use crate::model::{Model, Spot};
 use crate::rows::choose;
+use perfdb_roofline::Work;
 
 /// The share of the truth that an interval shall hold.
 pub const COVERAGE: f64 = 0.9;
@@ -82,15 +87,11 @@ impl Calibration {
         steps.get(later.partition_point(|(from, _)| *from < variance)).map_or(0.0, |(_, multiple)| *multiple)
     }
 
-    /// Leaves rows of the model out and looks how far it is off.
-    pub(crate) fn of(model: &Model, median_distance: f64) -> Calibration {
-        let mut all = Vec::new();
-        let chosen = choose(model.len(), MOST_ROWS, 5);
-        by_distance(model, &chosen, median_distance, &mut all);
-        by_configuration(model, &mut all);
-        by_size(model, &mut all);
+    /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few and of one slice.
+    pub(crate) fn of(model: &Model, median_distance: f64, works: Option<&[Work]>) -> Calibration {
+        let mut all = works.map(|works| few::residuals(model, works)).unwrap_or_default();
         if all.is_empty() {
-            all.extend((0..model.len() as u32).filter_map(|row| leave_out(model, row, |other| other != row)));
+            all = of_many(model, median_distance);
         }
         let methods = [
             Method::Kriging,
@@ -111,6 +112,18 @@ impl Calibration {
         };
         Calibration { classes: [Class::Inside, Class::Beyond, Class::NewConfiguration].map(of_class) }
     }
+}
+
+/// Rows of which a roofline and ranges know hardly anything.
+fn of_many(model: &Model, median_distance: f64) -> Vec<Residual> {
+    let mut all = Vec::new();
+    by_distance(model, &choose(model.len(), MOST_ROWS, 5), median_distance, &mut all);
+    by_configuration(model, &mut all);
+    by_size(model, &mut all);
+    if all.is_empty() {
+        all.extend((0..model.len() as u32).filter_map(|row| leave_out(model, row, |other| other != row)));
+    }
+    all
 }
 
 /// Single rows, together with all that is near them.
@@ -239,11 +252,7 @@ fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residual) -> Resid
 
 /// How hard a row would be to predict if another one were not known.
 fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
-    let spot = Spot::of_row(model, row);
-    let passes = |other: u32| other != row && other != unknown;
-    let near = model.forest.nearest(spot.slice, &spot.place, model.neighbours, passes);
-    let values = model.values_of(near.rows());
-    let kriged = model.correlations(&spot, &near).solve(&values, model.correlation.nugget);
+    let (_, kriged) = model.krige_row(row, |other| other != row && other != unknown);
     let residual = kriged.value - model.residuals[row as usize];
     (residual * residual / kriged.variance).min(model.hardest)
 }

@@ -3,7 +3,7 @@
 use crate::beyond::hold;
 use crate::forest::Nearest;
 use crate::kriging::{Kriged, MOST_NEIGHBOURS, SQRT_3};
-use crate::model::{FEWEST_ROWS, Found, Model, Spot};
+use crate::model::{FEWEST_HALF_WIDTH, FEWEST_ROWS, Found, Model, Spot};
 use crate::place::Place;
 use smallvec::SmallVec;
 
@@ -58,7 +58,7 @@ impl Model {
         let slice_row = self.slice_row(spot.slice);
         if self.len() < FEWEST_ROWS {
             // As wide as the interval of so few rows.
-            return Some(Doubt { sigma: 3f64.ln() / 1.645, disagreement: 0.0, coordinates, slice_row });
+            return Some(Doubt { sigma: FEWEST_HALF_WIDTH / 1.645, disagreement: 0.0, coordinates, slice_row });
         }
         let values = self.values_of(near.rows());
         let Kriged { value, variance } = self.correlations(spot, near).solve(&values, self.correlation.nugget);
@@ -108,8 +108,13 @@ impl Model {
 
     /// A row as its neighbours predict it, over the roofline.
     pub(crate) fn without(&self, row: u32) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
+        self.krige_row(row, |other| other != row)
+    }
+
+    /// A row as the nearest rows that pass predict it, over the roofline.
+    pub(crate) fn krige_row(&self, row: u32, passes: impl Fn(u32) -> bool) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
         let spot = Spot::of_row(self, row);
-        let near = self.forest.nearest(spot.slice, &spot.place, self.neighbours, |other| other != row);
+        let near = self.forest.nearest(spot.slice, &spot.place, self.neighbours, passes);
         let kriged = self.correlations(&spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
         (near, kriged)
     }

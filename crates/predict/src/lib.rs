@@ -57,6 +57,6 @@ pub use perfdb_roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };
 pub use place::{MOST_AXES, Place, configuration};
-pub use rows::Rows;
+pub use rows::{Rows, log_deviation};
 pub use table::Table;
 pub use trials::{LeftOut, Trial, Trials};

@@ -1,7 +1,7 @@
 //! What is kept of measured rows to predict others.
 
 use crate::beyond::{Method, Near, hold, plane};
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, FEW};
 use crate::class::Class;
 use crate::estimate::{Estimate, measured_interval};
 use crate::forest::{Forest, Nearest};
@@ -140,6 +140,8 @@ pub(crate) struct Found {
 
 /// Rows below which there is nothing to krige with.
 pub(crate) const FEWEST_ROWS: usize = 4;
+/// Half of the interval of fewer rows: a factor of three on either side.
+pub(crate) const FEWEST_HALF_WIDTH: f64 = 1.098_612_288_668_109_8;
 
 impl Model {
     /// How many places are known.
@@ -216,12 +218,16 @@ impl Model {
         let class = self.class(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
             let value = self.residuals.iter().sum::<f64>() / self.len().max(1) as f64;
-            return Found { near, class, value, half_width: 3f64.ln(), method: Method::Hold };
+            return Found { near, class, value, half_width: FEWEST_HALF_WIDTH, method: Method::Hold };
         }
         let values = self.values_of(near.rows());
         let correlations = self.correlations(spot, &near);
         let Kriged { value, variance } = correlations.solve(&values, self.correlation.nugget);
-        let half_width = self.sigma(variance, near.rows()) * self.calibration.multiple(class, variance);
+        let mut half_width = self.sigma(variance, near.rows()) * self.calibration.multiple(class, variance);
+        if self.len() <= FEW && class != Class::Beyond {
+            // Some rows do not tell less than three.
+            half_width = half_width.min(FEWEST_HALF_WIDTH);
+        }
         let method = self.calibration.method(class);
         let value = match method {
             Method::Kriging => value,

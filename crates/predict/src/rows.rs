@@ -48,7 +48,8 @@ impl Rows {
             return;
         }
         self.axes.extend(place.axes.iter().map(|value| value + 0.0));
-        let relative = deviation_us.filter(|deviation| *deviation >= 0.0).map(|deviation| deviation / time_us);
+        let relative =
+            deviation_us.filter(|deviation| *deviation >= 0.0).map(|deviation| log_deviation(deviation / time_us));
         self.measured.push(Measured {
             work: place.work,
             configuration: place.configuration,
@@ -126,6 +127,11 @@ impl Rows {
         }
         settled
     }
+}
+
+/// The standard deviation of the logarithm of a duration, from that of the duration over its mean: that of a log-normal distribution.
+pub fn log_deviation(relative: f64) -> f64 {
+    (relative * relative).ln_1p().sqrt()
 }
 
 /// Repeats of one call, sorted by time, as one.

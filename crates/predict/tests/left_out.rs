@@ -1,6 +1,6 @@
 //! Errors and coverage on rows that were left out: of a made-up table, and of measured ones where they are at hand.
 
-use perfdb_predict::{Class, Columns, Family, Place, Rows, Table, configuration};
+use perfdb_predict::{Class, Columns, Family, MatMul, Operands, Place, Precision, Rows, Table, configuration};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -104,6 +104,46 @@ fn a_made_up_table_is_predicted_within_its_noise_and_steps() -> Result<(), Box<d
     let whole = score(&path, Family::MatMul, &[], ("time_us", 1.0), &none, weights)?;
     assert!(whole.asked > 40 && whole.nine_of_ten < 0.35, "{whole:?}");
     assert!((0.75..=1.0).contains(&whole.covered), "{whole:?}");
+    Ok(())
+}
+
+/// Products whose times are a roofline times what `noise` says of each.
+fn few_products(count: u32, noise: impl Fn(u32) -> f64) -> Vec<(Place, f64)> {
+    (0..count)
+        .map(|number| {
+            let (rows, columns) = (f64::from(1 << (2 * (number % 4))), f64::from(1024 << (number / 4)));
+            let place = Place::matmul(MatMul { rows, columns, inner: 2048.0 }, Operands::of(Precision::Bf16));
+            let time_us = 3.0 + place.work.operations / 3e8 + place.work.bytes / 1e6;
+            (place, time_us * noise(number))
+        })
+        .collect()
+}
+
+#[test]
+fn few_rows_know_that_they_are_few() -> Result<(), Box<dyn Error>> {
+    let (mut asked, mut held) = (0, 0);
+    for table in 0..25u64 {
+        let noise = |number: u32| {
+            let draw = configuration(&[table as f64, f64::from(number)]) >> 11;
+            // Between a third less and half more.
+            ((draw as f64 / (1u64 << 53) as f64 - 0.5) * 0.8).exp()
+        };
+        let all = few_products(8, noise);
+        for hidden in 0..all.len() {
+            let mut rows = Rows::new(3);
+            for (number, (place, time_us)) in all.iter().enumerate().filter(|(number, _)| *number != hidden) {
+                rows.push(number as u32, place, *time_us, None);
+            }
+            let (place, time_us) = &all[hidden];
+            let answer = Table::new(vec![rows], Some(0)).predict(0, place).ok_or("no answer")?;
+            asked += 1;
+            held += usize::from((answer.low_us..=answer.high_us).contains(time_us));
+            if answer.class != Class::Beyond {
+                assert!(answer.half_width() < 2.0 + 1e-9, "{answer:?}");
+            }
+        }
+    }
+    assert!(held * 100 >= asked * 84, "{held} of {asked}");
     Ok(())
 }
 

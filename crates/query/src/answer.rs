@@ -57,7 +57,7 @@ pub struct Part {
     pub source: Source,
     /// The rule by which its row matched, or the method of its interpolation.
     pub rule: &'static str,
-    /// The interval that holds the truth nine times in ten, where it is predicted.
+    /// The interval that holds the truth nine times in ten, where it is predicted or the table tells how far its calls spread.
     pub interval_us: Option<[f64; 2]>,
 }
 

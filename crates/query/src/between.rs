@@ -8,7 +8,6 @@ mod elementwise;
 mod experts;
 mod generic;
 mod groups;
-mod interval;
 mod length_aware;
 mod matmul;
 mod one_axis;
@@ -20,7 +19,6 @@ mod simplex;
 mod slice;
 
 pub(crate) use groups::learnt;
-pub(crate) use interval::with_interval;
 pub(crate) use points::PointIndexes;
 pub(crate) use predicted::Learnt;
 

@@ -5,6 +5,7 @@ use crate::engine::Context;
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Slice, evaluate, slices};
 use crate::explain::Explanation;
+use crate::foreign::foreign_collectives;
 use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
 use crate::state::State;
@@ -12,7 +13,7 @@ use crate::table::KernelRows;
 use perfdb_store::Error as StoreError;
 use rayon::prelude::*;
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A database directory. Tables are read when they are first asked for, and kept; many threads may ask at once.
@@ -60,6 +61,12 @@ impl Database {
         let state = State::open(&before.directory, Some(&before))?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
         Ok(true)
+    }
+
+    /// Where the collectives of the database are, if the name of that directory tells another CANN version than that of the database
+    /// does: `hccl/v8.3` beside `vllm0.18.0_torch2.9.0_cann8.5`.
+    pub fn foreign_collectives(&self) -> Option<PathBuf> {
+        foreign_collectives(&self.state())
     }
 
     /// The kernel types that have a table, by name.

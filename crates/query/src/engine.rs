@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Miss, Source};
 use crate::explain::Explanation;
+use crate::interval::with_interval;
 use crate::query::{Query, Target};
 use crate::semantics::{Layer, Rules};
 use crate::state::{Operator, State};
@@ -102,7 +103,7 @@ impl<'d> Context<'d> {
             answer = self.between_rows(answer);
         }
         if self.rules.predicts() {
-            answer = answer.map(between::with_interval);
+            answer = answer.map(|answer| with_interval(self, answer));
         }
         answer
     }

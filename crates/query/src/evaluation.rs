@@ -1,8 +1,10 @@
 //! What the predictions of a database are worth: its rows, predicted from each other.
 
+mod outliers;
 mod repeats;
 mod score;
 
+pub use outliers::{Outlier, outliers};
 pub use repeats::{Drift, Repeats};
 pub use score::Score;
 

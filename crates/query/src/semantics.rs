@@ -1,5 +1,6 @@
 //! Whose answers are given: rule sets as data.
 
+use crate::shapes::{strip, strip_batch};
 use std::str::FromStr;
 
 /// Whose answers are given.
@@ -216,6 +217,11 @@ static CORRECTED: Rules = CORRECTED_RULES;
 static BEST: Rules = Rules { between: Between::Predicted, ..CORRECTED_RULES };
 
 impl Rules {
+    /// How leading dimensions of 1 are taken off: the one row of a matrix stays where the rules say so.
+    pub(crate) fn stripping(&self) -> fn(&[i64]) -> &[i64] {
+        if self.keeps_single_rows { strip_batch } else { strip }
+    }
+
     /// Whether answers have intervals.
     pub(crate) fn predicts(&self) -> bool {
         self.between == Between::Predicted

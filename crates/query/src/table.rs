@@ -54,6 +54,8 @@ struct Content {
     point_durations: FxHashMap<u32, f64>,
     /// Durations that the core envelope replaces.
     envelopes: FxHashMap<u32, f64>,
+    /// Standard deviations of durations over their means, not a number where they are not known; empty where the table does not tell.
+    spreads: Vec<f32>,
 }
 
 /// Types and formats, which repeat from row to row: the slots of each cell.
@@ -122,6 +124,12 @@ impl KernelRows {
     #[inline]
     pub(crate) fn row(&self, number: u32) -> KernelRow<'_> {
         KernelRow::new(self, number)
+    }
+
+    /// The row that starts on a line.
+    pub(crate) fn at_line(&self, line: u32) -> Option<KernelRow<'_>> {
+        let number = self.content.records.binary_search_by_key(&line, |record| record.line).ok()?;
+        Some(self.row(number as u32))
     }
 
     pub(crate) fn tolerance(&self, is_newest: bool) -> &Tolerance {

@@ -113,3 +113,112 @@ fn a_sum_has_the_interval_of_its_parts() {
     assert_eq!(answer.parts().len(), 2);
     assert!(prediction.low_us < answer.duration_us && answer.duration_us < prediction.high_us);
 }
+
+/// A database of one table.
+fn database_of(name: &str, table: &str, mapping: &str) -> (tempfile::TempDir, Database) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(format!("{name}.csv")), table).expect("a file");
+    std::fs::write(folder.path().join("op_mapping.yaml"), format!("operator_mappings:\n  {mapping}\n"))
+        .expect("a file");
+    let database = Database::open(folder.path()).expect("a database");
+    (folder, database)
+}
+
+#[test]
+fn a_measured_row_is_as_sure_as_its_calls_agree() {
+    const HEADER: &str = "Input Shapes,Input Data Types,Input Formats,Average Duration(us),Profiling Average Duration(us),Profiling Std Duration(us)";
+    let rows = "\"16,512;512,768\",DT_BF16;DT_BF16,ND;ND,10,12,2.4\n\"32,512;512,768\",DT_BF16;DT_BF16,ND;ND,11,12,0\n\
+                \"64,512;512,768\",DT_BF16;DT_BF16,ND;ND,11,,\n";
+    let (_folder, database) = database_of(
+        "MatMulV2",
+        &format!("{HEADER}\n{rows}"),
+        "aten.mm.default: {kernel_type: MatMulV2}\n  two.default: {composite: true, sub_kernels: [MatMulV2]}",
+    );
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    let ratio = |rows| {
+        let answer = best.lookup(&product(rows, 512, 768)).expect("a row");
+        let prediction = answer.prediction().expect("an interval");
+        assert_eq!(prediction.class, Class::Measured);
+        (prediction.high_us / prediction.low_us).sqrt().ln()
+    };
+    // A fifth of the mean, nine of ten of a log-normal distribution.
+    assert!((ratio(16) - 1.645 * (1.04f64).ln().sqrt()).abs() < 1e-6, "{}", ratio(16));
+    // One call alone, or none, tells nothing: the default.
+    assert!((ratio(32) - 0.02).abs() < 1e-9 && (ratio(64) - 0.02).abs() < 1e-9);
+}
+
+#[test]
+fn a_norm_is_predicted_over_rows_and_columns() {
+    let us = |rows: i64, columns: i64| 2.0 + (rows * columns) as f64 / 1e5;
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    for rows in [1, 16, 64, 256, 1024, 4096] {
+        for columns in [512, 1024, 2048, 8192] {
+            let us = us(rows, columns);
+            writeln!(table, "\"{rows},{columns};{columns}\",DT_BF16;DT_BF16,ND;ND,{us}").expect("a string");
+        }
+    }
+    let (_folder, database) =
+        database_of("RmsNorm", &table, "tensor_cast.rms_norm.default: {kernel_type: RmsNorm, input_count: 2}");
+    let query = |rows, columns| {
+        Query::operator("tensor_cast.rms_norm.default")
+            .input(Tensor::new([rows, columns], DType::BFloat16))
+            .input(Tensor::new([columns], DType::BFloat16))
+    };
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    for ((rows, columns), class) in
+        [((500, 1024), Class::Inside), ((500, 4096), Class::NewConfiguration), ((9000, 2048), Class::Beyond)]
+    {
+        let answer = best.lookup(&query(rows, columns)).expect("a prediction");
+        let truth = us(rows, columns);
+        assert!((answer.duration_us / truth).ln().abs() < 0.05, "{} for {truth}", answer.duration_us);
+        assert_eq!(answer.prediction().expect("an interval").class, class);
+        assert_eq!(answer.interpolation().expect("places").axes.as_slice(), ["rows", "columns"]);
+    }
+    let slices = database.slices("RmsNorm").expect("a table").expect("a table");
+    assert_eq!(slices.len(), 1);
+}
+
+#[test]
+fn rows_of_another_type_are_learnt_from_apart() {
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    for rows in [1, 16, 64, 256, 1024] {
+        for columns in [512, 2048] {
+            let us = product_us(rows, 512, columns);
+            writeln!(table, "\"{rows},512;512,{columns}\",DT_BF16;DT_BF16,ND;ND,{us}").expect("a string");
+            writeln!(table, "\"{rows},512;512,{columns}\",FLOAT;FLOAT,ND;ND,{}", 3.0 * us).expect("a string");
+        }
+    }
+    let (_folder, database) = database_of("MatMulV2", &table, "aten.mm.default: {kernel_type: MatMulV2}");
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    for (dtype, factor) in [(DType::BFloat16, 1.0), (DType::Float32, 3.0)] {
+        let query = Query::operator("aten.mm.default")
+            .input(Tensor::new([100, 512], dtype))
+            .input(Tensor::new([512, 2048], dtype));
+        let answer = best.lookup(&query).expect("a prediction");
+        let truth = factor * product_us(100, 512, 2048);
+        assert!((answer.duration_us / truth).ln().abs() < 0.05, "{} for {truth}", answer.duration_us);
+    }
+    assert_eq!(database.slices("MatMulV2").expect("a table").expect("a table").len(), 2);
+    assert!(database.evaluate("MatMulV2").expect("a table").expect("a table").repeats.is_empty());
+}
+
+#[test]
+fn a_row_that_its_neighbours_contradict_is_an_outlier() {
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    let mut line = 1;
+    let mut wrong = 0;
+    for rows in [1, 4, 16, 64, 256, 1024, 4096] {
+        for columns in [256, 512, 1024, 2048, 4096] {
+            line += 1;
+            let mut us = product_us(rows, 512, columns) * (1.0 + 0.01 * f64::from(line % 5));
+            if (rows, columns) == (64, 1024) {
+                (us, wrong) = (100.0 * us, line);
+            }
+            writeln!(table, "\"{rows},512;512,{columns}\",DT_BF16;DT_BF16,ND;ND,{us}").expect("a string");
+        }
+    }
+    let (folder, _) = database_of("MatMulV2", &table, "aten.mm.default: {kernel_type: MatMulV2}");
+    let found = perfdb_query::outliers(folder.path()).expect("a database");
+    assert_eq!(found.iter().map(|outlier| outlier.line).collect::<Vec<_>>(), [wrong as u32], "{found:?}");
+    assert!((found[0].measured_us / found[0].predicted_us / 100.0).ln().abs() < 0.3, "{found:?}");
+}

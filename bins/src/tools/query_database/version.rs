@@ -3,6 +3,7 @@
 use crate::database::DatabaseArguments;
 use crate::{Failure, warn};
 use perfdb_files::escape::shown;
+use perfdb_query::Database;
 use perfdb_store::version::directory_name;
 use std::path::Path;
 
@@ -26,6 +27,16 @@ pub(super) fn compare(arguments: &DatabaseArguments, directory: &Path) -> Result
             warn(&format!("{}: the name of this directory tells no version to compare with", shown(directory)));
             Ok(())
         }
+    }
+}
+
+/// Says where collectives come from another version than the rest of the database.
+pub(super) fn warn_of_foreign_collectives(database: &Database) {
+    if let Some(collectives) = database.foreign_collectives() {
+        let collectives = shown(&collectives);
+        warn(&format!(
+            "{collectives}: other version: the collectives were measured with another CANN than the database"
+        ));
     }
 }
 

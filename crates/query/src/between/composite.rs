@@ -4,6 +4,7 @@ use super::{attention, generic, length_aware, matmul, scatter};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::decompose::{self, Decomposed, Kind, PartQuery};
 use crate::engine::{Context, Names};
+use crate::interval::interval_us;
 use crate::measured::{composite, inputs, parts};
 use crate::operands::{Operand, Operands};
 use crate::shapes::is_interpolation_matmul;
@@ -117,7 +118,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Answered>
             duration_us: answer.duration_us,
             source: answer.source,
             rule: answer.method().unwrap_or_default(),
-            interval_us: answer.interval_us(),
+            interval_us: interval_us(context, &answer),
         };
         (part, answer.rows)
     }))

@@ -1,7 +1,6 @@
 //! Elementwise kernels over the elements they read and write.
 
 use super::attempt::{FEW, Status, of_group};
-use super::generic::stripping;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss, Source};
 use crate::dtype::profiler_name;
@@ -19,6 +18,8 @@ const FAILED: &str = "elementwise_interpolation_failed";
 /// Confidence of a row of another type, scaled by size.
 const SCALED_CONFIDENCE: f64 = 0.5;
 static AXES: Axes = Axes { names: &["io_numel"], sets: &[&[0]], padded: None };
+/// For predictions.
+pub(super) static MATRIX: Axes = Axes { names: &["rows", "columns"], sets: &[&[0], &[0, 1]], padded: None };
 
 /// A kernel by the elements of its inputs and its first output.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
@@ -30,8 +31,6 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         return Err(Miss::new("elementwise_output_unavailable"));
     };
     let names = context.names(entry);
-    let strip = stripping(context.rules);
-    let with_types = context.rules.envelope_everywhere;
     let mut status: Status = "elementwise_csv_not_found";
     for name in &names {
         let Some(table) = context.table(name)? else { continue };
@@ -42,7 +41,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             .map(|tensor| (tensor.shape.as_slice(), profiler_name(tensor.dtype).unwrap_or_default()))
             .collect();
         let Some(dtype) = profiler_name(output.dtype) else { continue };
-        let (key, at) = place(&inputs, &output.shape, dtype, with_types, strip);
+        let (key, at) = place(&inputs, &output.shape, dtype, context.rules);
         let index = index(context.rules, table);
         for group in index.of(&key) {
             match of_group(context, group, &at, table.policy.max_dimensions) {
@@ -65,31 +64,24 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
-    let (with_types, strip) = (rules.envelope_everywhere, stripping(rules));
-    let name = IndexName { kind: "elementwise", count: None, is_corrected: with_types };
-    table
-        .points
-        .get_or_make(name, || PointIndex::new(table, &AXES, false, with_types, |row| of_row(row, with_types, strip)))
+    let (kind, axes) = if rules.predicts() { ("elementwise_matrix", &MATRIX) } else { ("elementwise", &AXES) };
+    let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, |row| of_row(row, rules)))
 }
 
-fn of_row(row: KernelRow<'_>, with_types: bool, strip: fn(&[i64]) -> &[i64]) -> Option<Placed> {
+fn of_row(row: KernelRow<'_>, rules: &Rules) -> Option<Placed> {
     let output = row.outputs().get(0)?;
     let dtype = row.output_types().first()?;
     let types = row.input_types();
     let shapes: SmallVec<[Dimensions; 4]> = row.matrices().iter().collect();
     let type_of = |at: usize| types.get(at).map_or("", |name| &**name);
     let inputs: Vec<(&[i64], &str)> = shapes.iter().enumerate().map(|(at, shape)| (&**shape, type_of(at))).collect();
-    let (key, at) = place(&inputs, &output, dtype, with_types, strip);
+    let (key, at) = place(&inputs, &output, dtype, rules);
     Some(Placed { key, at, extra: Extra::default() })
 }
 
-fn place(
-    inputs: &[(&[i64], &str)],
-    output: &[i64],
-    dtype: &str,
-    with_types: bool,
-    strip: fn(&[i64]) -> &[i64],
-) -> (Key, Coordinates) {
+fn place(inputs: &[(&[i64], &str)], output: &[i64], dtype: &str, rules: &Rules) -> (Key, Coordinates) {
+    let (with_types, strip) = (rules.envelope_everywhere, rules.stripping());
     let output = strip(output);
     let mut key = Key::default();
     key.integer(output.len() as i64).integer(inputs.len() as i64).text(dtype);
@@ -111,10 +103,19 @@ fn place(
             key.text(dtype);
         }
     }
+    if rules.predicts() {
+        return (key, matrix(output));
+    }
     if with_types {
         // Rows of a few elements are another matter than rows of thousands.
         let last = output.last().copied().unwrap_or(1).max(1);
         key.integer(if last >= 64 { 64 } else { last });
     }
     (key, [total, ABSENT, ABSENT, ABSENT, ABSENT])
+}
+
+/// Rows and columns of a tensor of any rank.
+pub(super) fn matrix(shape: &[i64]) -> Coordinates {
+    let [outer @ .., columns] = shape else { return [1.0, 1.0, ABSENT, ABSENT, ABSENT] };
+    [elements(outer) as f64, *columns as f64, ABSENT, ABSENT, ABSENT]
 }

@@ -1,7 +1,7 @@
 //! Fused experts over tokens.
 
 use super::attempt::of_group;
-use super::points::{ABSENT, Axes, Extra, IndexName, Key, Placed, PointIndex};
+use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::engine::Context;
 use crate::measured::experts::{Projection, with_embedded};
@@ -17,6 +17,12 @@ use std::sync::Arc;
 const FAILED: &str = "moe_fused_interpolation_failed";
 const INPUTS: usize = 7;
 static AXES: Axes = Axes { names: &["tokens"], sets: &[&[0]], padded: None };
+/// For predictions: the experts are those of one rank.
+static SIZES: Axes = Axes {
+    names: &["tokens", "hidden", "intermediate", "experts", "top_k"],
+    sets: &[&[0], &[0, 1, 2, 3, 4]],
+    padded: None,
+};
 
 /// The experts of one device.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
@@ -31,8 +37,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let Some(types) = types else { return Err(Miss::new(FAILED)) };
     let topk = projection.indices.last().copied().unwrap_or(1);
     let weights = [&projection.weights[0][..], &projection.weights[1][..]];
-    let key = key(&types, "ND", weights, projection.x[1], topk, ep);
-    let at = [projection.x[0] as f64, ABSENT, ABSENT, ABSENT, ABSENT];
+    let [tokens, hidden] = projection.x;
+    let call = Call { tokens, hidden, topk, ep, weights };
+    let (key, at) = call.place(context.rules, &types, "ND");
     let index = index(context.rules, table);
     let mut reason = FAILED;
     for group in index.of(&key) {
@@ -49,18 +56,39 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
-    let name = IndexName { kind: "experts", count: None, is_corrected: rules.envelope_everywhere };
-    table.points.get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, place))
+    let (kind, axes) = if rules.predicts() { ("experts_sizes", &SIZES) } else { ("experts", &AXES) };
+    let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+    table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, |row| place(rules, row)))
 }
 
-fn key(types: &[&str], format: &str, weights: [&[i64]; 2], hidden: i64, topk: i64, ep: i64) -> Key {
-    let mut key = Key::default();
-    key.texts(types.iter().copied()).text(format).shape(weights[0]).shape(weights[1]);
-    key.integer(hidden).integer(topk).integer(ep);
-    key
+/// The experts of one rank.
+struct Call<'s> {
+    tokens: i64,
+    hidden: i64,
+    topk: i64,
+    ep: i64,
+    weights: [&'s [i64]; 2],
 }
 
-fn place(row: KernelRow<'_>) -> Option<Placed> {
+impl Call<'_> {
+    fn place(&self, rules: &Rules, types: &[&str], format: &str) -> (Key, Coordinates) {
+        let Call { tokens, hidden, topk, ep, weights } = *self;
+        let mut key = Key::default();
+        key.texts(types.iter().copied()).text(format);
+        if rules.predicts()
+            && let ([experts, ..], &[_, a, b]) = (weights[0], weights[1])
+            && (a == hidden || b == hidden)
+        {
+            let intermediate = if b == hidden { a } else { b };
+            key.integer(ep);
+            return (key, [tokens, hidden, intermediate, *experts, topk].map(|size| size as f64));
+        }
+        key.shape(weights[0]).shape(weights[1]).integer(hidden).integer(topk).integer(ep);
+        (key, [tokens as f64, ABSENT, ABSENT, ABSENT, ABSENT])
+    }
+}
+
+fn place(rules: &Rules, row: KernelRow<'_>) -> Option<Placed> {
     let ep = row.whole(Column::EpSize).filter(|ep| *ep > 0)?;
     let shapes: SmallVec<[Dimensions; 8]> = row.inputs().iter().collect();
     let (types, formats) = (row.input_types(), row.input_formats());
@@ -81,6 +109,7 @@ fn place(row: KernelRow<'_>) -> Option<Placed> {
         return None;
     }
     let types: SmallVec<[&str; INPUTS]> = types.iter().map(|name| &**name).collect();
-    let key = key(&types, &formats[0], [&shapes[1], &shapes[2]], *hidden, *topk, ep);
-    Some(Placed { key, at: [tokens as f64, ABSENT, ABSENT, ABSENT, ABSENT], extra: Extra::default() })
+    let call = Call { tokens, hidden: *hidden, topk: *topk, ep, weights: [&shapes[1], &shapes[2]] };
+    let (key, at) = call.place(rules, &types, &formats[0]);
+    Some(Placed { key, at, extra: Extra::default() })
 }

@@ -1,6 +1,7 @@
 //! Kernels without a form of their own: over the first dimension, or over the elements of the result.
 
 use super::attempt::{Status, UNMATCHED, of_group};
+use super::elementwise::{MATRIX, matrix};
 use super::matmul::projected_operands;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
@@ -9,7 +10,6 @@ use crate::measured::inputs;
 use crate::operands::Operand;
 use crate::query::elements;
 use crate::semantics::Rules;
-use crate::shapes::{Tolerance, strip, strip_batch};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use std::ops::Deref;
@@ -51,9 +51,8 @@ pub(super) fn of_tables(
             continue;
         };
         let over_output = primary_over_output || table.policy.over_output;
-        let strip = stripping(context.rules);
         let output = output.filter(|_| over_output);
-        let Some((key, at)) = target(table.tolerance(true), operands, count, output, over_output, strip) else {
+        let Some((key, at)) = target(context.rules, table, operands, count, output, over_output) else {
             status = "compute_target_unavailable";
             continue;
         };
@@ -72,27 +71,27 @@ pub(super) fn of_tables(
 
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Arc<PointIndex> {
-    let strip = stripping(rules);
-    let (kind, axes) = if over_output { ("output", &OUTPUT) } else { ("first", &FIRST_DIMENSION) };
+    let (kind, axes) = match (rules.predicts(), over_output) {
+        (true, true) => ("output_matrix", &MATRIX),
+        (true, false) => ("first_matrix", &MATRIX),
+        (false, true) => ("output", &OUTPUT),
+        (false, false) => ("first", &FIRST_DIMENSION),
+    };
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
     table.points.get_or_make(name, || {
-        PointIndex::new(table, axes, false, name.is_corrected, |row| place(table, row, count, over_output, strip))
+        PointIndex::new(table, axes, false, name.is_corrected, |row| place(rules, table, row, count, over_output))
     })
 }
 
-/// How leading dimensions of 1 are taken off: the one row of a matrix stays where the rules say so.
-pub(super) fn stripping(rules: &Rules) -> fn(&[i64]) -> &[i64] {
-    if rules.keeps_single_rows { strip_batch } else { strip }
-}
-
 fn target(
-    tolerance: &Tolerance,
+    rules: &Rules,
+    table: &KernelRows,
     operands: &[Operand<'_>],
     count: Option<usize>,
     output: Option<&[i64]>,
     over_output: bool,
-    strip: fn(&[i64]) -> &[i64],
 ) -> Option<(Key, Coordinates)> {
+    let tolerance = table.tolerance(true);
     let mut key = Key::default();
     key.integer(count.unwrap_or(operands.len()) as i64);
     operands.first()?;
@@ -100,20 +99,21 @@ fn target(
         key.text(tolerance.type_class(operand.dtype?));
     }
     if over_output {
-        let at = push_output(&mut key, output?)?;
+        let at = push_output(&mut key, rules, output?)?;
         return Some((key, at));
     }
-    let at = push_inputs(&mut key, strip, operands.iter().map(|operand| &*operand.shape))?;
+    let at = push_inputs(&mut key, rules, operands.iter().map(|operand| &*operand.shape))?;
     Some((key, at))
 }
 
 fn place(
+    rules: &Rules,
     table: &KernelRows,
     row: KernelRow<'_>,
     count: Option<usize>,
     over_output: bool,
-    strip: fn(&[i64]) -> &[i64],
 ) -> Option<Placed> {
+    let strip = rules.stripping();
     let tolerance = table.tolerance(true);
     let limit = count.unwrap_or(usize::MAX);
     let shape_count = row.matrices().len().min(limit);
@@ -128,33 +128,60 @@ fn place(
     }
     row.matrices().get(0).filter(|shape| !strip(shape).is_empty())?;
     let at = match over_output {
-        true => push_output(&mut key, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
-        false => push_inputs(&mut key, strip, row.matrices().iter().take(limit))?,
+        true => push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
+        false => push_inputs(&mut key, rules, row.matrices().iter().take(limit))?,
     };
     Some(Placed { key, at, extra: Extra::default() })
 }
 
-/// The first dimension of the first input; everything else must agree.
+/// The first dimension of the first input; everything else must agree. For predictions, its last dimension as well, and dimensions of other
+/// inputs that are one of the two go along with it.
 fn push_inputs(
     key: &mut Key,
-    strip: fn(&[i64]) -> &[i64],
+    rules: &Rules,
     mut shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
 ) -> Option<Coordinates> {
+    let strip = rules.stripping();
     let first = shapes.next()?;
-    let [tokens, rest @ ..] = strip(&first) else { return None };
-    key.shape(rest);
-    shapes.for_each(|shape| {
-        key.shape(strip(&shape));
-    });
-    Some([*tokens as f64, ABSENT, ABSENT, ABSENT, ABSENT])
+    let [rows, rest @ ..] = strip(&first) else { return None };
+    let Some((columns, inner)) = rest.split_last().filter(|_| rules.predicts()) else {
+        key.shape(rest);
+        shapes.for_each(|shape| {
+            key.shape(strip(&shape));
+        });
+        return Some([*rows as f64, ABSENT, ABSENT, ABSENT, ABSENT]);
+    };
+    key.shape(inner);
+    for shape in shapes {
+        let shape = strip(&shape);
+        key.integer(shape.len() as i64);
+        for (at, size) in shape.iter().enumerate() {
+            // A last dimension is more likely one of columns, where rows and columns are as many.
+            let is_last = at + 1 == shape.len();
+            let names = if is_last {
+                [(*columns, "columns"), (*rows, "rows")]
+            } else {
+                [(*rows, "rows"), (*columns, "columns")]
+            };
+            match names.iter().find(|(own, _)| own == size) {
+                Some((_, name)) => key.text(name),
+                None => key.integer(*size),
+            };
+        }
+    }
+    Some([*rows as f64, *columns as f64, ABSENT, ABSENT, ABSENT])
 }
 
-/// The elements of the result; all dimensions but the first must agree.
-fn push_output(key: &mut Key, output: &[i64]) -> Option<Coordinates> {
+/// The elements of the result; all dimensions but the first must agree. For predictions its rows and columns, of results of as many dimensions.
+fn push_output(key: &mut Key, rules: &Rules, output: &[i64]) -> Option<Coordinates> {
     let output = match output {
         [1, rest @ ..] if rest.len() >= 2 => rest,
         output => output,
     };
+    if rules.predicts() {
+        key.integer(output.len() as i64);
+        return Some(matrix(output));
+    }
     key.shape(output.get(1..)?);
     Some([elements(output) as f64, ABSENT, ABSENT, ABSENT, ABSENT])
 }

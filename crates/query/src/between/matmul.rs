@@ -52,7 +52,11 @@ pub(super) fn of_tables(
         let Some((key, at)) = target(tolerance, name, operands, count) else { continue };
         let index = index(context.rules, table, count, false);
         let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
-        groups.sort_by_key(|group| (!group.extra.is_plain, std::cmp::Reverse(group.len())));
+        let has_other_types = |group: &Group| {
+            let mut types = group.extra.types.iter().zip(operands);
+            types.any(|(own, operand)| operand.dtype != Some(&**own))
+        };
+        groups.sort_by_key(|group| (has_other_types(group), !group.extra.is_plain, std::cmp::Reverse(group.len())));
         if let Some(answer) = first_answer(context, table, &groups, &at) {
             return Ok(Some(answer));
         }
@@ -62,10 +66,23 @@ pub(super) fn of_tables(
 
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_quantised: bool) -> Arc<PointIndex> {
-    let kind = if is_quantised { "quantised_matmul" } else { "matmul" };
+    // Rows of other types may answer, but take another time.
+    let by_type = rules.predicts() && table.tolerance(true).relaxed_types;
+    let kind = match (is_quantised, by_type) {
+        (true, _) => "quantised_matmul",
+        (false, true) => "matmul_by_type",
+        (false, false) => "matmul",
+    };
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
     table.points.get_or_make(name, || {
-        PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row, count, is_quantised))
+        PointIndex::new(table, &AXES, false, name.is_corrected, |row| {
+            let mut placed = place(table, row, count, is_quantised)?;
+            if by_type {
+                let types = row.input_types();
+                placed.extra.types = types[..types.len().min(count.unwrap_or(usize::MAX))].iter().cloned().collect();
+            }
+            Some(placed)
+        })
     })
 }
 
@@ -112,7 +129,7 @@ fn place(table: &KernelRows, row: KernelRow<'_>, count: Option<usize>, is_quanti
     }
     product.push_batch(&mut key);
     let is_plain = formats.iter().all(|format| &**format == "ND");
-    let mut extra = Extra { is_plain, texts: formats.iter().cloned().collect() };
+    let mut extra = Extra { is_plain, texts: formats.iter().cloned().collect(), ..Extra::default() };
     if is_quantised {
         let outputs = row.outputs().len();
         let (output_types, output_formats) = (row.output_types(), row.output_formats());

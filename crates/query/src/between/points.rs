@@ -35,6 +35,15 @@ pub(crate) struct Point {
     pub(crate) at: Coordinates,
     pub(crate) duration_us: f64,
     pub(crate) row: u32,
+    /// The standard deviation of its durations over their mean; not a number where it is not known.
+    pub(crate) spread: f32,
+}
+
+impl Point {
+    /// How far the durations of its calls spread, where that is known.
+    pub(crate) fn deviation_us(&self) -> Option<f64> {
+        Some(f64::from(self.spread) * self.duration_us).filter(|deviation_us| deviation_us.is_finite())
+    }
 }
 
 /// What must agree between a group and a target, as bytes.
@@ -85,6 +94,8 @@ pub(crate) struct Extra {
     pub(crate) is_plain: bool,
     /// Formats or optional fields.
     pub(crate) texts: SmallVec<[Box<str>; 3]>,
+    /// Data types, where rows of types that a question takes for each other are learnt from apart.
+    pub(crate) types: SmallVec<[Box<str>; 3]>,
 }
 
 /// Points that agree in everything but their coordinates.
@@ -136,7 +147,8 @@ impl PointIndex {
             }
             let group = &mut index.groups[group as usize];
             let points = if is_preferred || is_mixed { &mut group.preferred } else { &mut group.alternate };
-            points.points.push(Point { at, duration_us, row: row.number() });
+            let spread = row.spread().map_or(f32::NAN, |spread| spread as f32);
+            points.points.push(Point { at, duration_us, row: row.number(), spread });
         }
         index
     }

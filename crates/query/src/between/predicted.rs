@@ -7,7 +7,7 @@ use crate::answer::Prediction;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_predict::{
-    Attention, Class, Doubt, Explanation, MatMul, Model, Operands, Place, Precision, Rows, configuration,
+    Attention, Class, Doubt, Experts, Explanation, MatMul, Model, Operands, Place, Precision, Rows, configuration,
 };
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,11 +22,12 @@ const EXACT: &str = "exact_place";
 pub(crate) struct Setting {
     operands: Operands,
     kv_heads: f64,
+    expert_parallel: f64,
 }
 
 impl Default for Setting {
     fn default() -> Self {
-        Setting { operands: Operands::of(Precision::Bf16), kv_heads: 1.0 }
+        Setting { operands: Operands::of(Precision::Bf16), kv_heads: 1.0, expert_parallel: 1.0 }
     }
 }
 
@@ -41,7 +42,8 @@ impl Setting {
             output_bytes: bytes(row.output_types(), 0),
         };
         let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
-        Setting { operands, kv_heads }
+        let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
+        Setting { operands, kv_heads, expert_parallel }
     }
 }
 
@@ -116,7 +118,12 @@ pub(super) fn value(points: &PointSet, target: &Coordinates) -> Result<Value, St
     let model = points.models.get_or_make(bits, || {
         let mut rows: Option<Rows> = None;
         for (place, point) in kind.places(points, bits) {
-            rows.get_or_insert_with(|| Rows::new(place.axes.len())).push(point.row, &place, point.duration_us, None);
+            rows.get_or_insert_with(|| Rows::new(place.axes.len())).push(
+                point.row,
+                &place,
+                point.duration_us,
+                point.deviation_us(),
+            );
         }
         Model::build(vec![rows?], Some(kind.size(bits)))
     });
@@ -175,6 +182,10 @@ enum Kind {
     Product,
     /// Tokens, length, tokens per request, heads and head size of attention.
     Attention,
+    /// Rows and columns of what an elementwise kernel or a norm writes.
+    Matrix,
+    /// Tokens, hidden and intermediate size, experts of a rank and top-k.
+    Experts,
     /// Sizes without further meaning.
     Sizes,
 }
@@ -184,6 +195,8 @@ impl Kind {
         match points.axes.names {
             ["M", "K", "N"] => Kind::Product,
             ["q_tokens", "seq", _, "heads", "head_dim"] => Kind::Attention,
+            ["rows", "columns"] => Kind::Matrix,
+            ["tokens", "hidden", ..] => Kind::Experts,
             _ => Kind::Sizes,
         }
     }
@@ -209,7 +222,9 @@ impl Kind {
             (Kind::Product, _) => smallvec!["M", "N", "K"],
             (Kind::Attention, 4) => smallvec!["q_tokens", "seq", "heads", "head_dim"],
             (Kind::Attention, _) => smallvec!["batch", "tokens_per_request", "seq", "heads", "head_dim"],
-            (Kind::Sizes, _) => axes.iter().map(|axis| points.axes.names[usize::from(*axis)]).collect(),
+            (Kind::Sizes | Kind::Matrix | Kind::Experts, _) => {
+                axes.iter().map(|axis| points.axes.names[usize::from(*axis)]).collect()
+            }
         }
     }
 
@@ -229,7 +244,28 @@ impl Kind {
                 };
                 Place { axes, work, configuration: configuration(&[heads, head_size]) }
             }
-            (Kind::Sizes, at) => {
+            (Kind::Matrix, &[rows, columns, ..]) if !columns.is_nan() => {
+                let Operands { activation_bytes, output_bytes, .. } = setting.operands;
+                Place::elementwise(rows, columns, activation_bytes + output_bytes)
+            }
+            (Kind::Experts, &[tokens, hidden, intermediate, experts, top_k]) if !top_k.is_nan() => {
+                let expert_parallel = setting.expert_parallel;
+                let call = Experts {
+                    tokens,
+                    hidden,
+                    intermediate,
+                    top_k,
+                    experts: experts * expert_parallel,
+                    tensor_parallel: 1.0,
+                    expert_parallel,
+                };
+                Place {
+                    axes: SmallVec::from_slice(at),
+                    work: call.work(setting.operands.weight_bytes),
+                    configuration: configuration(&at[1..]),
+                }
+            }
+            (_, at) => {
                 let sizes: SmallVec<[f64; 5]> = at.iter().copied().filter(|size| !size.is_nan()).collect();
                 Place::sizes(&sizes)
             }

@@ -229,7 +229,12 @@ mod tests {
     }
 
     fn set_of(axes: &'static Axes, at: &[Coordinates]) -> PointSet {
-        let point = |(row, at): (u32, &Coordinates)| Point { at: *at, duration_us: f64::from(row % 7 + 1), row };
+        let point = |(row, at): (u32, &Coordinates)| Point {
+            at: *at,
+            duration_us: f64::from(row % 7 + 1),
+            row,
+            spread: f32::NAN,
+        };
         PointSet::of(axes, (0u32..).zip(at).map(point).collect())
     }
 

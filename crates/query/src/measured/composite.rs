@@ -6,6 +6,7 @@ use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::decompose::{self, Decomposed};
 use crate::dtype::{is_one_byte_number, size_bytes};
 use crate::engine::{Context, Names};
+use crate::interval::interval_us;
 use crate::query::Query;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
@@ -68,7 +69,7 @@ pub(crate) fn add_collectives(
         duration_us: answer.duration_us,
         source: answer.source,
         rule: answer.rule.unwrap_or_default(),
-        interval_us: answer.interval_us(),
+        interval_us: interval_us(context, &answer),
     });
     let variant = variant(context, entry)?;
     if let Some(variant) = &variant

@@ -5,6 +5,7 @@ use super::{inputs, of_row};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::dtype::{profiler_name, size_bytes};
 use crate::engine::Context;
+use crate::interval::{interval_us, row_interval_us};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
@@ -44,7 +45,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 
 /// Adds what the mapping says is embedded in the kernel.
 pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: Answer) -> Result<Answer, Miss> {
-    let interval_us = answer.interval_us();
+    let interval_us = interval_us(context, &answer);
     let mut more = More { interpolation: answer.more.take().and_then(|more| more.interpolation), ..More::default() };
     more.parts.push(Part {
         kernel_type: answer.kernels[0].clone(),
@@ -67,7 +68,7 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
                 duration_us: found.duration_us,
                 source: Source::Measured,
                 rule: found.rule,
-                interval_us: None,
+                interval_us: row_interval_us(context, found.row, found.duration_us),
             });
         }
     }

@@ -4,6 +4,7 @@ use super::{attention, inputs, opaque};
 use crate::answer::{Answer, Miss, More, Part, RowRef, Source};
 use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
 use crate::engine::{Context, Names};
+use crate::interval::row_interval_us;
 use crate::operands::{Dims, Operand, Operands};
 use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
@@ -90,10 +91,10 @@ pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Mea
         }
     };
     let found = found.ok_or(Reason::new("shape_mismatch"))?;
-    Ok(measured(&found))
+    Ok(measured(context, &found))
 }
 
-fn measured(found: &Found<'_>) -> Measured {
+fn measured(context: &Context<'_>, found: &Found<'_>) -> Measured {
     let table = found.row.table();
     Measured {
         part: Part {
@@ -101,7 +102,7 @@ fn measured(found: &Found<'_>) -> Measured {
             duration_us: found.duration_us,
             source: Source::Measured,
             rule: found.rule,
-            interval_us: None,
+            interval_us: row_interval_us(context, found.row, found.duration_us),
         },
         rows: smallvec::smallvec![found.row.reference()],
     }

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Columns of every table, in the order in which the code below counts them; [`Column::NAMES`] follow.
-const FIXED: [&str; 14] = [
+const FIXED: [&str; 16] = [
     INPUT_SHAPES,
     INPUT_TYPES,
     INPUT_FORMATS,
@@ -33,6 +33,8 @@ const FIXED: [&str; 14] = [
     "Accelerator Core",
     "Profiling Average aicore_time(us)",
     "Profiling Average aiv_time(us)",
+    columns::PROFILED[2],
+    "Std Duration(us)",
 ];
 const INPUTS: usize = 0;
 const OUTPUTS: usize = 3;
@@ -46,6 +48,9 @@ const PROFILED_MEDIAN: usize = 9;
 const MEDIAN: usize = 10;
 const CORE: usize = 11;
 const CORE_TIMES: [usize; 2] = [12, 13];
+/// A standard deviation with the mean that it is of; the second pair in tables that name profiled durations as old ones do.
+const PROFILED_SPREAD: [usize; 2] = [14, PROFILED];
+const OLD_SPREAD: [usize; 2] = [15, MEASURED];
 /// Rows have 32-bit numbers.
 const MOST_ROWS: usize = u32::MAX as usize / 2;
 /// The priority of a duration that the core envelope gave.
@@ -111,6 +116,7 @@ impl<'p> RowReader<'p> {
                 has_input_shapes: has[INPUTS],
                 point_durations: FxHashMap::default(),
                 envelopes: FxHashMap::default(),
+                spreads: Vec::new(),
             },
             texts: FxHashMap::default(),
             last_texts: None,
@@ -122,6 +128,7 @@ impl<'p> RowReader<'p> {
         self.content.records.shrink_to_fit();
         self.content.shapes.shrink();
         self.content.matrices.shrink_to_fit();
+        self.content.spreads.shrink_to_fit();
         self.content.columns.close();
         self.content
     }
@@ -162,9 +169,21 @@ impl<'p> RowReader<'p> {
             },
             is_preferred: point_column == self.search_order[0],
         });
+        if let Some([deviation, mean]) = self.spread() {
+            let (deviation, mean) = (row.number(deviation), row.number(mean));
+            let is_known = is_valid(deviation) && is_valid(mean);
+            self.content.spreads.push(if is_known { (deviation / mean) as f32 } else { f32::NAN });
+        }
         for &(column, place) in &self.columns {
             self.content.columns.push(column, &row.cell(place));
         }
+    }
+
+    /// The columns that tell how far the durations of a row spread. A deviation of nought is that of one call alone, which tells nothing.
+    fn spread(&self) -> Option<[usize; 2]> {
+        let pairs = [PROFILED_SPREAD, OLD_SPREAD];
+        let pairs = &pairs[..if self.has[PROFILED] { 1 } else { 2 }];
+        pairs.iter().copied().find(|pair| pair.iter().all(|column| self.has[*column]))
     }
 
     /// The shapes of a cell; none where the table lacks the column.

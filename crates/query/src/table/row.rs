@@ -106,6 +106,12 @@ impl<'t> KernelRow<'t> {
         envelope.unwrap_or(self.measured_us())
     }
 
+    /// The standard deviation of its durations over their mean, where the table has it.
+    pub(crate) fn spread(self) -> Option<f64> {
+        let spread = self.table.content.spreads.get(self.number as usize).copied();
+        spread.filter(|spread| spread.is_finite()).map(f64::from)
+    }
+
     /// The duration for interpolation, and whether it is of the preferred column.
     pub(crate) fn point_duration(self) -> (f64, bool) {
         let other = self.table.content.point_durations.get(&self.number).copied();

@@ -25,7 +25,7 @@ pub enum Kind {
     NoDuration,
     /// A duration that is none.
     BadDuration,
-    /// Measured and profiled durations that cannot both be right.
+    /// A duration that cannot be right beside the other of its row, or those of rows around it.
     OutlierDuration,
     /// An entry of the operator mapping without a table.
     MappingWithoutTable,

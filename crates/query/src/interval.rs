@@ -1,33 +1,57 @@
 //! Intervals of rows as they are, and of sums.
 
 use crate::answer::{Answer, Part, Prediction, Source};
-use perfdb_predict::{Calls, Class, Estimate, measured_interval, sum};
+use crate::engine::Context;
+use crate::table::KernelRow;
+use perfdb_predict::{Calls, Class, Estimate, log_deviation, measured_interval, sum};
 
 /// Half of the interval of a duration that was interpolated along one axis without a model of it, as a logarithm.
 const UNMODELLED_HALF_WIDTH: f64 = 0.15;
 
 /// The answer with its interval: that of its prediction, of a row, or of the sum of its parts.
-pub(crate) fn with_interval(mut answer: Answer) -> Answer {
+pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer {
     if answer.prediction().is_some() || answer.duration_us <= 0.0 {
         return answer;
     }
     let prediction = match answer.parts() {
-        [] => of_estimate(estimate(answer.duration_us, answer.source, None), &answer),
+        [] => of_estimate(estimate(answer.duration_us, answer.source, interval_us(context, &answer)), &answer),
         parts => of_parts(parts),
     };
     answer.more.get_or_insert_default().prediction = Some(prediction);
     answer
 }
 
+/// The interval of an answer without parts, where more than a default is known of it: of its prediction, or of a row whose calls spread as
+/// its table says.
+pub(crate) fn interval_us(context: &Context<'_>, answer: &Answer) -> Option<[f64; 2]> {
+    if let Some(interval_us) = answer.interval_us() {
+        return Some(interval_us);
+    }
+    let ([row], [kernel_type]) = (answer.rows.as_slice(), answer.kernels.as_slice()) else { return None };
+    if !context.rules.predicts() || answer.source != Source::Measured || kernel_type.starts_with("hcom_") {
+        return None;
+    }
+    let row = context.table(kernel_type).ok()??.at_line(row.line)?;
+    row_interval_us(context, row, answer.duration_us)
+}
+
+/// The interval of a row, where its table tells how far its calls spread and the rules ask for intervals.
+pub(crate) fn row_interval_us(context: &Context<'_>, row: KernelRow<'_>, duration_us: f64) -> Option<[f64; 2]> {
+    let spread = row.spread().filter(|_| context.rules.predicts())?;
+    let Estimate { low_us, high_us, .. } = measured_interval(duration_us, Some(log_deviation(spread)));
+    Some([low_us, high_us])
+}
+
 fn estimate(duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> Estimate {
+    let class = if source == Source::Measured { Class::Measured } else { Class::Inside };
     match (interval_us, source) {
-        (Some([low_us, high_us]), _) => Estimate { duration_us, low_us, high_us, class: Class::Inside },
+        (Some([low_us, high_us]), _) => Estimate { duration_us, low_us, high_us, class },
         (None, Source::Measured) => measured_interval(duration_us, None),
         (None, _) => Estimate {
             duration_us,
             low_us: duration_us * (-UNMODELLED_HALF_WIDTH).exp(),
             high_us: duration_us * UNMODELLED_HALF_WIDTH.exp(),
-            class: Class::Inside,
+            class,
         },
     }
 }

@@ -1,0 +1,63 @@
+//! Few rows: the roofline is fitted anew without those that are left out. Three numbers that were fitted to few rows follow each of
+//! them, so that a row that was fitted to seems easier to predict than a new one is.
+
+use super::{LARGEST_SIZES, Residual, leave_out};
+use crate::model::Model;
+use perfdb_roofline::{Roofline, Work};
+
+/// Rows up to which the roofline is fitted anew; with more, one of them moves it too little.
+pub(crate) const FEW: usize = 32;
+/// Rows to which a roofline can be fitted.
+const FEWEST_FITTED: usize = 3;
+
+/// Single rows, whole configurations and the largest sizes, each predicted from a roofline and neighbours that do not know them. `works`
+/// are those of the rows, in tree order.
+pub(super) fn residuals(model: &Model, works: &[Work]) -> Vec<Residual> {
+    let rows = || 0..model.len() as u32;
+    let mut all = Vec::new();
+    for own in rows() {
+        leave_out_few(model, works, |row| row == own, |row| row == own, &mut all);
+    }
+    let mut configurations = model.configuration_of.clone();
+    configurations.sort_unstable();
+    configurations.dedup();
+    if configurations.len() > 2 {
+        for of in configurations {
+            let is_own = |row: u32| model.configuration_of[row as usize] == of;
+            leave_out_few(model, works, is_own, is_own, &mut all);
+        }
+    }
+    let Some((axis, octave)) = model.size_axis() else { return all };
+    let size = |row: u32| model.forest.row(row)[axis];
+    let mut sizes: Vec<f64> = rows().map(size).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+    for top in sizes.into_iter().rev().take(LARGEST_SIZES) {
+        for octaves in [1.0, 2.0] {
+            let end = top - octaves * octave + 1e-9;
+            leave_out_few(model, works, |row| size(row) > end, |row| (size(row) - top).abs() < 1e-9, &mut all);
+        }
+    }
+    all
+}
+
+/// Predicts the rows that are asked from those that are not hidden.
+fn leave_out_few(
+    model: &Model,
+    works: &[Work],
+    is_hidden: impl Fn(u32) -> bool,
+    is_asked: impl Fn(u32) -> bool,
+    all: &mut Vec<Residual>,
+) {
+    let rows = || 0..model.len() as u32;
+    let time = |row: u32| model.times_us[row as usize] / model.reference_us;
+    let known: Vec<(Work, f64)> =
+        rows().filter(|row| !is_hidden(*row)).map(|row| (works[row as usize], time(row))).collect();
+    if known.len() < FEWEST_FITTED {
+        return;
+    }
+    let Some(roofline) = Roofline::fit(&known) else { return };
+    let residuals = rows().map(|row| (time(row) / roofline.time_us(works[row as usize])).ln()).collect();
+    let blind = Model { residuals, ..model.clone() };
+    all.extend(rows().filter(|row| is_asked(*row)).filter_map(|row| leave_out(&blind, row, |other| !is_hidden(other))));
+}

@@ -1,0 +1,56 @@
+//! Rows that the rows around them contradict.
+
+use super::sliced;
+use crate::error::Error;
+use crate::state::State;
+use perfdb_predict::{Model, Rows};
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A row whose duration lies more than eight standard deviations from what the rows around it say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outlier {
+    /// The table.
+    pub path: Arc<Path>,
+    /// The line on which the row starts; of repeats that of the first.
+    pub line: u32,
+    /// Its duration; of repeats the median.
+    pub measured_us: f64,
+    /// What the rows around it say.
+    pub predicted_us: f64,
+    /// How many standard deviations of its own prediction lie between.
+    pub sigmas: f64,
+}
+
+/// The outliers of all tables of a database, by table and line: they are kept, and answer as any row. Tables that cannot be read have none.
+///
+/// Every slice is learnt from as [`ReaderSemantics::Best`](crate::ReaderSemantics::Best) does, on all cores.
+///
+/// # Errors
+/// When the directory or its operator mapping cannot be read.
+pub fn outliers(directory: impl AsRef<Path>) -> Result<Vec<Outlier>, Error> {
+    let state = State::open(directory.as_ref(), None)?;
+    let names: Vec<&Arc<str>> = state.kernel_types().collect();
+    let found: Vec<Vec<Outlier>> = names.par_iter().map(|name| of_table(&state, name)).collect();
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn of_table(state: &State, kernel_type: &str) -> Vec<Outlier> {
+    let Ok(Some(table)) = sliced(state, kernel_type) else { return Vec::new() };
+    let mut found: Vec<Outlier> = Vec::new();
+    for slice in table.slices {
+        let mut rows = Rows::new(slice.axes.len());
+        slice.places.iter().for_each(|(place, line, us)| rows.push(*line, place, *us, None));
+        let Some(model) = Model::build(vec![rows], Some(slice.size)) else { continue };
+        found.extend(model.outliers().iter().map(|outlier| Outlier {
+            path: table.path.clone(),
+            line: outlier.row,
+            measured_us: outlier.measured_us,
+            predicted_us: outlier.predicted_us,
+            sigmas: outlier.sigmas,
+        }));
+    }
+    found.sort_by_key(|outlier| outlier.line);
+    found
+}
