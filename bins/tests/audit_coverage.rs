@@ -210,6 +210,13 @@ fn what_is_no_description_is_told_by_its_field() -> TestResult {
     assert!(unknown.1.starts_with("error: tiny: model_type: the architecture mamba is not known"), "{}", unknown.1);
     let missing = told(&CONFIG.replace("vocab_size", "vocabulary"), &PASS)?;
     assert_eq!(missing, (Some(1), "error: tiny: vocab_size: is missing\n".to_owned()));
+    let stored =
+        CONFIG.replace("\"hidden_size\"", "\"quantization_config\": {\"quant_method\": \"fp8\"}, \"hidden_size\"");
+    let quantized = told(&stored, &PASS)?;
+    assert_eq!(quantized.0, Some(1));
+    assert!(quantized.1.starts_with("error: quantization_config.quant_method: 'fp8' does not tell"), "{}", quantized.1);
+    assert!(quantized.1.ends_with("w8a8-dynamic (--quantization)\n"), "{}", quantized.1);
+    assert_eq!(told(&stored, &[&PASS[..], &["--quantization", "w8a8-static"]].concat())?.0, Some(0));
     let incomplete = told(CONFIG, &PASS[..6])?;
     assert_eq!(incomplete.0, Some(2), "{}", incomplete.1);
     Ok(())

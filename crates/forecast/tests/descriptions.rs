@@ -17,8 +17,8 @@ fn latent() -> Value {
 }
 
 fn read(description: &Value) -> Result<Model, String> {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.json"), description.to_string()).unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("config.json"), description.to_string()).expect("a file");
     Model::read(folder.path()).map_err(|error| match error.to_string().rsplit_once("config.json: ") {
         Some((_, message)) => message.to_owned(),
         None => error.to_string(),
@@ -28,12 +28,12 @@ fn read(description: &Value) -> Result<Model, String> {
 /// The message for a description with one field set to `value`, or taken away where it is null.
 fn refusal(mut description: Value, field: &str, value: Value) -> String {
     description[field] = value;
-    read(&description).unwrap_err()
+    read(&description).expect_err("a refusal")
 }
 
 #[test]
 fn an_unknown_family_names_the_field_and_the_known_ones() {
-    let known = "(known: llama, mistral, qwen2, qwen3, qwen3_moe, deepseek_v3)";
+    let known = "(known: llama, mistral, qwen2, qwen3, qwen3_moe, deepseek_v3, kimi_k2)";
     assert_eq!(
         refusal(dense(), "model_type", json!("mamba")),
         format!("model_type: the architecture mamba is not known {known}")
@@ -102,7 +102,7 @@ fn weights_in_a_format_without_operators_need_a_word_about_them() {
     assert_eq!(
         message,
         "quantization_config.quant_method: 'fp8' does not tell which operators linear layers call; \
-         say it (none, w8a8-static, w8a8-dynamic)"
+         choose one of none, w8a8-static, w8a8-dynamic"
     );
     description["quantize"] = json!("w8a8");
     let calls = forecast(&read(&description).unwrap(), &Deployment::default(), &batch).unwrap();

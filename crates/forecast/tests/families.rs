@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 fn model(family: &str, others: Value) -> Model {
     let mut description = json!({"model_type": family, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 2,
         "num_attention_heads": 32, "max_position_embeddings": 40960, "rms_norm_eps": 1e-6});
-    for (field, value) in others.as_object().unwrap() {
+    for (field, value) in others.as_object().expect("fields") {
         description[field] = value.clone();
     }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.json"), description.to_string()).unwrap();
-    Model::read(folder.path()).unwrap()
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("config.json"), description.to_string()).expect("a file");
+    Model::read(folder.path()).expect("a model")
 }
 
 fn shown(argument: &Argument) -> String {
@@ -40,7 +40,7 @@ fn table(calls: &[Call]) -> String {
     let mut text = String::new();
     for Call { query, count } in calls {
         let arguments: Vec<String> = query.positional().iter().map(shown).collect();
-        writeln!(text, "{count} {} {}", query.name(), arguments.join(", ")).unwrap();
+        writeln!(text, "{count} {} {}", query.name(), arguments.join(", ")).expect("a line");
     }
     text
 }
@@ -49,7 +49,7 @@ fn calls(model: &Model, ranks: [i64; 2], quantization: Quantization, batch: Batc
     let [tensor_parallel, expert_parallel] = ranks;
     let deployment =
         Deployment { tensor_parallel, expert_parallel, quantization: Some(quantization), ..Deployment::default() };
-    table(&forecast(model, &deployment, &batch).unwrap())
+    table(&forecast(model, &deployment, &batch).expect("a forecast"))
 }
 
 #[test]

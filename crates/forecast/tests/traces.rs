@@ -24,9 +24,9 @@ fn shared() -> Option<PathBuf> {
 }
 
 fn model(config: &str) -> Model {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.json"), config).unwrap();
-    Model::read(folder.path()).unwrap()
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("config.json"), config).expect("a file");
+    Model::read(folder.path()).expect("a model")
 }
 
 /// Without what a trace tells beside the call.
@@ -37,7 +37,7 @@ fn bare(query: &Query) -> Query {
 /// Calls of the trace that are forecast, out of all of them; what differs is printed.
 fn shared_calls(calls: &[Call], trace: &Path) -> (u64, u64) {
     let forecast: Vec<(Query, u64)> = calls.iter().map(|call| (bare(&call.query), call.count)).collect();
-    let traced = read_trace(trace, &Surroundings::default()).unwrap();
+    let traced = read_trace(trace, &Surroundings::default()).expect("a trace");
     let (mut common, mut total) = (0, 0);
     for call in &traced {
         let query = bare(&call.query);

@@ -4,7 +4,7 @@ use crate::Failure;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use perfdb_coverage::{Question, Workload};
-use perfdb_forecast::{Batch, Deployment, Layout, Model, Phase, Quantization, forecast};
+use perfdb_forecast::{Batch, Deployment, Error, Layout, Model, Phase, Quantization, forecast};
 use perfdb_query::{Grid, Surroundings};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,13 +69,23 @@ impl ForecastArguments {
             layout: named(Layout::ALL, Layout::name, Some(&self.layout)).unwrap_or_default(),
         };
         let batch = Batch { sequences: self.batch, context, phase };
-        let calls = forecast(&model, &deployment, &batch)?;
+        let calls = forecast(&model, &deployment, &batch).map_err(with_option)?;
         let questions = calls.into_iter().zip(0..).map(|(call, place)| {
             let query = call.query.sequence_parallel(surroundings.sequence_parallel).grid(grid.cloned());
             Question { place, ..Question::new(query.name().to_owned(), query).calls(call.count) }
         });
         let name = format!("{} {} {} x {context}", name_of(path.as_ref()), phase.name(), batch.sequences);
         Ok(Some(Workload { name, questions: questions.collect() }))
+    }
+}
+
+/// The option that helps, where one does.
+fn with_option(error: Error) -> Failure {
+    match error {
+        Error::Deployment { field: "quantize" | "quantization_config.quant_method", .. } => {
+            Failure::lines(vec![format!("{error} (--quantization)")])
+        }
+        other => other.into(),
     }
 }
 

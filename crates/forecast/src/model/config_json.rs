@@ -29,13 +29,14 @@ enum Body {
     Latent,
 }
 
-const FAMILIES: [Family; 6] = [
+const FAMILIES: [Family; 7] = [
     Family { name: "llama", normalises_heads: false, has_bias: false, body: Body::Dense },
     Family { name: "mistral", normalises_heads: false, has_bias: false, body: Body::Dense },
     Family { name: "qwen2", normalises_heads: false, has_bias: true, body: Body::Dense },
     Family { name: "qwen3", normalises_heads: true, has_bias: false, body: Body::Dense },
     Family { name: "qwen3_moe", normalises_heads: true, has_bias: false, body: Body::Experts },
     Family { name: "deepseek_v3", normalises_heads: false, has_bias: false, body: Body::Latent },
+    Family { name: "kimi_k2", normalises_heads: false, has_bias: false, body: Body::Latent },
 ];
 
 pub(super) fn read(path: &Path) -> Result<Model, Error> {

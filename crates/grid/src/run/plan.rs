@@ -16,6 +16,9 @@ use crate::table::growth::Growth;
 /// What candidates of one kind have in common: the dimensions of each input, and the data types.
 type Form = (Vec<usize>, String);
 
+/// Numbers and duration of a measured row.
+type Measured = (Vec<f64>, f64);
+
 /// Candidates of one form: their positions and their numbers.
 #[derive(Default)]
 struct Open {
@@ -48,14 +51,14 @@ pub(super) fn most_telling(growth: &Growth<'_>, positions: &[u64], count: usize)
 }
 
 /// Numbers and durations of the measured rows of a table, by form.
-fn known(growth: &Growth<'_>, own_columns: &[&str]) -> Result<IndexMap<Form, Vec<(Vec<f64>, f64)>>, Error> {
+fn known(growth: &Growth<'_>, own_columns: &[&str]) -> Result<IndexMap<Form, Vec<Measured>>, Error> {
     let bytes = growth.read()?;
     let mut rows = RowStream::new(growth.path, &bytes)?;
     let position = |name: &str| growth.head.column(name);
     let durations = [MEASURED_DURATION, PROFILED_DURATION].map(position);
     let own_columns: Vec<Option<usize>> = own_columns.iter().map(|name| position(name)).collect();
     let (shapes, types) = (position(INPUT_SHAPES), position(INPUT_TYPES));
-    let mut known: IndexMap<Form, Vec<(Vec<f64>, f64)>> = IndexMap::new();
+    let mut known: IndexMap<Form, Vec<Measured>> = IndexMap::new();
     while let Some(row) = rows.next_row()? {
         let cells: Vec<&str> = row.cells().collect();
         let cell = |at: Option<usize>| at.and_then(|at| cells.get(at).copied()).unwrap_or_default();
@@ -69,7 +72,7 @@ fn known(growth: &Growth<'_>, own_columns: &[&str]) -> Result<IndexMap<Form, Vec
 }
 
 /// The candidates of one form, the most telling first.
-fn order(open: &Open, known: &[(Vec<f64>, f64)], count: usize) -> Vec<u64> {
+fn order(open: &Open, known: &[Measured], count: usize) -> Vec<u64> {
     let axes = axes(&open.numbers);
     let place = |numbers: &[f64]| Place::sizes(&axes.iter().map(|axis| numbers[*axis]).collect::<Vec<_>>());
     let places: Vec<Place> = open.numbers.iter().map(|numbers| place(numbers)).collect();
