@@ -91,6 +91,7 @@ pub const TOOLS: &[Tool] = &[
     tools::query_database::TOOL,
     tools::evaluate_database::TOOL,
     tools::audit_coverage::TOOL,
+    tools::check_density::TOOL,
     tools::start_microbench::TOOL,
     tools::run_all_op::TOOL,
     tools::op_replay::TOOL,

@@ -51,10 +51,11 @@ const OUTPUTS: [&str; 15] = [
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 17] = [
+const INPUTS: [&str; 20] = [
     "baseline",
     "cases",
     "config",
+    "density",
     "families",
     "file",
     "from-trace",
@@ -63,7 +64,9 @@ const INPUTS: [&str; 17] = [
     "pairs",
     "prof-trace",
     "profile",
+    "ranges",
     "registry",
+    "rules",
     "scenarios",
     "tc-trace",
     "trace",

@@ -2,6 +2,7 @@
 
 pub mod audit_coverage;
 pub mod check_database;
+pub mod check_density;
 pub mod check_trace;
 pub mod compare_traces;
 pub mod compute_m6;

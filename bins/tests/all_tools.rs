@@ -66,6 +66,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
     let last: &[(&str, &[&str])] = &[
         ("audit-coverage", &["--from-trace"]),
         ("check-database", &["--database-path"]),
+        ("check-density", &["--database-path"]),
         ("check-trace", &[]),
         ("compare-traces", &["--trace1", "a.json", "--trace2"]),
         ("compute-m6", &["--tc-trace", "a.json", "--forward-csv"]),

@@ -75,6 +75,7 @@ fn what_people_read_stays_on_its_lines() -> TestResult {
         "check-database --database-path db",
         "evaluate-database --database-path db",
         "audit-coverage --database-path db --manifest q.jsonl --csv o",
+        "check-density --database-path db --manifest q.jsonl",
         "query-database --database-path db --manifest q.jsonl --explain",
         "query-database --database-path db --manifest q.jsonl --csv o",
         "generate-op-comparison --data-dir db --tc-trace t.json --prof-trace p.csv --output m.json --csv o",

@@ -1,5 +1,6 @@
 //! Whether a database is good enough for a workload.
 
+mod density;
 mod forecast;
 
 use crate::database::{DatabaseArguments, LockArguments};
@@ -8,6 +9,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
+use density::{DensityArguments, check_density};
 use forecast::ForecastArguments;
 use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, suggest};
 use perfdb_files::escape::one_line;
@@ -67,6 +69,9 @@ struct Arguments {
 
     #[command(flatten)]
     limits: LimitArguments,
+
+    #[command(flatten)]
+    density: DensityArguments,
 
     #[command(flatten)]
     suggestions: SuggestionArguments,
@@ -151,7 +156,7 @@ Examples:
 
 The words are explained in docs/guide/coverage.md.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --require-exact or --max-missing.";
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 a limit or a condition of density does not hold.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
@@ -174,6 +179,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mapping = directory.join("op_mapping.yaml");
     let mut inputs: Vec<PathBuf> = asked.from_trace.iter().chain(&asked.manifest).map(PathBuf::from).collect();
     inputs.extend(description);
+    inputs.extend(arguments.density.files().map(PathBuf::from));
     inputs.extend(tables_in(&directory)?);
     inputs.push(mapping.clone());
     let outputs = [&arguments.json, &arguments.csv].into_iter().flatten().map(Path::new);
@@ -182,6 +188,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open(arguments.json.as_deref())?;
     let table = JsonFile::open(arguments.csv.as_deref())?;
     let workloads = workloads(asked, &arguments.forecast)?;
+    let density = check_density(&arguments.density, &directory, &workloads)?;
     if database.kernel_types().is_empty() {
         warn(&format!(
             "{}: no table (*.csv) is here; is this a database directory?",
@@ -203,12 +210,19 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     bar.finish_and_clear();
     let mut staged = Vec::new();
     if let Some(file) = json {
-        staged.push(file.stage_text(&document(&audit, suggestions.as_ref())?)?);
+        staged.push(file.stage_text(&document(
+            &audit,
+            suggestions.as_ref(),
+            density.as_ref().map(|density| density.value.clone()),
+        )?)?);
     }
     if let Some(file) = table {
         staged.push(file.stage_text(&csv(&audit))?);
     }
     print_escaped(&text(&audit, arguments.worst))?;
+    if let Some(density) = &density {
+        print_escaped(&density.text)?;
+    }
     if let Some(suggestions) = &suggestions {
         print_escaped(&suggestions_text(suggestions))?;
     }
@@ -218,7 +232,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let broken = broken(&audit, &arguments.limits);
     broken.iter().for_each(|line| warn(line));
-    Ok(if broken.is_empty() { Status::Success } else { Status::LimitPassed })
+    let is_sparse = density.is_some_and(|density| density.has_failed);
+    Ok(if broken.is_empty() && !is_sparse { Status::Success } else { Status::LimitPassed })
 }
 
 /// Appends the suggested rows to their tables, together with what else is written.

@@ -1,9 +1,7 @@
 //! What is wrong with a trace or kernel table, and a repaired copy of it.
 
-use crate::hints::foreign_format;
-use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, print_line, print_note, run};
+use crate::{Failure, Status, command_of, print_escaped, print_line, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
@@ -35,10 +33,6 @@ struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Also write the report as JSON to FILE
-    #[arg(long, value_name = "FILE")]
-    result_json: Option<PathBuf>,
-
     /// Write a copy without what can be mended to OUT; gzip if the name ends in .gz
     ///
     /// Damaged text, doubled events and old names are mended; no time, name or id is invented.
@@ -69,17 +63,9 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let outputs = [&arguments.repair, &arguments.result_json].into_iter().filter_map(|file| file.as_deref());
-    refuse_inputs(outputs, [arguments.file.as_path()])?;
-    let json = JsonFile::open(arguments.result_json.as_ref().map(|path| path.as_os_str()))?;
+    refuse_inputs(arguments.repair.as_deref(), [arguments.file.as_path()])?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
     let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
-    if let Some(json) = json {
-        json.write_text(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
-    }
-    if let Some(format) = foreign_format(&arguments.file) {
-        print_note(&format!("{}: {}", report.file, format.hint(&arguments.file)));
-    }
     if arguments.json {
         print_escaped(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
     } else {

@@ -50,6 +50,10 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     ("audit-coverage --database-path db --from-trace t.json --csv OUT", &["t.json"]),
     (
+        "check-density --database-path db --manifest q.jsonl --baseline-database grid --json OUT",
+        &["q.jsonl", "db/Add.csv", "db/op_mapping.yaml", "grid/Add.csv"],
+    ),
+    (
         "query-database --database-path db --manifest q.jsonl --json OUT",
         &["q.jsonl", "db/Add.csv", "db/op_mapping.yaml"],
     ),

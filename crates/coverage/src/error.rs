@@ -12,6 +12,9 @@ pub enum Error {
     /// A table.
     #[error(transparent)]
     Store(#[from] perfdb_store::Error),
+    /// A file of rules or ranges.
+    #[error(transparent)]
+    Malformed(#[from] crate::density::Malformed),
     /// A file.
     #[error(transparent)]
     Files(#[from] perfdb_files::Error),

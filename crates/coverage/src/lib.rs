@@ -9,8 +9,9 @@
 //! use perfdb_query::{DType, Database, Query, Tensor};
 //!
 //! # let folder = tempfile::tempdir()?;
-//! let header = "Input Shapes,Input Data Types,Average Duration(us)\n";
-//! let rows = "\"16,512;512,2048\",DT_BF16;DT_BF16,5.0\n\"64,512;512,2048\",DT_BF16;DT_BF16,8.0\n";
+//! let header = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n";
+//! let row = |tokens: u32, us: f64| format!("\"{tokens},512;512,2048\",DT_BF16;DT_BF16,ND;ND,{us}\n");
+//! let rows = [row(16, 5.0), row(64, 8.0)].concat();
 //! std::fs::write(folder.path().join("MatMulV2.csv"), format!("{header}{rows}"))?;
 //! std::fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {aten.mm.default: {kernel_type: MatMulV2}}")?;
 //!
@@ -30,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+pub mod density;
 mod error;
 mod kernels;
 mod shares;

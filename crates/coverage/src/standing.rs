@@ -70,6 +70,8 @@ pub struct Finding {
     pub reason: Option<(String, &'static str)>,
     /// The rows that the answer rests on.
     pub rows: Vec<RowRef>,
+    /// The rules by which rows matched: of the answer, or of its parts.
+    pub rules: Vec<&'static str>,
 }
 
 /// Asks two readers: the one whose answers count, and the one that predicts.
@@ -138,6 +140,10 @@ impl<'d> Judge<'d> {
             kernels: if standing == Standing::Free { Vec::new() } else { kernels },
             reason: (!missed.is_empty()).then(|| (missed.join(","), "kernels of it have no answer")),
             rows: answer.rows.to_vec(),
+            rules: match answer.parts() {
+                [] => answer.rule.into_iter().collect(),
+                parts => parts.iter().map(|part| part.rule).collect(),
+            },
         }
     }
 
@@ -156,6 +162,7 @@ impl<'d> Judge<'d> {
             kernels: kernel.map(|kernel| (kernel, duration_us.unwrap_or(0.0), standing)).into_iter().collect(),
             reason: Some((miss.reason.to_string(), miss.reason.meaning())),
             rows: predicted.map(|answer| answer.rows.to_vec()).unwrap_or_default(),
+            rules: Vec::new(),
         }
     }
 

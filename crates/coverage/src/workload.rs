@@ -77,7 +77,21 @@ impl Workload {
     /// # Errors
     /// When the file cannot be read, has no question, or a line is none: the line, the field, and what is wrong.
     pub fn of_manifest(path: &Path, surroundings: &Surroundings, grid: Option<&Grid>) -> Result<Vec<Workload>, Error> {
-        manifest::read(path, surroundings, grid)
+        let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+        Workload::parse_manifest(path, &bytes, surroundings, grid)
+    }
+
+    /// The same from the bytes of the file.
+    ///
+    /// # Errors
+    /// As [`of_manifest`](Self::of_manifest).
+    pub fn parse_manifest(
+        path: &Path,
+        bytes: &[u8],
+        surroundings: &Surroundings,
+        grid: Option<&Grid>,
+    ) -> Result<Vec<Workload>, Error> {
+        manifest::parse(path, bytes, surroundings, grid)
     }
 }
 

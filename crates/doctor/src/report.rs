@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::certificate::Certificate;
 use crate::code::Code;
-use crate::finding::{Finding, Findings, microseconds};
-use perfdb_severity::Severity;
+use crate::finding::{Finding, Findings, Severity, microseconds};
 
 /// Version of the JSON form.
 pub const FORMAT_VERSION: u32 = 1;

@@ -96,6 +96,11 @@ impl RuleFile {
         self.patterns.get(name)
     }
 
+    /// All patterns by name, in the order of the file.
+    pub fn patterns(&self) -> impl Iterator<Item = (&str, &Pattern)> {
+        self.patterns.iter().map(|(name, pattern)| (name.as_str(), pattern))
+    }
+
     /// The name of the pattern that a kernel is assigned to, or `skip`; `None` for a kernel that the file does not mention.
     #[must_use]
     pub fn assignment(&self, kernel: &str) -> Option<&str> {

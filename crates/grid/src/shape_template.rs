@@ -45,6 +45,11 @@ impl ShapeTemplate {
         Ok(Self { dimensions: pieces.into_iter().map(dimension).collect::<Result<_, _>>()? })
     }
 
+    /// The dimensions as written.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.dimensions.iter().map(|dimension| dimension.text.as_str())
+    }
+
     /// Appends the slot for these variables to `slots`.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Rules that consist of iterators, constraints and shapes.
 
+mod membership;
+
 use indexmap::IndexMap;
 
 use crate::candidate::Candidate;

@@ -188,11 +188,15 @@ pub fn suggestions_text(suggestions: &Suggestions) -> String {
     out
 }
 
-/// All figures as JSON; `suggestions` where they were asked for.
+/// All figures as JSON; `suggestions` and the value of a check of `density` where they were asked for.
 ///
 /// # Errors
 /// When a number is beyond what JSON writers take, which no database causes.
-pub fn document(audit: &Audit, suggestions: Option<&Suggestions>) -> Result<String, serde_json::Error> {
+pub fn document(
+    audit: &Audit,
+    suggestions: Option<&Suggestions>,
+    density: Option<Value>,
+) -> Result<String, serde_json::Error> {
     let mut document = json!({
         "format_version": 1,
         "workloads": audit.workloads.iter().map(workload_value).collect::<Vec<_>>(),
@@ -200,6 +204,9 @@ pub fn document(audit: &Audit, suggestions: Option<&Suggestions>) -> Result<Stri
     });
     if let Some(suggestions) = suggestions {
         document["suggestions"] = suggestions_value(suggestions);
+    }
+    if let Some(density) = density {
+        document["density"] = density;
     }
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

@@ -14,6 +14,7 @@
 pub mod collection;
 pub mod comparison_page;
 pub mod coverage;
+pub mod density;
 pub mod evaluation;
 pub mod event_table;
 pub mod ledger;

@@ -12,9 +12,13 @@ const FIELDS: [&str; 6] = ["id", "workload_id", "critical", "calls", "name", "qu
 /// The questions of one workload by their text: equal ones are one.
 type Questions = IndexMap<String, Question>;
 
-pub(super) fn read(path: &Path, surroundings: &Surroundings, grid: Option<&Grid>) -> Result<Vec<Workload>, Error> {
-    let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+pub(super) fn parse(
+    path: &Path,
+    bytes: &[u8],
+    surroundings: &Surroundings,
+    grid: Option<&Grid>,
+) -> Result<Vec<Workload>, Error> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut workloads: IndexMap<String, Questions> = IndexMap::new();
     for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         if text.iter().all(u8::is_ascii_whitespace) {

@@ -9,8 +9,7 @@ use super::collect::Parts;
 use super::layers::odd_layers;
 use super::prepared::{Process, TcPrepared};
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, share};
-use perfdb_severity::Severity;
+use crate::finding::{Evidence, Findings, Severity, share};
 
 /// Names that are listed.
 const NAMES: usize = 5;

@@ -1,9 +1,8 @@
 //! Events that cannot be used, and what is odd about all of them.
 
 use crate::code::Code;
-use crate::finding::{Evidence, Findings};
+use crate::finding::{Evidence, Findings, Severity};
 use crate::gpu::Prepared;
-use perfdb_severity::Severity;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     negative_durations(trace, found);

@@ -1,0 +1,110 @@
+//! What a check of density found: lines for people, JSON for programs.
+
+use perfdb_coverage::density::{Finding, Hole, Judged, Report, Verdict};
+use perfdb_files::escape::one_line;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A line for each finding, one for each condition, and sums.
+pub fn text(report: &Report) -> String {
+    let mut out = String::new();
+    for finding in &report.findings {
+        out += &format!("{}\n", one_line(&finding.to_string()));
+    }
+    for (gate, verdict) in (1..).zip(&report.gates) {
+        out += &format!("gate {gate}: {verdict}\n");
+    }
+    let counts = report.counts;
+    if counts.single > 0 || counts.foreign > 0 {
+        out += &format!(
+            "{} buckets have one value, {} rows have shapes that no rule makes\n",
+            counts.single, counts.foreign
+        );
+    }
+    out + &format!(
+        "{} findings in {} tables, {} buckets asked, {} values measured\n",
+        report.findings.len(),
+        counts.tables,
+        counts.asked,
+        counts.values
+    )
+}
+
+/// All of it as JSON; `manifest_sha256` is that of the manifest's bytes.
+///
+/// # Errors
+/// When a number is beyond what JSON writers take, which no database causes.
+pub fn document(
+    report: &Report,
+    standard: &str,
+    database: &Path,
+    manifest_sha256: Option<&str>,
+) -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string_pretty(&value(report, standard, database, manifest_sha256))? + "\n")
+}
+
+/// The same as a value, to stand in another document.
+pub fn value(report: &Report, standard: &str, database: &Path, manifest_sha256: Option<&str>) -> Value {
+    let gate = |(gate, verdict): (usize, &Verdict)| {
+        let (word, missing) = match verdict {
+            Verdict::Passed => ("passed", None),
+            Verdict::Failed(_) => ("failed", None),
+            Verdict::NotJudged(missing) => ("not judged", Some(*missing)),
+        };
+        json!({"gate": gate, "verdict": word, "missing": missing})
+    };
+    let counts = report.counts;
+    json!({
+        "format_version": 1,
+        "standard": standard,
+        "database": database.to_string_lossy(),
+        "manifest_sha256": manifest_sha256,
+        "gates": (1..).zip(&report.gates).map(gate).collect::<Vec<_>>(),
+        "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "queries": report.questions.iter().map(query).collect::<Vec<_>>(),
+        "signatures": {"candidate": report.signatures.0, "baseline": report.signatures.1},
+        "counts": {
+            "tables": counts.tables,
+            "buckets_asked": counts.asked,
+            "values_measured": counts.values,
+            "buckets_of_one_value": counts.single,
+            "foreign_rows": counts.foreign,
+        },
+    })
+}
+
+fn finding(finding: &Finding) -> Value {
+    let (from, to, limit) = match finding.hole {
+        Some(Hole::TooWide { from, to, limit, .. }) => (Some(from), Some(to), Some(limit.to_string())),
+        _ => (None, None, None),
+    };
+    let bucket: serde_json::Map<String, Value> =
+        finding.bucket.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+    json!({
+        "gate": finding.gate,
+        "kind": finding.kind.name(),
+        "fails": finding.fails,
+        "file": finding.file.as_ref().map(|file| file.to_string_lossy()),
+        "line": finding.line,
+        "axis": finding.axis,
+        "bucket": bucket,
+        "from": from,
+        "to": to,
+        "limit": limit,
+        "repair": finding.hole.map(Hole::repair),
+        "text": finding.text,
+    })
+}
+
+fn query(one: &Judged) -> Value {
+    let used = one.rows.iter().map(|row| json!({"file": row.path.to_string_lossy(), "line": row.line}));
+    json!({
+        "workload_id": one.workload,
+        "name": one.name,
+        "line": one.place,
+        "critical": one.is_critical,
+        "class": one.class.name(),
+        "rule": one.rule,
+        "used": used.collect::<Vec<_>>(),
+    })
+}
