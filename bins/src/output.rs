@@ -53,9 +53,11 @@ pub fn print_error(line: &str) {
     print_stderr("error: ", line);
 }
 
-/// A line on stderr without a label.
+/// A line on stderr without a label. One that begins with `[WARN]` is a warning.
 pub fn print_line(line: &str) {
-    print_stderr("", line);
+    if !(quiet() && line.starts_with("[WARN]")) {
+        print_stderr("", line);
+    }
 }
 
 fn print_unless_quiet(label: &str, line: &str) {
@@ -95,17 +97,27 @@ pub fn print_escaped(text: &str) -> Result<(), Failure> {
     print(&for_terminal(text))
 }
 
+/// [`print()`] for texts with colours, in which nothing else is left that commands a terminal.
+pub fn print_styled(text: &str) -> Result<(), Failure> {
+    write_to_stdout(text.as_bytes())
+}
+
 /// [`print()`] for bytes.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    // Names in traces and tables must not command a terminal.
+    let shown = if io::stdout().is_terminal() { Some(String::from_utf8_lossy(bytes)) } else { None };
+    let shown = shown.as_ref().map(|text| for_terminal(text));
+    let bytes = shown.as_ref().map_or(bytes, |text| text.as_bytes());
+    write_to_stdout(bytes)
+}
+
+fn write_to_stdout(bytes: &[u8]) -> Result<(), Failure> {
     if stdout_is_taken() {
         return Ok(());
     }
     let mut stdout = io::stdout().lock();
-    // Names in traces and tables must not command a terminal.
-    let shown = if stdout.is_terminal() { Some(String::from_utf8_lossy(bytes)) } else { None };
-    let shown = shown.as_ref().map(|text| for_terminal(text));
-    let bytes = shown.as_ref().map_or(bytes, |text| text.as_bytes());
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    // A bar on the same terminal is out of the way meanwhile.
+    match crate::progress::suspend(|| stdout.write_all(bytes).and_then(|()| stdout.flush())) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::lines(vec![format!("stdout: {error}")]))
         }

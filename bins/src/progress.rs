@@ -1,17 +1,42 @@
-//! Progress of long work, on stderr, only on a terminal and without `--quiet`.
+//! Progress of long work, on stderr, only on a terminal and without `--quiet` and `--no-progress`.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::Mutex;
+use perfdb_trace::source::Progress;
+use std::io::IsTerminal as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 static CURRENT: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
+/// Whether `--no-progress` was given.
+static OFF: AtomicBool = AtomicBool::new(false);
+
+/// Whether the tool shows progress itself.
+static OF_TOOL: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn set_off(off: bool) {
+    OFF.store(off, Ordering::Relaxed);
+}
+
+fn is_hidden() -> bool {
+    crate::quiet() || OFF.load(Ordering::Relaxed)
+}
+
 /// A bar over bytes: done, in all, rate, time left. `total_bytes` is `None` where the input's size is not known.
 pub fn bytes(label: &'static str, total_bytes: Option<u64>) -> ProgressBar {
+    OF_TOOL.store(true, Ordering::Relaxed);
+    of_bytes(label, total_bytes)
+}
+
+fn of_bytes(label: &'static str, total_bytes: Option<u64>) -> ProgressBar {
     bar(label, total_bytes, "{bytes}/{total_bytes} {bytes_per_sec} {eta} left", "{bytes} {bytes_per_sec}")
 }
 
 /// A bar over cases, rows or files: done, in all, rate, time left.
 pub fn items(label: &'static str, total: Option<u64>) -> ProgressBar {
+    OF_TOOL.store(true, Ordering::Relaxed);
     bar(label, total, "{pos}/{len} {per_sec} {eta} left {msg}", "{pos} {per_sec} {msg}")
 }
 
@@ -29,7 +54,7 @@ fn bar(label: &'static str, total: Option<u64>, with_total: &str, without: &str)
         Some(total) => ProgressBar::new(total),
         None => ProgressBar::no_length(),
     };
-    let target = if crate::quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let target = if is_hidden() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     bar.set_draw_target(target);
     let numbers = if total.is_some() { format!("[{{bar:30}}] {with_total}") } else { format!("{{spinner}} {without}") };
     if let Ok(style) = ProgressStyle::with_template(&format!("{{prefix}} {numbers}")) {
@@ -40,4 +65,63 @@ fn bar(label: &'static str, total: Option<u64>, with_total: &str, without: &str)
         *current = Some(bar.clone());
     }
     bar
+}
+
+/// How long a tool reads before its progress is shown.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+
+/// How often the numbers change.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+
+/// Shows how much of the files has been read while a tool works, once that takes longer than a second; until it is dropped. Tools that show
+/// something better themselves keep that. Nothing where there is no terminal, or no thread for it.
+pub(crate) fn watch_reading() -> Option<Watch> {
+    if is_hidden() || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let (stop, stopped) = mpsc::channel::<()>();
+    let show = move || {
+        let mut wait = SHOWN_AFTER;
+        let mut shown: Option<ProgressBar> = None;
+        while stopped.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
+            wait = SHOWN_EVERY;
+            if OF_TOOL.load(Ordering::Relaxed) {
+                break;
+            }
+            let Progress { read_bytes, opened_bytes } = perfdb_trace::source::progress();
+            if read_bytes == 0 {
+                continue;
+            }
+            let is_new = shown.is_none();
+            let bar = shown.get_or_insert_with(|| of_bytes("reading", Some(opened_bytes)));
+            bar.set_length(opened_bytes.max(read_bytes));
+            bar.set_position(read_bytes);
+            if is_new {
+                // The rate is that of what comes from now on.
+                bar.reset_eta();
+            }
+        }
+        if let Some(bar) = shown {
+            bar.finish_and_clear();
+        }
+    };
+    let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(show).ok()?;
+    Some(Watch { stop: Some(stop), thread: Some(thread) })
+}
+
+/// Progress that is being shown.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of it is printed already.
+            let _ = thread.join();
+        }
+    }
 }

@@ -4,6 +4,7 @@ use crate::abbreviation::{Ambiguous, expand};
 use crate::common_names::add_common_names;
 use crate::failure::{Failure, Status};
 use crate::output::{Log, print, print_error, set_quiet, set_verbose};
+use crate::progress;
 use crate::standard_streams::name_streams;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
@@ -29,7 +30,12 @@ pub fn run<A: Parser>(
     command.build();
     let parsed = parse::<A>(&mut command, arguments, original_options);
     let result = match parsed {
-        Ok(arguments) => main(arguments),
+        Ok(arguments) => {
+            let watch = progress::watch_reading();
+            let result = main(arguments);
+            drop(watch);
+            result
+        }
         Err(error) => return refuse(&mut command, error),
     };
     tracing::info!("{} took {:.3} s", command.get_name(), started.elapsed().as_secs_f64());
@@ -56,8 +62,12 @@ pub fn command_of<A: Parser>() -> Command {
         .help("Log lines on stderr (-vv for more)");
     let quiet =
         Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("No warnings and no progress");
+    let no_progress = Arg::new("no_progress")
+        .long("no-progress")
+        .action(ArgAction::SetTrue)
+        .help("No progress, on a terminal either");
     let mut command = add_common_names(A::command().version(env!("PERFDB_VERSION")).args_override_self(true));
-    for (name, argument) in [("verbose", verbose), ("quiet", quiet)] {
+    for (name, argument) in [("verbose", verbose), ("quiet", quiet), ("no_progress", no_progress)] {
         if command.get_arguments().all(|known| known.get_id() != name) {
             command = command.arg(argument.display_order(900));
         }
@@ -89,6 +99,7 @@ fn parse<A: Parser>(
     let count = |name: &str| matches.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
     let flag = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
     set_quiet(flag("quiet"));
+    progress::set_off(flag("no_progress"));
     set_verbose(count("verbose") > 0);
     set_up_logging(count("verbose"));
     A::from_arg_matches(&matches).map_err(|error| error.format(command))

@@ -5,7 +5,8 @@ mod outputs;
 
 use crate::comparison::{check_regressions, print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print_escaped, run};
+use crate::terminal::layout;
+use crate::{Failure, Status, command_of, error_line, print_styled, run};
 use arguments::Arguments;
 use perfdb_compare::ledger::{Explanation, Families, Options, explain_files_and_show, explain_scenarios};
 use perfdb_compare::regression::Regression;
@@ -66,8 +67,9 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
         }
     }
     let explanations = explained.finish()?;
-    let texts: Vec<String> = explanations.iter().map(text).collect();
-    print_escaped(&texts.join("\n\n"))?;
+    let layout = layout(arguments.wide);
+    let texts: Vec<String> = explanations.iter().map(|explanation| text(explanation, layout)).collect();
+    print_styled(&texts.join("\n\n"))?;
     outputs::write(&arguments, &scenarios, &explanations, trace)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
     let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);

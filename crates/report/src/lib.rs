@@ -17,6 +17,7 @@ pub mod coverage;
 pub mod density;
 pub mod evaluation;
 pub mod event_table;
+pub mod layout;
 pub mod ledger;
 pub mod m6;
 mod markdown;

@@ -11,10 +11,12 @@ mod bound;
 mod gzip;
 mod open;
 mod positioned;
+mod progress;
 mod window;
 
 pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_VALUE_BYTES, too_long};
 pub use open::Source;
+pub use progress::{Progress, progress};
 
 pub(crate) use open::Content;
 pub(crate) use positioned::{Buffer, Positioned};

@@ -77,6 +77,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     pub(super) measure_dir: Option<PathBuf>,
 
+    /// On a terminal: lines as long as they are, not shortened to its width
+    #[arg(long)]
+    pub(super) wide: bool,
+
     /// Scenarios to explain at a time [default: one per usable core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(super) jobs: Option<u32>,

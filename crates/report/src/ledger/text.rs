@@ -3,8 +3,9 @@
 use super::actions::actions;
 use super::bars::{bars, layers, why};
 use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, us};
+use crate::layout::Layout;
 use perfdb_compare::ledger::{Explanation, LayerKind};
-use perfdb_files::escape::one_line;
+use perfdb_files::escape::{for_terminal, one_line};
 use perfdb_pycompat::format::{fixed, pad_left, pad_right};
 
 /// How many bars of the waterfall are shown.
@@ -16,19 +17,22 @@ const ACTIONS: usize = 8;
 /// How many kinds of layers are shown.
 const KINDS: usize = 5;
 
-/// The text of one explanation.
-pub fn text(named: &NamedExplanation) -> String {
+/// Characters of a bar.
+const BAR_WIDTH: usize = 8;
+
+/// The text of one explanation, in which control characters of names are escaped.
+pub fn text(named: &NamedExplanation, layout: Layout) -> String {
     let explanation = &named.explanation;
     let mut out = String::new();
     if !named.name.is_empty() {
         let name = one_line(&named.name);
         out += &format!("{name}\n{}\n", "=".repeat(name.chars().count()));
     }
-    out += &opening(explanation);
-    out += &waterfall(explanation);
-    out += &to_do(explanation);
-    out += &beside(explanation);
-    out += &layer_table(explanation);
+    out += &for_terminal(&opening(explanation));
+    out += &waterfall(explanation, layout);
+    for rest in [to_do(explanation), beside(explanation), layer_table(explanation, layout)] {
+        out += &for_terminal(&rest);
+    }
     out
 }
 
@@ -89,27 +93,33 @@ fn by_database(explanation: &Explanation) -> String {
     out + "\n"
 }
 
-fn waterfall(explanation: &Explanation) -> String {
+fn waterfall(explanation: &Explanation, layout: Layout) -> String {
     let ledger = &explanation.ledger;
     let (predicted_ps, measured_ps) = (ledger.predicted_ps, ledger.measured_ps);
-    let line = |us: &str, share: &str, why: &str, what: &str| {
-        format!("{}  {}  {} {what}", pad_left(us, 12), pad_left(share, 11), pad_right(why, 27)).trim_end().to_owned()
-            + "\n"
-    };
-    let mut out = "\n".to_owned() + &line("us", "of measured", "why", "what");
-    out += &line(&us(measured_ps), &percent(measured_ps, measured_ps), "measured", "");
     let bars = bars(explanation);
+    let largest_ps = bars.first().map_or(0, |bar| bar.difference_ps);
+    let figures = |us: &str, share: &str| format!("{}  {}", pad_left(us, 12), pad_left(share, 11));
+    let line = |figures: String, bar_ps: i128, why: &str, what: &str| {
+        let bar = layout.bar(bar_ps, largest_ps, BAR_WIDTH);
+        let used = 55 + bar.chars().count();
+        let line = format!("{figures}{bar}  {} {}", pad_right(why, 27), layout.shortened(what, used));
+        line.trim_end().to_owned() + "\n"
+    };
+    let mut out =
+        "\n".to_owned() + &layout.heading(line(figures("us", "of measured"), 0, "why", "what").trim_end()) + "\n";
+    out += &line(figures(&us(measured_ps), &percent(measured_ps, measured_ps)), 0, "measured", "");
     for bar in bars.iter().take(BARS) {
-        let share = signed_percent(bar.difference_ps, measured_ps);
-        out += &line(&signed_us(bar.difference_ps), &share, why(bar.cause), &bar.what);
+        let figures = figures(&signed_us(bar.difference_ps), &signed_percent(bar.difference_ps, measured_ps));
+        let figures = layout.signed(&figures, bar.difference_ps > 0);
+        out += &line(figures, bar.difference_ps, why(bar.cause), &bar.what);
     }
     let rest = bars.get(BARS..).unwrap_or_default();
     if !rest.is_empty() {
         let rest_ps = rest.iter().map(|bar| bar.difference_ps).sum();
         let smaller = format!("{} smaller", rest.len());
-        out += &line(&signed_us(rest_ps), &signed_percent(rest_ps, measured_ps), &smaller, "");
+        out += &line(figures(&signed_us(rest_ps), &signed_percent(rest_ps, measured_ps)), 0, &smaller, "");
     }
-    out += &line(&us(predicted_ps), &percent(predicted_ps, measured_ps), "predicted", "");
+    out += &line(figures(&us(predicted_ps), &percent(predicted_ps, measured_ps)), 0, "predicted", "");
     if let Some(note) = &ledger.layers_note {
         let corrected_ps = predicted_ps - note.difference_ps;
         out += &format!(
@@ -169,7 +179,7 @@ fn beside(explanation: &Explanation) -> String {
     )
 }
 
-fn layer_table(explanation: &Explanation) -> String {
+fn layer_table(explanation: &Explanation, layout: Layout) -> String {
     let Some(layers) = &explanation.layers else { return String::new() };
     let mut out = format!(
         "\nLayers (cut at {}): predicted {}, measured {}\n",
@@ -185,7 +195,7 @@ fn layer_table(explanation: &Explanation) -> String {
     .join(" ");
     out += "  errors inside one layer\n";
     for kind in layers.kinds.iter().take(KINDS) {
-        out += &layer_row(kind);
+        out += &layer_row(kind, layout);
     }
     if layers.kinds.len() > KINDS {
         out += &format!("{} more kinds in the JSON\n", layers.kinds.len() - KINDS);
@@ -193,7 +203,7 @@ fn layer_table(explanation: &Explanation) -> String {
     out
 }
 
-fn layer_row(kind: &LayerKind) -> String {
+fn layer_row(kind: &LayerKind, layout: Layout) -> String {
     let none = || "-".to_owned();
     let (predicted, predicted_us) = kind.predicted.as_ref().map_or_else(
         || (none(), none()),
@@ -215,7 +225,9 @@ fn layer_row(kind: &LayerKind) -> String {
         let mut causes: Vec<(&str, i128)> = ledger.by_cause_ps.iter().map(|(cause, ps)| (*cause, *ps)).collect();
         causes.sort_by_key(|&(_, ps)| -ps.abs());
         let causes: Vec<String> = causes.into_iter().map(|(cause, ps)| format!("{cause} {}", signed_us(ps))).collect();
-        row += &format!("  {}", if causes.is_empty() { "none".to_owned() } else { causes.join(", ") });
+        let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
+        let used = row.chars().count() + 2;
+        row += &format!("  {}", layout.shortened(&causes, used));
     }
     if let Some(measured) = kind.measured.as_ref().filter(|measured| !measured.outliers.is_empty()) {
         let shown: Vec<String> = measured.outliers.iter().take(6).map(usize::to_string).collect();

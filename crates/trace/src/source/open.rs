@@ -3,6 +3,7 @@
 use super::bound::{LARGEST_DOCUMENT_BYTES, read_document};
 use super::gzip::{MAGIC, inflated};
 use super::positioned::{Buffer, InOrder, Positioned};
+use super::progress::{Counted, add_opened};
 use crate::Error;
 use crate::error::RecordFault;
 use perfdb_files::escape::shown;
@@ -150,12 +151,16 @@ fn content_of(path: &Path) -> io::Result<Content> {
     let count = read_up_to(&mut file, &mut first)?;
     io::Seek::rewind(&mut file)?;
     if count == 2 && first == MAGIC {
-        return Ok(Content::Stream(inflated(BufReader::with_capacity(64 * 1024, file))));
+        add_opened(metadata.len());
+        return Ok(Content::Stream(inflated(BufReader::with_capacity(64 * 1024, Counted(file)))));
     }
     // Files of the system (/proc) have the size 0 and are not empty.
     match metadata.len() {
         0 => stream(file),
-        size => Ok(Content::Positioned(Positioned::file(file, size))),
+        size => {
+            add_opened(size);
+            Ok(Content::Positioned(Positioned::file(file, size)))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bytes that can be read at any position: those of a regular file, and those in memory.
 
+use super::progress::add_read;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -35,7 +36,11 @@ impl Positioned {
     /// Reads all of `out` from `position` on, where that many bytes are known to be.
     fn read_exact(&self, position: u64, out: &mut [u8]) -> io::Result<()> {
         match &self.bytes {
-            Bytes::File(file) => read_file(file, position, out),
+            Bytes::File(file) => {
+                read_file(file, position, out)?;
+                add_read(out.len() as u64);
+                Ok(())
+            }
             Bytes::Memory(bytes) => {
                 let start = usize::try_from(position).unwrap_or(usize::MAX);
                 match bytes.get(start..).and_then(|rest| rest.get(..out.len())) {
@@ -58,6 +63,7 @@ impl Positioned {
                 if file.take(count).read_to_end(out)? as u64 != count {
                     return Err(shortened());
                 }
+                add_read(count);
             }
             Bytes::Memory(bytes) => {
                 let rest = usize::try_from(position).ok().and_then(|position| bytes.get(position..));
