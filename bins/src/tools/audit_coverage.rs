@@ -41,12 +41,6 @@ pub const TOOL: Tool = Tool {
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
-    #[command(flatten)]
-    workloads: WorkloadArguments,
-
-    #[command(flatten)]
-    forecast: ForecastArguments,
-
     /// Whose answers count
     #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
     semantics: String,
@@ -66,6 +60,12 @@ struct Arguments {
     /// Write one line for each question as CSV to FILE
     #[arg(long, value_name = "FILE")]
     csv: Option<OsString>,
+
+    #[command(flatten)]
+    workloads: WorkloadArguments,
+
+    #[command(flatten)]
+    forecast: ForecastArguments,
 
     #[command(flatten)]
     limits: LimitArguments,
