@@ -36,6 +36,7 @@
 //! | crate | for |
 //! |---|---|
 //! | `perfdb-tools` | the command lines; one module for each tool |
+//! | `perfdb-python` | the Python module, and the wheel with all tools |
 //! | `perfdb-report` | results as tables, JSON, CSV, Markdown and HTML |
 //! | `perfdb-forecast` | the operators of a forward pass, from a model's config.json |
 //! | `perfdb-page` | HTML report pages of one design: charts, tables of any length |

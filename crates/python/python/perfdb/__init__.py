@@ -1,0 +1,42 @@
+"""Performance databases of operators: look durations up, compare predictions with measurements, compare GPU traces.
+
+>>> import perfdb
+>>> database = perfdb.Database("db")                                        # doctest: +SKIP
+>>> database.lookup("MatMulV2", "16,5120;5120,768", "DT_BF16").duration_us  # doctest: +SKIP
+12.5
+"""
+
+from ._perfdb import (
+    Answer,
+    Answers,
+    ArrowBatches,
+    ArrowStream,
+    ArrowTable,
+    Database,
+    Error,
+    Query,
+    Row,
+    __version__,
+    read_kernels,
+    read_trace,
+)
+from ._results import Result, check_trace, compare_traces, explain_prediction
+
+__all__ = [
+    "Answer",
+    "Answers",
+    "ArrowBatches",
+    "ArrowStream",
+    "ArrowTable",
+    "Database",
+    "Error",
+    "Query",
+    "Result",
+    "Row",
+    "__version__",
+    "check_trace",
+    "compare_traces",
+    "explain_prediction",
+    "read_kernels",
+    "read_trace",
+]

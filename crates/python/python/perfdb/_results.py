@@ -1,0 +1,141 @@
+"""Results of comparisons and checks: the JSON that the tools write, as objects."""
+
+import html
+import json
+import os
+from typing import Any, Dict, Iterator, List, Optional, Union
+
+from . import _perfdb
+
+__all__ = ["Result", "check_trace", "compare_traces", "explain_prediction"]
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Result:
+    """An object of a tool's JSON: its keys are attributes and items; lists hold objects of the same kind.
+
+    Keys that are no names in Python are items only: result["class"].
+    """
+
+    def __init__(self, values: Dict[str, Any]) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return _wrapped(self._values[name])
+        except KeyError:
+            raise AttributeError(f"there is no {name!r}; there are {', '.join(self._values)}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return _wrapped(self._values[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Result) and self._values == other._values
+
+    def __reduce__(self) -> Any:
+        return Result, (self._values,)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """All of it as plain dictionaries and lists."""
+        return self._values
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={_short(value)}" for name, value in self._values.items()]
+        return f"Result({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """Its values and tables, for notebooks."""
+        return _as_html(self._values)
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Result(value)
+    if isinstance(value, list):
+        return [_wrapped(item) for item in value]
+    return value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"<{len(value)} keys>"
+    if isinstance(value, list):
+        return f"<{len(value)} items>"
+    return repr(value)
+
+
+# Notebooks show so many rows of a table; to_dict() has all of them.
+_ROWS_SHOWN = 20
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return html.escape(_short(value))
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return html.escape("" if value is None else str(value))
+
+
+def _table(rows: List[Dict[str, Any]]) -> str:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_cell(row.get(name))}</td>" for name in columns) + "</tr>" for row in rows[:_ROWS_SHOWN]
+    )
+    more = f"<caption>{_ROWS_SHOWN} of {len(rows)} rows</caption>" if len(rows) > _ROWS_SHOWN else ""
+    return f"<table>{more}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _as_html(values: Dict[str, Any]) -> str:
+    plain = {name: value for name, value in values.items() if not isinstance(value, (dict, list))}
+    parts = []
+    if plain:
+        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{_cell(value)}</td></tr>" for name, value in plain.items())
+        parts.append(f"<table><tbody>{rows}</tbody></table>")
+    for name, value in values.items():
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            parts.append(f"<details open><summary>{html.escape(name)}</summary>{_table(value)}</details>")
+        elif isinstance(value, dict) and value:
+            parts.append(f"<details><summary>{html.escape(name)}</summary>{_as_html(value)}</details>")
+        elif isinstance(value, list) and value:
+            parts.append(f"<p>{html.escape(name)}: {_cell(json.dumps(value)[:400])}</p>")
+    return "".join(parts)
+
+
+def compare_traces(first: Path, second: Path, *, phase: str = "all") -> Result:
+    """Compares two GPU traces of the same workload; keys as compare-traces --format json.
+
+    phase: all, prefill, decode or mixed.
+    """
+    return Result(json.loads(_perfdb.compare_traces(first, second, phase=phase)))
+
+
+def explain_prediction(
+    tc_trace: Path, prof_trace: Path, *, n_forward_passes: float = 1.0, data_dir: Optional[Path] = None
+) -> Result:
+    """Says where a prediction is wrong, adding up to the whole difference; keys as explain-prediction --json.
+
+    data_dir: a database whose op_mapping.yaml maps operators to kernels. Times with _ps are integer picoseconds.
+    """
+    text = _perfdb.explain_prediction(tc_trace, prof_trace, n_forward_passes=n_forward_passes, data_dir=data_dir)
+    return Result(json.loads(text))
+
+
+def check_trace(path: Path) -> Result:
+    """Says what is wrong with a trace or a kernel table, and how far its figures can be trusted; keys as check-trace --json."""
+    return Result(json.loads(_perfdb.check_trace(path)))

@@ -1,0 +1,251 @@
+//! A database.
+
+use crate::answer::Answer;
+use crate::answers::Answers;
+use crate::arrow::ArrowTable;
+use crate::errors::{error, unreadable};
+use crate::question::{Surroundings, of_cells, of_kernel, of_operator, question};
+use crate::{errors, kernel_rows};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use perfdb_query::{Database as LibraryDatabase, Grid, Layer, Query, Reader, ReaderSemantics};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3_arrow::input::AnyRecordBatch;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Questions between two looks at whether Ctrl-C was pressed.
+const BLOCK: usize = 8192;
+
+/// A database directory. Tables are read when they are first asked for, and kept; threads may share it.
+///
+/// path: the directory with op_mapping.yaml and a CSV per kernel type.
+/// semantics: whose answers: "corrected" (the product's own), "best" (predictions with intervals between rows), "upstream" and
+/// "upstream-2025" (the simulator's readers of 2026 and 2025).
+/// layer: "interpolating", or "measured" for rows only.
+#[pyclass(frozen, module = "perfdb")]
+pub(crate) struct Database {
+    database: LibraryDatabase,
+    path: PathBuf,
+    semantics: ReaderSemantics,
+    layer: Layer,
+    reader: RwLock<Reader>,
+}
+
+impl Database {
+    fn reader(&self) -> Reader {
+        self.reader.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn ask(&self, py: Python<'_>, query: Arc<Query>) -> PyResult<Answer> {
+        let reader = self.reader();
+        let result = py.detach(|| reader.lookup(&query));
+        if let Some(error) = result.as_ref().err().and_then(unreadable) {
+            return Err(error);
+        }
+        Ok(Answer { result: Arc::new(result), query, reader })
+    }
+
+    /// Answers all; between blocks Ctrl-C is heard.
+    fn ask_all(&self, py: Python<'_>, queries: Vec<Arc<Query>>) -> PyResult<Answers> {
+        let reader = self.reader();
+        let mut results = Vec::with_capacity(queries.len());
+        for block in queries.chunks(BLOCK) {
+            py.check_signals()?;
+            let failed = py.detach(|| {
+                let from = results.len();
+                results.extend(block.iter().map(|query| Arc::new(reader.lookup(query))));
+                results[from..].iter().find_map(|result| result.as_ref().as_ref().err().and_then(unreadable))
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+        }
+        Ok(Answers { reader, queries, results })
+    }
+}
+
+#[pymethods]
+impl Database {
+    #[new]
+    #[pyo3(signature = (path, semantics = "corrected", *, layer = "interpolating"))]
+    fn new(py: Python<'_>, path: PathBuf, semantics: &str, layer: &str) -> PyResult<Database> {
+        let semantics: ReaderSemantics =
+            semantics.parse().map_err(|unknown| PyValueError::new_err(format!("{unknown}")))?;
+        let layer = match layer {
+            "interpolating" => Layer::Interpolating,
+            "measured" => Layer::Measured,
+            other => return Err(PyValueError::new_err(format!("unknown layer {other:?} (interpolating, measured)"))),
+        };
+        let database = py.detach(|| LibraryDatabase::open(&path)).map_err(|failure| error(&failure))?;
+        let reader = RwLock::new(database.reader(semantics, layer));
+        Ok(Database { database, path, semantics, layer, reader })
+    }
+
+    /// The directory.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Whose answers it gives.
+    #[getter]
+    fn semantics(&self) -> &'static str {
+        self.semantics.name()
+    }
+
+    /// What a kernel costs, by its inputs: shapes and data types as in a table ("16,5120;5120,768", "DT_BF16"; one type
+    /// stands for all) or as sequences ([(16, 5120), (5120, 768)], ["bf16", "bf16"]).
+    #[pyo3(signature = (kernel_type, input_shapes, data_types = None))]
+    fn lookup(
+        &self,
+        py: Python<'_>,
+        kernel_type: &str,
+        input_shapes: &Bound<'_, PyAny>,
+        data_types: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        self.ask(py, Arc::new(of_kernel(kernel_type, input_shapes, data_types)?))
+    }
+
+    /// What an operator call costs, through the database's op_mapping.yaml. Arguments are (shape, type) pairs, tensors of any
+    /// framework, numbers, texts, lists or None; grid is (devices per dimension from the outermost, tiers that have tables).
+    #[pyo3(signature = (operator, inputs, *, outputs = None, keywords = None, ep_size = None, tp_size = None, sequence_parallel = false, grid = None, tier = None))]
+    #[allow(clippy::too_many_arguments)] // Python's keywords
+    fn lookup_operator(
+        &self,
+        py: Python<'_>,
+        operator: &str,
+        inputs: &Bound<'_, PyAny>,
+        outputs: Option<&Bound<'_, PyAny>>,
+        keywords: Option<&Bound<'_, PyDict>>,
+        ep_size: Option<i64>,
+        tp_size: Option<i64>,
+        sequence_parallel: bool,
+        grid: Option<(Vec<i64>, Vec<i64>)>,
+        tier: Option<i64>,
+    ) -> PyResult<Answer> {
+        let grid = grid.map(|(shape, tiers)| Grid { shape, tiers });
+        let surroundings = Surroundings { ep_size, tp_size, sequence_parallel, grid, tier };
+        self.ask(py, Arc::new(of_operator(operator, inputs, outputs, keywords, surroundings)?))
+    }
+
+    /// What a question costs: a Query, or a dictionary as in a manifest of query-database.
+    fn ask_query(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Answer> {
+        self.ask(py, question(query)?)
+    }
+
+    /// Answers many questions: a list of Query objects or dictionaries, or whatever is an Arrow table (of pyarrow, pandas ≥ 2.2,
+    /// polars, DuckDB) with the text columns kernel_type, input_shapes and data_types, each as in a table.
+    fn lookup_batch(&self, py: Python<'_>, queries: &Bound<'_, PyAny>) -> PyResult<Answers> {
+        let queries = if queries.is_instance_of::<PyList>() || queries.is_instance_of::<PyTuple>() {
+            queries.try_iter()?.map(|query| question(&query?)).collect::<PyResult<Vec<_>>>()?
+        } else if queries.hasattr("__arrow_c_stream__")? || queries.hasattr("__arrow_c_array__")? {
+            let reader = queries.extract::<AnyRecordBatch>()?.into_reader()?;
+            let mut asked = Vec::new();
+            for batch in reader {
+                py.check_signals()?;
+                let batch = batch.map_err(|failure| error(&failure))?;
+                of_batch(&batch, &mut asked)?;
+            }
+            asked
+        } else {
+            let kind = queries.get_type().name()?.to_string();
+            return Err(PyTypeError::new_err(format!("questions are a list or an Arrow table, not {kind}")));
+        };
+        self.ask_all(py, queries)
+    }
+
+    /// The rows of a kernel type that can answer, as an Arrow table: line, input_shapes, input_data_types, input_formats, output_shapes,
+    /// output_data_types, output_formats (texts as in the file), duration_us and ep_size.
+    fn rows(&self, py: Python<'_>, kernel_type: &str) -> PyResult<ArrowTable> {
+        let found = py.detach(|| self.database.rows(kernel_type));
+        let found = found.map_err(|miss| unreadable(&miss).unwrap_or_else(|| errors::error(&miss)))?;
+        let rows = found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {kernel_type}.csv")))?;
+        py.detach(|| kernel_rows::table(&rows)).map_err(|failure| error(&failure))
+    }
+
+    /// The input shapes of the row of a kernel type on this line; None where no row that can answer begins there.
+    fn row_shapes(&self, py: Python<'_>, kernel_type: &str, line: u64) -> PyResult<Option<Vec<Vec<i64>>>> {
+        let found = py.detach(|| self.database.rows(kernel_type));
+        let found = found.map_err(|miss| unreadable(&miss).unwrap_or_else(|| errors::error(&miss)))?;
+        let row = found.as_ref().and_then(|rows| rows.iter().find(|row| row.line() == line));
+        Ok(row.map(|row| row.inputs().iter().map(|shape| shape.to_vec()).collect()))
+    }
+
+    /// The kernel types that have a table.
+    fn kernel_types(&self) -> Vec<String> {
+        self.database.kernel_types().iter().map(|name| name.to_string()).collect()
+    }
+
+    /// The operators of the mapping.
+    fn operators(&self) -> Vec<String> {
+        self.database.operators()
+    }
+
+    /// Reads all tables now, on all cores.
+    fn load(&self, py: Python<'_>) {
+        py.detach(|| self.database.load_all());
+    }
+
+    /// Looks whether files were replaced, added or removed, and forgets those that were; whether there were any. Answers that were given stay.
+    fn reopen(&self, py: Python<'_>) -> PyResult<bool> {
+        let changed = py.detach(|| self.database.reopen()).map_err(|failure| error(&failure))?;
+        if changed {
+            let reader = self.database.reader(self.semantics, self.layer);
+            *self.reader.write().unwrap_or_else(PoisonError::into_inner) = reader;
+        }
+        Ok(changed)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Database({:?}, semantics={:?})", self.path, self.semantics.name())
+    }
+}
+
+/// The questions of a batch of an Arrow table.
+fn of_batch(batch: &RecordBatch, asked: &mut Vec<Arc<Query>>) -> PyResult<()> {
+    let [kernels, shapes, types] =
+        [column(batch, "kernel_type")?, column(batch, "input_shapes")?, column(batch, "data_types")?];
+    asked.reserve(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        let number = asked.len();
+        let (Some(kernel), Some(shape), Some(dtype)) = (kernels.get(row), shapes.get(row), types.get(row)) else {
+            return Err(PyValueError::new_err(format!("row {number}: a cell is null")));
+        };
+        let query = of_cells(kernel, shape, dtype)
+            .map_err(|reason| PyValueError::new_err(format!("row {number}: {reason}")))?;
+        asked.push(Arc::new(query));
+    }
+    Ok(())
+}
+
+/// A column of texts, in any of Arrow's layouts.
+enum Texts<'b> {
+    Small(&'b arrow_array::StringArray),
+    Large(&'b arrow_array::LargeStringArray),
+    View(&'b arrow_array::StringViewArray),
+}
+
+impl<'b> Texts<'b> {
+    fn get(&self, row: usize) -> Option<&'b str> {
+        match self {
+            Texts::Small(texts) => (!texts.is_null(row)).then(|| texts.value(row)),
+            Texts::Large(texts) => (!texts.is_null(row)).then(|| texts.value(row)),
+            Texts::View(texts) => (!texts.is_null(row)).then(|| texts.value(row)),
+        }
+    }
+}
+
+fn column<'b>(batch: &'b RecordBatch, name: &str) -> PyResult<Texts<'b>> {
+    let column = batch.column_by_name(name);
+    let column = column.ok_or_else(|| PyValueError::new_err(format!("there is no column {name}")))?;
+    match column.data_type() {
+        DataType::Utf8 => Ok(Texts::Small(column.as_string())),
+        DataType::LargeUtf8 => Ok(Texts::Large(column.as_string())),
+        DataType::Utf8View => Ok(Texts::View(column.as_string_view())),
+        other => Err(PyTypeError::new_err(format!("column {name} has type {other}, not text"))),
+    }
+}

@@ -1,0 +1,35 @@
+//! The compiled part of the Python package `perfdb`: the classes and functions that `python/perfdb/__init__.py` hands on.
+#![deny(unsafe_code)]
+
+mod answer;
+mod answers;
+mod arrow;
+mod comparisons;
+mod database;
+mod errors;
+mod kernel_rows;
+mod question;
+mod readers;
+
+use pyo3::prelude::*;
+
+/// The compiled part of perfdb.
+#[pymodule(gil_used = false)]
+fn _perfdb(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Error", module.py().get_type::<errors::Error>())?;
+    module.add_class::<answer::Answer>()?;
+    module.add_class::<answer::Row>()?;
+    module.add_class::<answers::Answers>()?;
+    module.add_class::<arrow::ArrowBatches>()?;
+    module.add_class::<arrow::ArrowTable>()?;
+    module.add_class::<arrow::ArrowStream>()?;
+    module.add_class::<database::Database>()?;
+    module.add_class::<question::Query>()?;
+    module.add_function(wrap_pyfunction!(readers::read_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(readers::read_kernels, module)?)?;
+    module.add_function(wrap_pyfunction!(comparisons::compare_traces, module)?)?;
+    module.add_function(wrap_pyfunction!(comparisons::explain_prediction, module)?)?;
+    module.add_function(wrap_pyfunction!(comparisons::check_trace, module)?)?;
+    Ok(())
+}
