@@ -26,7 +26,7 @@ use std::process::ExitCode;
 pub const TOOL: Tool = Tool {
     name: "audit-coverage",
     job: Job::CheckDatabase,
-    summary: "is it good enough for a model, and what is missing",
+    summary: "how much of a forward pass it covers",
     main,
     command: command_of::<Arguments>,
 };
