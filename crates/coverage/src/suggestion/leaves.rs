@@ -59,7 +59,6 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
 }
 
 /// The computing part of a composite: one of these kernels, with its first inputs.
-#[expect(clippy::field_reassign_with_default, reason = "an entry has a private field")]
 fn of_kernels(kernels: &[&String], query: &Query, entry: &Entry) -> Query {
     let mut own = Entry::default();
     own.kernel_type = kernels.first().map(|kernel| (*kernel).clone());
