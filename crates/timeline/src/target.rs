@@ -11,14 +11,14 @@ pub enum Target<W: Write> {
     /// As it is.
     Plain(W),
     /// Compressed.
-    Gzip(GzEncoder<W>),
+    Gzip(Box<GzEncoder<W>>),
 }
 
 impl<W: Write> Target<W> {
     /// Compresses what goes to a file whose name ends in `.gz`. The same text gives the same bytes.
     pub fn of_name(name: &Path, out: W) -> Target<W> {
         match name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
-            true => Target::Gzip(GzEncoder::new(out, Compression::fast())),
+            true => Target::Gzip(Box::new(GzEncoder::new(out, Compression::fast()))),
             false => Target::Plain(out),
         }
     }

@@ -3,7 +3,7 @@
 use crate::event::{Args, COUNTER_PROCESS, Event, Label, Microseconds, us};
 use crate::lanes::Lanes;
 use crate::window::{Call, Window};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 const PS_PER_NS: i64 = 1000;
@@ -110,7 +110,7 @@ impl<W: Write> Timeline<W> {
 
     /// Joins calls of the same work on the first two sides, from the one that begins first.
     fn join(&mut self, placed: &mut [Placed<'_>]) {
-        let mut waiting: [HashMap<u32, Vec<usize>>; 2] = Default::default();
+        let mut waiting: [BTreeMap<u32, Vec<usize>>; 2] = Default::default();
         for (at, call) in placed.iter().enumerate() {
             // An arrow needs a slice of some length.
             if call.side < 2 && call.end_ns > call.start_ns {

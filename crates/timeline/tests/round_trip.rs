@@ -1,4 +1,5 @@
 //! What viewers need, asked of our own reader of traces.
+#![allow(clippy::unwrap_used)]
 
 use perfdb_timeline::{Agreement, Call, Side, Target, Timeline, Window};
 use perfdb_trace::chrome::{Field, Item, ReadOptions, Reader};
