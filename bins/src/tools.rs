@@ -1,6 +1,7 @@
 //! The tools: for each its command line, what it asks of the libraries, and its output.
 
 pub mod audit_coverage;
+pub mod bundle_reports;
 pub mod check_database;
 pub mod check_density;
 pub mod check_trace;

@@ -53,7 +53,7 @@ fn programs_read_the_same() -> TestResult {
     let left_out: Vec<_> = kernel["scores"].as_array().ok_or("scores")?.iter().map(|one| &one["left_out"]).collect();
     assert_eq!(left_out, ["row", "axis", "axis", "configuration"]);
     assert_eq!(kernel["contradictions"][0]["rows"], serde_json::json!([[5, 3.02048], [14, 9.0]]));
-    assert!(std::fs::read_to_string(folder.path().join("o.html"))?.contains("<h2>MatMulV2</h2>"));
+    assert!(std::fs::read_to_string(folder.path().join("o.html"))?.contains("<td>MatMulV2</td><td>single rows</td>"));
     Ok(())
 }
 

@@ -25,6 +25,8 @@ pub struct Request {
     pub events: Option<PathBuf>,
     /// Both traces as one.
     pub trace: Option<PathBuf>,
+    /// The HTML page.
+    pub page: Option<PathBuf>,
     /// JSON of an earlier run, and the limit in percent.
     pub gate: Option<(PathBuf, f64)>,
     /// Options that a pair of a list may set itself; those that are not set are left to the list.
@@ -60,6 +62,7 @@ impl Request {
                     result: self.output.as_deref(),
                     events: self.events.as_deref(),
                     trace: self.trace.as_deref(),
+                    page: self.page.as_deref(),
                     gate,
                 };
                 compare_one([first, second], &self.settings, &self.common, &outputs)

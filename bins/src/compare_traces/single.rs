@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::pages::traces_page;
 use perfdb_report::tracediff::{EVENTS_HEADER, push_event};
 use perfdb_timeline::{Target, Timeline};
 use perfdb_tracediff::{
@@ -12,6 +13,7 @@ use perfdb_tracediff::{
 
 use super::plan::{Common, Plan};
 use super::remedy::{line_of_caution, line_of_error};
+use crate::provenance::provenance;
 use crate::{Failure, Status, error_line, print, print_limit, progress, warn};
 
 /// What is written beside the standard output, and what may fail.
@@ -19,6 +21,8 @@ use crate::{Failure, Status, error_line, print, print_limit, progress, warn};
 pub(super) struct Outputs<'a> {
     /// The result; stdout otherwise.
     pub(super) result: Option<&'a Path>,
+    /// The HTML page.
+    pub(super) page: Option<&'a Path>,
     /// The table of kernels.
     pub(super) events: Option<&'a Path>,
     /// Both traces as one.
@@ -37,7 +41,7 @@ pub(super) fn compare_one(
     common: &Common,
     outputs: &Outputs<'_>,
 ) -> Result<Status, Failure> {
-    let written = [outputs.result, outputs.events, outputs.trace].into_iter().flatten();
+    let written = [outputs.result, outputs.events, outputs.trace, outputs.page].into_iter().flatten();
     let registry = common.registry_file.as_deref();
     let baseline = outputs.gate.map(|(path, _)| path);
     refuse_inputs(written, traces.into_iter().chain(registry).chain(baseline))?;
@@ -48,8 +52,9 @@ pub(super) fn compare_one(
     let loaded = load(traces, &options)?;
     let analysis = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
     let events = outputs.events.map(|path| write_events(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
+    let page = outputs.page.map(|path| stage_page(path, &analysis, traces)).transpose()?.flatten();
     let trace = outputs.trace.map(|path| write_trace(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
-    let also = events.into_iter().chain(trace);
+    let also = events.into_iter().chain(trace).chain(page);
     let result = plan.render(&analysis);
     match outputs.result {
         Some(output) => {
@@ -76,6 +81,13 @@ fn regression_line(regression: &Regression, limit_pct: f64) -> String {
     let kernel = regression.kernel.as_ref().map_or_else(String::new, |kernel| format!(" ({kernel})"));
     let [before, after] = [regression.before_pct, regression.after_pct].map(|percent| format!("{percent:+.1}%"));
     format!("{}{kernel}: trace 2 against trace 1 was {before} and is {after} now (limit {limit_pct}%)", regression.name)
+}
+
+/// Stages the page; there is none for documents without operations.
+fn stage_page(path: &Path, analysis: &Analysis, traces: [&Path; 2]) -> Result<Option<Staged>, Failure> {
+    let read = provenance("compare-traces", [("trace 1", traces[0]), ("trace 2", traces[1])]);
+    let Some(page) = traces_page(&analysis.document, read) else { return Ok(None) };
+    Ok(Some(Staged::with(path, page.to_html()?.as_bytes(), Parents::MustExist)?))
 }
 
 /// Stages the table of kernels.

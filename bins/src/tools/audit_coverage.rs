@@ -5,6 +5,7 @@ mod forecast;
 
 use crate::database::{DatabaseArguments, LockArguments};
 use crate::json_file::JsonFile;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
 use clap::builder::PossibleValuesParser;
@@ -16,6 +17,7 @@ use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Staged, commit, refuse_inputs};
 use perfdb_query::{Database, Grid, ReaderSemantics, Surroundings};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
+use perfdb_report::pages::coverage_page;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
 use std::ffi::OsString;
@@ -60,6 +62,10 @@ struct Arguments {
     /// Write one line for each question as CSV to FILE
     #[arg(long, value_name = "FILE")]
     csv: Option<OsString>,
+
+    /// Also write one HTML page with charts and all questions
+    #[arg(long, value_name = "FILE")]
+    html: Option<OsString>,
 
     #[command(flatten)]
     workloads: WorkloadArguments,
@@ -182,11 +188,12 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     inputs.extend(arguments.density.files().map(PathBuf::from));
     inputs.extend(tables_in(&directory)?);
     inputs.push(mapping.clone());
-    let outputs = [&arguments.json, &arguments.csv].into_iter().flatten().map(Path::new);
+    let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
     let table = JsonFile::open(arguments.csv.as_deref())?;
+    let page = JsonFile::open(arguments.html.as_deref())?;
     let workloads = workloads(asked, &arguments.forecast)?;
     let density = check_density(&arguments.density, &directory, &workloads)?;
     if database.kernel_types().is_empty() {
@@ -218,6 +225,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(file) = table {
         staged.push(file.stage_text(&csv(&audit))?);
+    }
+    if let Some(file) = page {
+        let workloads = asked.from_trace.iter().chain(&asked.manifest).map(|path| ("workload", Path::new(path)));
+        let read = provenance(TOOL.name, workloads.chain([("database", options.directory.as_path())]));
+        staged.push(file.stage_text(&coverage_page(&audit, suggestions.as_ref(), read).to_html()?)?);
     }
     print_escaped(&text(&audit, arguments.worst))?;
     if let Some(density) = &density {

@@ -1,11 +1,13 @@
 //! What is wrong with a trace or kernel table, and a repaired copy of it.
 
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, print_line, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::pages::doctor_page;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,6 +35,10 @@ struct Arguments {
     #[arg(long)]
     json: bool,
 
+    /// Also write one HTML page with all findings
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
     /// Write a copy without what can be mended to OUT; gzip if the name ends in .gz
     ///
     /// Damaged text, doubled events and old names are mended; no time, name or id is invented.
@@ -53,6 +59,7 @@ Examples:
   check-trace trace.json.gz
   check-trace --json --ignore OVERLAP_PDL,ENDS_EARLY trace.json > report.json
   check-trace --repair mended.json.gz broken.json
+  check-trace --html findings.html kernel_details.csv
 
 The findings are explained in docs/guide/check-trace.md.
 
@@ -63,18 +70,28 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    refuse_inputs(arguments.repair.as_deref(), [arguments.file.as_path()])?;
+    refuse_inputs(arguments.repair.iter().chain(&arguments.html).map(PathBuf::as_path), [arguments.file.as_path()])?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
     let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
+    let mut written = Vec::new();
+    if let Some(path) = &arguments.html {
+        let page = doctor_page(&report, provenance(TOOL.name, [("checked", arguments.file.as_path())]));
+        written.push(Staged::with(path, page.to_html()?.as_bytes(), Parents::MustExist)?);
+    }
     if arguments.json {
         print_escaped(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
     } else {
         print_escaped(&report.to_text())?;
     }
+    let mut repaired = Vec::new();
     if let Some(out) = &arguments.repair {
-        for line in write_repaired(&arguments.file, &report, out)? {
-            if arguments.json { print_line(&line) } else { print_escaped(&(line + "\n"))? }
-        }
+        let (staged, lines) = stage_repaired(&arguments.file, &report, out)?;
+        written.push(staged);
+        repaired = lines;
+    }
+    commit(written)?;
+    for line in repaired {
+        if arguments.json { print_line(&line) } else { print_escaped(&(line + "\n"))? }
     }
     let broken = report.certificate.broken();
     if !broken.is_empty() {
@@ -84,12 +101,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     Ok(if report.has_findings() { Status::LimitPassed } else { Status::Success })
 }
 
-/// Writes the copy; what was repaired.
-fn write_repaired(file: &Path, report: &Report, out: &Path) -> Result<Vec<String>, Failure> {
+/// Stages the copy; what was repaired.
+fn stage_repaired(file: &Path, report: &Report, out: &Path) -> Result<(Staged, Vec<String>), Failure> {
     let mut staged = Staged::create(out, Parents::MustExist)?;
     let repairs = repair(file, report, &mut staged, Packing::of(out))?;
-    commit(vec![staged])?;
-    Ok(repairs.counts().iter().map(|(code, count)| repaired_line(*code, *count)).collect())
+    Ok((staged, repairs.counts().iter().map(|(code, count)| repaired_line(*code, *count)).collect()))
 }
 
 fn codes() -> PossibleValuesParser {

@@ -36,7 +36,7 @@ Examples:
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
   compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
-  compare-traces before.json after.json --events kernels.csv
+  compare-traces before.json after.json --events kernels.csv --html page.html
   compare-traces before.json after.json --trace-out both.json.gz   # Perfetto
   compare-traces before.json after.json --baseline last.json --fail-regression 5
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
@@ -107,6 +107,10 @@ struct Arguments {
     /// Also write both traces as one for Perfetto, below each other layer by layer (.gz: compressed)
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
     trace_out: Option<PathBuf>,
+
+    /// Also write one HTML page with charts and all rows
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat", "aligned", "fusion"])]
+    html: Option<PathBuf>,
 
     /// JSON of an earlier run, for --fail-regression
     #[arg(long, value_name = "OLD.json", value_parser = path(), requires = "fail_regression")]
@@ -211,6 +215,7 @@ impl From<Arguments> for Request {
             output: arguments.output,
             events: arguments.events,
             trace: arguments.trace_out,
+            page: arguments.html,
             gate: arguments.baseline.zip(arguments.fail_regression),
             settings,
             common,

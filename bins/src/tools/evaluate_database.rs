@@ -2,12 +2,14 @@
 
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
 use clap::Parser;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::Database;
-use perfdb_report::evaluation::{document, page, text};
+use perfdb_report::evaluation::{document, text};
+use perfdb_report::pages::evaluation_page;
 use perfdb_store::directory::tables_in;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,7 +40,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
-    /// Write one HTML page to FILE
+    /// Also write one HTML page with charts and all rows
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
 
@@ -95,7 +97,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         written.push(file.stage_text(&document(&evaluations)?)?);
     }
     if let Some(file) = html {
-        written.push(file.stage_text(&page(&evaluations)?)?);
+        let read = provenance(TOOL.name, [("database", directory.as_path())]);
+        written.push(file.stage_text(&evaluation_page(&evaluations, read).to_html()?)?);
     }
     print_escaped(&text(&evaluations))?;
     commit(written)?;

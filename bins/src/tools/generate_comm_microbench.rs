@@ -3,6 +3,8 @@
 mod arguments;
 
 use crate::communication::{Display, failure, plan_warning, report_outcome};
+use crate::json_file::JsonFile;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use arguments::Arguments;
@@ -11,6 +13,7 @@ use perfdb_comm::bandwidth::to_table;
 use perfdb_comm::bench::{Bench, Outcome, collect};
 use perfdb_comm::engine::Interpreter;
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
+use perfdb_report::pages::bandwidth_page;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,12 +68,16 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
         }
         return Ok(Status::Success);
     }
+    // What cannot be written is told before the work.
+    let page = JsonFile::open(arguments.html.as_deref().map(Path::as_os_str))?;
     let display = Display::default();
     let events = |event| display.show(event);
     let outcome = match &arguments.from_results {
         Some(directory) => {
             let inputs = files_in(directory);
-            let outputs = [&arguments.output_csv, &arguments.run.report].into_iter().filter_map(|file| file.as_deref());
+            let outputs = [&arguments.output_csv, &arguments.run.report, &arguments.html]
+                .into_iter()
+                .filter_map(|file| file.as_deref());
             refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
             collect(directory, &arguments.output(), &events).map_err(failure)?
         }
@@ -89,6 +96,11 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
             bench.run(&interpreter, &events, interrupt).map_err(failure)?
         }
     };
+    if let Some(file) = page {
+        let read = arguments.from_results.as_deref().map(|folder| ("results", folder));
+        let page = bandwidth_page(&outcome, provenance(TOOL.name, read));
+        file.write_text(&page.to_html()?)?;
+    }
     report(&outcome, running || (arguments.output_csv.is_none() && arguments.output_dir.is_none()))
 }
 

@@ -41,7 +41,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let mut scenarios = scenarios(&arguments)?;
     let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);
     let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
-    let optional = [&arguments.html_output, &arguments.csv].into_iter().filter_map(|file| file.as_deref());
+    let optional = [&arguments.html, &arguments.csv].into_iter().filter_map(|file| file.as_deref());
     refuse_inputs(optional.chain([arguments.output.as_path()]), inputs)?;
     let computed = match arguments.compute_missing_m6 || arguments.semantics == Semantics::Corrected {
         true => outputs::missing_m6(&mut scenarios)?,
@@ -52,7 +52,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         print_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
     if errors.is_empty() || arguments.keep_going {
-        match outputs::write(&arguments, &compared, computed) {
+        match outputs::write(&arguments, &scenarios, &compared, computed) {
             Ok(()) => print(&format!("\nSaved to {}\n", arguments.output.display()))?,
             Err(error) => errors.push(error_line(&*error)),
         }

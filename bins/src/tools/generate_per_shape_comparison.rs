@@ -1,6 +1,8 @@
 //! Predicted and measured time per kernel type and shape.
 
 use crate::comparison::print_warnings;
+use crate::path_argument::path;
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
 use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
@@ -8,10 +10,11 @@ use clap::Parser;
 use perfdb_compare::Semantics;
 use perfdb_compare::shapes::{ShapeComparison, compare_files};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::pages::shapes_page;
 use perfdb_report::shapes::write_csv;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -36,6 +39,8 @@ Examples:
       --output results/per_shape.csv
   generate-per-shape-comparison --tc-trace trace.json.gz \\
       --prof-trace pass.csv | head
+  generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv \\
+      --semantics corrected --output per_shape.csv --html per_shape.html
 
 Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
@@ -52,6 +57,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
     output: OsString,
 
+    /// Also write one HTML page with charts and all rows
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    html: Option<PathBuf>,
+
     /// Whether known faults of the original tool are kept
     #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
     semantics: Semantics,
@@ -63,13 +72,20 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
-    refuse_inputs([Path::new(&arguments.output)], inputs)?;
+    let page = arguments.html.as_deref();
+    refuse_inputs([Path::new(&arguments.output)].into_iter().chain(page), inputs)?;
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), arguments.semantics)?;
     print_warnings(&outcome.warnings);
+    let page = page.map(|path| -> Result<Staged, Failure> {
+        let read = provenance(TOOL.name, [("predicted", inputs[0]), ("measured", inputs[1])]);
+        Ok(Staged::with(path, shapes_page(&outcome.result, read).to_html()?.as_bytes(), Parents::MustExist)?)
+    });
+    let page = page.transpose()?;
     let ShapeComparison { rows, joined_share } = outcome.result;
     if arguments.output.is_empty() {
         let mut csv = Vec::new();
         write_csv(&rows, &mut csv)?;
+        commit(page.into_iter().collect())?;
         print_bytes(&csv)?;
         print_joined_share(joined_share, arguments.semantics);
         return Ok(Status::Success);
@@ -78,7 +94,8 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let unwritable = |error| Failure::lines(vec![format!("{}: {error}", output.display())]);
     let mut staged = BufWriter::new(Staged::create(output, Parents::MustExist)?);
     write_csv(&rows, &mut staged).and_then(|()| staged.flush()).map_err(unwritable)?;
-    commit(vec![staged.into_inner().map_err(|error| unwritable(error.into_error()))?])?;
+    let staged = staged.into_inner().map_err(|error| unwritable(error.into_error()))?;
+    commit(page.into_iter().chain([staged]).collect())?;
     print(&format!("Generated {} per-shape comparison rows → {}\n", rows.len(), output.display()))?;
     print_joined_share(joined_share, arguments.semantics);
     Ok(Status::Success)

@@ -33,6 +33,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let operators = arguments.selected_operators()?;
     let database = arguments.database.directory(Some(arguments.replay.interpreter()))?;
     let json = JsonFile::open_for(arguments.json_file(), &database)?;
+    let page = JsonFile::open_for(arguments.html.as_deref(), &database)?;
     let microbench = Microbench {
         database: &database,
         selected: operators.as_deref(),
@@ -43,9 +44,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         follow_links: arguments.follow_links,
         dry_run: arguments.dry_run,
         lock: arguments.lock.options(TOOL.name),
-        outputs: json.iter().map(|json| json.path().to_owned()).collect(),
+        outputs: json.iter().chain(&page).map(|json| json.path().to_owned()).collect(),
     };
-    let publisher = TerminalPublisher::new(&arguments, &database, json);
+    let publisher = TerminalPublisher::new(&arguments, &database, json, page);
     match &arguments.prof_path {
         Some(profile) => microbench.write_back_profile(profile.as_ref(), &publisher)?,
         None => measuring::measure(&arguments, &microbench, &publisher)?,

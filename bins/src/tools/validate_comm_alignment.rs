@@ -1,11 +1,13 @@
 //! Checks measured communication tables against an analytic model.
 
+use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_limit, run, warn};
 use clap::{Parser, ValueEnum};
 use perfdb_comm::alignment::{AlignmentOptions, ModelKind, check, to_json, to_text};
 use perfdb_files::paths::normalised;
-use perfdb_files::replace::{Parents, refuse_inputs, replace};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
+use perfdb_report::pages::alignment_page;
 use perfdb_store::directory::tables_in;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -64,6 +66,10 @@ struct Arguments {
     /// Also write the result as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Also write one HTML page with charts and all rows
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -89,14 +95,21 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
         Model::PerRank => ModelKind::PerRank,
     };
     let folder = normalised(arguments.csv_dir.as_ref());
-    if let Some(json) = arguments.json.as_deref().filter(|_| folder.is_dir()) {
-        refuse_inputs([json], tables_in(&folder)?.iter().map(PathBuf::as_path))?;
+    if folder.is_dir() {
+        let outputs = arguments.json.iter().chain(&arguments.html).map(PathBuf::as_path);
+        refuse_inputs(outputs, tables_in(&folder)?.iter().map(PathBuf::as_path))?;
     }
     let alignment = check(&folder, &AlignmentOptions { tolerance: arguments.tolerance, model })?;
     alignment.warnings.iter().for_each(|warning| warn(warning));
+    let mut written = Vec::new();
     if let Some(path) = &arguments.json {
-        replace(path, to_json(&alignment).as_bytes(), Parents::Create)?;
+        written.push(Staged::with(path, to_json(&alignment).as_bytes(), Parents::Create)?);
     }
+    if let Some(path) = &arguments.html {
+        let page = alignment_page(&alignment, provenance(TOOL.name, [("tables", folder.as_path())]));
+        written.push(Staged::with(path, page.to_html()?.as_bytes(), Parents::Create)?);
+    }
+    commit(written)?;
     print(&to_text(&alignment, arguments.verbose))?;
     if arguments.fail_empty && alignment.reports.iter().all(|report| report.points.is_empty()) {
         print_limit(&format!("{}: no table has a row to compare", alignment.csv_dir));

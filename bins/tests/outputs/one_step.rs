@@ -6,7 +6,7 @@ use std::path::Path;
 /// Command lines, with the files that they are asked to write.
 const CASES: &[(&str, &[&str])] = &[
     (
-        "generate-op-comparison --data-dir db --scenarios scenarios.yaml --compute-missing-m6 --output o.json --html-output o.html --csv o.csv",
+        "generate-op-comparison --data-dir db --scenarios scenarios.yaml --compute-missing-m6 --output o.json --html o.html --csv o.csv",
         &["o.json", "o.html", "o.csv"],
     ),
     (
@@ -16,13 +16,20 @@ const CASES: &[(&str, &[&str])] = &[
     ("cut-forward-pass p.csv --pass 1 --output o.csv --json o.json", &["o.csv", "o.json"]),
     ("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"]),
     ("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"]),
-    ("audit-coverage --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"]),
+    (
+        "audit-coverage --database-path db --manifest q.jsonl --json o.json --csv o.csv --html o.html",
+        &["o.json", "o.csv", "o.html"],
+    ),
     (
         "audit-coverage --database-path db --manifest further.jsonl --suggest 1 --append --json o.json --csv o.csv",
         &["o.json", "o.csv"],
     ),
     ("parse-kernel-details --profiling-path kd --database-path db --json o.json", &["o.json"]),
-    ("start-microbench --prof-path PROF_1 --database-path db --json o.json", &["o.json"]),
+    ("start-microbench --prof-path PROF_1 --database-path db --json o.json --html o.html", &["o.json", "o.html"]),
+    (
+        "generate-per-shape-comparison --tc-trace t.json --prof-trace p.csv --output o.csv --html o.html",
+        &["o.csv", "o.html"],
+    ),
     ("generate-shape-grid --database-path grid --rows 3 --seed 1 --json o.json", &["o.json"]),
     (
         "op-replay Add --csv db/Add.csv --invalid-rows drop --backend native --repeat-count 1 --output out --results o.json --dump-outputs d.json",

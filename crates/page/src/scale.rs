@@ -58,6 +58,9 @@ impl Scale {
     }
 
     fn decades(&self) -> Vec<f64> {
+        if self.high / self.low < 8.0 {
+            return self.steps();
+        }
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let digits: &[f64] = match last - first {
             ..=2 => &[1.0, 2.0, 5.0],

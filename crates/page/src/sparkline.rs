@@ -5,7 +5,7 @@ use crate::markup::{Anchor, Svg};
 use crate::number::{grouped, signed_percent};
 use crate::scale::Scale;
 
-const SIZE: (f64, f64) = (640.0, 190.0);
+const SIZE: (f64, f64) = (1160.0, 190.0);
 const LEFT: f64 = 58.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 44.0;
@@ -70,7 +70,7 @@ impl Sparkline<'_> {
                 svg.text("name", (place.0, place.1 - 8.0), Anchor::Middle, &at.to_string());
             }
         }
-        Chart::new(title, svg.finish(), ChartWidth::Half)
+        Chart::new(title, svg.finish(), ChartWidth::Whole)
     }
 }
 

@@ -29,6 +29,9 @@ impl StackedBars<'_> {
     pub fn chart(&self, title: &str) -> Chart {
         let sum =
             |bar: &StackedBar<'_>| bar.values.iter().filter(|value| value.is_finite() && **value > 0.0).sum::<f64>();
+        // Counts have no decimals.
+        let is_whole = self.bars.iter().flat_map(|bar| &bar.values).all(|value| value.fract() == 0.0);
+        let decimals = usize::from(!is_whole);
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let mut out = legend(self.parts.iter().map(|name| (*name, String::new())));
         out += "<div class=\"stacked\">";
@@ -37,7 +40,7 @@ impl StackedBars<'_> {
             out += "<div><b>";
             push_escaped(&mut out, bar.name);
             out += "</b><span>";
-            push_escaped(&mut out, &format!("{} {}", grouped(total, 1), self.unit));
+            push_escaped(&mut out, &format!("{} {}", grouped(total, decimals), self.unit));
             out += "</span><svg viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\" aria-hidden=\"true\">";
             let mut from = 0.0;
             for (at, value) in bar.values.iter().enumerate().filter(|(_, value)| value.is_finite() && **value > 0.0) {
@@ -51,7 +54,7 @@ impl StackedBars<'_> {
                     &mut out,
                     &format!(
                         "{name}\n{} {}, {} of {}",
-                        grouped(*value, 1),
+                        grouped(*value, decimals),
                         self.unit,
                         percent(value / total.max(f64::MIN_POSITIVE) * 100.0),
                         bar.name
@@ -63,11 +66,11 @@ impl StackedBars<'_> {
             out += "</svg></div>";
         }
         out += "</div>";
-        self.push_numbers(&mut out);
+        self.push_numbers(&mut out, decimals);
         Chart::new(title, out, ChartWidth::Half)
     }
 
-    fn push_numbers(&self, out: &mut String) {
+    fn push_numbers(&self, out: &mut String, decimals: usize) {
         *out += "<details class=\"numbers\"><summary>Numbers</summary><table><thead><tr><th scope=\"col\">";
         push_escaped(out, self.unit);
         *out += "</th>";
@@ -83,7 +86,7 @@ impl StackedBars<'_> {
             *out += "</th>";
             for bar in &self.bars {
                 *out += "<td class=\"number\">";
-                *out += &grouped(bar.values.get(at).copied().unwrap_or(f64::NAN), 1);
+                *out += &grouped(bar.values.get(at).copied().unwrap_or(f64::NAN), decimals);
                 *out += "</td>";
             }
             *out += "</tr>";
@@ -99,10 +102,10 @@ mod tests {
     #[test]
     fn bars_share_one_scale() {
         let bar = |name, values: [f64; 2]| StackedBar { name, values: values.to_vec() };
-        let bars = vec![bar("predicted", [30.0, 20.0]), bar("measured", [60.0, 40.0])];
+        let bars = vec![bar("predicted", [30.0, 20.5]), bar("measured", [60.0, 40.0])];
         let markup = StackedBars { parts: vec!["gemm", "norm"], bars, unit: "µs" }.chart("Families").to_markup();
-        assert!(markup.contains("x=\"300.0\" y=\"0\" width=\"200.0\""), "{markup}");
+        assert!(markup.contains("x=\"300.0\" y=\"0\" width=\"205.0\""), "{markup}");
         assert!(markup.contains("x=\"600.0\" y=\"0\" width=\"400.0\""), "{markup}");
-        assert!(markup.contains("norm\n20.0 µs, 40.0 % of predicted"), "{markup}");
+        assert!(markup.contains("norm\n20.5 µs, 40.6 % of predicted"), "{markup}");
     }
 }

@@ -12,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 pub mod collection;
-pub mod comparison_page;
 pub mod coverage;
 pub mod density;
 pub mod evaluation;
@@ -23,6 +22,7 @@ pub mod m6;
 mod markdown;
 pub mod microbench;
 pub mod operators;
+pub mod pages;
 pub mod passes;
 pub mod shapes;
 

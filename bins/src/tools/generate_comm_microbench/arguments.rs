@@ -97,6 +97,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     pub(super) from_results: Option<PathBuf>,
 
+    /// Also write one HTML page with bandwidths and times over the size of the messages
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "plan_out"])]
+    pub(super) html: Option<PathBuf>,
+
     /// Where plan, worker, logs and raw results live [default: a temporary folder, removed on success]
     #[arg(long, value_name = "DIR")]
     pub(super) results_dir: Option<PathBuf>,

@@ -42,9 +42,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "results/op_comparison.json", value_parser = path())]
     pub(super) output: PathBuf,
 
-    /// Also write the comparison as one HTML page with charts
-    #[arg(long, value_name = "FILE", value_parser = path())]
-    pub(super) html_output: Option<PathBuf>,
+    /// Also write one HTML page with charts and all rows
+    #[arg(long, visible_alias = "html-output", value_name = "FILE", value_parser = path())]
+    pub(super) html: Option<PathBuf>,
 
     /// YAML list of scenarios instead of the default four: name, tc_trace, trace_csv and m6 or n_forward_passes each
     #[arg(long, value_name = "FILE", value_parser = path())]

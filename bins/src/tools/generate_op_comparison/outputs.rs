@@ -1,15 +1,17 @@
 //! The files that a comparison writes: all or none.
 
+use super::TOOL;
 use super::arguments::{Arguments, Language};
+use crate::provenance::provenance;
 use crate::{Failure, print_note};
 use perfdb_compare::Semantics;
 use perfdb_compare::m6::{self, SourceFilter};
 use perfdb_compare::operators::OpRow;
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::{Parents, Staged, commit};
-use perfdb_report::comparison_page::page;
 use perfdb_report::m6::Report;
 use perfdb_report::operators::{StatusLanguage, csv, json_in};
+use perfdb_report::pages::operators_page;
 use std::error::Error;
 
 /// A file of M6 that a scenario names, staged.
@@ -36,21 +38,27 @@ pub(super) fn missing_m6(scenarios: &mut [Scenario]) -> Result<Vec<ComputedM6>, 
 /// Writes the JSON, the page and the CSV if they were asked for, and the files of M6 that were computed.
 pub(super) fn write(
     arguments: &Arguments,
+    scenarios: &[Scenario],
     compared: &[(String, Vec<OpRow>)],
     computed: Vec<ComputedM6>,
 ) -> Result<(), Box<dyn Error>> {
-    let scenarios = || compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()));
+    let rows = || compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()));
     let language = match arguments.lang {
         Some(Language::En) => StatusLanguage::English,
         _ => StatusLanguage::Original,
     };
-    let json = json_in(scenarios(), language);
+    let json = json_in(rows(), language);
     let mut files = vec![Staged::with(&arguments.output, json.as_bytes(), Parents::Create)?];
-    if let Some(path) = &arguments.html_output {
-        files.push(Staged::with(path, page(compared)?.as_bytes(), Parents::Create)?);
+    if let Some(path) = &arguments.html {
+        let sides = |scenario: &'_ Scenario| {
+            [("predicted", scenario.tc_trace.clone()), ("measured", scenario.trace_csv.clone())]
+        };
+        let inputs: Vec<_> = scenarios.iter().flat_map(sides).collect();
+        let provenance = provenance(TOOL.name, inputs.iter().map(|(role, path)| (*role, path.as_path())));
+        files.push(Staged::with(path, operators_page(compared, provenance).to_html()?.as_bytes(), Parents::Create)?);
     }
     if let Some(path) = &arguments.csv {
-        files.push(Staged::with(path, csv(scenarios()).as_bytes(), Parents::Create)?);
+        files.push(Staged::with(path, csv(rows()).as_bytes(), Parents::Create)?);
     }
     let mut notes = Vec::new();
     for ComputedM6 { scenario, file } in computed {

@@ -55,6 +55,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<OsString>,
 
+    /// Also write the report as one HTML page with charts and all rows
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<OsString>,
+
     /// Write reports also where `reports/` is a link that leads out of the database
     #[arg(long)]
     pub follow_links: bool,

@@ -1,14 +1,16 @@
 //! What is printed about an update, and the summary of it.
 
-use super::Stopped;
 use super::arguments::Arguments;
+use super::{Stopped, TOOL};
 use crate::json_file::JsonFile;
+use crate::provenance::provenance;
 use crate::replay::variable;
 use crate::{Failure, print, print_line, verbose, warn};
 use perfdb_files::replace::Staged;
 use perfdb_files::time::RunTime;
 use perfdb_microbench::run::{Publisher, ReportFiles, ReportTexts, Update};
 use perfdb_report::microbench::{Detail, Report, RunFacts, differences};
+use perfdb_report::pages::microbench_page;
 use perfdb_store::update::Samples;
 use std::cell::RefCell;
 use std::path::Path;
@@ -18,11 +20,17 @@ pub(super) struct TerminalPublisher<'a> {
     arguments: &'a Arguments,
     database: &'a Path,
     json: RefCell<Option<JsonFile>>,
+    page: RefCell<Option<JsonFile>>,
 }
 
 impl<'a> TerminalPublisher<'a> {
-    pub(super) fn new(arguments: &'a Arguments, database: &'a Path, json: Option<JsonFile>) -> TerminalPublisher<'a> {
-        TerminalPublisher { arguments, database, json: RefCell::new(json) }
+    pub(super) fn new(
+        arguments: &'a Arguments,
+        database: &'a Path,
+        json: Option<JsonFile>,
+        page: Option<JsonFile>,
+    ) -> TerminalPublisher<'a> {
+        TerminalPublisher { arguments, database, json: RefCell::new(json), page: RefCell::new(page) }
     }
 
     fn facts(&self, files: Option<&ReportFiles>) -> RunFacts<'static> {
@@ -79,6 +87,13 @@ impl Publisher for TerminalPublisher<'_> {
         let mut staged = Vec::new();
         if let Some(json) = self.json.take() {
             staged.push(json.stage_text(&summary_of(&Report::new(update.tables, update.status))?)?);
+        }
+        if let Some(file) = self.page.take() {
+            let profile = self.arguments.prof_path.as_deref().map(|path| ("profile", Path::new(path)));
+            let read = provenance(TOOL.name, [("database", self.database)].into_iter().chain(profile));
+            let report = Report::new(update.tables, update.status);
+            let page = microbench_page(update.tables, update.status, report.hotspots(), read);
+            staged.push(file.stage_text(&page.to_html().map_err(Failure::from)?)?);
         }
         // A stdout that takes nothing fails before any table changes.
         if self.arguments.json_on_stdout() {

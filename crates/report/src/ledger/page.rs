@@ -4,7 +4,7 @@ use super::actions::actions;
 use super::bars::{bars, why};
 use super::{NamedExplanation, cancelled};
 use perfdb_compare::ledger::{
-    Detail, ExampleLayers, Explanation, FamilySum, Group, Join, LayerKernel, Leaf, TimeSource,
+    Detail, ExampleLayers, Explanation, FamilySum, Group, Join, LayerKernel, LayerKind, Layers, Leaf, TimeSource,
 };
 use perfdb_page::number::{percent, signed, signed_percent, time_us};
 use perfdb_page::{
@@ -46,29 +46,8 @@ fn part(named: &NamedExplanation) -> Part {
     let sources = sources(&ledger.groups);
     blocks.push(Block::Chart(accuracy(&ledger.groups, &sources)));
     blocks.push(Block::Chart(families(&ledger.families)));
-    if let Some(layers) = &explanation.layers {
-        let kind = layers.kinds.first();
-        if let Some(examples) = kind.and_then(|kind| kind.examples.as_ref()) {
-            blocks.push(Block::Chart(typical_layer(examples)));
-        }
-        if let Some(measured) = kind.and_then(|kind| kind.measured.as_ref()) {
-            let times_us: Vec<f64> = layers.measured_times_ps.iter().map(|ps| us(*ps)).collect();
-            let line = Sparkline {
-                times_us: &times_us,
-                median_us: us(measured.measured_median_ps),
-                spread_us: (us(measured.p10_ps), us(measured.p90_ps)),
-                outliers: &measured.outliers,
-            };
-            blocks.push(Block::Chart(line.chart("Measured layers, one after the other").note(format!(
-                "Cut at {}. The band holds the most frequent kind of layers from P10 to P90; red ones stand out.",
-                layers.anchor
-            ))));
-        }
-        blocks.push(Block::Chart(coverage(explanation)));
-        blocks.push(Block::Table(layer_table(explanation)));
-    } else {
-        blocks.push(Block::Chart(coverage(explanation)));
-    }
+    blocks.push(Block::Chart(coverage(explanation)));
+    blocks.extend(explanation.layers.iter().flat_map(layer_blocks));
     blocks.push(Block::Table(group_table(&ledger.groups, ledger.measured_ps)));
     blocks.push(Block::Table(leaf_table(&ledger.leaves, ledger.measured_ps)));
     Part {
@@ -79,6 +58,30 @@ fn part(named: &NamedExplanation) -> Part {
         notes: notes(explanation),
         blocks,
     }
+}
+
+/// A typical layer, all measured layers, and the kinds of layers.
+fn layer_blocks(layers: &Layers) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let kind = layers.kinds.first();
+    if let Some(examples) = kind.and_then(|kind| kind.examples.as_ref()) {
+        blocks.push(Block::Chart(typical_layer(examples)));
+    }
+    if let Some(measured) = kind.and_then(|kind| kind.measured.as_ref()) {
+        let times_us: Vec<f64> = layers.measured_times_ps.iter().map(|ps| us(*ps)).collect();
+        let line = Sparkline {
+            times_us: &times_us,
+            median_us: us(measured.measured_median_ps),
+            spread_us: (us(measured.p10_ps), us(measured.p90_ps)),
+            outliers: &measured.outliers,
+        };
+        blocks.push(Block::Chart(line.chart("Measured layers, one after the other").note(format!(
+            "Cut at {}. The band holds the most frequent kind of layers from P10 to P90; red ones stand out.",
+            layers.anchor
+        ))));
+    }
+    blocks.push(Block::Table(layer_table(&layers.kinds)));
+    blocks
 }
 
 fn verdict(explanation: &Explanation) -> String {
@@ -310,8 +313,7 @@ fn strip<'k>(kernels: &'k [LayerKernel], families: &[&str]) -> Vec<StripKernel<'
     kernels.iter().map(one).collect()
 }
 
-fn layer_table(explanation: &Explanation) -> Table {
-    let kinds = explanation.layers.as_ref().map_or(&[][..], |layers| &layers.kinds);
+fn layer_table(kinds: &[LayerKind]) -> Table {
     let measured = || kinds.iter().map(|kind| kind.measured.as_ref());
     let predicted = || kinds.iter().map(|kind| kind.predicted.as_ref());
     let or_none = |value: Option<f64>| value.unwrap_or(f64::NAN);

@@ -1,0 +1,45 @@
+//! Results as pages, one function for each; what a tool read is its provenance.
+
+mod alignment;
+mod bandwidth;
+mod coverage;
+mod doctor;
+mod evaluation;
+mod microbench;
+mod operators;
+mod shapes;
+mod traces;
+
+pub use alignment::alignment_page;
+pub use bandwidth::bandwidth_page;
+pub use coverage::coverage_page;
+pub use doctor::doctor_page;
+pub use evaluation::evaluation_page;
+pub use microbench::microbench_page;
+pub use operators::operators_page;
+pub use shapes::shapes_page;
+pub use traces::traces_page;
+
+/// A part in percent of a whole; NaN, which is shown as nothing, where there is no whole.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { 100.0 * part / whole } else { f64::NAN }
+}
+
+/// `1 row`, `2 rows`.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", perfdb_page::number::grouped(count as f64, 0), if count == 1 { one } else { many })
+}
+
+/// The verdict on a prediction, and the largest reason if there is one.
+fn prediction_verdict(predicted_us: f64, measured_us: f64) -> String {
+    use perfdb_page::number::{percent, time_us};
+    let (predicted, measured) = (time_us(predicted_us), time_us(measured_us));
+    match share(predicted_us - measured_us, measured_us) {
+        error if error.is_nan() => format!("{predicted} are predicted, nothing was measured."),
+        error if error.abs() < 0.05 => format!("The prediction of {predicted} meets the measured {measured}."),
+        error if error > 0.0 => {
+            format!("The prediction of {predicted} is {} too long (measured {measured}).", percent(error))
+        }
+        error => format!("The prediction of {predicted} is {} too short (measured {measured}).", percent(-error)),
+    }
+}

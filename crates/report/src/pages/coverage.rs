@@ -1,0 +1,212 @@
+//! How much of a forward pass a database covers.
+
+use super::share;
+use perfdb_coverage::{Asked, Audit, KernelAudit, Standing, Suggestions, WorkloadAudit};
+use perfdb_page::number::{grouped, percent, time_us};
+use perfdb_page::{
+    Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars,
+    Table, Trust,
+};
+
+/// Kernels of the heat map.
+const KERNELS_DRAWN: usize = 24;
+/// Shares of the time that stands on rows, from which on trust is high, or limited.
+const MOST: f64 = 0.95;
+const MANY: f64 = 0.8;
+
+/// The page of an audit: a part per workload, then the kernels of all.
+pub fn coverage_page(audit: &Audit, suggestions: Option<&Suggestions>, provenance: Provenance) -> Page {
+    let mut parts: Vec<Part> = audit.workloads.iter().map(workload).collect();
+    let mut kernels = Part {
+        name: "Kernels of all workloads".to_owned(),
+        verdict: kernels_verdict(&audit.kernels),
+        blocks: vec![Block::Chart(heat_map(&audit.kernels)), Block::Table(kernel_table(&audit.kernels))],
+        ..Part::default()
+    };
+    kernels
+        .blocks
+        .extend(suggestions.filter(|found| !found.rows.is_empty()).map(|found| Block::Table(suggested(found))));
+    parts.push(kernels);
+    Page { title: "How much of a forward pass the database covers".to_owned(), parts, provenance }
+}
+
+fn workload(one: &WorkloadAudit) -> Part {
+    let shares = &one.shares;
+    let answered = |standing: Standing| matches!(standing, Standing::Exact | Standing::Padded | Standing::Interpolated);
+    let on_rows: f64 =
+        Standing::ALL.into_iter().filter(|standing| answered(*standing)).map(|standing| shares.of_time(standing)).sum();
+    let exact = shares.of_time(Standing::Exact);
+    let reason = format!(
+        "{} of the time stands on rows of just these calls or around them; {} on predictions alone, {} is partial, {} is missing",
+        percent(100.0 * on_rows),
+        percent(100.0 * shares.of_time(Standing::Beyond)),
+        percent(100.0 * shares.of_time(Standing::Partial)),
+        percent(100.0 * shares.of_time(Standing::Missing))
+    );
+    let trust = match on_rows {
+        part if part >= MOST => Trust::high(reason),
+        part if part >= MANY => Trust::limited(reason),
+        _ => Trust::low(reason),
+    };
+    let total = shares.total();
+    Part {
+        name: one.name.clone(),
+        verdict: format!(
+            "{} of the time and {} of the calls stand on rows of just these calls.",
+            percent(100.0 * exact),
+            percent(100.0 * shares.of_calls(Standing::Exact))
+        ),
+        trust: Some(trust),
+        figures: vec![
+            KeyFigure::new("Calls", grouped(total.calls as f64, 0)),
+            KeyFigure::new("Time", time_us(total.time_us)).note("as far as it is known"),
+            KeyFigure::new("Exact", percent(100.0 * exact)).note("of the time"),
+            KeyFigure::new("Interpolated", percent(100.0 * shares.of_time(Standing::Interpolated))).note("of the time"),
+            KeyFigure::new(
+                "Without an answer",
+                percent(100.0 * (shares.of_calls(Standing::Beyond) + shares.of_calls(Standing::Missing))),
+            )
+            .note("of the calls"),
+        ],
+        notes: Vec::new(),
+        blocks: vec![Block::Chart(standings(one)), Block::Table(questions(one))],
+    }
+}
+
+fn standings(one: &WorkloadAudit) -> Chart {
+    let total = one.shares.total();
+    let part = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    let calls = Standing::ALL.map(|standing| part(one.shares.of(standing).calls as f64, total.calls as f64)).to_vec();
+    let times = Standing::ALL.map(|standing| part(one.shares.of(standing).time_us, total.time_us)).to_vec();
+    StackedBars {
+        parts: Standing::ALL.map(Standing::name).to_vec(),
+        bars: vec![StackedBar { name: "calls", values: calls }, StackedBar { name: "time", values: times }],
+        unit: "%",
+    }
+    .chart("What the answers stand on")
+    .width(ChartWidth::Whole)
+}
+
+fn questions(one: &WorkloadAudit) -> Table {
+    let all_us = |one: &Asked| one.duration_us().map_or(f64::NAN, |us| us * one.question.calls as f64);
+    let mut asked: Vec<&Asked> = one.asked.iter().collect();
+    // The most time first; what has none that is known stands last.
+    asked.sort_by(|a, b| all_us(b).max(-1.0).total_cmp(&all_us(a).max(-1.0)));
+    let total_us = one.shares.total().time_us;
+    let times: Vec<f64> = asked.iter().map(|one| all_us(one)).collect();
+    Table::new(
+        "questions",
+        "All questions",
+        vec![
+            Column::text("Question", asked.iter().map(|one| one.question.name.as_str())),
+            Column::text("Standing", asked.iter().map(|one| one.finding.standing.name())),
+            Column::whole("Calls", asked.iter().map(|one| one.question.calls as f64)),
+            Column::decimal("One call", asked.iter().map(|one| one.duration_us().unwrap_or(f64::NAN)), 2).unit("µs"),
+            Column::decimal("All calls", times.iter().copied(), 1).unit("µs"),
+            Column::share_percent("Share", times.iter().map(|time| share(*time, total_us))),
+            Column::text("Between rows on", asked.iter().map(|one| one.finding.axes.join(", "))),
+            Column::text(
+                "Kernels",
+                asked.iter().map(|one| {
+                    one.finding.kernels.iter().map(|(name, _, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+                }),
+            ),
+            Column::text(
+                "Why not",
+                asked.iter().map(|one| {
+                    one.finding.reason.as_ref().map_or(String::new(), |(code, words)| format!("{code}: {words}"))
+                }),
+            ),
+        ],
+    )
+}
+
+fn kernels_verdict(kernels: &[KernelAudit]) -> String {
+    match kernels.first().filter(|kernel| kernel.doubtful_us() > 0.0) {
+        Some(worst) => format!(
+            "{} has most time that does not stand on rows of its own: {}.",
+            worst.kernel_type,
+            time_us(worst.doubtful_us())
+        ),
+        None => "All known time stands on rows of its own.".to_owned(),
+    }
+}
+
+fn heat_map(kernels: &[KernelAudit]) -> Chart {
+    let shown = &kernels[..KERNELS_DRAWN.min(kernels.len())];
+    let cell = |kernel: &KernelAudit, standing: Standing| {
+        let calls = kernel.shares.of(standing).calls;
+        (calls > 0).then(|| {
+            let part = kernel.shares.of_calls(standing);
+            let worth = match standing {
+                Standing::Exact => 1.0,
+                Standing::Padded => 0.85,
+                Standing::Interpolated => 0.7,
+                Standing::Beyond => 0.4,
+                Standing::Partial => 0.2,
+                Standing::Missing | Standing::Free => 0.0,
+            };
+            HeatCell {
+                share: worth,
+                text: grouped(100.0 * part, 0),
+                title: format!(
+                    "{}: {} calls, {} of the kernel's",
+                    standing.name(),
+                    grouped(calls as f64, 0),
+                    percent(100.0 * part)
+                ),
+            }
+        })
+    };
+    HeatMap {
+        down: "Kernel",
+        across: "standing",
+        rows: shown.iter().map(|kernel| kernel.kernel_type.clone()).collect(),
+        columns: Standing::ALL.map(|standing| standing.name().to_owned()).to_vec(),
+        cells: shown.iter().flat_map(|kernel| Standing::ALL.map(|standing| cell(kernel, standing))).collect(),
+    }
+    .chart("What the calls of each kernel stand on, % of its calls")
+    .note("Green stands on rows, red on nothing. Kernels with the most doubtful time first.")
+}
+
+fn kernel_table(kernels: &[KernelAudit]) -> Table {
+    let of = |standing: Standing| kernels.iter().map(move |kernel| 100.0 * kernel.shares.of_calls(standing));
+    let p90 = |kernel: &KernelAudit| {
+        let scores = kernel.trust.as_ref().map(|trust| &trust.scores);
+        scores.and_then(|scores| scores.first()).map_or(f64::NAN, |score| 100.0 * score.p90)
+    };
+    Table::new(
+        "kernels",
+        "Kernels",
+        vec![
+            Column::text("Kernel type", kernels.iter().map(|kernel| kernel.kernel_type.as_str())),
+            Column::whole("Calls", kernels.iter().map(|kernel| kernel.shares.total().calls as f64)),
+            Column::decimal("Time", kernels.iter().map(|kernel| kernel.shares.total().time_us), 1).unit("µs"),
+            Column::decimal("Doubtful", kernels.iter().map(KernelAudit::doubtful_us), 1).unit("µs"),
+            Column::share_percent("Exact", of(Standing::Exact)),
+            Column::share_percent("Interpolated", of(Standing::Interpolated)),
+            Column::share_percent("Beyond", of(Standing::Beyond)),
+            Column::share_percent("Missing", of(Standing::Missing)),
+            Column::whole(
+                "Rows of its table",
+                kernels.iter().map(|kernel| kernel.trust.as_ref().map_or(f64::NAN, |trust| trust.rows as f64)),
+            ),
+            Column::error_percent("P90 error left out", kernels.iter().map(p90)),
+        ],
+    )
+}
+
+fn suggested(found: &Suggestions) -> Table {
+    let rows = &found.rows;
+    Table::new(
+        "suggested",
+        "What to measure next",
+        vec![
+            Column::text("Kernel type", rows.iter().map(|row| row.kernel_type.as_str())),
+            Column::text("Inputs", rows.iter().map(|row| row.inputs.as_str())),
+            Column::text("Standing now", rows.iter().map(|row| row.standing.name())),
+            Column::whole("Calls", rows.iter().map(|row| row.calls as f64)),
+            Column::decimal("Time", rows.iter().map(|row| row.time_us), 1).unit("µs"),
+        ],
+    )
+}

@@ -1,0 +1,346 @@
+//! Two GPU traces of the same workload.
+
+use super::share;
+use perfdb_page::number::{grouped, percent, signed, signed_percent};
+use perfdb_page::{
+    Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
+    StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
+};
+use perfdb_tracediff::{
+    Basis, Comparison, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, PartsMs, Strip, StripRow, TraceTrust,
+    Trust as TraceTrusts, WaterfallRow,
+};
+
+/// Steps of the waterfall.
+const STEPS: usize = 16;
+/// Families of a layer that have a colour of their own.
+const COLOURS: usize = 8;
+
+/// The page of a comparison of operations; nothing for documents that have none (alignments, launch counts, old rules).
+pub fn traces_page(document: &Document, provenance: Provenance) -> Option<Page> {
+    let part = match document {
+        Document::Plain(found) => {
+            part(&found.comparison, found.elapsed.as_ref(), found.trust.as_ref(), &found.groups, &found.strips)
+        }
+        Document::Full(found) => {
+            part(&found.comparison, found.elapsed.as_ref(), found.trust.as_ref(), &found.groups, &found.strips)
+        }
+        Document::Aligned(_)
+        | Document::LaunchCounts(_)
+        | Document::Legacy(_)
+        | Document::LegacyAligned(_)
+        | Document::LegacyFull(_) => return None,
+    };
+    Some(Page { title: "Two GPU traces of the same workload".to_owned(), parts: vec![part], provenance })
+}
+
+fn part(
+    comparison: &Comparison,
+    elapsed: Option<&ElapsedReport>,
+    trust: Option<&TraceTrusts>,
+    groups: &[GroupRow],
+    strips: &[Strip],
+) -> Part {
+    let mut blocks = Vec::new();
+    if let Some(elapsed) = elapsed {
+        blocks.push(Block::Chart(waterfall(elapsed)));
+        if !elapsed.next_steps.is_empty() {
+            blocks.push(Block::Table(next_steps(elapsed)));
+        }
+    }
+    blocks.push(Block::Chart(operations_chart(&comparison.operations)));
+    if let Some(elapsed) = elapsed {
+        blocks.push(Block::Chart(parts_of_time(elapsed)));
+    }
+    blocks.extend(strips.first().map(|strip| Block::Chart(typical_layer(strip))));
+    if !groups.is_empty() {
+        blocks.push(Block::Table(group_table(groups)));
+    }
+    blocks.push(Block::Table(operation_table(&comparison.operations)));
+    if !comparison.unmatched_operations.is_empty() {
+        blocks.push(Block::Table(unmatched_table(comparison)));
+    }
+    if !comparison.layers.is_empty() {
+        blocks.push(Block::Table(layer_table(&comparison.layers)));
+    }
+    Part {
+        verdict: verdict(comparison, elapsed),
+        trust: trust.map(trust_of),
+        figures: figures(comparison, elapsed),
+        notes: notes(comparison, trust),
+        blocks,
+        ..Part::default()
+    }
+}
+
+fn verdict(comparison: &Comparison, elapsed: Option<&ElapsedReport>) -> String {
+    match elapsed {
+        Some(elapsed) => {
+            let mut characters = elapsed.verdict.chars();
+            let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+            first + characters.as_str() + "."
+        }
+        None => {
+            let metadata = &comparison.metadata;
+            let change = share(metadata.trace2_total_ms - metadata.trace1_total_ms, metadata.trace1_total_ms);
+            format!("The kernels of trace 2 take {} against those of trace 1.", signed_percent(change))
+        }
+    }
+}
+
+fn trust_of(trust: &TraceTrusts) -> Trust {
+    let level = |side: &TraceTrust| match side.trust {
+        "high" => TrustLevel::High,
+        "low" => TrustLevel::Low,
+        _ => TrustLevel::Limited,
+    };
+    let sides = [(1, &trust.trace1), (2, &trust.trace2)];
+    let said = sides.map(|(number, side)| match side.trust_reasons.is_empty() {
+        true => format!("trace {number} {}", side.trust),
+        false => format!("trace {number} {} ({})", side.trust, side.trust_reasons.join(", ")),
+    });
+    let level = match (level(&trust.trace1), level(&trust.trace2)) {
+        (TrustLevel::Low, _) | (_, TrustLevel::Low) => TrustLevel::Low,
+        (TrustLevel::High, TrustLevel::High) => TrustLevel::High,
+        _ => TrustLevel::Limited,
+    };
+    Trust { level, reason: said.join("; ") }
+}
+
+fn per(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Pass => "per forward pass",
+        Basis::Step => "per step",
+        Basis::Whole => "of the whole",
+    }
+}
+
+fn figures(comparison: &Comparison, elapsed: Option<&ElapsedReport>) -> Vec<KeyFigure> {
+    let metadata = &comparison.metadata;
+    let mut figures = Vec::new();
+    if let Some(found) = elapsed {
+        let elapsed = &found.elapsed;
+        let (first, second) = (elapsed.trace1.per_pass_ms, elapsed.trace2.per_pass_ms);
+        let ratio = elapsed.ratio.unwrap_or(f64::NAN);
+        figures.push(KeyFigure::new("Trace 1", format!("{} ms", grouped(first, 3))).note(per(elapsed.basis)));
+        figures.push(KeyFigure::new("Trace 2", format!("{} ms", grouped(second, 3))).note(per(elapsed.basis)));
+        figures.push(KeyFigure::new("Trace 2 ÷ trace 1", grouped(ratio, 3)).note("below 1: trace 2 is faster"));
+        figures.push(
+            KeyFigure::new("Difference", format!("{} ms", signed(second - first, 3)))
+                .note(format!("{} of trace 1", signed_percent(share(second - first, first)))),
+        );
+    }
+    let compared = share(
+        metadata.trace1_compared_ms + metadata.trace2_compared_ms,
+        metadata.trace1_total_ms + metadata.trace2_total_ms,
+    );
+    figures.push(KeyFigure::new("In both traces", percent(compared)).note("of the kernel time, by operation"));
+    figures
+}
+
+fn notes(comparison: &Comparison, trust: Option<&TraceTrusts>) -> Vec<String> {
+    let metadata = &comparison.metadata;
+    let mut notes = vec![format!(
+        "Trace 1: {}, {}, {} kernels. Trace 2: {}, {}, {} kernels. Phase: {}.",
+        metadata.trace1_name,
+        metadata.trace1_gpu_inferred,
+        grouped(metadata.trace1_kernels as f64, 0),
+        metadata.trace2_name,
+        metadata.trace2_gpu_inferred,
+        grouped(metadata.trace2_kernels as f64, 0),
+        metadata.phase
+    )];
+    if trust.is_some_and(|trust| trust.trace1.names_not_trusted || trust.trace2.names_not_trusted) {
+        notes.push(
+            "Names slid against durations: elapsed time and its parts hold, rows of operations, layers and kernels do not."
+                .to_owned(),
+        );
+    }
+    notes.extend(comparison.warnings.iter().map(|warning| {
+        let whose = warning.trace.map_or_else(|| "Both traces".to_owned(), |trace| format!("Trace {trace}"));
+        format!("{whose}: {} ({}).", warning.message.trim_end_matches('.'), warning.code)
+    }));
+    notes
+}
+
+fn waterfall(report: &ElapsedReport) -> Chart {
+    let elapsed = &report.elapsed;
+    let mut rows: Vec<&WaterfallRow> = report.waterfall.iter().filter(|row| row.difference_ms != 0.0).collect();
+    let rest = rows.split_off(STEPS.min(rows.len()));
+    let step = |row: &&WaterfallRow| {
+        let mut what = format!("{} → {} ms", grouped(row.trace1_ms, 3), grouped(row.trace2_ms, 3));
+        if let Some(noise) = row.noise_ms.filter(|noise| *noise >= row.difference_ms.abs()) {
+            what += &format!(", within the noise of {} ms", grouped(noise, 3));
+        }
+        Step { why: row.row.clone(), what, value: 1e3 * row.difference_ms }
+    };
+    let mut steps: Vec<Step> = rows.iter().map(step).collect();
+    if !rest.is_empty() {
+        let value = rest.iter().map(|row| 1e3 * row.difference_ms).sum();
+        steps.push(Step { why: format!("{} smaller", rest.len()), what: String::new(), value });
+    }
+    let ends = (1e3 * elapsed.trace1.per_pass_ms, 1e3 * elapsed.trace2.per_pass_ms);
+    Waterfall { from: ("trace 1", ends.0), steps, to: ("trace 2", ends.1), unit: "µs" }
+        .chart(&format!("From trace 1 to trace 2, {}", per(elapsed.basis)))
+        .note("Red: trace 2 takes longer. Blue: trace 1 does. The bars add up to the difference of the elapsed times.")
+}
+
+fn next_steps(report: &ElapsedReport) -> Table {
+    let steps = &report.next_steps;
+    Table::new(
+        "steps",
+        "What to do next",
+        vec![
+            Column::decimal("To be had", steps.iter().map(|step| step.excess_ms), 3).unit("ms"),
+            Column::whole("Trace", steps.iter().map(|step| f64::from(step.trace))),
+            Column::text("Takes longer in", steps.iter().map(|step| step.row.as_str())),
+            Column::text("Advice", steps.iter().map(|step| step.advice.as_str())),
+        ],
+    )
+}
+
+fn operations_chart(rows: &[OperationRow]) -> Chart {
+    let points = rows.iter().enumerate().map(|(row, of)| AccuracyPoint {
+        name: &of.operation,
+        predicted_us: 1e3 * of.trace2_per_pass_ms,
+        measured_us: 1e3 * of.trace1_per_pass_ms,
+        class: 0,
+        row,
+    });
+    Accuracy { classes: Vec::new(), points: points.collect(), sides: ("Trace 2", "Trace 1") }
+        .chart("Operations, trace 2 against trace 1")
+        .leads_to("operations")
+}
+
+fn parts_of_time(report: &ElapsedReport) -> Chart {
+    let values = |parts: &PartsMs, passes: u64| -> Vec<f64> {
+        let all = [
+            parts.compute_ms,
+            parts.exposed_communication_ms,
+            parts.exposed_copies_ms,
+            parts.host_late_ms,
+            parts.device_idle_ms,
+        ];
+        all.map(|part| 1e3 * part / passes.max(1) as f64).to_vec()
+    };
+    let elapsed = &report.elapsed;
+    StackedBars {
+        parts: vec!["compute", "exposed communication", "exposed copies", "host late", "device idle"],
+        bars: vec![
+            StackedBar { name: "trace 1", values: values(&elapsed.trace1.parts_ms, elapsed.trace1.passes) },
+            StackedBar { name: "trace 2", values: values(&elapsed.trace2.parts_ms, elapsed.trace2.passes) },
+        ],
+        unit: "µs",
+    }
+    .chart(&format!("Parts of the elapsed time, {}", per(elapsed.basis)))
+}
+
+fn typical_layer(strip: &Strip) -> Chart {
+    let mut families: Vec<&str> = Vec::new();
+    for row in &strip.rows {
+        if !families.contains(&row.family) && families.len() < COLOURS {
+            families.push(row.family);
+        }
+    }
+    let names: Vec<(String, String)> =
+        strip.rows.iter().map(|row| (row.trace1_names.join(" + "), row.trace2_names.join(" + "))).collect();
+    let kernel = |row: &'_ StripRow| families.iter().position(|family| *family == row.family).unwrap_or(COLOURS);
+    let side = |is_first: bool| -> Vec<StripKernel<'_>> {
+        let rows = strip.rows.iter().zip(&names).map(|(row, (first, second))| StripKernel {
+            name: &row.group,
+            detail: if is_first { first } else { second },
+            family: kernel(row),
+            time_us: if is_first { row.trace1_us } else { row.trace2_us },
+        });
+        rows.filter(|kernel| kernel.time_us > 0.0).collect()
+    };
+    Strips { above: ("trace 1", side(true)), below: ("trace 2", side(false)), families }
+        .chart(&format!("One typical layer ({})", strip.kind))
+        .note(format!(
+            "{} such layers in trace 1, {} in trace 2. Median times of the work, end to end; the same work is joined.",
+            strip.trace1_layers, strip.trace2_layers
+        ))
+}
+
+fn group_table(groups: &[GroupRow]) -> Table {
+    Table::new(
+        "groups",
+        "The same work on both sides",
+        vec![
+            Column::text("Work", groups.iter().map(|group| group.group.as_str())),
+            Column::text("Family", groups.iter().map(|group| group.family)),
+            Column::decimal("Trace 1", groups.iter().map(|group| group.trace1_ms), 3).unit("ms"),
+            Column::decimal("Trace 2", groups.iter().map(|group| group.trace2_ms), 3).unit("ms"),
+            Column::signed("Difference", groups.iter().map(|group| group.difference_ms), 3).unit("ms"),
+            Column::signed(
+                "Change",
+                groups.iter().map(|group| share(group.trace2_ms - group.trace1_ms, group.trace1_ms)),
+                1,
+            )
+            .unit("%"),
+            Column::whole("Calls 1", groups.iter().map(|group| group.trace1_calls as f64)),
+            Column::whole("Calls 2", groups.iter().map(|group| group.trace2_calls as f64)),
+            Column::text("Why", groups.iter().map(|group| group.reason.as_str())),
+            Column::signed("By calls", groups.iter().map(|group| group.calls_ms), 3).unit("ms").hidden(),
+            Column::signed("By time per call", groups.iter().map(|group| group.per_call_ms), 3).unit("ms").hidden(),
+        ],
+    )
+}
+
+fn operation_table(rows: &[OperationRow]) -> Table {
+    Table::new(
+        "operations",
+        "Operations of both traces",
+        vec![
+            Column::text("Operation", rows.iter().map(|row| row.operation.as_str())),
+            Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_total_ms), 3).unit("ms"),
+            Column::decimal("Trace 2", rows.iter().map(|row| row.trace2_total_ms), 3).unit("ms"),
+            Column::signed("Difference", rows.iter().map(|row| row.trace2_total_ms - row.trace1_total_ms), 3)
+                .unit("ms"),
+            Column::signed(
+                "Change",
+                rows.iter().map(|row| share(row.trace2_total_ms - row.trace1_total_ms, row.trace1_total_ms)),
+                1,
+            )
+            .unit("%"),
+            Column::whole("Calls 1", rows.iter().map(|row| row.trace1_count as f64)),
+            Column::whole("Calls 2", rows.iter().map(|row| row.trace2_count as f64)),
+            Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us), 2).unit("µs"),
+            Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us), 2).unit("µs"),
+            Column::text("Kernel of trace 1", rows.iter().map(|row| row.trace1_kernel.as_str())).hidden(),
+            Column::text("Kernel of trace 2", rows.iter().map(|row| row.trace2_kernel.as_str())).hidden(),
+        ],
+    )
+}
+
+fn unmatched_table(comparison: &Comparison) -> Table {
+    let rows = &comparison.unmatched_operations;
+    Table::new(
+        "unmatched",
+        "Operations of one trace alone",
+        vec![
+            Column::text("Operation", rows.iter().map(|row| row.operation.as_str())),
+            Column::whole("Trace", rows.iter().map(|row| f64::from(row.trace))),
+            Column::decimal("Time", rows.iter().map(|row| row.total_ms), 3).unit("ms"),
+            Column::whole("Calls", rows.iter().map(|row| row.count as f64)),
+            Column::decimal("Each", rows.iter().map(|row| row.avg_us), 2).unit("µs"),
+            Column::text("Kernel", rows.iter().map(|row| row.kernel.as_str())),
+        ],
+    )
+}
+
+fn layer_table(rows: &[LayerRow]) -> Table {
+    Table::new(
+        "layers",
+        "Layers",
+        vec![
+            Column::whole("Layer", rows.iter().map(|row| f64::from(row.layer))),
+            Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_total_ms), 3).unit("ms"),
+            Column::decimal("Trace 2", rows.iter().map(|row| row.trace2_total_ms), 3).unit("ms"),
+            Column::signed("Difference", rows.iter().map(|row| row.trace2_total_ms - row.trace1_total_ms), 3)
+                .unit("ms"),
+            Column::whole("Kernels 1", rows.iter().map(|row| row.trace1_kernels as f64)),
+            Column::whole("Kernels 2", rows.iter().map(|row| row.trace2_kernels as f64)),
+        ],
+    )
+}
