@@ -101,7 +101,6 @@ fn pages_have_no_script_of_anybody_else() -> TestResult {
         "generate-op-comparison --data-dir db --tc-trace t.json --prof-trace p.csv --output m.json --html-output o",
         "generate-per-shape-comparison --tc-trace t.json --prof-trace p.csv --html o",
         "compare-traces gpu.json gpu.json --html o",
-        "check-trace gpu.json --html o",
         "audit-coverage --database-path db --manifest q.jsonl --html o",
     ] {
         let [_, stderr, page] = run(folder.path(), line)?;

@@ -87,7 +87,13 @@ fn the_same_command_lines_write_everything_where_they_can() -> TestResult {
         let output = world.run(line)?;
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(outputs.iter().all(|output| world.at(output).is_file()), "{line}");
-        let only_reads = ["cut-forward-pass", "query-database", "evaluate-database", "audit-coverage"];
+        let only_reads = [
+            "cut-forward-pass",
+            "generate-per-shape-comparison",
+            "query-database",
+            "evaluate-database",
+            "audit-coverage",
+        ];
         let changes_tables = line.contains("--append") || !only_reads.iter().any(|tool| line.starts_with(tool));
         let others = world.files()?.into_iter().filter(|(path, content)| {
             !outputs.iter().any(|output| path == Path::new(output)) && before.get(path) != Some(content)

@@ -118,6 +118,8 @@ fn points_lead_to_their_rows_by_mouse_and_by_keyboard() -> TestResult {
     browser.click("input[type=search]")?;
     browser.enter("Kernel1")?;
     browser.evaluate("document.querySelector('.chart svg').focus()")?;
+    // Focus scrolls, and what scrolls hides the tip.
+    browser.settle()?;
     browser.press("ArrowRight")?;
     assert_eq!(browser.evaluate("document.getElementById('tip').hidden")?, false);
     browser.press("Enter")?;
