@@ -72,8 +72,7 @@ impl Accuracy<'_> {
         }
         across.draw_below(&mut svg, TOP, bottom, &format!("{}, µs", self.sides.1));
         up.draw_left(&mut svg, LEFT, right, &format!("{}, µs", self.sides.0));
-        let ends = |scale: &Scale, at: f64| scale.place(at);
-        svg.line("diagonal", (ends(&across, across.low()), ends(&up, up.low())), (right, TOP));
+        svg.line("diagonal", (LEFT + RAIL, bottom - RAIL), (right, TOP));
         let largest = points.first().map_or(1.0, |point| size(point)).max(f64::MIN_POSITIVE);
         for point in &points {
             let x = if point.measured_us > 0.0 { across.place(point.measured_us) } else { LEFT + RAIL / 2.0 - 2.0 };
@@ -97,7 +96,7 @@ impl Accuracy<'_> {
         if points.iter().any(|point| point.measured_us <= 0.0) {
             svg.text("rail", (LEFT + 2.0, TOP + 10.0), Anchor::Start, "one side only");
         }
-        let mut body = legend(self.classes.iter().map(|name| (*name, String::new())));
+        let mut body = legend(self.classes.iter().copied());
         body += &svg.finish();
         let mut note =
             "Bands: ±10 % and ±20 %. The area of a point grows with its time; a point leads to its row.".to_owned();

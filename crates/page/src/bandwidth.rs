@@ -59,7 +59,7 @@ impl Bandwidth<'_> {
             }
             names[curve.class] = curve.name;
         }
-        let body = legend(names.into_iter().map(|name| (name, String::new()))) + &svg.finish();
+        let body = legend(names.into_iter()) + &svg.finish();
         Chart::new(title, body, ChartWidth::Half)
     }
 }

@@ -76,18 +76,13 @@ impl Chart {
 }
 
 /// The names of series with their colours, in the order of the colours.
-pub(crate) fn legend<'n>(names: impl Iterator<Item = (&'n str, String)>) -> String {
+pub(crate) fn legend<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut out = String::from("<ul class=\"legend\">");
-    for (at, (name, number)) in names.enumerate() {
+    for (at, name) in names.enumerate() {
         out.push_str("<li><i class=\"");
         out.push_str(series(at));
         out.push_str("\"></i>");
         push_escaped(&mut out, name);
-        if !number.is_empty() {
-            out.push_str(" <b>");
-            push_escaped(&mut out, &number);
-            out.push_str("</b>");
-        }
         out.push_str("</li>");
     }
     out + "</ul>"

@@ -33,7 +33,7 @@ impl StackedBars<'_> {
         let is_whole = self.bars.iter().flat_map(|bar| &bar.values).all(|value| value.fract() == 0.0);
         let decimals = usize::from(!is_whole);
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-        let mut out = legend(self.parts.iter().map(|name| (*name, String::new())));
+        let mut out = legend(self.parts.iter().copied());
         out += "<div class=\"stacked\">";
         for bar in &self.bars {
             let total = sum(bar);

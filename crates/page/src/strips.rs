@@ -94,7 +94,7 @@ impl Strips<'_> {
                 }
             }
         }
-        let body = legend(self.families.iter().map(|name| (*name, String::new()))) + &svg.finish();
+        let body = legend(self.families.iter().copied()) + &svg.finish();
         Chart::new(title, body, ChartWidth::Whole)
     }
 }
