@@ -187,9 +187,9 @@ impl Browser {
         self.settle()
     }
 
-    /// A picture of what is in the window, as PNG in base 64.
+    /// A picture of what is in the window, as WebP in base 64.
     pub(crate) fn picture(&mut self) -> Result<String, Box<dyn Error>> {
-        Ok(text_of(&self.ask("Page.captureScreenshot", json!({"format": "png"}))?["data"]))
+        Ok(text_of(&self.ask("Page.captureScreenshot", json!({"format": "webp", "quality": 75}))?["data"]))
     }
 
     /// What pages have complained about since the last time.

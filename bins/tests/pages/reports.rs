@@ -14,7 +14,7 @@ const PAIR: &str = "--tc-trace DATA/scenarios/qwen3_32b_decode/trace.json --prof
 /// Name of the page, and the command line that writes it to OUT.
 fn pages() -> Vec<(&'static str, String)> {
     let lines = [
-        ("explain-prediction", "explain-prediction --scenarios scenarios.yaml --data-dir DATA/scenarios --html OUT".to_owned()),
+        ("explain-prediction", "explain-prediction --scenarios DATA/scenarios.yaml --data-dir DATA/scenarios --html OUT".to_owned()),
         ("generate-op-comparison", format!("generate-op-comparison {PAIR} --data-dir DATA/scenarios --output o.json --html OUT")),
         ("generate-per-shape-comparison", format!("generate-per-shape-comparison {PAIR} --semantics corrected --html OUT")),
         ("compare-traces", "compare-traces DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --html OUT".to_owned()),
@@ -33,20 +33,15 @@ fn pages() -> Vec<(&'static str, String)> {
     lines.to_vec()
 }
 
-fn testdata() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata")
-}
-
 /// Writes the page of a command line.
 fn write(folder: &Path, name: &str, line: &str) -> Result<PathBuf, Box<dyn Error>> {
     let page = folder.join(format!("{name}.html"));
-    let line = line.replace("DATA", &testdata().display().to_string()).replace("OUT", &page.display().to_string());
+    let line = line.replace("DATA", "testdata").replace("OUT", &page.display().to_string());
     let mut words = line.split(' ');
     let tool = assert_cmd::cargo::cargo_bin(words.next().unwrap_or_default());
-    // Paths in the scenarios are those of the repository.
+    // Paths, on the pages too, are those of the repository.
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let words = words.map(|word| match word {
-        "scenarios.yaml" => testdata().join("scenarios.yaml").display().to_string(),
         "o.json" => folder.join("o.json").display().to_string(),
         word => word.to_owned(),
     });
@@ -108,7 +103,7 @@ fn each_page_loads_without_a_complaint_and_fits_a_phone() -> TestResult {
                 browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")?;
             assert_eq!(beyond, 0, "{name} is wider than its window: {look}");
             if let Some(pictures) = &pictures {
-                keep(&pictures.join(format!("{name}-{look}.png")), &browser.picture()?)?;
+                keep(&pictures.join(format!("{name}-{look}.webp")), &browser.picture()?)?;
             }
         }
         browser.show_on("screen", "light")?;

@@ -17,7 +17,7 @@
 //!     ..Part::default()
 //! };
 //! let page = Page { title: "Kernels of a pass".to_owned(), parts: vec![part], provenance: Provenance::default() };
-//! assert!(page.to_html()?.contains("Two kernels take 845.5 µs."));
+//! assert!(page.to_html()?.contains("<p class=\"verdict\">Two kernels take 845.5"));
 //! # Ok::<(), perfdb_page::Error>(())
 //! ```
 //!

@@ -68,12 +68,19 @@ fn part_value(at: usize, part: &Part) -> Result<Value, Error> {
     Ok(context! {
         anchor => format!("part-{at}"),
         name => &part.name,
-        verdict => &part.verdict,
+        verdict => with_units_kept(&part.verdict),
         trust => part.trust.as_ref().map(|trust| context! { level => trust.level.text(), reason => &trust.reason }),
         figures => figures,
         notes => &part.notes,
         blocks => blocks,
     })
+}
+
+/// The text with no line end between a number and its unit.
+fn with_units_kept(text: &str) -> String {
+    [" %", " µs", " ms"]
+        .into_iter()
+        .fold(text.to_owned(), |text, unit| text.replace(unit, &unit.replace(' ', "\u{a0}")))
 }
 
 /// The file around one or several reports: style, script, a list of contents (anchor and text).
