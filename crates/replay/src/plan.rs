@@ -84,16 +84,19 @@ pub fn plan_rows(
 ) -> impl Iterator<Item = PlannedRow> {
     let csv: Arc<str> = table.path().to_string_lossy().into();
     let durations = DurationColumns::of(table);
-    let mut cells = Vec::with_capacity(table.columns().len());
+    // Most columns of a table that was measured hold measurements, which no rule reads.
+    let read = table.columns().iter().enumerate().filter(|(_, name)| !is_measurement(name));
+    let (positions, header): (Vec<usize>, Vec<String>) = read.map(|(at, name)| (at, name.clone())).unzip();
+    let mut cells = Vec::with_capacity(positions.len());
     table.rows().map(move |record| {
         cells.clear();
-        cells.extend(record.cells());
+        cells.extend(positions.iter().map(|&at| record.cell(at)));
         let row = record.index() as u64 + 2;
         let has_duration = settings.update_mode == Mode::MissingOnly && durations.any_valid(record);
         let plan = if has_duration {
             RowPlan::Skip(SkipReason::HasDuration)
         } else {
-            match plan_row(operator, Row::new(table.columns(), &cells), &settings.options) {
+            match plan_row(operator, Row::new(&header, &cells), &settings.options) {
                 Err(refusal) => RowPlan::Invalid(refusal),
                 Ok((Planned::Skip(reason), _)) => RowPlan::Skip(reason),
                 Ok((Planned::Replay(call), outputs)) => RowPlan::Case(Arc::new(Case {
@@ -111,6 +114,11 @@ pub fn plan_rows(
         };
         PlannedRow { op: operator.name, csv: csv.clone(), row, plan }
     })
+}
+
+/// Whether a column has durations or hardware counters.
+fn is_measurement(column: &str) -> bool {
+    column.starts_with("MicroBench ") || column.starts_with("Profiling ")
 }
 
 type PlannedRowParts = (Planned, Vec<crate::case::RecordedOutput>);
