@@ -9,6 +9,21 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// A summary whose keys are perfdb's own, with the version of its format. It goes up when a key changes its meaning or goes away.
+#[derive(Debug, Serialize)]
+pub struct Versioned<T> {
+    format_version: u32,
+    #[serde(flatten)]
+    summary: T,
+}
+
+impl<T: Serialize> Versioned<T> {
+    /// The first version of a format.
+    pub fn first(summary: T) -> Versioned<T> {
+        Versioned { format_version: 1, summary }
+    }
+}
+
 /// The file that a summary will be written to when the work is done.
 ///
 /// It is opened first, so that a file that cannot be written is reported before anything is changed.

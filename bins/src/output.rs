@@ -1,6 +1,7 @@
 //! What goes to the terminal: results on stdout, `warning:` lines on stderr.
 
 use crate::failure::Failure;
+use crate::hints::with_hint;
 use crate::standard_streams::stdout_is_taken;
 use perfdb_files::escape::{for_terminal, one_line};
 use std::io::{self, IsTerminal, Write};
@@ -30,7 +31,7 @@ pub fn quiet() -> bool {
 
 /// A `warning: …` line on stderr, unless `--quiet` was given.
 pub fn warn(warning: &str) {
-    print_unless_quiet("warning: ", warning);
+    print_unless_quiet("warning: ", &with_hint(warning));
 }
 
 /// A warning in the words of a tool's original, which start with a capital letter.
@@ -50,7 +51,7 @@ pub fn print_limit(line: &str) {
 
 /// An `error: …` line on stderr about a part of the work, where the tool goes on.
 pub fn print_error(line: &str) {
-    print_stderr("error: ", line);
+    print_stderr("error: ", &with_hint(line));
 }
 
 /// A line on stderr without a label. One that begins with `[WARN]` is a warning.

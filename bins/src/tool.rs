@@ -6,6 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{Log, print, print_error, set_quiet, set_verbose};
 use crate::progress;
 use crate::standard_streams::name_streams;
+use crate::suggestions::suggest_by_words;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use perfdb_files::escape::one_line;
@@ -126,6 +127,7 @@ fn set_up_logging(verbosity: u8) {
 /// Help and version on stdout with exit 0, usage errors with the usage on stderr with exit 2.
 fn refuse(command: &mut Command, mut error: clap::Error) -> ExitCode {
     if error.use_stderr() {
+        suggest_by_words(&mut error);
         // clap leaves it out where a value is wrong or missing.
         if error.get(ContextKind::Usage).is_none() {
             error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));

@@ -1,7 +1,7 @@
 //! Lint of a database directory.
 
 use crate::database::DatabaseArguments;
-use crate::json_file::JsonFile;
+use crate::json_file::{JsonFile, Versioned};
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, run, warn};
 use clap::Parser;
@@ -89,7 +89,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     print_escaped(&text)?;
     if let Some(json) = json {
-        json.write(&Summary::new(&database, &checked, is_ignored))?;
+        json.write(&Versioned::first(Summary::new(&database, &checked, is_ignored)))?;
     }
     // A folder without tables is no database that is in order.
     Ok(if listed.is_empty() && checked.tables > 0 { Status::Success } else { Status::LimitPassed })

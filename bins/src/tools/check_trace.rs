@@ -1,8 +1,10 @@
 //! What is wrong with a trace or kernel table, and a repaired copy of it.
 
+use crate::hints::foreign_format;
+use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, print_line, run};
+use crate::{Failure, Status, command_of, print_escaped, print_line, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
@@ -39,6 +41,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
+    /// Also write the report as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    result_json: Option<PathBuf>,
+
     /// Write a copy without what can be mended to OUT; gzip if the name ends in .gz
     ///
     /// Damaged text, doubled events and old names are mended; no time, name or id is invented.
@@ -70,13 +76,21 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    refuse_inputs(arguments.repair.iter().chain(&arguments.html).map(PathBuf::as_path), [arguments.file.as_path()])?;
+    let outputs = [&arguments.repair, &arguments.html, &arguments.result_json].into_iter().flatten();
+    refuse_inputs(outputs.map(PathBuf::as_path), [arguments.file.as_path()])?;
+    let json = JsonFile::open(arguments.result_json.as_ref().map(|path| path.as_os_str()))?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
     let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
     let mut written = Vec::new();
     if let Some(path) = &arguments.html {
         let page = doctor_page(&report, provenance(TOOL.name, [("checked", arguments.file.as_path())]));
         written.push(Staged::with(path, page.to_html()?.as_bytes(), Parents::MustExist)?);
+    }
+    if let Some(json) = json {
+        written.push(json.stage_text(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?);
+    }
+    if let Some(format) = foreign_format(&arguments.file) {
+        print_note(&format!("{}: {}", report.file, format.hint(&arguments.file)));
     }
     if arguments.json {
         print_escaped(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;

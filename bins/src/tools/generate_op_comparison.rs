@@ -6,8 +6,8 @@ mod outputs;
 
 use crate::comparison::{print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, error_line, print, run};
-use arguments::Arguments;
+use crate::{Failure, Status, command_of, error_line, print, run, warn};
+use arguments::{Arguments, DATA_DIR};
 use perfdb_compare::operators::{OpRow, Order, sort_rows};
 use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
 use perfdb_compare::{Semantics, Warning};
@@ -36,7 +36,13 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         return Err(Failure::lines(vec!["--output: a file name is needed".to_owned()]));
     }
     let mapping_path = arguments.data_dir.join("op_mapping.yaml");
-    let mapping = OpMapping::load(&mapping_path)?.unwrap_or_default();
+    let mapping = OpMapping::load(&mapping_path)?;
+    // The folder of the default is there in a checkout of the simulator alone.
+    if mapping.is_none() && arguments.data_dir.as_os_str() != DATA_DIR {
+        let reason = "there is no such file, so operators without a row stay under their own names";
+        warn(&format!("{}: {reason}", mapping_path.display()));
+    }
+    let mapping = mapping.unwrap_or_default();
     let baseline = arguments.regression.read()?;
     let mut scenarios = scenarios(&arguments)?;
     let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);

@@ -1,7 +1,7 @@
 //! Profiler output to database tables.
 
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
-use crate::json_file::JsonFile;
+use crate::json_file::{JsonFile, Versioned};
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, error_line, print, progress, run, warn};
 use clap::Parser;
@@ -87,7 +87,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let prepared = kernel_details::prepare(&options);
     bar.finish_and_clear();
     let prepared = prepared.map_err(with_options)?;
-    let json = json.map(|json| json.stage(prepared.summary())).transpose()?;
+    let json = json.map(|json| json.stage(&Versioned::first(prepared.summary()))).transpose()?;
     // A stdout that takes nothing fails before any table changes.
     print(&report(prepared.summary(), arguments.profiling_path.as_ref()))?;
     prepared.commit(json.into_iter().collect())?;

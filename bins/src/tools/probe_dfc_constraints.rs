@@ -35,6 +35,10 @@ struct Arguments {
     #[arg(long, value_name = "CMD")]
     worker: Option<OsString>,
 
+    /// Interpreter of the shipped worker [default: $PERFDB_PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<OsString>,
+
     /// Longest time for one try, in seconds
     #[arg(long, value_name = "S", default_value = "30", value_parser = crate::database::seconds)]
     timeout: Duration,
@@ -66,6 +70,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     let replay = ReplayArguments {
         backend: arguments.backend,
         worker: arguments.worker,
+        python: arguments.python,
         case_timeout: Some(arguments.timeout.as_secs_f64()),
         ..ReplayArguments::default()
     };

@@ -8,11 +8,11 @@ mod version;
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, run};
+use crate::{Failure, Status, command_of, print_escaped, run, warn};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use comparison::compare;
-use perfdb_files::escape::{for_terminal, one_line};
+use perfdb_files::escape::{for_terminal, one_line, shown};
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics};
 use perfdb_store::directory::tables_in;
@@ -199,6 +199,10 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mut database_files = if directory.is_dir() { tables_in(&directory)? } else { Vec::new() };
     database_files.push(directory.join("op_mapping.yaml"));
     refuse_inputs(sink.files(), questions.chain(database_files.iter().map(PathBuf::as_path)))?;
+    let mapping = directory.join("op_mapping.yaml");
+    if asked.kernel.is_none() && directory.is_dir() && !mapping.exists() {
+        warn(&format!("{}: there is no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
+    }
     let database = Database::open(&directory)?;
     version::warn_of_foreign_collectives(&database);
     let reader = database.reader(semantics, layer);

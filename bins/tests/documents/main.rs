@@ -14,6 +14,7 @@
 //! Blocks of other languages are not run.
 
 mod block;
+mod links;
 mod session;
 mod shown;
 
@@ -35,10 +36,14 @@ fn main() -> std::process::ExitCode {
         let root = root.clone();
         Trial::test(name.clone(), move || run(&root, &name).map_err(Failed::from))
     });
-    let own = Trial::test("differences are found", || {
-        differences_are_found(Path::new(env!("CARGO_MANIFEST_DIR"))).map_err(Failed::from)
-    });
-    libtest_mimic::run(&arguments, trials.chain([own]).collect()).exit_code()
+    let bins = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let none = |found: Vec<String>| if found.is_empty() { Ok(()) } else { Err(Failed::from(found.join("\n"))) };
+    let own = [
+        Trial::test("differences are found", || differences_are_found(bins).map_err(Failed::from)),
+        Trial::test("links lead somewhere", move || none(links::broken(&bins.join(".."))?)),
+        Trial::test("all pages are in docs/SUMMARY.md", move || none(links::unlisted(&bins.join(".."))?)),
+    ];
+    libtest_mimic::run(&arguments, trials.chain(own).collect()).exit_code()
 }
 
 /// Runs the blocks of one document; the error lists every difference.

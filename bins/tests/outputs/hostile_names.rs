@@ -18,6 +18,7 @@ const TABLES: &[(&str, &str)] = &[
     ("explain-prediction --tc-trace h.json --prof-trace h.csv --families h.yaml --csv o.csv", "o.csv"),
     ("generate-op-comparison --data-dir hdb --scenarios h-scenarios.yaml --output o.json --csv o.csv", "o.csv"),
     ("query-database --database-path hdb --manifest h.jsonl --csv o.csv", "o.csv"),
+    ("audit-coverage --database-path hdb --manifest h.jsonl --csv o.csv", "o.csv"),
 ];
 
 /// Command lines and the text that they write; no file means stdout.
@@ -31,6 +32,7 @@ const TEXTS: &[(&str, Option<&str>)] = &[
     ("cut-forward-pass h.csv", None),
     ("query-database --database-path hdb --manifest h.jsonl", None),
     ("evaluate-database --database-path hdb", None),
+    ("audit-coverage --database-path hdb --manifest h.jsonl", None),
     ("check-database --database-path hdb", None),
 ];
 

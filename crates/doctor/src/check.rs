@@ -31,7 +31,8 @@ const LOOKED_AT_FOR_SHAPES: usize = 400;
 pub struct Options {
     /// Which findings are looked for, and which count.
     pub selection: Selection,
-    /// Threads that read a file that is not compressed. The report is the same for any number.
+    /// Threads that read a file that is not compressed; a trace with many kernels is then checked on two. The report is the same for any
+    /// number.
     pub threads: usize,
 }
 

@@ -1,31 +1,10 @@
 //! One finding, and the numbers that show it.
 
+use perfdb_severity::Severity;
 use perfdb_trace::time::Picoseconds;
 use serde_json::{Map, Value};
 
 use crate::code::Code;
-
-/// How bad a finding is. In order of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Results are wrong.
-    Error,
-    /// Results have to be taken with care.
-    Warning,
-    /// Worth knowing; counts for nothing.
-    Note,
-}
-
-impl Severity {
-    /// `error`, `warning` or `note`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        }
-    }
-}
 
 /// Something that is wrong with a trace, or worth knowing about it.
 #[derive(Debug, Clone, PartialEq)]

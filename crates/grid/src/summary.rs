@@ -201,6 +201,7 @@ impl Summary {
     #[must_use]
     pub fn json(&self) -> String {
         let value = dict([
+            ("format_version", count(1)),
             ("directory", path(&self.directory)),
             ("dry_run", Value::Bool(self.dry_run)),
             ("models", self.models.as_deref().map_or(Value::None, texts)),

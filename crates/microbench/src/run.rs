@@ -294,10 +294,15 @@ mod tests {
     const SUMMARY: &str = "OP Type,Task Type,Task Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types\n\
                            Add,AI_CORE,5,4;4,FLOAT;FLOAT,ND;ND,4,FLOAT\n";
 
-    fn run(
-        refuses: bool,
-        dry_run: bool,
-    ) -> Result<(Result<(), Error>, Recorder, bool, bool), Box<dyn std::error::Error>> {
+    /// What a run has left.
+    struct Outcome {
+        result: Result<(), Error>,
+        published: Vec<String>,
+        has_table: bool,
+        has_report: bool,
+    }
+
+    fn run(refuses: bool, dry_run: bool) -> std::io::Result<Outcome> {
         let folder = tempfile::tempdir()?;
         let (database, profile) = (folder.path().join("db"), folder.path().join("PROF_1"));
         let summaries = profile.join("mindstudio_profiler_output");
@@ -318,22 +323,26 @@ mod tests {
         let recorder = Recorder { refuses, published: RefCell::default() };
         let result = microbench.write_back_profile(&profile, &recorder);
         let is_written = |name: &str| database.join(name).exists();
-        let found = (is_written("Add.csv"), is_written("reports/profile_update_report_19700101_000000.md"));
-        Ok((result, recorder, found.0, found.1))
+        Ok(Outcome {
+            result,
+            published: recorder.published.into_inner(),
+            has_table: is_written("Add.csv"),
+            has_report: is_written("reports/profile_update_report_19700101_000000.md"),
+        })
     }
 
     #[test]
     fn tables_and_report_are_written_after_the_update_was_published() -> Result<(), Box<dyn std::error::Error>> {
-        let (result, recorder, has_table, has_report) = run(false, false)?;
+        let Outcome { result, published, has_table, has_report } = run(false, false)?;
         result?;
-        assert_eq!(*recorder.published.borrow(), ["1 samples", "1 tables, files: true"]);
+        assert_eq!(published, ["1 samples", "1 tables, files: true"]);
         assert!(has_table && has_report);
         Ok(())
     }
 
     #[test]
     fn an_update_that_cannot_be_published_changes_nothing() -> Result<(), Box<dyn std::error::Error>> {
-        let (result, _, has_table, has_report) = run(true, false)?;
+        let Outcome { result, has_table, has_report, .. } = run(true, false)?;
         assert_eq!(result.map_err(|error| error.to_string()), Err("stdout is full".to_owned()));
         assert!(!has_table && !has_report);
         Ok(())
@@ -341,9 +350,9 @@ mod tests {
 
     #[test]
     fn a_dry_run_writes_nothing() -> Result<(), Box<dyn std::error::Error>> {
-        let (result, recorder, has_table, has_report) = run(false, true)?;
+        let Outcome { result, published, has_table, has_report } = run(false, true)?;
         result?;
-        assert_eq!(*recorder.published.borrow(), ["1 samples", "1 tables, files: false"]);
+        assert_eq!(published, ["1 samples", "1 tables, files: false"]);
         assert!(!has_table && !has_report);
         Ok(())
     }

@@ -22,6 +22,8 @@ mod inputs;
 mod rows;
 mod run;
 mod tables;
+mod warning;
 
 pub use inputs::files_of;
-pub use run::{FileSummary, Options, Prepared, Summary, Warning, parse, prepare};
+pub use run::{FileSummary, Options, Prepared, Summary, parse, prepare};
+pub use warning::Warning;

@@ -8,7 +8,7 @@ use perfdb_compare::Semantics;
 use perfdb_compare::operators::Order;
 use std::path::PathBuf;
 
-const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5";
+pub(super) const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5";
 
 /// Generate per-operator TC vs Profiling comparison data
 ///

@@ -74,6 +74,7 @@ fn finite(number: f64) -> Option<f64> {
 
 #[derive(Serialize)]
 struct Document<'a> {
+    format_version: u32,
     csv_dir: &'a str,
     tolerance: Option<f64>,
     model: &'static str,
@@ -140,6 +141,7 @@ impl From<&OperatorReport> for ReportDocument {
 /// The report for programs: all rows in file order, numbers that are not finite as null.
 pub fn to_json(alignment: &Alignment) -> String {
     let document = Document {
+        format_version: 1,
         csv_dir: &alignment.csv_dir,
         tolerance: finite(alignment.options.tolerance),
         model: alignment.options.model.name(),

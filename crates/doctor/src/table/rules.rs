@@ -9,8 +9,9 @@ use super::columns::{Row, Table};
 use super::{passes, streams};
 use crate::certificate::Certificate;
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, Severity};
+use crate::finding::{Evidence, Findings};
 use crate::order::{median, percentile};
+use perfdb_severity::Severity;
 
 /// Kernels that a percentile is taken of, at least.
 const KERNELS: usize = 20;

@@ -9,7 +9,8 @@ use super::collect::Parts;
 use super::layers::odd_layers;
 use super::prepared::{Process, TcPrepared};
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, Severity, share};
+use crate::finding::{Evidence, Findings, share};
+use perfdb_severity::Severity;
 
 /// Names that are listed.
 const NAMES: usize = 5;

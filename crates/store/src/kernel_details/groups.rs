@@ -2,7 +2,7 @@
 
 use super::attention::{AttentionRow, OperatorRows, RuntimeShapes, is_attention};
 use super::rows::{BadRow, INPUT_SHAPES, OUTPUT_SHAPES, Part, RowUse, VALUES, Variant};
-use super::run::Warning;
+use super::warning::Warning;
 use crate::columns::BASE;
 use crate::error::{CsvFault, Error};
 use std::collections::HashMap;

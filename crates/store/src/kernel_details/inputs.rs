@@ -5,7 +5,7 @@ use perfdb_files::paths::within;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files of a profile: a file as it is; of a directory every `*kernel_details*.csv` below it, in the order of the paths' components.
+/// The files of a profile: a file as it is; of a directory every `*kernel_details*.csv` below it, gzip or not, in the order of the paths' components.
 pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let metadata = fs::metadata(path).map_err(|source| Error::io(path, source))?;
     if !metadata.is_dir() {
@@ -34,5 +34,8 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
 
 fn is_kernel_details(name: &str) -> bool {
     // The stem of `.csv` itself is empty for Python, too.
-    name.strip_suffix(".csv").is_some_and(|stem| stem.to_lowercase().contains("kernel_details"))
+    name.strip_suffix(".gz")
+        .unwrap_or(name)
+        .strip_suffix(".csv")
+        .is_some_and(|stem| stem.to_lowercase().contains("kernel_details"))
 }

@@ -3,6 +3,7 @@
 use super::groups::Groups;
 use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
 use super::tables::{NewTable, make};
+use super::warning::Warning;
 use super::{inputs, tables};
 use crate::columns::{EP_SIZE, MEASURED_DURATION};
 use crate::error::{CsvFault, Error};
@@ -91,60 +92,6 @@ pub struct FileSummary {
     pub samples: usize,
     /// Rows of the table that it replaces; `None` for a new file (or one that is no readable table).
     pub replaces_rows: Option<usize>,
-}
-
-/// Something that a user should know.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Warning {
-    /// Attention kernels and operators cannot all be paired. This one has always stood on stdout.
-    #[error("FIA kernel/operator row count mismatch under {}: kernel_rows={kernel_rows}, operator_rows={operator_rows}. Pairing uses row order for the shared prefix only.", perfdb_files::escape::shown(.directory))]
-    AttentionRowCounts {
-        /// The profile's directory.
-        directory: PathBuf,
-        /// Attention rows of the kernel file.
-        kernel_rows: usize,
-        /// Attention rows of the operator file.
-        operator_rows: usize,
-    },
-    /// A file that breaks off inside a quoted cell.
-    #[error("{}:{line}: the quote that opens here is never closed; taken as it stands", perfdb_files::escape::shown(.path))]
-    OpenQuote {
-        /// The file.
-        path: PathBuf,
-        /// Where the quote opens.
-        line: u64,
-    },
-    /// Groups whose samples disagree.
-    #[error("{}: {count} row(s) average samples of different data types or formats", perfdb_files::escape::shown(.path))]
-    MixedGroups {
-        /// The table.
-        path: PathBuf,
-        /// How many groups.
-        count: usize,
-    },
-    /// Kernel types whose names coincide as file names.
-    #[error("{}: holds the rows of several kernel types: {}", perfdb_files::escape::shown(.path), .kernel_types.iter().map(|name| perfdb_files::escape::excerpt(name)).collect::<Vec<_>>().join(", "))]
-    SharedFile {
-        /// The table.
-        path: PathBuf,
-        /// The types.
-        kernel_types: Vec<String>,
-    },
-    /// An old table had values that the new one has not.
-    #[error("{}: had measured columns, which a parsed table lacks; the old file is kept as {}", perfdb_files::escape::shown(.path), perfdb_files::escape::shown(.kept))]
-    Kept {
-        /// The table.
-        path: PathBuf,
-        /// Where its old content is.
-        kept: PathBuf,
-    },
-    /// Rows were dropped on request.
-    #[error("{count} bad row(s) skipped")]
-    SkippedRows {
-        /// How many.
-        count: u64,
-    },
 }
 
 /// Reads a profile and writes one table per kernel type. All or nothing: on an error every table is as it was.

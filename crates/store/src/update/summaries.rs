@@ -26,7 +26,7 @@ pub fn find_profiles(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// The `mindstudio_profiler_output/op_summary_*.csv` of each profile directory, in order.
+/// The `mindstudio_profiler_output/op_summary_*.csv`, gzip or not, of each profile directory, in order.
 pub fn summaries_of(profiles: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut all = Vec::new();
     for profile in profiles {
@@ -40,7 +40,7 @@ pub fn summaries_of(profiles: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with("op_summary_") && name.ends_with(".csv") {
+            if name.starts_with("op_summary_") && [".csv", ".csv.gz"].iter().any(|ending| name.ends_with(ending)) {
                 found.push(within(&folder, entry.file_name()));
             }
         }

@@ -1,8 +1,9 @@
 //! Events that cannot be used, and what is odd about all of them.
 
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, Severity};
+use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
+use perfdb_severity::Severity;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     negative_durations(trace, found);

@@ -6,9 +6,10 @@ use rustc_hash::FxHashSet;
 use serde_json::Map;
 
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, Severity, microseconds};
+use crate::finding::{Evidence, Findings, microseconds};
 use crate::gpu::Prepared;
 use crate::report::Marks;
+use perfdb_severity::Severity;
 
 /// Launches in a row that make a lost buffer.
 const BUFFER: usize = 8;

@@ -8,11 +8,12 @@ use rustc_hash::FxHashMap;
 use serde_json::Map;
 
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, Severity};
+use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
 use crate::gpu::graph::{LONG, Layers, PIECES, Replays};
 use crate::order::median;
 use crate::report::Marks;
+use perfdb_severity::Severity;
 
 /// Shorter replays are not looked at.
 const SHORT: usize = 8;

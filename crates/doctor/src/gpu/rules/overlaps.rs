@@ -4,9 +4,10 @@ use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use serde_json::{Value, json};
 
 use crate::code::Code;
-use crate::finding::{Evidence, Findings, Severity, microseconds};
+use crate::finding::{Evidence, Findings, microseconds};
 use crate::gpu::Prepared;
 use crate::report::Marks;
+use perfdb_severity::Severity;
 
 /// Shorter overlaps are rounding.
 const ROUNDING: Picoseconds = MICROSECOND / 4;

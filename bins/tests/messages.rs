@@ -1,0 +1,202 @@
+//! What a newcomer gets wrong, and what the tools say to it.
+
+use assert_cmd::Command;
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+type TestResult = Result<(), Box<dyn Error>>;
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata")
+}
+
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// `DATA` in a command line is the folder of the shipped inputs.
+fn run(folder: &TempDir, line: &str) -> Result<Ran, Box<dyn Error>> {
+    let line = line.replace("DATA", &testdata().display().to_string());
+    let mut words = line.split(' ');
+    let output =
+        Command::cargo_bin(words.next().unwrap_or_default())?.args(words).current_dir(folder.path()).output()?;
+    Ok(Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
+}
+
+fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+const PROFILE: &str = "first-database/profile/ASCEND_PROFILER_OUTPUT/kernel_details.csv";
+const PASS: &str = "DATA/scenarios/qwen3_32b_decode/forward_pass.csv";
+const TRACE: &str = "DATA/scenarios/qwen3_32b_decode/trace.json";
+
+#[test]
+fn devices_are_suggested_by_family() -> TestResult {
+    let ran = run(&TempDir::new()?, "check-database --device ATLAS_800_A3")?;
+    assert_eq!(ran.code, Some(2));
+    let tip = ran.stderr.lines().find(|line| line.contains("tip:")).unwrap_or_default();
+    assert!(tip.contains("'ATLAS_800_A3_752T_128G_DIE'") && !tip.contains("_A2_"), "{}", ran.stderr);
+    Ok(())
+}
+
+#[test]
+fn files_that_no_tool_reads_are_named_as_what_they_are() -> TestResult {
+    let folder = TempDir::new()?;
+    for (name, content, expected) in [
+        ("a.zst", &b"\x28\xb5\x2f\xfd\x00\x01\x02"[..], "it is a zstd file: unpack it (zstd -d a.zst)"),
+        ("a.xz", b"\xfd7zXZ\0\x00\xff", "it is an xz file: unpack it (xz -dk a.xz)"),
+        ("a.zip", b"PK\x03\x04\x14\x00\xff\xff", "it is a zip archive: unpack it (unzip a.zip)"),
+        ("a.parquet", b"PAR1\x15\x00\xff\xfe", "it is a Parquet file: write it as CSV"),
+        ("a.db", b"SQLite format 3\0\x10\x00\xff\xfe", "it is an SQLite database: "),
+    ] {
+        fs::write(folder.path().join(name), content)?;
+        for line in [
+            format!("compute-m6 --prof-trace {PASS} --tc-trace {name}"),
+            format!("compute-m6 --tc-trace {TRACE} --prof-trace {name}"),
+            format!("parse-kernel-details --database-path db --profiling-path {name}"),
+            format!("compare-traces DATA/gpu-traces/h100.json {name}"),
+            format!("cut-forward-pass {name}"),
+        ] {
+            let ran = run(&folder, &line)?;
+            assert_eq!(ran.code, Some(1), "{line}");
+            assert!(ran.stderr.contains(expected), "{line}: {}", ran.stderr);
+        }
+        let ran = run(&folder, &format!("check-trace {name}"))?;
+        assert!(ran.stderr.contains(&format!("note: {name}: {expected}")), "{}", ran.stderr);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_profilers_timeline_is_no_trace_of_the_simulator() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::write(folder.path().join("trace_view.json"), r#"[{"ph": "X", "name": "aten::empty", "ts": "1.5", "dur": 1}]"#)?;
+    let ran = run(&folder, &format!("compute-m6 --prof-trace {PASS} --tc-trace trace_view.json"))?;
+    assert!(ran.stderr.contains("the simulator's trace is an object with \"traceEvents\""), "{}", ran.stderr);
+    Ok(())
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_names_a_file_in_it() -> TestResult {
+    let folder = TempDir::new()?;
+    let ran = run(&folder, &format!("compute-m6 --tc-trace DATA/scenarios/qwen3_32b_decode --prof-trace {PASS}"))?;
+    assert!(ran.stderr.contains("Is a directory (os error 21); name a file in it, such as "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/qwen3_32b_decode/forward_pass.csv"), "{}", ran.stderr);
+    Ok(())
+}
+
+#[test]
+fn semicolons_are_recognised() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::write(folder.path().join("semi.csv"), "Type;Start Time(us);Duration(us);Input Shapes\nAdd;1;2;3\n")?;
+    let expected = "its columns are separated by ';': write it with ',' instead";
+    for line in [
+        format!("explain-prediction --tc-trace {TRACE} --prof-trace semi.csv"),
+        format!("compute-m6 --tc-trace {TRACE} --prof-trace semi.csv"),
+        "cut-forward-pass semi.csv".to_owned(),
+        "parse-kernel-details --database-path db --profiling-path semi.csv".to_owned(),
+    ] {
+        let ran = run(&folder, &line)?;
+        assert!(ran.stderr.contains(expected), "{line}: {}", ran.stderr);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_missing_mapping_is_said() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::create_dir(folder.path().join("db"))?;
+    fs::copy(testdata().join("first-database/database/MatMulV2.csv"), folder.path().join("db/MatMulV2.csv"))?;
+    let expected = "warning: db/op_mapping.yaml: there is no such file";
+    for line in [
+        "query-database --database-path db aten.mm.default 16,5120:bf16 5120,768:bf16",
+        &format!("generate-op-comparison --tc-trace {TRACE} --prof-trace {PASS} --data-dir db --output o.json"),
+    ] {
+        let ran = run(&folder, line)?;
+        assert!(ran.stderr.contains(expected), "{line}: {}", ran.stderr);
+    }
+    let of_kernel =
+        "query-database --database-path db --kernel MatMulV2 --input-shapes 16,5120;768,5120 --types DT_BF16";
+    assert_eq!(run(&folder, of_kernel)?.stderr, "");
+    Ok(())
+}
+
+#[test]
+fn packed_tables_are_found_in_folders() -> TestResult {
+    let folder = TempDir::new()?;
+    let profile = fs::read(testdata().join(PROFILE))?;
+    fs::create_dir(folder.path().join("profile"))?;
+    fs::write(folder.path().join("profile/kernel_details.csv.gz"), gzip(&profile)?)?;
+    let ran = run(&folder, "parse-kernel-details --profiling-path profile --database-path db")?;
+    assert_eq!(ran.stdout, "Generated 8 csv file(s) under db from profile\n", "{}", ran.stderr);
+    assert!(run(&folder, "cut-forward-pass profile --list")?.stdout.starts_with("passes found by step column"));
+
+    let summary = "PROF_000001_20260101000000_EXAMPLE/mindstudio_profiler_output/op_summary_20260101000000.csv";
+    let packed = gzip(&fs::read(testdata().join("first-database").join(summary))?)?;
+    fs::create_dir_all(folder.path().join("PROF_1/mindstudio_profiler_output"))?;
+    fs::write(folder.path().join("PROF_1/mindstudio_profiler_output/op_summary_1.csv.gz"), packed)?;
+    let ran = run(&folder, "start-microbench --database-path db --prof-path PROF_1")?;
+    assert!(ran.stdout.contains("| Rows updated         | 24 "), "{}{}", ran.stdout, ran.stderr);
+    Ok(())
+}
+
+/// Every option that a line on stderr names is one of the tool's.
+#[test]
+fn advice_names_options_that_are_there() -> TestResult {
+    let folder = TempDir::new()?;
+    for line in [
+        "probe-dfc-constraints --backend torch-cpu --pause 0 --python false",
+        "probe-dfc-constraints --pause 0 --worker false",
+    ] {
+        let ran = run(&folder, line)?;
+        let help = run(&folder, "probe-dfc-constraints --help")?.stdout;
+        for option in ran.stderr.split(|character: char| !character.is_alphanumeric() && character != '-') {
+            assert!(!option.starts_with("--") || help.contains(option), "{option} in {}", ran.stderr);
+        }
+    }
+    assert!(run(&folder, "probe-dfc-constraints --help")?.stdout.contains("--python <PATH>"));
+    Ok(())
+}
+
+/// A gate that compares nothing does not hold.
+#[test]
+fn nothing_to_check_fails_where_that_is_asked_for() -> TestResult {
+    let folder = TempDir::new()?;
+    fs::create_dir(folder.path().join("empty"))?;
+    assert_eq!(run(&folder, "validate-comm-alignment --csv-dir empty")?.code, Some(0));
+    let ran = run(&folder, "validate-comm-alignment --csv-dir empty --fail-empty")?;
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(3), "limit: empty: no table has a row to compare\n"));
+    // A row that is compared is enough, and one that fails keeps its own status.
+    let ran = run(&folder, "validate-comm-alignment --csv-dir DATA/first-database/hccl/v8.5 --fail-empty")?;
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(run(&folder, "check-database --database-path empty")?.code, Some(3));
+    Ok(())
+}
+
+/// A trace with the analytic and the empirical model's events: each by its process, both by their columns.
+#[test]
+fn both_models_of_a_trace_can_be_told_apart() -> TestResult {
+    let folder = TempDir::new()?;
+    let table = |options: &str| -> Result<String, Box<dyn Error>> {
+        let ran = run(&folder, &format!("trace-to-csv --trace DATA/first-database/trace.json {options}"))?;
+        Ok(ran.stdout.replace("\r\n", "\n"))
+    };
+    let both = table("--columns pid,cat,op_name,dur_us,is_compute_bound")?;
+    assert_eq!(both.lines().filter(|line| line.starts_with("0,empirical,")).count(), 7);
+    assert_eq!(both.lines().filter(|line| line.starts_with("1,analytic,") && line.ends_with(",False")).count(), 7);
+    assert_eq!(table("--pid 1 --columns dur_us")?, "dur_us\n7\n44\n2\n7\n44\n2\n12\n");
+    assert_eq!(table("--pid 0 --columns dur_us")?, "dur_us\n10\n47\n4\n10\n47\n4\n19\n");
+    Ok(())
+}
