@@ -7,7 +7,7 @@ pub(crate) fn add_common_names(mut command: Command) -> Command {
     let tool = command.get_name().to_owned();
     let options: Vec<(String, &[&str])> = command
         .get_arguments()
-        .filter_map(|option| Some((option.get_id().to_string(), common_names(&tool, option))))
+        .map(|option| (option.get_id().to_string(), common_names(&tool, option)))
         .filter(|(_, names)| !names.is_empty())
         .collect();
     for (id, names) in options {

@@ -80,7 +80,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
 fn mapping(folder: &Path) -> Result<OpMapping, Failure> {
     let path = folder.join("op_mapping.yaml");
     let missing = || Failure::lines(vec![format!("{}: there is no such file", path.display())]);
-    Ok(OpMapping::load(&path)?.ok_or_else(missing)?)
+    OpMapping::load(&path)?.ok_or_else(missing)
 }
 
 /// What tells how sure predicted times are, where the folder has tables.

@@ -78,7 +78,7 @@ fn accuracy(rows: &[(&str, &AlignmentPoint)]) -> perfdb_page::Chart {
             classes.push(op);
         }
     }
-    let names: Vec<String> = rows.iter().map(|row| name(row)).collect();
+    let names: Vec<String> = rows.iter().map(name).collect();
     let points = rows.iter().zip(&names).enumerate().map(|(at, ((op, point), name))| AccuracyPoint {
         name,
         predicted_us: point.predicted_us,
