@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use perfdb_trace::source::Progress;
+use std::cell::Cell;
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -40,11 +41,21 @@ pub fn items(label: &'static str, total: Option<u64>) -> ProgressBar {
     bar(label, total, "{pos}/{len} {per_sec} {eta} left {msg}", "{pos} {per_sec} {msg}")
 }
 
-/// Runs `write` while the bar is off the screen, so that lines on stderr do not run into it.
+thread_local! {
+    /// Whether this thread has taken the bar off the screen. The bar is locked then, and must not be locked again.
+    static SUSPENDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `write` while the bar is off the screen, so that lines on stderr do not run into it. `write` may itself print.
 pub fn suspend<T>(write: impl FnOnce() -> T) -> T {
-    let current = CURRENT.lock().ok().and_then(|bar| bar.clone());
+    let current = CURRENT.lock().ok().and_then(|bar| bar.clone()).filter(|_| !SUSPENDED.get());
     match current {
-        Some(bar) => bar.suspend(write),
+        Some(bar) => {
+            SUSPENDED.set(true);
+            let written = bar.suspend(write);
+            SUSPENDED.set(false);
+            written
+        }
         None => write(),
     }
 }
@@ -123,5 +134,18 @@ impl Drop for Watch {
             // A panic of it is printed already.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_prints_while_the_bar_is_suspended_may_suspend_it_again() {
+        let bar = items("tests", Some(1));
+        assert_eq!(suspend(|| suspend(|| 1) + suspend(|| 2)), 3);
+        assert_eq!(suspend(|| 4), 4);
+        bar.finish_and_clear();
     }
 }

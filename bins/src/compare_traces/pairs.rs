@@ -71,7 +71,7 @@ pub(super) fn compare_pairs(
                 }
             };
             if printed.is_ok() {
-                printed = progress::suspend(|| print(&line));
+                printed = print(&line);
             }
             bar.inc(1);
         },
