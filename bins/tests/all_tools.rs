@@ -65,6 +65,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
     let path = odd_path();
     let last: &[(&str, &[&str])] = &[
         ("audit-coverage", &["--from-trace"]),
+        ("bundle-reports", &[]),
         ("check-database", &["--database-path"]),
         ("check-density", &["--database-path"]),
         ("check-trace", &[]),

@@ -67,8 +67,13 @@ mod tests {
             .env(RUN_VARIABLE, &mark)
             .spawn()
             .unwrap();
+        // Until both sleep: a process that is just becoming another program has no environment to be found by.
+        let sleeping =
+            |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sleep");
         let start = Instant::now();
-        while processes_of(&mark).len() < 3 && start.elapsed() < Duration::from_secs(20) {
+        while processes_of(&mark).iter().filter(|pid| sleeping(pid)).count() < 2
+            && start.elapsed() < Duration::from_secs(20)
+        {
             std::thread::yield_now();
         }
         assert_eq!(processes_of(&mark).len(), 3);

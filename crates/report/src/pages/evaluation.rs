@@ -71,8 +71,8 @@ fn verdict(evaluations: &[Evaluation]) -> String {
     }
     format!(
         "A row that is left out is predicted within {} in half of all cases, within {} in nine of ten.",
-        percent(100.0 * quantile(&errors, 50)),
-        percent(100.0 * quantile(&errors, 90))
+        percent(100.0 * quantile(&errors, 50).exp_m1()),
+        percent(100.0 * quantile(&errors, 90).exp_m1())
     )
 }
 
@@ -159,11 +159,11 @@ fn errors(scored: &[(&Evaluation, Vec<Score>)]) -> Chart {
         Some(HeatCell {
             // Half an error of 100 % is as bad as it gets.
             share: 1.0 - (score.p90 * 2.0).min(1.0),
-            text: grouped(100.0 * score.p90, 0),
+            text: grouped(100.0 * score.p90.exp_m1(), 0),
             title: format!(
                 "nine of ten of {} within {}, bias {}, intervals hold {}",
                 counted(score.asked, "row", "rows"),
-                percent(100.0 * score.p90),
+                percent(100.0 * score.p90.exp_m1()),
                 signed_percent(100.0 * score.bias),
                 percent(100.0 * score.held)
             ),
@@ -191,8 +191,8 @@ fn scores(scored: &[(&Evaluation, Vec<Score>)]) -> Table {
             Column::text("Kernel type", rows.iter().map(|(one, _)| one.kernel_type.to_string())),
             Column::text("Left out", rows.iter().map(|(_, score)| left_out(score.hidden))),
             Column::whole("Asked", rows.iter().map(|(_, score)| score.asked as f64)),
-            Column::decimal("Median error", percents(|score| score.median), 1).unit("%"),
-            Column::decimal("P90 error", percents(|score| score.p90), 1).unit("%"),
+            Column::decimal("Median error", percents(|score| score.median.exp_m1()), 1).unit("%"),
+            Column::decimal("P90 error", percents(|score| score.p90.exp_m1()), 1).unit("%"),
             Column::signed("Bias", percents(|score| score.bias), 1).unit("%"),
             Column::share_percent("Held", percents(|score| score.held)),
             Column::decimal("Half interval", percents(|score| score.half_width), 1).unit("%"),
