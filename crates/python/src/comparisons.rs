@@ -3,7 +3,9 @@
 use crate::errors::{Error, error};
 use perfdb_compare::ledger::{Options as LedgerOptions, explain_files};
 use perfdb_doctor::{Options as CheckOptions, check};
-use perfdb_report::ledger::document;
+use perfdb_page::{Input, Page, Provenance};
+use perfdb_report::ledger::{NamedExplanation, document, page};
+use perfdb_report::pages::{doctor_page, traces_page};
 use perfdb_report::tracediff::json;
 use perfdb_store::op_mapping::OpMapping;
 use perfdb_tracediff::{AnalysisOptions, LoadOptions, PhaseFilter, Trace, analyse};
@@ -12,20 +14,52 @@ use pyo3::prelude::*;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
+/// What a comparison or a check found: the tool's JSON, and its page.
+#[pyclass(frozen, module = "perfdb")]
+pub(crate) struct Outcome {
+    json: String,
+    page: Option<Page>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// The text that the tool writes.
+    #[getter]
+    fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The page of the tool's --html; None for documents without one.
+    fn html(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        py.detach(|| self.page.as_ref().map(Page::to_html).transpose()).map_err(|failure| error(&failure))
+    }
+}
+
+fn provenance<'p>(tool: &str, inputs: impl IntoIterator<Item = (&'p str, &'p Path)>) -> Provenance {
+    let input = |(role, path): (&str, &Path)| Input {
+        role: role.to_owned(),
+        path: path.to_string_lossy().into_owned(),
+        size_bytes: std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len()),
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Provenance { tool: tool.to_owned(), version, inputs: inputs.into_iter().map(input).collect() }
+}
+
 /// Two GPU traces of the same workload, as compare-traces --format json.
 #[pyfunction]
 #[pyo3(signature = (first, second, *, phase = "all"))]
-pub(crate) fn compare_traces(py: Python<'_>, first: PathBuf, second: PathBuf, phase: &str) -> PyResult<String> {
+pub(crate) fn compare_traces(py: Python<'_>, first: PathBuf, second: PathBuf, phase: &str) -> PyResult<Outcome> {
     let phases = [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode, PhaseFilter::Mixed];
     let phase = phases.into_iter().find(|known| known.name() == phase);
     let phase = phase.ok_or_else(|| PyValueError::new_err("phase is one of all, prefill, decode, mixed"))?;
     py.detach(|| {
         let load = |path: &Path| Trace::open(path, &LoadOptions::default()).map_err(|failure| error(&failure));
+        let read = provenance("compare-traces", [("trace 1", first.as_path()), ("trace 2", second.as_path())]);
         let (first, second) = (load(&first)?, load(&second)?);
         let mut options = AnalysisOptions::default();
         options.compare.phase = phase;
         let analysis = analyse(&first, &second, &options).map_err(|failure| error(&failure))?;
-        Ok(json(&analysis.document, None))
+        Ok(Outcome { json: json(&analysis.document, None), page: traces_page(&analysis.document, read) })
     })
 }
 
@@ -38,10 +72,10 @@ pub(crate) fn explain_prediction(
     prof_trace: PathBuf,
     n_forward_passes: f64,
     data_dir: Option<PathBuf>,
-) -> PyResult<String> {
+) -> PyResult<Outcome> {
     let passes = perfdb_compare::ledger::Passes::of_double(n_forward_passes)
         .ok_or_else(|| PyValueError::new_err("n_forward_passes is a positive number"))?;
-    let (warnings, text) = py.detach(|| {
+    let (warnings, outcome) = py.detach(|| {
         let mapping = match data_dir.map(|folder| folder.join("op_mapping.yaml")) {
             None => None,
             Some(path) => match OpMapping::load(&path).map_err(|failure| error(&failure))? {
@@ -51,20 +85,24 @@ pub(crate) fn explain_prediction(
         };
         let options = LedgerOptions { mapping: mapping.as_ref(), passes, ..LedgerOptions::default() };
         let outcome = explain_files(&tc_trace, &prof_trace, &options).map_err(|failure| error(&failure))?;
-        let text = document(&outcome.result).map_err(|failure| error(&failure))?;
+        let json = document(&outcome.result).map_err(|failure| error(&failure))?;
         let warnings: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
-        Ok::<_, PyErr>((warnings, text))
+        let read = [("predicted", tc_trace.as_path()), ("measured", prof_trace.as_path())];
+        let named = NamedExplanation { name: String::new(), explanation: outcome.result };
+        let page = page(&[named], provenance("explain-prediction", read));
+        Ok::<_, PyErr>((warnings, Outcome { json, page: Some(page) }))
     })?;
     for warning in warnings {
         let text = CString::new(warning.replace('\0', " ")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyWarning>(), &text, 2)?;
     }
-    Ok(text)
+    Ok(outcome)
 }
 
 /// What is wrong with a trace or a kernel table, as check-trace --json.
 #[pyfunction]
-pub(crate) fn check_trace(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+pub(crate) fn check_trace(py: Python<'_>, path: PathBuf) -> PyResult<Outcome> {
     let report = py.detach(|| check(&path, &CheckOptions::default())).map_err(|failure| error(&failure))?;
-    Ok(report.to_json().to_string())
+    let page = doctor_page(&report, provenance("check-trace", [("checked", path.as_path())]));
+    Ok(Outcome { json: report.to_json().to_string(), page: Some(page) })
 }

@@ -24,6 +24,7 @@ fn _perfdb(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowBatches>()?;
     module.add_class::<arrow::ArrowTable>()?;
     module.add_class::<arrow::ArrowStream>()?;
+    module.add_class::<comparisons::Outcome>()?;
     module.add_class::<database::Database>()?;
     module.add_class::<question::Query>()?;
     module.add_function(wrap_pyfunction!(readers::read_trace, module)?)?;

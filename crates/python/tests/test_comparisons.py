@@ -26,7 +26,7 @@ def test_explain_prediction_is_the_tool(testdata, tmp_path):
     out = tmp_path / "explained.json"
     tool("explain-prediction", "--tc-trace", files[0], "--prof-trace", files[1], "--data-dir", testdata / "scenarios", "--json", out)
     assert result.to_dict() == json.loads(out.read_text())
-    assert "<table>" in result._repr_html_()
+    assert "<table>" in result.leaves[0]._repr_html_()
 
 
 def test_compare_traces_is_the_tool(gpu_traces):
@@ -46,6 +46,16 @@ def test_results_have_attributes_and_say_what_there_is(gpu_traces):
     assert result.trust == result["trust"] and "trust" in dir(result)
     with pytest.raises(AttributeError, match="there are"):
         result.nothing
+
+
+def test_notebooks_show_the_page(gpu_traces, testdata):
+    scenario = testdata / "scenarios" / "qwen3_32b_decode"
+    explained = perfdb.explain_prediction(scenario / "trace.json", scenario / "forward_pass.csv")
+    for result in (explained, perfdb.compare_traces(*gpu_traces), perfdb.check_trace(gpu_traces[0])):
+        page = result.to_html()
+        assert page.startswith("<!doctype html>") and page.endswith("</html>") and "<table" in page
+        shown = result._repr_html_()
+        assert shown.startswith("<iframe srcdoc=") and shown.count('"') == 6 and "<script" not in shown
 
 
 def test_names_are_escaped_in_notebooks():

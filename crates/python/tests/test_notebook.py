@@ -15,4 +15,4 @@ def test_the_notebook_runs():
     notebook = nbformat.read(DOCS / "notebooks" / "ask-a-database.ipynb", as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(DOCS)}}).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert any("<table>" in output.get("data", {}).get("text/html", "") for output in shown)
+    assert any("<iframe" in output.get("data", {}).get("text/html", "") for output in shown)

@@ -18,8 +18,9 @@ class Result:
     Keys that are no names in Python are items only: result["class"].
     """
 
-    def __init__(self, values: Dict[str, Any]) -> None:
+    def __init__(self, values: Dict[str, Any], outcome: Optional[_perfdb.Outcome] = None) -> None:
         self._values = values
+        self._outcome = outcome
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -58,9 +59,17 @@ class Result:
         shown = [f"{name}={_short(value)}" for name, value in self._values.items()]
         return f"Result({', '.join(shown)})"
 
+    def to_html(self) -> Optional[str]:
+        """The page of the tool's --html, with charts and tables; None for a part of a result."""
+        return None if self._outcome is None else self._outcome.html()
+
     def _repr_html_(self) -> str:
-        """Its values and tables, for notebooks."""
-        return _as_html(self._values)
+        """The page in a frame of its own, for notebooks; of a part of a result its values and tables."""
+        page = self.to_html()
+        if page is None:
+            return _as_html(self._values)
+        framed = html.escape(page, quote=True)
+        return f'<iframe srcdoc="{framed}" sandbox="allow-scripts" style="width: 100%; height: 48em; border: 0"></iframe>'
 
 
 def _wrapped(value: Any) -> Any:
@@ -117,12 +126,16 @@ def _as_html(values: Dict[str, Any]) -> str:
     return "".join(parts)
 
 
+def _result(outcome: _perfdb.Outcome) -> Result:
+    return Result(json.loads(outcome.json), outcome)
+
+
 def compare_traces(first: Path, second: Path, *, phase: str = "all") -> Result:
     """Compares two GPU traces of the same workload; keys as compare-traces --format json.
 
     phase: all, prefill, decode or mixed.
     """
-    return Result(json.loads(_perfdb.compare_traces(first, second, phase=phase)))
+    return _result(_perfdb.compare_traces(first, second, phase=phase))
 
 
 def explain_prediction(
@@ -132,10 +145,11 @@ def explain_prediction(
 
     data_dir: a database whose op_mapping.yaml maps operators to kernels. Times with _ps are integer picoseconds.
     """
-    text = _perfdb.explain_prediction(tc_trace, prof_trace, n_forward_passes=n_forward_passes, data_dir=data_dir)
-    return Result(json.loads(text))
+    return _result(
+        _perfdb.explain_prediction(tc_trace, prof_trace, n_forward_passes=n_forward_passes, data_dir=data_dir)
+    )
 
 
 def check_trace(path: Path) -> Result:
     """Says what is wrong with a trace or a kernel table, and how far its figures can be trusted; keys as check-trace --json."""
-    return Result(json.loads(_perfdb.check_trace(path)))
+    return _result(_perfdb.check_trace(path))
