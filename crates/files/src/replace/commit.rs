@@ -11,6 +11,7 @@ use crate::paths::parent_of;
 use crate::system;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -26,7 +27,7 @@ pub(crate) fn commit_in(mut set: Vec<Staged>, directories: &[PathBuf]) -> Result
 
 fn commit_all(set: &mut [Staged], directories: &[PathBuf]) -> Result<(), Error> {
     sync_all(set)?;
-    set.sort_by(|a, b| a.path.components().cmp(b.path.components()));
+    set.sort_by_cached_key(|staged| rename_order(&staged.path));
     for staged in &mut *set {
         if let Spool::Direct(spool) = &mut staged.spool {
             write_directly(&staged.path, spool).map_err(|source| Error::io(&staged.path, source))?;
@@ -53,6 +54,12 @@ fn commit_all(set: &mut [Staged], directories: &[PathBuf]) -> Result<(), Error> 
         }
     }
     renamed
+}
+
+/// By name, but `x.csv.replaced` before `x.csv`: a copy is there before what it is a copy of goes, also for whoever looks between the two.
+fn rename_order(path: &Path) -> Vec<Vec<u8>> {
+    let ended = |part: std::path::Component<'_>| [part.as_os_str().as_bytes(), &[u8::MAX]].concat();
+    path.components().map(ended).collect()
 }
 
 fn besides(set: &[Staged]) -> impl Iterator<Item = (&Staged, &Beside)> {
@@ -296,4 +303,16 @@ fn sync_all(set: &mut [Staged]) -> Result<(), Error> {
     });
     tracing::debug!("synced {files} files in {:.3} s", started.elapsed().as_secs_f64());
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_renamed_before_what_they_are_copies_of() {
+        let mut names = ["b/x.csv", "x.csv", "x.csv.replaced_2", "a.csv", "x.csv.replaced"].map(Path::new);
+        names.sort_by_cached_key(|path| rename_order(path));
+        assert_eq!(names, ["a.csv", "b/x.csv", "x.csv.replaced_2", "x.csv.replaced", "x.csv"].map(Path::new));
+    }
 }
