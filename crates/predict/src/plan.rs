@@ -29,8 +29,9 @@ pub fn batch(known: usize) -> usize {
 /// use perfdb_predict::{Place, Rows, plan};
 ///
 /// let open: Vec<Place> = (0..=10).map(|power| Place::sizes(&[f64::from(1 << power)])).collect();
+/// // The middle, then the end that lies farther from it where log2(size + 1) counts, then the other one.
 /// let first = plan::next(&Rows::new(1), &open, Some(0), 3);
-/// assert_eq!(first, [5, 0, 10]);
+/// assert_eq!(first, [5, 10, 0]);
 /// ```
 pub fn next(known: &Rows, open: &[Place], size: Option<usize>, count: usize) -> Vec<usize> {
     let usable: Vec<usize> = (0..open.len()).filter(|at| known.can_hold(&open[*at])).collect();
