@@ -1,6 +1,7 @@
 //! How a tool ends.
 
 use perfdb_files::escape::one_line;
+use perfdb_files::with_causes;
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -57,17 +58,7 @@ impl<E: Error> From<E> for Failure {
 /// The error and its sources on one line, joined by `: `. A source that the text already ends in is not said again;
 /// control characters are escaped.
 pub fn error_line(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        if !line.ends_with(&text) {
-            line.push_str(": ");
-            line.push_str(&text);
-        }
-        source = cause.source();
-    }
-    one_line(&line)
+    one_line(&with_causes(error))
 }
 
 #[cfg(test)]

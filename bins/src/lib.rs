@@ -32,6 +32,7 @@ pub mod database;
 mod failure;
 mod hints;
 pub mod json_file;
+mod layout;
 mod output;
 pub mod path_argument;
 pub mod perfdb;

@@ -5,6 +5,7 @@ mod forecast;
 
 use crate::database::{DatabaseArguments, LockArguments};
 use crate::json_file::JsonFile;
+use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
@@ -15,7 +16,7 @@ use forecast::ForecastArguments;
 use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, suggest};
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Staged, commit, refuse_inputs};
-use perfdb_query::{Database, Grid, ReaderSemantics, Surroundings};
+use perfdb_query::{Database, ReaderSemantics, Surroundings};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
 use perfdb_report::pages::coverage_page;
 use perfdb_store::directory::tables_in;
@@ -106,17 +107,8 @@ struct WorkloadArguments {
     #[arg(long, visible_alias = "tp", value_name = "N")]
     tp_size: Option<i64>,
 
-    /// Sequence parallelism is on
-    #[arg(long)]
-    sequence_parallel: bool,
-
-    /// Device grid from the outermost dimension to the innermost, with --tiers
-    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "tiers")]
-    grid: Vec<i64>,
-
-    /// Tiers that have tables
-    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "grid")]
-    tiers: Vec<i64>,
+    #[command(flatten)]
+    layout: LayoutArguments,
 }
 
 /// What ends with status 3.
@@ -267,9 +259,9 @@ fn append_rows(
 }
 
 fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {
-    let surroundings =
-        Surroundings { tp_size: asked.tp_size, ep_size: asked.ep_size, sequence_parallel: asked.sequence_parallel };
-    let grid = (!asked.grid.is_empty()).then(|| Grid { shape: asked.grid.clone(), tiers: asked.tiers.clone() });
+    let sequence_parallel = asked.layout.sequence_parallel;
+    let surroundings = Surroundings { tp_size: asked.tp_size, ep_size: asked.ep_size, sequence_parallel };
+    let grid = asked.layout.grid();
     let mut workloads = Vec::new();
     for trace in &asked.from_trace {
         workloads.push(Workload::of_trace(trace.as_ref(), &surroundings, grid.as_ref())?);

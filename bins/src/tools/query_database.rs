@@ -7,6 +7,7 @@ mod version;
 
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
+use crate::layout::LayoutArguments;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, run, warn};
 use clap::builder::PossibleValuesParser;
@@ -14,7 +15,7 @@ use clap::{Args, Parser};
 use comparison::compare;
 use perfdb_files::escape::{for_terminal, one_line, shown};
 use perfdb_files::replace::refuse_inputs;
-use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics};
+use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics, Surroundings};
 use perfdb_store::directory::tables_in;
 use printing::{Form, Sink};
 use questions::Questions;
@@ -132,17 +133,15 @@ struct SurroundingArguments {
     #[arg(long, value_name = "N")]
     tp_size: Option<i64>,
 
-    /// Sequence parallelism is on
-    #[arg(long)]
-    sequence_parallel: bool,
+    #[command(flatten)]
+    layout: LayoutArguments,
+}
 
-    /// Device grid from the outermost dimension to the innermost, with --tiers
-    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "tiers")]
-    grid: Vec<i64>,
-
-    /// Tiers that have tables
-    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "grid")]
-    tiers: Vec<i64>,
+impl SurroundingArguments {
+    /// What they say about each call.
+    fn of_calls(&self) -> Surroundings {
+        Surroundings { tp_size: self.tp_size, ep_size: self.ep_size, sequence_parallel: self.layout.sequence_parallel }
+    }
 }
 
 const EXAMPLES: &str = "\

@@ -46,3 +46,18 @@ impl Error {
 fn path_list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ")
 }
+
+/// An error and its causes, joined by `: `. A cause that the text already ends in is not said again.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let reason = inner.to_string();
+        if !text.ends_with(&reason) {
+            text.push_str(": ");
+            text.push_str(&reason);
+        }
+        cause = inner.source();
+    }
+    text
+}

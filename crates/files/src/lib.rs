@@ -39,4 +39,4 @@ pub mod replace;
 mod system;
 pub mod time;
 
-pub use error::Error;
+pub use error::{Error, with_causes};

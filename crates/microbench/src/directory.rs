@@ -1,4 +1,4 @@
-//! The folder of a measuring run: `msprof_run_XXXXXXXX` in the database.
+//! The folder of a measuring run: `msprof_run_` and random letters, in the database.
 
 use std::fs;
 use std::path::{Path, PathBuf};

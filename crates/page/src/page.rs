@@ -4,6 +4,7 @@ use crate::chart::Chart;
 use crate::error::Error;
 use crate::render::render;
 use crate::table::Table;
+use std::path::Path;
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -124,6 +125,22 @@ pub struct Provenance {
     pub version: String,
     /// What it read.
     pub inputs: Vec<Input>,
+}
+
+impl Provenance {
+    /// A page of this version of a tool that read `inputs`, each a role and a file or folder.
+    pub fn of<'p>(tool: &str, version: &str, inputs: impl IntoIterator<Item = (&'p str, &'p Path)>) -> Provenance {
+        let input = |(role, path): (&str, &Path)| Input {
+            role: role.to_owned(),
+            path: path.to_string_lossy().into_owned(),
+            size_bytes: std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len()),
+        };
+        Provenance {
+            tool: tool.to_owned(),
+            version: version.to_owned(),
+            inputs: inputs.into_iter().map(input).collect(),
+        }
+    }
 }
 
 /// Something that a tool read.

@@ -2,6 +2,8 @@
 
 #[path = "../tests/planned/harness.rs"]
 mod harness;
+#[path = "../tests/measured/row.rs"]
+mod row;
 
 use harness::{Curve, SHARES, measured_tables};
 use std::error::Error;

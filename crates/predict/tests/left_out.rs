@@ -1,27 +1,13 @@
 //! Errors and coverage on rows that were left out: of a made-up table, and of measured ones where they are at hand.
 
+#[path = "measured/row.rs"]
+mod row;
+
 use perfdb_predict::{Class, Columns, Family, MatMul, Operands, Place, Precision, Rows, Table, configuration};
+use row::Row;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-
-/// A row of a CSV with what is the same in all of them.
-struct Row<'r> {
-    names: &'r csv::StringRecord,
-    cells: csv::StringRecord,
-    constants: &'r serde_json::Value,
-}
-
-impl Columns for Row<'_> {
-    fn number(&self, column: &str) -> Option<f64> {
-        self.text(column)?.parse().ok()
-    }
-
-    fn text(&self, column: &str) -> Option<&str> {
-        let at = self.names.iter().position(|name| name == column);
-        at.and_then(|at| self.cells.get(at)).or_else(|| self.constants[column].as_str())
-    }
-}
 
 /// What is left out, and how far predictions are off.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use crate::errors::{Error, error};
 use perfdb_compare::ledger::{Options as LedgerOptions, explain_files};
 use perfdb_doctor::{Options as CheckOptions, check};
-use perfdb_page::{Input, Page, Provenance};
+use perfdb_page::{Page, Provenance};
 use perfdb_report::ledger::{NamedExplanation, document, page};
 use perfdb_report::pages::{doctor_page, traces_page};
 use perfdb_report::tracediff::json;
 use perfdb_store::op_mapping::OpMapping;
-use perfdb_tracediff::{AnalysisOptions, LoadOptions, PhaseFilter, Trace, analyse};
+use perfdb_tracediff::{AnalysisOptions, LoadOptions, PhaseFilter, Trace, UnknownName, analyse};
 use pyo3::exceptions::{PyValueError, PyWarning};
 use pyo3::prelude::*;
 use std::ffi::CString;
@@ -36,22 +36,15 @@ impl Outcome {
 }
 
 fn provenance<'p>(tool: &str, inputs: impl IntoIterator<Item = (&'p str, &'p Path)>) -> Provenance {
-    let input = |(role, path): (&str, &Path)| Input {
-        role: role.to_owned(),
-        path: path.to_string_lossy().into_owned(),
-        size_bytes: std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len()),
-    };
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    Provenance { tool: tool.to_owned(), version, inputs: inputs.into_iter().map(input).collect() }
+    Provenance::of(tool, env!("CARGO_PKG_VERSION"), inputs)
 }
 
 /// Two GPU traces of the same workload, as compare-traces --format json.
 #[pyfunction]
 #[pyo3(signature = (first, second, *, phase = "all"))]
 pub(crate) fn compare_traces(py: Python<'_>, first: PathBuf, second: PathBuf, phase: &str) -> PyResult<Outcome> {
-    let phases = [PhaseFilter::All, PhaseFilter::Prefill, PhaseFilter::Decode, PhaseFilter::Mixed];
-    let phase = phases.into_iter().find(|known| known.name() == phase);
-    let phase = phase.ok_or_else(|| PyValueError::new_err("phase is one of all, prefill, decode, mixed"))?;
+    let phase: PhaseFilter =
+        phase.parse().map_err(|unknown: UnknownName| PyValueError::new_err(format!("phase: {unknown}")))?;
     py.detach(|| {
         let load = |path: &Path| Trace::open(path, &LoadOptions::default()).map_err(|failure| error(&failure));
         let read = provenance("compare-traces", [("trace 1", first.as_path()), ("trace 2", second.as_path())]);

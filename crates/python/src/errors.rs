@@ -1,5 +1,6 @@
 //! Errors of the libraries as Python exceptions.
 
+use perfdb_files::with_causes;
 use perfdb_query::Miss;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -14,18 +15,7 @@ create_exception!(
 
 /// The exception for an error of a library, its causes included.
 pub(crate) fn error(error: &dyn std::error::Error) -> PyErr {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        // Many errors print their cause themselves.
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = inner.source();
-    }
-    Error::new_err(message)
+    Error::new_err(with_causes(error))
 }
 
 /// A table that cannot be read is an error; that nothing fits is an answer.

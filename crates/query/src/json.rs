@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Miss};
 use crate::query::{Argument, Grid, Query, Results, Tensor};
+use crate::trace::Surroundings;
 use perfdb_pycompat::yaml;
 use perfdb_store::op_mapping::Entry;
 use serde_json::{Map, Value, json};
@@ -45,7 +46,44 @@ const FIELDS: [&str; 19] = [
     "critical",
 ];
 
+/// What is wrong with a line that is not JSON. It is one line, so that its column says where.
+pub fn not_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or_default();
+    format!("not JSON: {what} at column {}", error.column())
+}
+
 impl Query {
+    /// Reads the question of a manifest's line. What surrounds a call is taken from `surroundings` and `grid` where the question does not name it.
+    ///
+    /// # Errors
+    /// The first field that cannot be read, its path beginning with `query`.
+    pub fn of_manifest_line(
+        line: &Map<String, Value>,
+        surroundings: &Surroundings,
+        grid: Option<&Grid>,
+    ) -> Result<Query> {
+        let Some(value) = line.get("query") else { return malformed("query", "missing") };
+        let mut query = Query::from_json(value).map_err(|fault| MalformedQuery {
+            field: if fault.field.is_empty() { "query".to_owned() } else { format!("query.{}", fault.field) },
+            ..fault
+        })?;
+        let lacks = |key: &str| value.get(key).is_none();
+        if lacks("ep_size") {
+            query = query.ep_size(surroundings.ep_size);
+        }
+        if lacks("tp_size") {
+            query = query.tp_size(surroundings.tp_size);
+        }
+        if lacks("sequence_parallel") {
+            query = query.sequence_parallel(surroundings.sequence_parallel);
+        }
+        if lacks("grid") {
+            query = query.grid(grid.cloned());
+        }
+        Ok(query)
+    }
+
     /// Reads the JSON form of a question.
     ///
     /// ```

@@ -57,7 +57,7 @@ pub use database::{Database, Reader};
 pub use error::Error;
 pub use evaluation::{Drift, Evaluation, Hidden, Outlier, Repeats, Score, Slice, Trial, outliers};
 pub use explain::Explanation;
-pub use json::{MalformedQuery, answer_to_json};
+pub use json::{MalformedQuery, answer_to_json, not_json};
 pub use nearest::Nearest;
 pub use passed_over::{PassedOver, passed_over};
 #[doc(no_inline)]
@@ -66,6 +66,7 @@ pub use perfdb_predict::{Class, Doubt};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
+pub use shapes::multiplies_matrices;
 pub use table::pool::{Dimensions, Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};
 pub use trace::{Answered, MalformedCall, Surroundings, TracedCall, read_trace, read_trace_events};

@@ -71,9 +71,14 @@ impl Arrangement {
     }
 }
 
+/// Whether a kernel multiplies matrices, so that its weights may lie the other way round.
+pub fn multiplies_matrices(kernel_type: &str) -> bool {
+    MATMUL.contains(&kernel_type)
+}
+
 /// Whether it is a matmul that interpolation knows.
 pub(crate) fn is_interpolation_matmul(kernel_type: &str) -> bool {
-    MATMUL.contains(&kernel_type) || kernel_type == "BatchMatMulNd"
+    multiplies_matrices(kernel_type) || kernel_type == "BatchMatMulNd"
 }
 
 /// Whether its matrices have a batch that counts.

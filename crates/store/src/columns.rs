@@ -72,6 +72,8 @@ pub const PROFILED_DURATION: &str = "Profiling Average Duration(us)";
 pub const PROFILED: [&str; 3] = [PROFILED_DURATION, "Profiling Median Duration(us)", "Profiling Std Duration(us)"];
 /// The duration of a communication table.
 pub const COMMUNICATION_DURATION: &str = "Duration(us)";
+/// The columns that may hold a row's duration, those that count first in front.
+pub const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
 /// Expert-parallel size of a measurement of [`DISPATCH_FFN_COMBINE`](crate::kernel::DISPATCH_FFN_COMBINE), part of its identity.
 pub const EP_SIZE: &str = "EP Size";
 

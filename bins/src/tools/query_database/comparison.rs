@@ -19,7 +19,7 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
         vec![["event", "operator", "calls", "differs in", "here", "in the trace"].map(str::to_owned).to_vec()];
     let (mut asked, mut different, mut unanswered) = (0, 0, 0);
     for call in &calls {
-        let query = match questions::grid(&arguments.surroundings) {
+        let query = match arguments.surroundings.layout.grid() {
             Some(grid) => call.query.clone().grid(grid),
             None => call.query.clone(),
         };

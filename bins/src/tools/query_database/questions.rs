@@ -2,20 +2,20 @@
 
 use super::{Arguments, Question, SurroundingArguments};
 use crate::Failure;
-use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, read_trace};
+use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, not_json, read_trace};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
 use std::path::Path;
 
 /// The questions of a command line, one after the other.
-pub(super) enum Questions<'a> {
+pub(super) enum Questions {
     List(std::vec::IntoIter<Question>),
-    Manifest(Manifest<'a>),
+    Manifest(Manifest),
 }
 
-impl<'a> Questions<'a> {
-    pub(super) fn of(arguments: &'a Arguments) -> Result<Self, Failure> {
+impl Questions {
+    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let asked = &arguments.question;
         if let Some(trace) = &asked.from_trace {
             return Ok(Questions::List(of_trace(trace.as_ref(), &arguments.surroundings)?.into_iter()));
@@ -54,28 +54,15 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// The surroundings of a call, from the command line.
-fn surroundings(arguments: &SurroundingArguments) -> Surroundings {
-    Surroundings {
-        tp_size: arguments.tp_size,
-        ep_size: arguments.ep_size,
-        sequence_parallel: arguments.sequence_parallel,
-    }
-}
-
 fn surrounded(query: Query, arguments: &SurroundingArguments) -> Query {
     let query = query.ep_size(arguments.ep_size).tp_size(arguments.tp_size);
-    query.sequence_parallel(arguments.sequence_parallel).grid(grid(arguments))
-}
-
-pub(super) fn grid(arguments: &SurroundingArguments) -> Option<Grid> {
-    (!arguments.grid.is_empty()).then(|| Grid { shape: arguments.grid.clone(), tiers: arguments.tiers.clone() })
+    query.sequence_parallel(arguments.layout.sequence_parallel).grid(arguments.layout.grid())
 }
 
 fn of_trace(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<Question>, Failure> {
     let calls = traced_calls(path, arguments)?;
     let question = |call: TracedCall| {
-        let query = match grid(arguments) {
+        let query = match arguments.layout.grid() {
             Some(grid) => call.query.grid(grid),
             None => call.query,
         };
@@ -86,7 +73,7 @@ fn of_trace(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<Questio
 
 /// The calls of a trace that a profiling database answered, or was asked for in vain.
 pub(super) fn traced_calls(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<TracedCall>, Failure> {
-    let calls = read_trace(path, &surroundings(arguments))?;
+    let calls = read_trace(path, &arguments.of_calls())?;
     match calls.is_empty() {
         true => Err(Failure::lines(vec![format!(
             "{}: no calls that were looked up in a profiling database (was it written by the analytic model?)",
@@ -159,15 +146,16 @@ fn tensor(text: &str) -> Result<Tensor, Failure> {
 }
 
 /// The lines of a manifest; the command line's surroundings hold where a line says nothing.
-pub(super) struct Manifest<'a> {
+pub(super) struct Manifest {
     name: String,
     input: BufReader<Box<dyn Read>>,
     line: u64,
-    surroundings: &'a SurroundingArguments,
+    surroundings: Surroundings,
+    grid: Option<Grid>,
 }
 
-impl<'a> Manifest<'a> {
-    fn open(path: Option<&Path>, surroundings: &'a SurroundingArguments) -> Result<Self, Failure> {
+impl Manifest {
+    fn open(path: Option<&Path>, asked: &SurroundingArguments) -> Result<Self, Failure> {
         let (name, input): (String, Box<dyn Read>) = match path.filter(|path| *path != Path::new("-")) {
             Some(path) => {
                 let file = File::open(path).map_err(|error| perfdb_files::Error::io(path, error))?;
@@ -180,7 +168,13 @@ impl<'a> Manifest<'a> {
             }
             None => ("stdin".to_owned(), Box::new(std::io::stdin())),
         };
-        Ok(Manifest { name, input: BufReader::new(input), line: 0, surroundings })
+        Ok(Manifest {
+            name,
+            input: BufReader::new(input),
+            line: 0,
+            surroundings: asked.of_calls(),
+            grid: asked.layout.grid(),
+        })
     }
 
     fn next(&mut self) -> Result<Option<Question>, Failure> {
@@ -204,42 +198,14 @@ impl<'a> Manifest<'a> {
     fn question(&self, line: &[u8]) -> Result<Question, String> {
         let value: Value = serde_json::from_slice(line).map_err(|error| not_json(&error))?;
         let object = value.as_object().ok_or("not an object")?;
-        let query = object.get("query").ok_or("query: missing")?;
-        let parsed = Query::from_json(query).map_err(|error| match error.field.is_empty() {
-            true => format!("query: {error}"),
-            false => format!("query.{error}"),
-        })?;
-        let parsed = with_defaults(parsed, query, self.surroundings);
+        let query = Query::of_manifest_line(object, &self.surroundings, self.grid.as_ref())
+            .map_err(|error| error.to_string())?;
         let id = object.get("id").or_else(|| object.get("workload_id")).cloned();
         let id = id.unwrap_or_else(|| Value::from(self.line));
         let name = match &id {
-            Value::String(name) => format!("{name} {}", parsed.name()),
-            other => format!("{other} {}", parsed.name()),
+            Value::String(name) => format!("{name} {}", query.name()),
+            other => format!("{other} {}", query.name()),
         };
-        Ok(Question { id: Some(id), name, query: parsed })
+        Ok(Question { id: Some(id), name, query })
     }
-}
-
-/// What is wrong with a text that is not JSON; it is one line, so that its column says where.
-fn not_json(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or_default();
-    format!("not JSON: {what} at column {}", error.column())
-}
-
-fn with_defaults(mut query: Query, value: &Value, arguments: &SurroundingArguments) -> Query {
-    let lacks = |key: &str| value.get(key).is_none();
-    if lacks("ep_size") {
-        query = query.ep_size(arguments.ep_size);
-    }
-    if lacks("tp_size") {
-        query = query.tp_size(arguments.tp_size);
-    }
-    if lacks("sequence_parallel") {
-        query = query.sequence_parallel(arguments.sequence_parallel);
-    }
-    if lacks("grid") {
-        query = query.grid(grid(arguments));
-    }
-    query
 }

@@ -3,8 +3,7 @@
 use super::axes::{Kernel, MESSAGE_BYTES, TOKENS};
 use crate::Error;
 use perfdb_store::columns::{
-    EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES,
-    PROFILED_DURATION,
+    DURATIONS, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_SHAPES, OUTPUT_TYPES,
 };
 use perfdb_store::duration::{is_valid, number};
 use perfdb_store::slots::{dimensions, normal_shape, split};
@@ -32,7 +31,6 @@ pub(crate) struct PlacedTable {
     pub(crate) foreign: usize,
 }
 
-const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, "Duration(us)"];
 /// Runtime columns whose cells go with the axes of attention, or say where a row is from.
 const OF_LENGTHS: [&str; 9] = [
     "Runtime source_profile",

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use perfdb_query::{Database, Layer, Query, ReaderSemantics, Source};
-use perfdb_store::columns::{MEASURED_DURATION, PROFILED_DURATION};
+use perfdb_store::columns::DURATIONS;
 use perfdb_store::table::{LineEnd, Table, push_csv_row};
 use std::path::Path;
 
@@ -12,7 +12,6 @@ pub(super) struct Proof {
 }
 
 const MAPPING: &str = "op_mapping.yaml";
-const COLUMNS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, "Duration(us)"];
 
 impl Proof {
     /// With the mapping of a database.
@@ -34,7 +33,7 @@ impl Proof {
         cells: &[String],
         query: &Query,
     ) -> Result<bool, Error> {
-        let Some(duration) = COLUMNS.iter().find_map(|name| table.column(name)) else { return Ok(false) };
+        let Some(duration) = DURATIONS.iter().find_map(|name| table.column(name)) else { return Ok(false) };
         let mut content = Vec::new();
         push_csv_row(&mut content, table.columns().iter().map(String::as_str), LineEnd::Lf);
         let with_duration = cells.iter().enumerate().map(|(at, cell)| if at == duration { "1" } else { cell.as_str() });

@@ -1,7 +1,7 @@
 //! New rows, made after one of their table.
 
 use super::leaves::tensors;
-use perfdb_query::{Argument, DType, Query, Results, Tensor};
+use perfdb_query::{Argument, DType, Query, Results, Tensor, multiplies_matrices};
 use perfdb_store::columns::{
     INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, is_measurement,
 };
@@ -32,18 +32,6 @@ impl NewRow {
     }
 }
 
-/// Kernels whose weights may lie the other way round.
-const PRODUCTS: [&str; 9] = [
-    "MatMulV2",
-    "MatMulV3",
-    "MatMulCommon",
-    "MatMul",
-    "QuantBatchMatmulV3",
-    "BatchMatMulV2",
-    "TransposeBatchMatMul",
-    "GroupedMatmul",
-    "GroupedMatmulSwigluQuant",
-];
 /// The layout of matrices in blocks.
 const FRACTAL_NZ: &str = "FRACTAL_NZ";
 const SWIGLU: &str = "SwiGlu";
@@ -101,7 +89,7 @@ fn variant(table: &Table, pattern: usize, query: &Query, turned: bool) -> Option
     let is_attention = ["Runtime avg_seq_len", "avg_seq_len"].iter().any(|name| table.column(name).is_some());
     let asked = operands(query, &slots, table, is_attention)?;
     let stem = table.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let is_product = PRODUCTS.contains(&stem);
+    let is_product = multiplies_matrices(stem);
     if turned && !is_product {
         return None;
     }

@@ -3,8 +3,8 @@
 use super::{Question, Workload, name_of};
 use crate::Error;
 use indexmap::IndexMap;
-use perfdb_query::{Grid, Query, Surroundings};
-use serde_json::{Map, Value};
+use perfdb_query::{Grid, Query, Surroundings, not_json};
+use serde_json::Value;
 use std::path::Path;
 
 const FIELDS: [&str; 6] = ["id", "workload_id", "critical", "calls", "name", "query"];
@@ -72,13 +72,8 @@ fn question(
         None | Some(Value::Null) => 1,
         Some(calls) => calls.as_u64().filter(|calls| *calls > 0).ok_or("calls: not an integer above 0")?,
     };
-    let query = object.get("query").ok_or("query: missing")?;
-    let parsed = Query::from_json(query).map_err(|error| match error.field.is_empty() {
-        true => format!("query: {error}"),
-        false => format!("query.{error}"),
-    })?;
-    let fields = query.as_object().ok_or("query: not an object")?;
-    let parsed = surrounded(parsed, fields, surroundings, grid);
+    let parsed = Query::of_manifest_line(object, surroundings, grid).map_err(|error| error.to_string())?;
+    let query = &object["query"];
     let name = match object.get("name") {
         None | Some(Value::Null) => parsed.name().to_owned(),
         Some(given) => name("name", given)?,
@@ -93,31 +88,6 @@ fn name(field: &str, value: &Value) -> Result<String, String> {
         Value::Number(number) => Ok(number.to_string()),
         _ => Err(format!("{field}: neither a text nor a number")),
     }
-}
-
-/// The query with the surroundings that it does not name itself.
-fn surrounded(query: Query, fields: &Map<String, Value>, given: &Surroundings, grid: Option<&Grid>) -> Query {
-    let mut query = query;
-    if !fields.contains_key("ep_size") {
-        query = query.ep_size(given.ep_size);
-    }
-    if !fields.contains_key("tp_size") {
-        query = query.tp_size(given.tp_size);
-    }
-    if !fields.contains_key("sequence_parallel") {
-        query = query.sequence_parallel(given.sequence_parallel);
-    }
-    if !fields.contains_key("grid") {
-        query = query.grid(grid.cloned());
-    }
-    query
-}
-
-/// What is wrong with a text that is not JSON; it is one line, so that its column says where.
-fn not_json(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or_default();
-    format!("not JSON: {what} at column {}", error.column())
 }
 
 #[cfg(test)]

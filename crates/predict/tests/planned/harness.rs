@@ -1,5 +1,6 @@
 //! How many of a table's rows have to be measured, where one rule or another chooses them.
 
+use crate::row::Row;
 use perfdb_predict::{Columns, Family, Model, Place, Rows, configuration, plan};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -35,23 +36,6 @@ impl Curve {
         let Some(before) = at.checked_sub(1) else { return Some(SHARES[0]) };
         let (above, below) = (self.nine_of_ten[before], self.nine_of_ten[at]);
         Some(SHARES[before] + (SHARES[at] - SHARES[before]) * (above - wanted) / (above - below))
-    }
-}
-
-struct Row<'r> {
-    names: &'r csv::StringRecord,
-    cells: csv::StringRecord,
-    constants: &'r serde_json::Value,
-}
-
-impl Columns for Row<'_> {
-    fn number(&self, column: &str) -> Option<f64> {
-        self.text(column)?.parse().ok()
-    }
-
-    fn text(&self, column: &str) -> Option<&str> {
-        let at = self.names.iter().position(|name| name == column);
-        at.and_then(|at| self.cells.get(at)).or_else(|| self.constants[column].as_str())
     }
 }
 

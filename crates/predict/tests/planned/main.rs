@@ -1,6 +1,8 @@
 //! Rows that are chosen tell more than rows at random: on a made-up table, and on measured ones where they are at hand.
 
 mod harness;
+#[path = "../measured/row.rs"]
+mod row;
 
 use harness::{SHARES, Slice, measured_tables};
 use perfdb_predict::Family;

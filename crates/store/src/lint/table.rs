@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, Kind};
 use crate::columns::{
-    COMMUNICATION, COMMUNICATION_DURATION, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS,
-    OBSOLETE, OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
+    COMMUNICATION, DURATIONS, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS, OBSOLETE,
+    OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
@@ -24,8 +24,6 @@ pub(super) struct Seen {
     /// The inputs of its rows, for tables that are tried one after the other.
     pub(super) inputs: Option<FxHashSet<String>>,
 }
-
-const DURATIONS: [&str; 3] = [MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
 
 /// The reason why a replay would refuse a row: of an operator, with these columns and cells.
 pub type Refusal<'a> = dyn Fn(&str, &[String], &[&str]) -> Option<String> + Sync + 'a;
