@@ -1,6 +1,6 @@
 //! Folders that are made for a run: those of its outputs, which vanish again when there are none, and private ones for its own files.
 
-use crate::leftovers::{Kind, Registered, register};
+use crate::leftovers::{self, Kind, Registered};
 use crate::paths::parent_of;
 use std::fs;
 use std::io;
@@ -34,9 +34,8 @@ impl MadeFolders {
             return Ok(());
         }
         self.make_all(&parent_of(folder))?;
-        let registered = register(folder, Kind::MadeFolder);
-        match fs::create_dir(folder) {
-            Ok(()) => self.made.insert(0, (folder.to_owned(), registered)),
+        match leftovers::make(Kind::MadeFolder, || fs::create_dir(folder).map(|()| (folder.to_owned(), ()))) {
+            Ok((registered, ())) => self.made.insert(0, (folder.to_owned(), registered)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
             Err(error) => return Err(error),
         }
@@ -56,10 +55,14 @@ impl Drop for MadeFolders {
 /// is run, or describes what a run does. The name is the prefix and some random characters.
 pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
     let only_ours = fs::Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;
+    let make = || -> io::Result<_> {
+        let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;
+        Ok((folder.path().to_owned(), folder))
+    };
+    let (registered, folder) = leftovers::make(Kind::PrivateFolder, make)?;
     // The umask may take away more than it should.
     fs::set_permissions(folder.path(), only_ours)?;
-    Ok(PrivateFolder { _registered: register(folder.path(), Kind::PrivateFolder), folder })
+    Ok(PrivateFolder { folder, _registered: registered })
 }
 
 /// A folder that goes, with all that is in it, when this is dropped or a signal ends the process.

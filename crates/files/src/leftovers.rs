@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How something goes.
@@ -24,10 +24,13 @@ static REGISTERED: Mutex<Registry> = Mutex::new(Registry::new());
 #[derive(Debug)]
 pub(crate) struct Registered(PathBuf);
 
-/// Registers a file or folder. To be called before it is made: what is made first could be left.
-pub(crate) fn register(path: &Path, kind: Kind) -> Registered {
-    registered().insert(path.to_owned(), kind);
-    Registered(path.to_owned())
+/// Makes a file or folder, whose path `make` returns beside its value, and registers it. For [`remove_all`] the two are one step: what is
+/// made first could be left, and what is registered first could be made after everything was removed.
+pub(crate) fn make<T, E>(kind: Kind, make: impl FnOnce() -> Result<(PathBuf, T), E>) -> Result<(Registered, T), E> {
+    let mut registry = registered();
+    let (path, value) = make()?;
+    registry.insert(path.clone(), kind);
+    Ok((Registered(path), value))
 }
 
 impl Drop for Registered {

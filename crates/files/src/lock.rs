@@ -7,7 +7,7 @@
 //! opened for writing, and never removed: it is an error.
 
 use crate::error::Error;
-use crate::leftovers::{Kind, Registered, register};
+use crate::leftovers::{self, Kind, Registered};
 use crate::replace::journal::{self, JOURNAL_FILE};
 use crate::replace::{self, Staged};
 use crate::system;
@@ -156,14 +156,9 @@ impl Waiter<'_> {
         let failed = |source| Error::io(&path, source);
         let mut pause = Duration::from_millis(1);
         loop {
-            let (file, is_new) = open_lock_file(&path).map_err(failed)?;
-            match system::try_lock(&file) {
-                Ok(()) => {
-                    // The holder before us may have removed the file between our opening and our locking it.
-                    if !is_same_file(&path, &file).map_err(failed)? {
-                        continue;
-                    }
-                    let mut held = HeldLock { path: path.clone(), file, _registered: register(&path, Kind::File) };
+            match leftovers::make(Kind::File, || try_lock(&path)) {
+                Ok((registered, file)) => {
+                    let mut held = HeldLock { path: path.clone(), file, _registered: registered };
                     held.sign(self.options.tool).map_err(failed)?;
                     tracing::info!(
                         "locked {} after {:.3} s",
@@ -172,18 +167,13 @@ impl Waiter<'_> {
                     );
                     return Ok(Some(held));
                 }
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(TryLockError::Error(error)) => {
-                    if is_new {
-                        let _ = fs::remove_file(&path);
-                    }
-                    if !cannot_lock(&error) {
-                        return Err(failed(error));
-                    }
+                Err(NotLocked::Held) => {}
+                Err(NotLocked::Again) => continue,
+                Err(NotLocked::Unsupported(error)) => {
                     (self.options.notice)(&Notice::NoLocks { path, reason: error.to_string() });
                     return Ok(None);
                 }
+                Err(NotLocked::Failed(error)) => return Err(failed(error)),
             }
             let left =
                 self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -206,6 +196,37 @@ impl HeldLock {
     fn sign(&mut self, tool: &str) -> io::Result<()> {
         self.file.set_len(0)?;
         writeln!(self.file, "{} {tool} {}", std::process::id(), utc_text(SystemTime::now()))
+    }
+}
+
+/// Why a lock file is not locked.
+enum NotLocked {
+    /// Somebody else has it.
+    Held,
+    /// Its holder has just removed it, or a signal came between: to be tried again.
+    Again,
+    /// The file system cannot lock.
+    Unsupported(io::Error),
+    Failed(io::Error),
+}
+
+/// Opens and locks the lock file, without waiting.
+fn try_lock(path: &Path) -> Result<(PathBuf, File), NotLocked> {
+    let (file, is_new) = open_lock_file(path).map_err(NotLocked::Failed)?;
+    match system::try_lock(&file) {
+        // The holder before us may have removed the file between our opening and our locking it.
+        Ok(()) => {
+            let is_same = is_same_file(path, &file).map_err(NotLocked::Failed)?;
+            if is_same { Ok((path.to_owned(), file)) } else { Err(NotLocked::Again) }
+        }
+        Err(TryLockError::WouldBlock) => Err(NotLocked::Held),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => Err(NotLocked::Again),
+        Err(TryLockError::Error(error)) => {
+            if is_new {
+                let _ = fs::remove_file(path);
+            }
+            Err(if cannot_lock(&error) { NotLocked::Unsupported(error) } else { NotLocked::Failed(error) })
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::staged::{Beside, Spool, Staged, discard};
 use super::temporary::{backup_name, create_temporary, temporary_name};
 use crate::error::Error;
 use crate::escape::shown;
-use crate::leftovers::{self, Kind, Registered, register};
+use crate::leftovers::{self, Kind, Registered};
 use crate::paths::parent_of;
 use crate::system;
 use std::fs;
@@ -150,10 +150,12 @@ impl Backups {
             return Ok(());
         }
         let backup = backup_name(target)?;
-        let registered = register(&backup, Kind::File);
-        let _ = fs::remove_file(&backup);
-        match system::link(target, &backup) {
-            Ok(()) => self.kept.push((target.to_owned(), backup, registered)),
+        let link = || {
+            let _ = fs::remove_file(&backup);
+            system::link(target, &backup).map(|()| (backup.clone(), ()))
+        };
+        match leftovers::make(Kind::File, link) {
+            Ok((registered, ())) => self.kept.push((target.to_owned(), backup, registered)),
             Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull) || is_input_output(&error) => {
                 return Err(error);
             }
@@ -219,13 +221,11 @@ impl Journals {
             let failed = |source| Error::io(&path, source);
             let process = std::process::id();
             let temporary = temporary_name(&path, process).map_err(failed)?;
-            let journal = Journal { _registered: register(&temporary, Kind::File), temporary, path: path.clone() };
-            let result = create_temporary(&journal.temporary).and_then(|mut file| {
-                io::Write::write_all(&mut Counted(&mut file), &journal::text(process, &below))?;
-                system::sync(&file)
-            });
-            staged.journals.push(journal);
-            result.map_err(failed)?;
+            let create = || create_temporary(&temporary).map(|file| (temporary.clone(), file));
+            let (registered, mut file) = leftovers::make(Kind::File, create).map_err(failed)?;
+            staged.journals.push(Journal { path: path.clone(), temporary, _registered: registered });
+            io::Write::write_all(&mut Counted(&mut file), &journal::text(process, &below)).map_err(failed)?;
+            system::sync(&file).map_err(failed)?;
         }
         Ok(staged)
     }

@@ -7,7 +7,7 @@ use super::temporary::{OpenSlot, create_temporary, remove_own_leftovers, tempora
 use crate::error::Error;
 use crate::escape::shown;
 use crate::folders::MadeFolders;
-use crate::leftovers::{Kind, Registered, register};
+use crate::leftovers::{self, Kind, Registered};
 use crate::paths::parent_of;
 use crate::system;
 use std::fs::{self, File};
@@ -86,15 +86,16 @@ impl Staged {
                 .map_err(|source| failed(io::Error::new(source.kind(), format!("{}: {source}", shown(&folder)))))?;
         }
         remove_own_leftovers(&target);
+        let create = || create_temporary(&temporary).map(|file| (temporary.clone(), file));
+        let (registered, file) = leftovers::make(Kind::File, create).map_err(failed)?;
         let mut beside = Beside {
             file: None,
             is_synced: false,
-            _registered: register(&temporary, Kind::File),
-            temporary: Some(temporary.clone()),
+            _registered: registered,
+            temporary: Some(temporary),
             target,
             _claim,
         };
-        let file = create_temporary(&temporary).map_err(failed)?;
         if let Some(existing) = existing {
             keep_ownership(&file, &existing);
             file.set_permissions(existing.permissions()).map_err(failed)?;
