@@ -19,7 +19,7 @@ pub mod kernels;
 mod precision;
 mod roofline;
 
-pub use device::Device;
+pub use device::{Bound, Device, Devices};
 pub use kernels::{Attention, Collective, Experts, LatentAttention, MatMul, Work, elementwise};
 pub use precision::{Operands, Precision, UnknownPrecision};
 pub use roofline::Roofline;

@@ -5,8 +5,12 @@ use std::str::FromStr;
 /// An element type of a matrix unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Precision {
+    /// 64 bits, IEEE 754.
+    Fp64,
     /// 32 bits, IEEE 754.
     Fp32,
+    /// 32 bits, of which the multipliers take 19.
+    Tf32,
     /// 16 bits, five of exponent.
     Fp16,
     /// 16 bits, eight of exponent.
@@ -30,7 +34,8 @@ impl Precision {
     /// Bytes of an element.
     pub fn bytes(self) -> f64 {
         match self {
-            Precision::Fp32 => 4.0,
+            Precision::Fp64 => 8.0,
+            Precision::Fp32 | Precision::Tf32 => 4.0,
             Precision::Fp16 | Precision::Bf16 => 2.0,
             Precision::Fp8 | Precision::Int8 => 1.0,
             Precision::Fp4 | Precision::Int4 => 0.5,

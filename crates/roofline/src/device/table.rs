@@ -1,0 +1,107 @@
+//! The devices that are known.
+//!
+//! AMD and NVIDIA: data sheets of the products, dense figures, of one device as a profiler sees it (one die of an MI250X). Where a
+//! sheet has 64-bit and 32-bit rates of matrix units, they are these. Ascend: the number in the name is the 16-bit peak in TFLOP/s of
+//! a package; a die of the A3 has half of it. 8-bit integers run at twice the rate.
+
+use std::borrow::Cow;
+
+use super::Device;
+
+/// Columns: 16, 8 and 4 bits, TF32, FP32 and FP64 in TFLOP/s, and the memory in TB/s; 0 where there are no units for it.
+const fn device(name: &'static str, peaks: [f64; 7]) -> Device {
+    let [sixteen, eight, four, tf32, fp32, fp64, memory] = peaks;
+    Device {
+        name: Cow::Borrowed(name),
+        sixteen_bit_tflop_s: sixteen,
+        eight_bit_tflop_s: known(eight),
+        four_bit_tflop_s: known(four),
+        tf32_tflop_s: known(tf32),
+        fp32_tflop_s: known(fp32),
+        fp64_tflop_s: known(fp64),
+        memory_tb_s: memory,
+    }
+}
+
+const fn known(peak: f64) -> Option<f64> {
+    if peak > 0.0 { Some(peak) } else { None }
+}
+
+pub(super) static DEVICES: [Device; 39] = [
+    device("ATLAS_800_A2_376T_64G", [376.0, 752.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
+    device("ATLAS_800_A2_313T_64G", [313.0, 626.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
+    device("ATLAS_800_A2_280T_64G", [280.0, 560.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
+    device("ATLAS_800_A2_280T_64G_PCIE", [280.0, 560.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
+    device("ATLAS_800_A2_280T_32G_PCIE", [280.0, 560.0, 0.0, 0.0, 0.0, 0.0, 0.8]),
+    device("ATLAS_800_A3_752T_128G_DIE", [376.0, 752.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
+    device("ATLAS_800_A3_560T_128G_DIE", [280.0, 560.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
+    device("AMD Instinct MI210", [181.0, 181.0, 0.0, 0.0, 45.3, 45.3, 1.638]),
+    device("AMD Instinct MI250X", [191.5, 191.5, 0.0, 0.0, 47.9, 47.9, 1.638]),
+    device("AMD Instinct MI300A", [980.6, 1961.2, 0.0, 490.3, 122.6, 122.6, 5.3]),
+    device("AMD Instinct MI300X", [1307.4, 2614.9, 0.0, 653.7, 163.4, 163.4, 5.3]),
+    device("AMD Instinct MI325X", [1307.4, 2614.9, 0.0, 653.7, 163.4, 163.4, 6.0]),
+    device("AMD Instinct MI350X", [2306.9, 4613.7, 9227.5, 0.0, 144.2, 72.1, 8.0]),
+    device("AMD Instinct MI355X", [2516.6, 5033.2, 10066.3, 0.0, 157.3, 78.6, 8.0]),
+    device("Tesla V100-PCIE", [112.0, 0.0, 0.0, 0.0, 14.0, 7.0, 0.9]),
+    device("Tesla V100-SXM2", [125.0, 0.0, 0.0, 0.0, 15.7, 7.8, 0.9]),
+    device("Tesla T4", [65.0, 130.0, 0.0, 0.0, 8.1, 0.0, 0.32]),
+    device("NVIDIA A100-PCIE-40GB", [312.0, 624.0, 0.0, 156.0, 19.5, 19.5, 1.555]),
+    device("NVIDIA A100 80GB PCIe", [312.0, 624.0, 0.0, 156.0, 19.5, 19.5, 1.935]),
+    device("NVIDIA A100-SXM4-40GB", [312.0, 624.0, 0.0, 156.0, 19.5, 19.5, 1.555]),
+    device("NVIDIA A100-SXM4-80GB", [312.0, 624.0, 0.0, 156.0, 19.5, 19.5, 2.039]),
+    device("NVIDIA H100 NVL", [835.0, 1671.0, 0.0, 418.0, 60.0, 60.0, 3.9]),
+    device("NVIDIA H100 PCIe", [756.0, 1513.0, 0.0, 378.0, 51.0, 51.0, 2.0]),
+    device("NVIDIA H100 80GB HBM3", [989.4, 1978.9, 0.0, 494.7, 66.9, 66.9, 3.35]),
+    device("NVIDIA GH200", [989.4, 1978.9, 0.0, 494.7, 66.9, 66.9, 4.0]),
+    device("NVIDIA H200 NVL", [835.0, 1671.0, 0.0, 418.0, 60.0, 60.0, 4.8]),
+    device("NVIDIA H200", [989.4, 1978.9, 0.0, 494.7, 66.9, 66.9, 4.8]),
+    device("NVIDIA H20", [148.0, 296.0, 0.0, 74.0, 44.0, 1.0, 4.0]),
+    device("NVIDIA B200", [2250.0, 4500.0, 9000.0, 1125.0, 75.0, 37.0, 8.0]),
+    device("NVIDIA GB200", [2500.0, 5000.0, 10000.0, 1250.0, 80.0, 40.0, 8.0]),
+    device("NVIDIA B300", [2250.0, 4500.0, 13500.0, 1125.0, 75.0, 1.2, 8.0]),
+    device("NVIDIA GB300", [2500.0, 5000.0, 15000.0, 1250.0, 80.0, 1.3, 8.0]),
+    device("NVIDIA L40S", [362.05, 733.0, 0.0, 183.0, 91.6, 0.0, 0.864]),
+    device("NVIDIA L40", [181.05, 362.0, 0.0, 90.5, 90.5, 0.0, 0.864]),
+    device("NVIDIA L20", [119.5, 239.0, 0.0, 59.8, 59.8, 0.0, 0.864]),
+    device("NVIDIA L4", [121.0, 242.0, 0.0, 60.0, 30.3, 0.0, 0.3]),
+    device("NVIDIA A40", [149.7, 299.3, 0.0, 74.8, 37.4, 0.0, 0.696]),
+    device("NVIDIA A10", [125.0, 250.0, 0.0, 62.5, 31.2, 0.0, 0.6]),
+    device("NVIDIA GeForce RTX 4090", [165.2, 330.3, 0.0, 82.6, 82.6, 0.0, 1.008]),
+];
+
+/// Words of a name that tell a device, the more special ones first.
+pub(super) static MARKS: [(&[&str], &str); 33] = [
+    (&["mi210"], "AMD Instinct MI210"),
+    (&["mi250x"], "AMD Instinct MI250X"),
+    (&["mi250"], "AMD Instinct MI250X"),
+    (&["mi300a"], "AMD Instinct MI300A"),
+    (&["mi300x"], "AMD Instinct MI300X"),
+    (&["mi325x"], "AMD Instinct MI325X"),
+    (&["mi350x"], "AMD Instinct MI350X"),
+    (&["mi355x"], "AMD Instinct MI355X"),
+    (&["v100", "pcie"], "Tesla V100-PCIE"),
+    (&["v100"], "Tesla V100-SXM2"),
+    (&["t4"], "Tesla T4"),
+    (&["a100", "pcie", "40gb"], "NVIDIA A100-PCIE-40GB"),
+    (&["a100", "pcie"], "NVIDIA A100 80GB PCIe"),
+    (&["a100", "40gb"], "NVIDIA A100-SXM4-40GB"),
+    (&["a100"], "NVIDIA A100-SXM4-80GB"),
+    (&["h100", "nvl"], "NVIDIA H100 NVL"),
+    (&["h100", "pcie"], "NVIDIA H100 PCIe"),
+    (&["h100"], "NVIDIA H100 80GB HBM3"),
+    (&["gh200"], "NVIDIA GH200"),
+    (&["h200", "nvl"], "NVIDIA H200 NVL"),
+    (&["h200"], "NVIDIA H200"),
+    (&["h20"], "NVIDIA H20"),
+    (&["b200"], "NVIDIA B200"),
+    (&["gb200"], "NVIDIA GB200"),
+    (&["b300"], "NVIDIA B300"),
+    (&["gb300"], "NVIDIA GB300"),
+    (&["l40s"], "NVIDIA L40S"),
+    (&["l40"], "NVIDIA L40"),
+    (&["l20"], "NVIDIA L20"),
+    (&["l4"], "NVIDIA L4"),
+    (&["a40"], "NVIDIA A40"),
+    (&["a10"], "NVIDIA A10"),
+    (&["rtx", "4090"], "NVIDIA GeForce RTX 4090"),
+];
