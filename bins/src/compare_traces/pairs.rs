@@ -47,7 +47,8 @@ pub(super) fn compare_pairs(
     }
     list.check_outputs(&outputs)?;
     let traces = pairs.iter().flat_map(|pair| &pair.paths);
-    let inputs = traces.chain([&list.path]).chain(&common.registry_file).map(PathBuf::as_path);
+    let inputs =
+        traces.chain([&list.path]).chain(&common.registry_file).chain(&common.devices_file).map(PathBuf::as_path);
     refuse_inputs(outputs.iter().map(PathBuf::as_path), inputs)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = jobs.unwrap_or((cores / 2).max(1));

@@ -3,6 +3,7 @@
 use perfdb_doctor::Code;
 use perfdb_files::escape::for_terminal;
 use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
+use perfdb_roofline::Devices;
 use perfdb_store::near_name::nearest;
 use perfdb_tracediff::{
     Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,
@@ -30,6 +31,12 @@ pub struct Common {
     pub registry: Option<Registry>,
     /// Where they were read from.
     pub registry_file: Option<PathBuf>,
+    /// Whether the table is that of operators by their shapes.
+    pub shapes: bool,
+    /// Devices of the user.
+    pub devices: Devices,
+    /// Where they are read from.
+    pub devices_file: Option<PathBuf>,
     /// Whether the difference is explained.
     pub explain: bool,
     /// Whether launch counts are compared.
@@ -101,6 +108,7 @@ impl Common {
         let format = settings.format.unwrap_or(if only_json { Format::Json } else { Format::Text });
         let threshold_ms = settings.threshold_ms;
         let table = match (self.explain, layers) {
+            _ if self.shapes => CsvTable::Shapes,
             (true, _) => CsvTable::Explanation,
             (_, true) => CsvTable::Layers,
             _ => CsvTable::Operations,
@@ -117,6 +125,7 @@ impl Common {
                 },
                 explain: self.explain,
                 min_group_size: self.min_group_size,
+                devices: self.devices.clone(),
             },
             format,
             table,
@@ -150,6 +159,10 @@ impl Common {
             (compat && self.clip_overlaps, "--compat has no --clip-overlaps"),
             (self.explain && self.fusion, "--fusion has no --explain"),
             (csv && self.explain && is(settings.layers), "--format csv writes one table: --explain or --layers"),
+            (csv && self.shapes && self.explain, "--format csv writes one table: --explain or --shapes"),
+            (csv && self.shapes && is(settings.layers), "--format csv writes one table: --layers or --shapes"),
+            (!csv && self.shapes, "--shapes is about --format csv, text and JSON have the shapes anyway"),
+            (compat && self.shapes, "--compat has no --shapes"),
             (csv && self.show_all, "--show-all is about text, not --format csv"),
             (csv && self.stack_traces, "--stack-traces is about text, not --format csv"),
             (json && is(settings.layers), "--layers is about text and CSV, JSON has the layers anyway"),

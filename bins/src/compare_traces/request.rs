@@ -1,6 +1,6 @@
 //! What is asked for: two traces or a list of pairs, and what comes of them.
 
-use perfdb_tracediff::{PairSettings, Registry};
+use perfdb_tracediff::{PairSettings, Registry, open_devices};
 use std::path::{Path, PathBuf};
 
 use super::pairs::compare_pairs;
@@ -27,6 +27,8 @@ pub struct Request {
     pub trace: Option<PathBuf>,
     /// The HTML page.
     pub page: Option<PathBuf>,
+    /// Traces of the captures of the graphs that trace 1 and 2 replay.
+    pub captures: [Option<PathBuf>; 2],
     /// JSON of an earlier run, and the limit in percent.
     pub gate: Option<(PathBuf, f64)>,
     /// Options that a pair of a list may set itself; those that are not set are left to the list.
@@ -55,6 +57,9 @@ impl Request {
         self.common.plan(&self.settings).map_err(Failure::usage)?;
         let open = if self.common.compat.is_some() { Registry::open } else { Registry::open_checked };
         self.common.registry = self.common.registry_file.as_deref().map(open).transpose()?;
+        if let Some(file) = &self.common.devices_file {
+            self.common.devices = open_devices(file)?;
+        }
         match (&self.list, self.traces.as_slice()) {
             (None, [first, second]) => {
                 let gate = self.gate.as_ref().map(|(baseline, limit)| (baseline.as_path(), *limit));
@@ -65,7 +70,8 @@ impl Request {
                     page: self.page.as_deref(),
                     gate,
                 };
-                compare_one([first, second], &self.settings, &self.common, &outputs)
+                let captures = [0, 1].map(|side| self.captures[side].as_deref());
+                compare_one([first, second], captures, &self.settings, &self.common, &outputs)
             }
             (list, _) => {
                 let list = list.as_deref().unwrap_or(Path::new(""));

@@ -37,6 +37,7 @@ pub(super) struct Outputs<'a> {
 /// Contradictory options (exit 2); traces that cannot be read or compared, an output that cannot be written (exit 1).
 pub(super) fn compare_one(
     traces: [&Path; 2],
+    captures: [Option<&Path>; 2],
     settings: &PairSettings,
     common: &Common,
     outputs: &Outputs<'_>,
@@ -44,12 +45,15 @@ pub(super) fn compare_one(
     let written = [outputs.result, outputs.events, outputs.trace, outputs.page].into_iter().flatten();
     let registry = common.registry_file.as_deref();
     let baseline = outputs.gate.map(|(path, _)| path);
-    refuse_inputs(written, traces.into_iter().chain(registry).chain(baseline))?;
+    let devices = common.devices_file.as_deref();
+    let inputs =
+        traces.into_iter().chain(captures.into_iter().flatten()).chain(registry).chain(devices).chain(baseline);
+    refuse_inputs(written, inputs)?;
     let gate = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);
-    let loaded = load(traces, &options)?;
+    let loaded = load(traces, captures, &options)?;
     let analysis = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
     let events = outputs.events.map(|path| write_events(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
     let page = outputs.page.map(|path| stage_page(path, &analysis, traces)).transpose()?.flatten();
@@ -117,14 +121,14 @@ fn write_trace(path: &Path, plan: &Plan, traces: [&Trace; 2]) -> Result<Staged, 
 }
 
 /// Loads both traces at the same time.
-fn load(traces: [&Path; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure> {
+fn load(traces: [&Path; 2], captures: [Option<&Path>; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure> {
     let bar = progress::items("traces", Some(2));
-    let open = |path: &Path| {
-        let trace = Trace::open(path, options);
+    let open = |side: usize| {
+        let trace = Trace::open_with_capture(traces[side], captures[side], options);
         bar.inc(1);
         trace
     };
-    let loaded = perfdb_parallel::join(|| open(traces[0]), || open(traces[1]));
+    let loaded = perfdb_parallel::join(|| open(0), || open(1));
     bar.finish_and_clear();
     match loaded {
         (Ok(first), Ok(second)) => Ok([first, second]),

@@ -6,6 +6,7 @@ use crate::registry::{Job, Tool};
 use crate::{command_of, run};
 use clap::Parser;
 use perfdb_doctor::Code;
+use perfdb_roofline::Devices;
 use perfdb_tracediff::{Format, PairSettings, PhaseFilter};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -36,6 +37,8 @@ Examples:
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
   compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
+  compare-traces amd.json nvidia.json --shapes --format csv
+  compare-traces amd.json nvidia.json --capture1 amd_capture.json
   compare-traces before.json after.json --events kernels.csv --html page.html
   compare-traces before.json after.json --trace-out both.json.gz   # Perfetto
   compare-traces before.json after.json --baseline last.json --fail-regression 5
@@ -75,6 +78,22 @@ struct Arguments {
     /// Text: add the layer table; CSV: layers instead of operations
     #[arg(long)]
     layers: bool,
+
+    /// CSV: operators by their shapes, with what limits them, instead of operations
+    #[arg(long)]
+    shapes: bool,
+
+    /// Peaks of devices (YAML), before those that are known
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with = "compat")]
+    devices: Option<PathBuf>,
+
+    /// Trace of the capture of the graphs that trace 1 replays: their kernels get operators, shapes and stacks
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
+    capture1: Option<PathBuf>,
+
+    /// The same for trace 2
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
+    capture2: Option<PathBuf>,
 
     /// Add coverage and what changed and why, adding up to 100 %
     #[arg(long)]
@@ -197,6 +216,9 @@ impl From<Arguments> for Request {
             compat: arguments.compat,
             registry: None,
             registry_file: arguments.registry,
+            shapes: arguments.shapes,
+            devices: Devices::default(),
+            devices_file: arguments.devices,
             explain: arguments.explain,
             fusion: arguments.fusion,
             min_group_size: arguments.min_group_size,
@@ -216,6 +238,7 @@ impl From<Arguments> for Request {
             events: arguments.events,
             trace: arguments.trace_out,
             page: arguments.html,
+            captures: [arguments.capture1, arguments.capture2],
             gate: arguments.baseline.zip(arguments.fail_regression),
             settings,
             common,

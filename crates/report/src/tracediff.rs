@@ -20,6 +20,7 @@ mod events;
 mod explanation;
 mod json;
 mod legacy_csv;
+mod rooflines;
 mod strips;
 mod text;
 mod text_parts;

@@ -61,7 +61,9 @@ impl Device {
     pub fn recognise(name: &str) -> Option<&'static Device> {
         Device::find(name).or_else(|| {
             let words = words(name);
-            let (_, found) = table::MARKS.iter().find(|(marks, _)| marks.iter().all(|mark| words.iter().any(|word| word == mark)))?;
+            let (_, found) = table::MARKS
+                .iter()
+                .find(|(marks, _)| marks.iter().all(|mark| words.iter().any(|word| word == mark)))?;
             Device::find(found)
         })
     }
@@ -96,13 +98,8 @@ impl Device {
 
     /// Whether every peak is a positive number.
     fn is_sound(&self) -> bool {
-        let others = [
-            self.eight_bit_tflop_s,
-            self.four_bit_tflop_s,
-            self.tf32_tflop_s,
-            self.fp32_tflop_s,
-            self.fp64_tflop_s,
-        ];
+        let others =
+            [self.eight_bit_tflop_s, self.four_bit_tflop_s, self.tf32_tflop_s, self.fp32_tflop_s, self.fp64_tflop_s];
         let mut peaks = others.into_iter().flatten().chain([self.sixteen_bit_tflop_s, self.memory_tb_s]);
         peaks.all(|peak| peak.is_finite() && peak > 0.0)
     }
@@ -217,7 +214,11 @@ mod tests {
 
     #[test]
     fn a_users_device_comes_first() {
-        let own = Device { memory_tb_s: 1.5, name: "H100".into(), ..Device::find("NVIDIA H100 PCIe").expect("known").clone() };
+        let own = Device {
+            memory_tb_s: 1.5,
+            name: "H100".into(),
+            ..Device::find("NVIDIA H100 PCIe").expect("known").clone()
+        };
         let devices = Devices { devices: vec![own.clone()] }.checked().expect("sound");
         assert_eq!(devices.recognise("NVIDIA H100 80GB HBM3"), Some(&own));
         assert_eq!(devices.recognise("NVIDIA H200"), Device::find("NVIDIA H200"));

@@ -50,6 +50,41 @@ pub(crate) struct HostOperator {
     pub(crate) thread: u32,
 }
 
+/// An operator on the host of which a formula says what it must do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OperatorCall {
+    pub(crate) external: Id,
+    pub(crate) name: NameId,
+    pub(crate) start: Option<Picoseconds>,
+    pub(crate) duration: Picoseconds,
+    pub(crate) thread: u32,
+    pub(crate) arguments: CallArguments,
+}
+
+/// Arguments of an operator; texts are numbers in [`Columns::arguments`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum CallArguments {
+    /// Three lists, as they stand in the file.
+    Lists { dims: NameId, types: NameId, values: NameId },
+    /// What a collective sends.
+    Message { collective: NameId, element_type: NameId, elements_in: u64, elements_out: u64, ranks: u32 },
+}
+
+impl CallArguments {
+    /// The same with other numbers of its texts.
+    pub(crate) fn renamed(self, text: impl Fn(NameId) -> NameId) -> CallArguments {
+        match self {
+            CallArguments::Lists { dims, types, values } => {
+                CallArguments::Lists { dims: text(dims), types: text(types), values: text(values) }
+            }
+            CallArguments::Message { collective, element_type, elements_in, elements_out, ranks } => {
+                let (collective, element_type) = (text(collective), text(element_type));
+                CallArguments::Message { collective, element_type, elements_in, elements_out, ranks }
+            }
+        }
+    }
+}
+
 /// A call of a Python function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
@@ -77,8 +112,15 @@ pub(crate) struct Columns {
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) copies: Vec<GpuCopy>,
     pub(crate) launches: Vec<Launch>,
+    /// Runtime calls without a correlation id; kernels have their External id alone.
+    pub(crate) unlinked: Vec<Launch>,
     pub(crate) flows: Vec<Launch>,
+    /// Names of the kernels that the launches say they launch, beside `launches`; only where a capture is read.
+    pub(crate) launched: Vec<NameId>,
     pub(crate) operators: Vec<HostOperator>,
+    pub(crate) calls: Vec<OperatorCall>,
+    /// Texts of the arguments of `calls`.
+    pub(crate) arguments: Names,
     pub(crate) frames: Vec<Frame>,
     pub(crate) annotations: Vec<Annotation>,
     pub(crate) devices: Numbering<Id>,
@@ -126,6 +168,16 @@ impl Columns {
             |launch: &Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..*launch };
         self.launches.extend(piece.launches.iter().map(launch));
         self.flows.extend(piece.flows.iter().map(launch));
+        self.unlinked.extend(piece.unlinked.iter().map(launch));
+        self.launched.extend(piece.launched.iter().map(|kernel| name(*kernel)));
+        let arguments = self.arguments.adopt(&piece.arguments);
+        let text = |id: NameId| arguments.get(id as usize).copied().unwrap_or(NO_NAME);
+        self.calls.extend(piece.calls.iter().map(|call| OperatorCall {
+            name: name(call.name),
+            thread: threads[call.thread as usize],
+            arguments: call.arguments.renamed(text),
+            ..*call
+        }));
         self.operators.extend(piece.operators.iter().map(|operator| HostOperator {
             name: name(operator.name),
             thread: threads[operator.thread as usize],
@@ -168,12 +220,15 @@ impl Columns {
         for copy in &mut self.copies {
             adopt(&mut copy.correlation);
         }
-        for launch in self.launches.iter_mut().chain(&mut self.flows) {
+        for launch in self.launches.iter_mut().chain(&mut self.flows).chain(&mut self.unlinked) {
             adopt(&mut launch.correlation);
             adopt(&mut launch.external);
         }
         for operator in &mut self.operators {
             adopt(&mut operator.external);
+        }
+        for call in &mut self.calls {
+            adopt(&mut call.external);
         }
         for frame in &mut self.frames {
             adopt(&mut frame.id);

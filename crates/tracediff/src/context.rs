@@ -3,6 +3,8 @@
 //! Each file finds one of these for all kernels of a trace, under the default rules; [`legacy`](crate::legacy) has the
 //! others.
 
+pub(crate) mod calls;
+pub(crate) mod captures;
 pub(crate) mod classes;
 pub(crate) mod launches;
 pub(crate) mod layers;

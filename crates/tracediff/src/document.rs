@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use perfdb_files::escape::shown;
+use perfdb_roofline::Devices;
 use serde::Serialize;
 
 use crate::align::{LayerAlignment, align};
@@ -23,6 +24,7 @@ use crate::legacy::view::LegacyTrace;
 use crate::pairing::Pairing;
 use crate::remedy::Caution;
 use crate::result::{Comparison, Metadata};
+use crate::rooflines::{Rooflines, rooflines};
 use crate::rules::{LayerRule, Rules};
 use crate::same_kernels::{SameKernelAnalysis, same_kernels};
 use crate::trace::Trace;
@@ -54,6 +56,8 @@ pub struct AnalysisOptions {
     pub explain: bool,
     /// Smallest correlation group for [`View::LaunchCounts`].
     pub min_group_size: usize,
+    /// Devices of the user, before those that are known.
+    pub devices: Devices,
 }
 
 /// What was found; serialises to the JSON output.
@@ -99,6 +103,8 @@ pub struct PlainDocument {
     pub groups: Vec<GroupRow>,
     /// One typical layer of each side.
     pub strips: Vec<Strip>,
+    /// What operators must do, and whether hardware or kernels make the difference.
+    pub roofline: Option<Rooflines>,
 }
 
 /// Kernel by kernel.
@@ -126,6 +132,8 @@ pub struct AlignedDocument {
     pub groups: Vec<GroupRow>,
     /// One typical layer of each side.
     pub strips: Vec<Strip>,
+    /// What operators must do, and whether hardware or kernels make the difference.
+    pub roofline: Option<Rooflines>,
 }
 
 /// Everything.
@@ -156,6 +164,8 @@ pub struct FullDocument {
     pub groups: Vec<GroupRow>,
     /// One typical layer of each side.
     pub strips: Vec<Strip>,
+    /// What operators must do, and whether hardware or kernels make the difference.
+    pub roofline: Option<Rooflines>,
 }
 
 /// The keys at the top of the JSON documents that a rule set can give.
@@ -182,6 +192,7 @@ pub fn sections(rules: &Rules) -> &'static [&'static str] {
             "next_steps",
             "groups",
             "strips",
+            "roofline",
             "global_counts",
             "fusion_opportunities",
             "fusion_mappings",
@@ -255,6 +266,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     );
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
+    let roofline = rooflines([first, second], phase, scale.divisors, &options.devices);
     let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
     let metadata = &comparison.metadata;
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];
@@ -268,6 +280,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             elapsed,
             groups,
             strips,
+            roofline,
         })),
         View::Aligned => Document::Aligned(Box::new(AlignedDocument {
             format_version,
@@ -280,6 +293,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             elapsed,
             groups,
             strips,
+            roofline,
         })),
         View::Full => Document::Full(Box::new(FullDocument {
             format_version,
@@ -293,6 +307,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             elapsed,
             groups,
             strips,
+            roofline,
         })),
     };
     tracing::info!(

@@ -46,6 +46,7 @@ mod read;
 mod regression;
 mod remedy;
 mod result;
+mod rooflines;
 mod rules;
 mod same_kernels;
 mod steps;
@@ -94,6 +95,7 @@ pub use remedy::{Caution, Remedy};
 pub use result::{
     Comparison, KernelTotal, LayerRow, Metadata, OperationRow, Status, UnknownKernel, UnmatchedOperation, Warning,
 };
+pub use rooflines::{OperatorCall, RooflineRow, Rooflines, open_devices, operator_calls};
 pub use rules::{
     ClassTable, ComparisonRule, DeviceRule, FrameRule, LayerRule, PERFDB, PhaseRule, RatioRule, Rules, WAFER_0_1_33,
     WAFER_0_1_35, ZeroStacks,

@@ -9,6 +9,8 @@ use perfdb_files::escape::shown;
 
 use crate::classify::Registry;
 use crate::columns::Columns;
+use crate::context::calls::{self, Calls};
+use crate::context::captures::{self, Replays};
 use crate::context::classes::{self, Classifier};
 use crate::context::launches::Launches;
 use crate::context::operators::{self, Decision};
@@ -60,7 +62,8 @@ impl Default for LoadOptions {
 impl LoadOptions {
     fn wanted(&self) -> Wanted {
         let legacy = self.rules.is_legacy();
-        Wanted { stacks: self.stacks, legacy_times: legacy, findings: !legacy, threads: self.threads }
+        let launched = false;
+        Wanted { stacks: self.stacks, legacy_times: legacy, findings: !legacy, launched, threads: self.threads }
     }
 }
 
@@ -70,6 +73,19 @@ impl Trace {
     /// # Errors
     /// When the file cannot be read, is not a trace, has no kernels, or times in another unit than microseconds.
     pub fn open(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Trace, Error> {
+        Trace::open_with_capture(path, None, options)
+    }
+
+    /// Loads a trace file; kernels of replayed graphs get operator, stack and shapes from the trace of their capture, where one is
+    /// given.
+    ///
+    /// # Errors
+    /// As [`Trace::open`], of either file; a capture needs no kernels.
+    pub fn open_with_capture(
+        path: impl AsRef<Path>,
+        capture: Option<&Path>,
+        options: &LoadOptions,
+    ) -> Result<Trace, Error> {
         let path = path.as_ref().to_path_buf();
         let _span = tracing::debug_span!("open", path = %shown(&path)).entered();
         let contents = read::open(&path, options.wanted()).map_err(|error| mendable(error, &path, options))?;
@@ -80,7 +96,10 @@ impl Trace {
             report.ok().filter(|report| report.kind == Kind::GpuTrace)
         };
         let report = contents.doctor.and_then(|doctor| report(doctor, &path, read_again));
-        load(path, contents.columns, &contents.members, report, options)
+        let wanted = Wanted { launched: true, ..options.wanted() };
+        let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
+        let capture = capture.map(|capture| capture.columns);
+        load(path, contents.columns, &contents.members, report, capture, options)
     }
 
     /// Loads a trace from a reader; `path` is what errors and results call it.
@@ -95,7 +114,7 @@ impl Trace {
         let path = path.into();
         let Contents { columns, members, doctor } = read::reader(&path, reader, options.wanted())?;
         let report = doctor.and_then(|doctor| report(doctor, &path, || None));
-        load(path, columns, &members, report, options)
+        load(path, columns, &members, report, None, options)
     }
 }
 
@@ -123,6 +142,7 @@ fn load(
     mut columns: Columns,
     members: &crate::device::Members,
     report: Option<Report>,
+    capture: Option<Columns>,
     options: &LoadOptions,
 ) -> Result<Trace, Error> {
     if columns.kernels.is_empty() {
@@ -150,7 +170,9 @@ fn load(
     let order = TimeOrder::of(&kernels);
     let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
 
-    let (passes, operators, classes, layers, timeline, structure, legacy);
+    let (passes, mut operators, classes, layers, timeline, structure, legacy);
+    let (mut calls, mut joined) = (Calls::default(), None);
+    let mut replayed = Vec::new();
     match (rules.phases, columns.legacy_times.take()) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
             let windows = legacy::phases::windows(&columns.annotations, &times.annotations, prefill_tokens);
@@ -172,7 +194,16 @@ fn load(
             passes = finder.of_kernels(&kernels);
             let impossible = report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
             let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
-            operators = operators::find(&kernels, &columns, &launches, decision, options.stacks, &mut names);
+            let launch_of = launches.of_kernels(&kernels);
+            calls = calls::find(&kernels, &columns, &launches, &launch_of, &names);
+            operators =
+                operators::find(&kernels, &columns, &launches, &launch_of, decision, options.stacks, &mut names);
+            let copies = &columns.copies;
+            let replays = Replays { kernels: &kernels, copies, launches: &launches, launch_of: &launch_of };
+            joined = capture.map(|mut capture| {
+                captures::join(&replays, &mut capture, options.stacks, &mut names, &mut operators, &mut calls)
+            });
+            replayed = replays.kernels_of_graphs(&names);
             classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);
             let sources = Sources {
                 kernels: &kernels,
@@ -230,6 +261,9 @@ fn load(
         groups: classes.groups,
         operations: classes.operations,
         stacks: operators.stacks,
+        calls,
+        joined,
+        replayed,
         order,
         passes: passes.count,
         layers: layers.count,

@@ -12,8 +12,9 @@ use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
+use perfdb_workload::Call;
 
-use crate::columns::{Annotation, Columns, Frame, HostOperator, Kernel, Launch};
+use crate::columns::{Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, OperatorCall};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
@@ -25,15 +26,39 @@ use crate::time::{Picoseconds, picoseconds};
 use taken::{Numbers, TakenEvent};
 
 /// Members of `args` that are used; they follow those of the trace doctor, which has the first four too.
-const ARGS: [&str; 3] = ["Python id", "Python parent id", "bytes"];
+const ARGS: [&str; 11] = [
+    "Python id",
+    "Python parent id",
+    "bytes",
+    "Input Dims",
+    "Input type",
+    "Concrete Inputs",
+    "Collective name",
+    "dtype",
+    "Out msg nelems",
+    "Group size",
+    "kernel",
+];
 const CORRELATION: usize = 0;
 const EXTERNAL: usize = 1;
 const DEVICE: usize = 2;
 const STREAM: usize = 3;
 const OLD_EXTERNAL: usize = 4;
+const ELEMENTS_IN: usize = 5;
 const PYTHON_ID: usize = Collector::ARGS.len();
 const PYTHON_PARENT: usize = PYTHON_ID + 1;
 const BYTES: usize = PYTHON_ID + 2;
+const DIMS: usize = PYTHON_ID + 3;
+const TYPES: usize = PYTHON_ID + 4;
+const VALUES: usize = PYTHON_ID + 5;
+const COLLECTIVE: usize = PYTHON_ID + 6;
+const MESSAGE_TYPE: usize = PYTHON_ID + 7;
+const ELEMENTS_OUT: usize = PYTHON_ID + 8;
+const RANKS: usize = PYTHON_ID + 9;
+const KERNEL: usize = PYTHON_ID + 10;
+
+/// The operator that says what a collective sends.
+const COMMUNICATION: &str = "record_param_comms";
 
 /// What a trace file holds.
 #[derive(Debug, Default)]
@@ -50,6 +75,7 @@ struct Piece {
     columns: Columns,
     doctor: Collector,
     numbers: Numbers,
+    has_formula: Vec<Option<bool>>,
 }
 
 /// Reads a trace file.
@@ -75,7 +101,7 @@ fn read(source: &mut Source, wanted: Wanted) -> Result<Contents, Error> {
         wanted.threads.max(1),
         |piece: &mut Piece, event| {
             let taken = if wanted.findings { piece.doctor.take(event) } else { Taken::default() };
-            piece.columns.take(TakenEvent::new(event, taken, &mut piece.numbers), wanted);
+            piece.columns.take(TakenEvent::new(event, taken, &mut piece.numbers), &mut piece.has_formula, wanted);
             Ok::<(), Infallible>(())
         },
         |part| {
@@ -128,12 +154,14 @@ pub(crate) struct Wanted {
     pub(crate) legacy_times: bool,
     /// The trace doctor's report, and categories that old profilers wrote.
     pub(crate) findings: bool,
+    /// Names of the kernels that launches say they launch.
+    pub(crate) launched: bool,
     /// Threads that read.
     pub(crate) threads: usize,
 }
 
 impl Columns {
-    fn take(&mut self, taken: TakenEvent<'_, '_>, wanted: Wanted) {
+    fn take(&mut self, taken: TakenEvent<'_, '_>, has_formula: &mut Vec<Option<bool>>, wanted: Wanted) {
         let event = taken.event;
         let index = self.events;
         self.events += 1;
@@ -152,7 +180,7 @@ impl Columns {
             b"kernel" => self.take_kernel(taken, index, wanted),
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
             b"cuda_runtime" | b"cuda_driver" => self.take_call(taken, wanted),
-            b"cpu_op" => self.take_operator(taken, wanted),
+            b"cpu_op" => self.take_operator(taken, has_formula, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
             b"python_function" => {
@@ -213,7 +241,7 @@ impl Columns {
 
     fn take_call(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
         let correlation = self.correlation(&taken);
-        if !correlation.is_there() {
+        if !correlation.is_there() && !wanted.findings {
             return;
         }
         if let Some(start) = taken.start() {
@@ -225,7 +253,20 @@ impl Columns {
                 name: taken.name(|event| name(&mut self.names, event)),
                 thread: self.thread(&mut taken),
             };
+            if !correlation.is_there() {
+                if call.external.is_there() {
+                    self.unlinked.push(call);
+                }
+                return;
+            }
             self.launches.push(call);
+            if wanted.launched {
+                let kernel = match taken.event.arg(KERNEL) {
+                    Some(Value::Text(text)) => self.names.source(text.raw(), || text.decode_lossy()),
+                    _ => NO_NAME,
+                };
+                self.launched.push(kernel);
+            }
         }
     }
 
@@ -241,14 +282,58 @@ impl Columns {
         }
     }
 
-    fn take_operator(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {
+    fn take_operator(&mut self, mut taken: TakenEvent<'_, '_>, has_formula: &mut Vec<Option<bool>>, wanted: Wanted) {
         let external = self.external(&taken, wanted);
         let name = taken.name(|event| name(&mut self.names, event));
-        if external.is_there() && name != NO_NAME {
-            let (start, duration) = (taken.start(), taken.duration().unwrap_or(0).max(0));
-            let thread = self.thread(&mut taken);
+        if name == NO_NAME {
+            return;
+        }
+        let has_formula = wanted.findings && self.has_formula(name, has_formula);
+        if !has_formula && !external.is_there() {
+            return;
+        }
+        let (start, duration) = (taken.start(), taken.duration().unwrap_or(0).max(0));
+        let thread = self.thread(&mut taken);
+        if external.is_there() {
             self.operators.push(HostOperator { external, name, start, duration, thread });
         }
+        if has_formula && let Some(arguments) = self.call_arguments(taken.event) {
+            self.calls.push(OperatorCall { external, name, start, duration, thread, arguments });
+        }
+    }
+
+    /// Whether a formula says what an operator must do, by the number of its name; asked once per name.
+    fn has_formula(&self, name: NameId, known: &mut Vec<Option<bool>>) -> bool {
+        let at = name as usize;
+        if at >= known.len() {
+            known.resize(at + 1, None);
+        }
+        *known[at].get_or_insert_with(|| {
+            let text = self.names.get(name);
+            text == COMMUNICATION || Call::is_known(text)
+        })
+    }
+
+    fn call_arguments(&mut self, event: &Event<'_>) -> Option<CallArguments> {
+        if let Some(Value::Text(collective)) = event.arg(COLLECTIVE) {
+            let number = |at| event.number_arg(at).and_then(|number| number.to_i64()?.try_into().ok());
+            let element_type = event.arg(MESSAGE_TYPE)?.as_text()?;
+            return Some(CallArguments::Message {
+                collective: self.arguments.source(collective.raw(), || collective.decode_lossy()),
+                element_type: self.arguments.source(element_type.raw(), || element_type.decode_lossy()),
+                elements_in: number(ELEMENTS_IN)?,
+                elements_out: number(ELEMENTS_OUT)?,
+                ranks: number(RANKS)?.try_into().ok()?,
+            });
+        }
+        let dims = self.list(event, DIMS)?;
+        let types = self.list(event, TYPES)?;
+        Some(CallArguments::Lists { dims, types, values: self.list(event, VALUES).unwrap_or(NO_NAME) })
+    }
+
+    fn list(&mut self, event: &Event<'_>, at: usize) -> Option<NameId> {
+        let Some(Value::List(list)) = event.arg(at) else { return None };
+        Some(self.arguments.source(list.text(), || String::from_utf8_lossy(list.text())))
     }
 
     fn take_frame(&mut self, mut taken: TakenEvent<'_, '_>, wanted: Wanted) {

@@ -6,6 +6,8 @@ use perfdb_doctor::Report;
 
 use crate::columns::Kernel;
 use crate::context::KernelContext;
+use crate::context::calls::Calls;
+use crate::context::captures::Joined;
 use crate::context::classes::Group;
 use crate::corrections::Corrections;
 use crate::device::models::inferred_name;
@@ -42,6 +44,12 @@ pub struct Trace {
     /// Names of the classes.
     pub(crate) operations: Vec<String>,
     pub(crate) stacks: Stacks,
+    /// Calls of operators of which a formula says what they must do, under the default rules.
+    pub(crate) calls: Calls,
+    /// What became of replayed graphs, where a capture was given.
+    pub(crate) joined: Option<Joined>,
+    /// Per kernel, whether a graph launched it; empty where none did.
+    pub(crate) replayed: Vec<bool>,
     pub(crate) order: TimeOrder,
     pub(crate) passes: u64,
     pub(crate) layers: u64,

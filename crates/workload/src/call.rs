@@ -96,6 +96,31 @@ impl Call {
         &self.operator
     }
 
+    /// What the same work is called whoever does it: the name, or `attention` for all operators of attention.
+    pub fn label(&self) -> &str {
+        match self.family() {
+            Some(Family::Attention(_)) => "attention",
+            _ => &self.operator,
+        }
+    }
+
+    /// The shapes of the tensors: `256×4096, 4096×512`.
+    pub fn shapes(&self) -> String {
+        let shape = |shape: &Vec<f64>| shape.iter().map(f64::to_string).collect::<Vec<String>>().join("×");
+        let shapes = self.dims.iter().filter(|shape| !shape.is_empty()).map(shape);
+        shapes.collect::<Vec<String>>().join(", ")
+    }
+
+    /// The types of the tensors that have a shape, once where all are the same: `bfloat16`.
+    pub fn types(&self) -> String {
+        let tensors = self.dims.iter().zip(&self.types).filter(|(shape, _)| !shape.is_empty());
+        let mut names: Vec<&str> = tensors.map(|(_, element)| element.map_or("?", ElementType::name)).collect();
+        if names.windows(2).all(|pair| pair[0] == pair[1]) {
+            names.truncate(1);
+        }
+        names.join(", ")
+    }
+
     /// The shape of an argument, if it is a tensor with dimensions.
     pub(crate) fn shape(&self, at: usize) -> Option<&[f64]> {
         self.dims.get(at).map(Vec::as_slice).filter(|shape| !shape.is_empty())
@@ -197,14 +222,32 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_has_no_work() {
-        let call = |dims, types| Call::new("aten::mm", Arguments { dims, types, values: "" }).and_then(|call| call.work());
+        let call =
+            |dims, types| Call::new("aten::mm", Arguments { dims, types, values: "" }).and_then(|call| call.work());
         let types = r#"["float", "float"]"#;
         assert!(call("[[2, 3], [3, 4]]", types).is_some());
-        for dims in ["", "{}", "[[2, 3]]", "[[2, 3], []]", "[[2, 3], [4, 4]]", "[[2, 3, 4], [4, 4]]", "[[2, -3], [-3, 4]]", "[["] {
+        for dims in [
+            "",
+            "{}",
+            "[[2, 3]]",
+            "[[2, 3], []]",
+            "[[2, 3], [4, 4]]",
+            "[[2, 3, 4], [4, 4]]",
+            "[[2, -3], [-3, 4]]",
+            "[[",
+        ] {
             assert_eq!(call(dims, types), None, "{dims}");
         }
         assert_eq!(call("[[2, 3], [3, 4]]", r#"["Scalar", ""]"#), None);
         assert!(!Call::is_known("aten::slice"));
+    }
+
+    #[test]
+    fn shapes_and_types_are_short() {
+        let arguments =
+            Arguments { dims: "[[4, 8], [], [8]]", types: r#"["c10::Half", "Scalar", "c10::Half"]"#, values: "" };
+        let call = Call::new("aten::add_", arguments).expect("lists");
+        assert_eq!((call.label(), call.shapes(), call.types()), ("add", "4×8, 8".to_owned(), "float16".to_owned()));
     }
 
     #[test]

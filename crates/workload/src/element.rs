@@ -50,6 +50,23 @@ impl ElementType {
         })
     }
 
+    /// A short name: `bfloat16`, `float8`, `int64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ElementType::Double => "float64",
+            ElementType::Float => "float32",
+            ElementType::Half => "float16",
+            ElementType::BFloat16 => "bfloat16",
+            ElementType::Float8 => "float8",
+            ElementType::Float4x2 => "float4",
+            ElementType::Long => "int64",
+            ElementType::Int => "int32",
+            ElementType::Short => "int16",
+            ElementType::Char => "int8",
+            ElementType::Bool => "bool",
+        }
+    }
+
     /// Bytes of an element.
     pub fn bytes(self) -> f64 {
         match self {

@@ -105,7 +105,7 @@ pub enum Reduced {
 pub enum Norm {
     /// RMS norm of PyTorch: input, normalised shape, weight.
     Rms,
-    /// RMS norm of serving frameworks: result, input, weight.
+    /// RMS norm of serving frameworks: result, input, weight; or input, weight.
     RmsIntoResult,
     /// RMS norm after an addition, in place: input, residual, weight.
     AddedRms,
@@ -131,9 +131,35 @@ const BINARY: [&str; 14] = [
 ];
 const COMPARISONS: [&str; 9] = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"];
 const UNARY: [&str; 29] = [
-    "abs", "ceil", "clamp", "clamp_max", "clamp_min", "cos", "erf", "exp", "floor", "gelu", "hardtanh", "leaky_relu", "log",
-    "log2", "neg", "pow", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "softplus", "sqrt",
-    "square", "tanh", "log1p",
+    "abs",
+    "ceil",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "cos",
+    "erf",
+    "exp",
+    "floor",
+    "gelu",
+    "hardtanh",
+    "leaky_relu",
+    "log",
+    "log2",
+    "neg",
+    "pow",
+    "reciprocal",
+    "relu",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softplus",
+    "sqrt",
+    "square",
+    "tanh",
+    "log1p",
 ];
 
 impl Family {

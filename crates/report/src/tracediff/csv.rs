@@ -5,7 +5,7 @@ use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Comparison, Document, LayerRow, OperationRow, Status, UnmatchedOperation};
 
-use super::{explanation, legacy_csv};
+use super::{explanation, legacy_csv, rooflines};
 
 /// Which table is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum CsvTable {
     Layers,
     /// The explanation; nothing if the document has none.
     Explanation,
+    /// Operators by their shapes; nothing if the document has none.
+    Shapes,
 }
 
 const OPERATIONS: &str = "operation,trace1_count,trace2_count,trace1_avg_us,trace2_avg_us,trace1_total_ms,trace2_total_ms,ratio,\
@@ -29,6 +31,9 @@ pub fn csv(document: &Document, table: CsvTable) -> String {
     match document {
         Document::Plain(plain) if table == CsvTable::Explanation => {
             plain.explanation.as_ref().map(explanation::csv).unwrap_or_default()
+        }
+        Document::Plain(plain) if table == CsvTable::Shapes => {
+            plain.roofline.as_ref().map(rooflines::csv).unwrap_or_default()
         }
         Document::Plain(plain) => default_table(&plain.comparison, table),
         Document::Full(full) => default_table(&full.comparison, table),

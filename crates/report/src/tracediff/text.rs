@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Status, Strip, Trust,
+    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Rooflines, Status, Strip, Trust,
 };
 
 use super::elapsed::per;
@@ -34,15 +34,28 @@ pub struct TextOptions {
 pub fn text(document: &Document, options: &TextOptions) -> String {
     match document {
         Document::Plain(plain) => {
-            let mut out =
-                report(&plain.comparison, plain.elapsed.as_ref(), plain.trust.as_ref(), &plain.strips, options);
+            let found = Found {
+                comparison: &plain.comparison,
+                elapsed: plain.elapsed.as_ref(),
+                trust: plain.trust.as_ref(),
+                strips: &plain.strips,
+                roofline: plain.roofline.as_ref(),
+            };
+            let mut out = report(&found, options);
             if let Some(found) = &plain.explanation {
                 out.push_str(&explanation::text(found));
             }
             out
         }
         Document::Full(full) => {
-            report(&full.comparison, full.elapsed.as_ref(), full.trust.as_ref(), &full.strips, options)
+            let found = Found {
+                comparison: &full.comparison,
+                elapsed: full.elapsed.as_ref(),
+                trust: full.trust.as_ref(),
+                strips: &full.strips,
+                roofline: full.roofline.as_ref(),
+            };
+            report(&found, options)
         }
         Document::Aligned(_)
         | Document::LaunchCounts(_)
@@ -52,14 +65,18 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
     }
 }
 
+/// What a report is made of.
+struct Found<'a> {
+    comparison: &'a Comparison,
+    elapsed: Option<&'a ElapsedReport>,
+    trust: Option<&'a Trust>,
+    strips: &'a [Strip],
+    roofline: Option<&'a Rooflines>,
+}
+
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
-fn report(
-    comparison: &Comparison,
-    elapsed: Option<&ElapsedReport>,
-    trust: Option<&Trust>,
-    strips: &[Strip],
-    options: &TextOptions,
-) -> String {
+fn report(found: &Found<'_>, options: &TextOptions) -> String {
+    let Found { comparison, elapsed, trust, strips, roofline } = *found;
     let mut out = String::new();
     if let Some(trust) = trust {
         super::elapsed::trust(&mut out, trust);
@@ -70,6 +87,10 @@ fn report(
     head(&mut out, &comparison.metadata);
     operations(&mut out, comparison, elapsed, options);
     unmatched(&mut out, comparison, elapsed);
+    if let Some(roofline) = roofline {
+        let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
+        super::rooflines::text(&mut out, roofline, basis, options.show_all);
+    }
     super::strips::text(&mut out, strips, options.show_all);
     for row in rows_that_matter(&comparison.operations, options.show_all) {
         kernels(&mut out, row, options.show_all);

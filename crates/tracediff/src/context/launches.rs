@@ -1,9 +1,12 @@
 //! The call on the host that launched each kernel.
 
-use crate::columns::{Columns, Launch};
+use crate::columns::{Columns, Kernel, Launch};
 use crate::id::Id;
 use crate::id_index::IdIndex;
 use crate::time::Picoseconds;
+
+/// No launch.
+pub(crate) const NO_LAUNCH: u32 = u32::MAX;
 
 /// Finds launches by correlation id: the first runtime call with it, else the first flow that starts with it.
 pub(crate) struct Launches<'a> {
@@ -18,6 +21,32 @@ impl<'a> Launches<'a> {
             IdIndex::first(launches.iter().zip(0..).map(|(launch, at): (&Launch, u32)| (launch.correlation, at)))
         };
         Launches { columns, calls: index(&columns.launches), flows: index(&columns.flows) }
+    }
+
+    /// Number of the launch of each kernel, or [`NO_LAUNCH`]. Kernels of a graph share one and follow each other.
+    pub(crate) fn of_kernels(&self, kernels: &[Kernel]) -> Vec<u32> {
+        let mut last = (Id::MISSING, NO_LAUNCH);
+        let number = |kernel: &Kernel| {
+            if last.0 != kernel.correlation {
+                last = (kernel.correlation, self.number(kernel.correlation).unwrap_or(NO_LAUNCH));
+            }
+            last.1
+        };
+        kernels.iter().map(number).collect()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.columns.launches.len() + self.columns.flows.len()
+    }
+
+    /// Numbers of the launches of some kernels, each once.
+    pub(crate) fn used(&self, launch_of: &[u32]) -> Vec<u32> {
+        let mut used = vec![false; self.count()];
+        for launch in launch_of.iter().filter(|launch| **launch != NO_LAUNCH) {
+            used[*launch as usize] = true;
+        }
+        (0..self.count() as u32).filter(|launch| used[*launch as usize]).collect()
     }
 
     /// The launch with a correlation id.

@@ -2,16 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::launches::Launches;
+use super::launches::{Launches, NO_LAUNCH};
 use crate::columns::{Columns, Frame, HostOperator, Kernel, Launch};
 use crate::frames::{Chains, NO_STACK, StackId, Stacks, frames_at_launches};
 use crate::id::Id;
 use crate::id_index::IdIndex;
 use crate::names::{NO_NAME, NameId, Names};
-use crate::summary::{GRAPH, summary};
-
-/// No launch.
-const NO_LAUNCH: u32 = u32::MAX;
+use crate::summary::summary;
 
 /// What launched the kernels of a trace.
 #[derive(Debug)]
@@ -47,11 +44,13 @@ pub(crate) enum Decision {
     ByNesting,
 }
 
-/// Finds operator and stack of every kernel; summaries of stacks become names.
+/// Finds operator and stack of every kernel, of which `launch_of` has the launches; summaries of stacks become names. The stack of
+/// kernels that a graph launched is that of the replay, which stands for none of them.
 pub(crate) fn find(
     kernels: &[Kernel],
     columns: &Columns,
     launches: &Launches<'_>,
+    launch_of: &[u32],
     decision: Decision,
     with_stacks: bool,
     names: &mut Names,
@@ -62,15 +61,8 @@ pub(crate) fn find(
     };
     let operators = IdIndex::last(columns.operators.iter().zip(0..).map(|(operator, at)| (operator.external, at)));
     let host_operator = |id| operators.get(id).map(|at| columns.operators[at as usize].name);
-    let mut launch_of = Vec::with_capacity(kernels.len());
-    // Kernels of a graph share one launch and follow each other.
-    let mut last = (Id::MISSING, None);
-    let operator_of = |kernel: &Kernel| {
-        if last.0 != kernel.correlation {
-            last = (kernel.correlation, launches.number(kernel.correlation));
-        }
-        let found = last.1;
-        launch_of.push(found.unwrap_or(NO_LAUNCH));
+    let operator_of = |(kernel, launch): (&Kernel, &u32)| {
+        let found = (*launch != NO_LAUNCH).then_some(*launch);
         let name = match &nested {
             Some(nested) => {
                 found.and_then(|number| nested.get(number as usize).copied()).filter(|name| *name != NO_NAME)
@@ -82,10 +74,10 @@ pub(crate) fn find(
         };
         KernelOperator { operator: name.unwrap_or(NO_NAME), has_host_operator: name.is_some(), ..KernelOperator::NONE }
     };
-    let of_kernels = kernels.iter().map(operator_of).collect();
+    let of_kernels = kernels.iter().zip(launch_of).map(operator_of).collect();
     let mut found = Operators { of_kernels, stacks: Stacks::default() };
     if with_stacks && !columns.frames.is_empty() {
-        find_stacks(&mut found, columns, launches, &launch_of, names);
+        find_stacks(&mut found, columns, launches, launch_of, names);
     }
     found
 }
@@ -103,7 +95,7 @@ fn by_nesting(columns: &Columns, launches: &Launches<'_>) -> Vec<NameId> {
         })
     };
     let frames: Vec<Frame> = columns.operators.iter().filter_map(frame).collect();
-    let count = columns.launches.len() + columns.flows.len();
+    let count = launches.count();
     let all: Vec<Launch> = (0..count as u32).map(|number| *launches.get(number)).collect();
     let wanted: Vec<u32> = (0..count as u32).collect();
     let mut names = vec![NO_NAME; count];
@@ -120,15 +112,10 @@ fn find_stacks(
     launch_of: &[u32],
     names: &mut Names,
 ) {
-    let count = columns.launches.len() + columns.flows.len();
-    let mut used = vec![false; count];
-    for launch in launch_of.iter().filter(|launch| **launch != NO_LAUNCH) {
-        used[*launch as usize] = true;
-    }
-    let wanted: Vec<u32> = (0..count as u32).filter(|launch| used[*launch as usize]).collect();
+    let wanted = launches.used(launch_of);
     let wanted_launches: Vec<_> = wanted.iter().map(|number| *launches.get(*number)).collect();
     let queries: Vec<u32> = (0..wanted.len() as u32).collect();
-    let mut stack_of = vec![NO_STACK; count];
+    let mut stack_of = vec![NO_STACK; launches.count()];
     let mut chains = Chains::new(&columns.frames);
     for (query, frame) in frames_at_launches(&columns.frames, &wanted_launches, &queries) {
         stack_of[wanted[query as usize] as usize] = chains.stack(frame, &mut operators.stacks);
@@ -143,28 +130,32 @@ fn find_stacks(
     }
 }
 
-/// Summaries of stacks, made once per stack and kind of launch.
+/// Summaries of stacks, made once per stack.
 struct Summaries {
-    names: Vec<[NameId; 2]>,
+    names: Vec<NameId>,
     graph_launches: FxHashMap<NameId, bool>,
 }
 
 impl Summaries {
     fn new(stacks: &Stacks) -> Summaries {
-        Summaries { names: vec![[NO_NAME; 2]; stacks.len()], graph_launches: FxHashMap::default() }
+        Summaries { names: vec![NO_NAME; stacks.len()], graph_launches: FxHashMap::default() }
     }
 
     fn of(&mut self, stack: StackId, launch: NameId, stacks: &Stacks, names: &mut Names) -> NameId {
-        let by_graph = *self.graph_launches.entry(launch).or_insert_with(|| names.get(launch).contains("GraphLaunch"));
-        let known = &mut self.names[stack as usize][usize::from(by_graph)];
+        if *self.graph_launches.entry(launch).or_insert_with(|| is_graph_launch(names.get(launch))) {
+            return NO_NAME;
+        }
+        let known = &mut self.names[stack as usize];
         if *known == NO_NAME
-            && let Some((mut text, in_graph)) = summary(stacks.inwards_out(stack).map(|name| names.get(name)))
+            && let Some((text, false)) = summary(stacks.inwards_out(stack).map(|name| names.get(name)))
         {
-            if by_graph || in_graph {
-                text.push_str(GRAPH);
-            }
             *known = names.text(&text);
         }
         *known
     }
+}
+
+/// Whether a call launches a whole graph.
+pub(crate) fn is_graph_launch(name: &str) -> bool {
+    name.contains("GraphLaunch")
 }

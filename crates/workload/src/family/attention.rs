@@ -64,8 +64,14 @@ mod tests {
         assert_eq!(work(name, dims, r#"["", "", "", "0.", "False", "False", ""]"#), Some((full, bytes)));
         assert_eq!(work(name, dims, r#"["", "", "", "0.", "True", "False", ""]"#), Some((full / 2.0, bytes)));
         assert_eq!(work(name, dims, ""), None);
-        assert_eq!(work("aten::_scaled_dot_product_efficient_attention", dims, r#"["", "", "", "", "False", "0.", "True"]"#), Some((full / 2.0, bytes)));
-        assert_eq!(work("aten::scaled_dot_product_attention", dims, r#"["", "", "", "", "0.", "True"]"#), Some((full / 2.0, bytes)));
+        assert_eq!(
+            work("aten::_scaled_dot_product_efficient_attention", dims, r#"["", "", "", "", "False", "0.", "True"]"#),
+            Some((full / 2.0, bytes))
+        );
+        assert_eq!(
+            work("aten::scaled_dot_product_attention", dims, r#"["", "", "", "", "0.", "True"]"#),
+            Some((full / 2.0, bytes))
+        );
     }
 
     #[test]

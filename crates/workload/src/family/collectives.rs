@@ -9,7 +9,10 @@ pub(crate) fn collective(message: &Message<'_>) -> Option<CallWork> {
     let lower = message.collective.to_ascii_lowercase();
     let passes = if lower.contains("allreduce") || lower.contains("all_reduce") {
         2.0
-    } else if ["allgather", "all_gather", "reduce_scatter", "all_to_all", "alltoall"].iter().any(|name| lower.contains(name)) {
+    } else if ["allgather", "all_gather", "reduce_scatter", "all_to_all", "alltoall"]
+        .iter()
+        .any(|name| lower.contains(name))
+    {
         1.0
     } else {
         return None;

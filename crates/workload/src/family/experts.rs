@@ -19,9 +19,8 @@ pub(super) fn work(call: &Call) -> Option<CallWork> {
     let rows = tokens * per_token;
     let touched = experts.min(rows);
     let (activation, weight) = (call.bytes(0)?, call.bytes(1)?);
-    let product = |n: f64, k: f64| {
-        Size { batch: 1.0, weights: touched, m: rows, n, k }.work(activation, weight, activation)
-    };
+    let product =
+        |n: f64, k: f64| Size { batch: 1.0, weights: touched, m: rows, n, k }.work(activation, weight, activation);
     matrix(product(up, hidden) + product(hidden, inner), call.element(1)?)
 }
 

@@ -7,13 +7,16 @@ use super::pointwise::vector;
 use crate::call::{Call, CallWork};
 
 pub(super) fn work(norm: Norm, call: &Call) -> Option<CallWork> {
-    let input = match norm {
-        // PyTorch has an operator of that name too, whose second argument is the normalised shape.
-        Norm::RmsIntoResult if call.shape(1).is_some() => 1,
-        _ => 0,
+    // Serving frameworks have the result in front, or nothing between input and weight; PyTorch has the normalised shape there.
+    let (input, weight) = match (norm, call.shape(1)) {
+        (Norm::RmsIntoResult, Some(second)) if Some(second) == call.shape(0) => (1, call.shape(2)),
+        (Norm::RmsIntoResult, Some(second)) => (0, Some(second)),
+        _ => (0, call.shape(2)),
     };
     let (shape, element) = (call.shape(input)?, call.element(input)?);
-    let weight = call.shape(2);
+    if weight.is_some_and(|weight| !shape.ends_with(weight)) {
+        return None;
+    }
     let normalised = match (weight, norm) {
         (Some(weight), _) => weight.iter().product(),
         (None, Norm::Rms | Norm::Layer) => call.integers(1).filter(|sizes| !sizes.is_empty())?.iter().product(),
@@ -54,11 +57,23 @@ mod tests {
     #[test]
     fn rows_and_weights_are_told_apart() {
         let with_weight = 4.0 * 18.0 + 64.0;
-        assert_eq!(work("aten::_fused_rms_norm", "[[4, 8], [], [8], []]", r#"["", "[8]", "", ""]"#), Some((with_weight, 144.0)));
-        assert_eq!(work("aten::_fused_rms_norm", "[[4, 8], [], [], []]", r#"["", "[8]", "", ""]"#), Some((with_weight - 32.0, 128.0)));
+        assert_eq!(
+            work("aten::_fused_rms_norm", "[[4, 8], [], [8], []]", r#"["", "[8]", "", ""]"#),
+            Some((with_weight, 144.0))
+        );
+        assert_eq!(
+            work("aten::_fused_rms_norm", "[[4, 8], [], [], []]", r#"["", "[8]", "", ""]"#),
+            Some((with_weight - 32.0, 128.0))
+        );
         assert_eq!(work("_C::rms_norm", "[[4, 8], [4, 8], [8], []]", ""), Some((with_weight, 144.0)));
+        assert_eq!(work("ir::rms_norm", "[[4, 8], [8], []]", ""), Some((with_weight, 144.0)));
+        assert_eq!(work("ir::rms_norm", "[[4, 8], [5], []]", ""), None);
+        assert_eq!(work("aten::rms_norm", "[[4, 8], [], [8], []]", ""), Some((with_weight, 144.0)));
         assert_eq!(work("_C::fused_add_rms_norm", "[[4, 8], [4, 8], [8], []]", ""), Some((with_weight + 32.0, 272.0)));
-        assert_eq!(work("aten::native_layer_norm", "[[4, 8], [], [8], [8], []]", r#"["", "[8]"]"#), Some((184.0, 2.0 * 88.0)));
+        assert_eq!(
+            work("aten::native_layer_norm", "[[4, 8], [], [8], [8], []]", r#"["", "[8]"]"#),
+            Some((184.0, 2.0 * 88.0))
+        );
         assert_eq!(work("aten::native_layer_norm", "[[4, 8], [], [], [], []]", ""), None);
     }
 }

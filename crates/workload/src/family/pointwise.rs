@@ -12,12 +12,17 @@ pub(super) fn binary(call: &Call, compares: bool) -> Option<CallWork> {
     let outputs: f64 = broadcast(shapes[0], shapes[1])?.iter().product();
     // A number that is no tensor is not read.
     let second = call.element(1);
-    let inputs = call.elements(0)? * first.bytes() + second.map_or(0.0, |element| shapes[1].iter().product::<f64>() * element.bytes());
+    let inputs = call.elements(0)? * first.bytes()
+        + second.map_or(0.0, |element| shapes[1].iter().product::<f64>() * element.bytes());
     let result = match second {
         _ if compares => ElementType::Bool,
         // Of a tensor without dimensions, only the kind of number counts.
         Some(second) if !shapes[0].is_empty() && shapes[1].is_empty() => {
-            if second.bytes() > first.bytes() { first } else { first.promoted(second) }
+            if second.bytes() > first.bytes() {
+                first
+            } else {
+                first.promoted(second)
+            }
         }
         Some(second) if shapes[0].is_empty() && !shapes[1].is_empty() => second,
         Some(second) => first.promoted(second),
@@ -93,7 +98,10 @@ mod tests {
 
     #[test]
     fn a_copy_computes_nothing() {
-        assert_eq!(work("aten::copy_", "[[4, 8], [4, 8], []]", r#"["c10::Half", "float", "Scalar"]"#), Some((0.0, 192.0)));
+        assert_eq!(
+            work("aten::copy_", "[[4, 8], [4, 8], []]", r#"["c10::Half", "float", "Scalar"]"#),
+            Some((0.0, 192.0))
+        );
         assert_eq!(work("aten::copy_", "[[4, 8], [8], []]", r#"["c10::Half", "float", "Scalar"]"#), Some((0.0, 96.0)));
         assert_eq!(work("aten::clone", "[[4, 8], []]", r#"["float", ""]"#), Some((0.0, 256.0)));
     }

@@ -1,0 +1,216 @@
+//! The operator call that each kernel works for, and what that must do.
+
+use perfdb_roofline::Precision;
+use perfdb_workload::{Arguments, Call, CallWork, Message, Unit};
+use rustc_hash::FxHashMap;
+
+use super::launches::{Launches, NO_LAUNCH};
+use super::operators::is_graph_launch;
+use crate::columns::{CallArguments, Columns, Frame, Kernel, Launch, OperatorCall};
+use crate::frames::frames_at_launches;
+use crate::id::Id;
+use crate::id_index::IdIndex;
+use crate::names::{NO_NAME, NameId, Names};
+
+/// No call.
+pub(crate) const NO_CALL: u32 = u32::MAX;
+
+/// Calls of operators of which a formula says what they must do.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Per kernel its call or [`NO_CALL`]; empty where there is no call at all.
+    pub(crate) of_kernels: Vec<u32>,
+    /// Per call its number in `shapes`.
+    pub(crate) shape_of: Vec<u32>,
+    /// What is called, each once.
+    pub(crate) shapes: Vec<CallShape>,
+}
+
+/// An operator with the shapes and types of its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CallShape {
+    /// The name as it stands in the trace.
+    pub(crate) name: String,
+    /// The name that the same work has in other traces.
+    pub(crate) operator: String,
+    pub(crate) shapes: String,
+    pub(crate) types: String,
+    pub(crate) work: CallWork,
+}
+
+impl Calls {
+    /// The call of a kernel, by number.
+    pub(crate) fn of(&self, kernel: usize) -> Option<u32> {
+        self.of_kernels.get(kernel).copied().filter(|call| *call != NO_CALL)
+    }
+}
+
+/// Finds the call of every kernel: the innermost one around its launch of which a formula says what it must do, else the one that has
+/// the External id of the kernel or its launch.
+pub(crate) fn find(
+    kernels: &[Kernel],
+    columns: &Columns,
+    launches: &Launches<'_>,
+    launch_of: &[u32],
+    names: &Names,
+) -> Calls {
+    let mut shapes = Shapes::default();
+    let known: Vec<(OperatorCall, u32)> =
+        columns.calls.iter().filter_map(|call| Some((*call, shapes.number(call, columns, names)?))).collect();
+    if known.is_empty() {
+        return Calls::default();
+    }
+    let by_nesting = nested(&known, columns, launches, launch_of, names);
+    let unlinked = columns.unlinked.iter().zip(launches.count() as u32..);
+    let unlinked = IdIndex::first(unlinked.map(|(launch, at)| (launch.external, at)));
+    let by_id = IdIndex::last(known.iter().zip(0..).map(|((call, _), at)| (call.external, at)));
+    let mut graphs: FxHashMap<NameId, bool> = FxHashMap::default();
+    let call_of = |(kernel, launch): (&Kernel, &u32)| {
+        let launch = (*launch != NO_LAUNCH).then_some(*launch as usize);
+        let name = launch.map_or(NO_NAME, |launch| launches.get(launch as u32).name);
+        // What stands around the replay of a graph is the work of none of its kernels.
+        if *graphs.entry(name).or_insert_with(|| is_graph_launch(names.get(name))) {
+            return NO_CALL;
+        }
+        let calling = launch.or_else(|| unlinked.get(kernel.external).map(|at| at as usize));
+        let around = calling.and_then(|launch| by_nesting.get(launch).copied()).filter(|call| *call != NO_CALL);
+        let external = || {
+            let of_launch = || by_id.get(launches.get(launch? as u32).external);
+            by_id.get(kernel.external).or_else(of_launch)
+        };
+        around.or_else(external).unwrap_or(NO_CALL)
+    };
+    let of_kernels: Vec<u32> = kernels.iter().zip(launch_of).map(call_of).collect();
+    let mut calls =
+        Calls { of_kernels, shape_of: known.iter().map(|(_, shape)| *shape).collect(), shapes: shapes.found };
+    calls.tell_cut_products(kernels, names);
+    calls
+}
+
+/// The call around each launch, by number of the launch; those without a correlation id follow the others.
+fn nested(
+    known: &[(OperatorCall, u32)],
+    columns: &Columns,
+    launches: &Launches<'_>,
+    launch_of: &[u32],
+    names: &Names,
+) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..known.len() as u32).filter(|at| known[*at as usize].0.start.is_some()).collect();
+    order.sort_by_key(|at| {
+        let call = &known[*at as usize].0;
+        (call.thread, call.start, std::cmp::Reverse(call.duration))
+    });
+    // The operator of attention that others wrap gets padded heads: the one around it has those of the model.
+    let is_wrapped = |name: NameId| names.get(name).ends_with("::_flash_attention_forward");
+    let mut around: Option<&OperatorCall> = None;
+    order.retain(|at| {
+        let call = &known[*at as usize].0;
+        let end = |call: &OperatorCall| call.start.map(|start| start + call.duration);
+        let inside = around.is_some_and(|around| around.thread == call.thread && end(call) <= end(around));
+        if inside && is_wrapped(call.name) {
+            return false;
+        }
+        if names.get(call.name).contains("scaled_dot_product") && !inside {
+            around = Some(call);
+        }
+        true
+    });
+    let frame = |at: &u32| {
+        let call = &known[*at as usize].0;
+        Frame {
+            start: call.start.unwrap_or(0),
+            duration: call.duration,
+            id: Id::MISSING,
+            parent: Id::MISSING,
+            name: call.name,
+            thread: call.thread,
+        }
+    };
+    let frames: Vec<Frame> = order.iter().map(frame).collect();
+    let (mut used, count) = (launches.used(launch_of), launches.count());
+    let mut wanted: Vec<Launch> = used.iter().map(|number| *launches.get(*number)).collect();
+    wanted.extend(&columns.unlinked);
+    used.extend((0..columns.unlinked.len()).map(|at| (count + at) as u32));
+    let queries: Vec<u32> = (0..wanted.len() as u32).collect();
+    let mut found = vec![NO_CALL; count + columns.unlinked.len()];
+    for (query, frame) in frames_at_launches(&frames, &wanted, &queries) {
+        found[used[query as usize] as usize] = order[frame as usize];
+    }
+    found
+}
+
+impl Calls {
+    /// Products of 32-bit numbers whose kernels cut them to fewer bits first: their names say so.
+    fn tell_cut_products(&mut self, kernels: &[Kernel], names: &Names) {
+        let is_whole = |shape: &CallShape| shape.work.unit == Unit::Matrix && shape.work.precision == Precision::Fp32;
+        if !self.shapes.iter().any(is_whole) {
+            return;
+        }
+        let mut cut: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut cuts: FxHashMap<NameId, bool> = FxHashMap::default();
+        for (kernel, call) in kernels.iter().zip(&self.of_kernels).filter(|(_, call)| **call != NO_CALL) {
+            let shape = self.shape_of[*call as usize];
+            let found = &self.shapes[shape as usize];
+            if !is_whole(found) || !*cuts.entry(kernel.name).or_insert_with(|| cuts_operands(names.get(kernel.name))) {
+                continue;
+            }
+            let copy = CallShape { work: CallWork { precision: Precision::Tf32, ..found.work }, ..found.clone() };
+            let next = self.shapes.len() as u32;
+            let number = *cut.entry(shape).or_insert(next);
+            if number == next {
+                self.shapes.push(copy);
+            }
+            self.shape_of[*call as usize] = number;
+        }
+    }
+}
+
+/// Names of kernels that multiply TF32 or XF32.
+fn cuts_operands(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["tf32", "xf32", "s1688"].iter().any(|mark| lower.contains(mark))
+}
+
+/// What is called, each operator with its arguments once.
+#[derive(Default)]
+struct Shapes {
+    numbers: FxHashMap<(NameId, CallArguments), Option<u32>>,
+    found: Vec<CallShape>,
+}
+
+impl Shapes {
+    fn number(&mut self, call: &OperatorCall, columns: &Columns, names: &Names) -> Option<u32> {
+        let found = &mut self.found;
+        *self.numbers.entry((call.name, call.arguments)).or_insert_with(|| {
+            found.push(shape(names.get(call.name), call.arguments, &columns.arguments)?);
+            Some(found.len() as u32 - 1)
+        })
+    }
+}
+
+fn shape(name: &str, arguments: CallArguments, texts: &Names) -> Option<CallShape> {
+    match arguments {
+        CallArguments::Lists { dims, types, values } => {
+            let arguments = Arguments { dims: texts.get(dims), types: texts.get(types), values: texts.get(values) };
+            let call = Call::new(name, arguments)?;
+            Some(CallShape {
+                name: name.to_owned(),
+                operator: call.label().to_owned(),
+                shapes: call.shapes(),
+                types: call.types(),
+                work: call.work()?,
+            })
+        }
+        CallArguments::Message { collective, element_type, elements_in, elements_out, ranks } => {
+            let (collective, element_type) = (texts.get(collective), texts.get(element_type));
+            let message = Message { collective, elements_in, elements_out, element_type, ranks };
+            Some(CallShape {
+                name: collective.to_owned(),
+                operator: collective.to_owned(),
+                shapes: format!("{elements_in} → {elements_out}, {ranks} ranks"),
+                types: element_type.to_lowercase(),
+                work: message.work()?,
+            })
+        }
+    }
+}

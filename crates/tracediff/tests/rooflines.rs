@@ -1,0 +1,171 @@
+//! What operators must do, and whether hardware or kernels make the difference.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use perfdb_tracediff::{
+    AnalysisOptions, Document, LoadOptions, OperatorCall, Rooflines, Trace, analyse, operator_calls,
+};
+
+fn event(category: &str, name: &str, start: f64, length: f64, args: &str) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": 1, "ts": {start}, "dur": {length}, "args": {{{args}}}}}"#
+    )
+}
+
+/// An operator that begins at `start`, takes 10 µs on the host and launches a kernel of `kernel_us` in the middle.
+fn operator(name: &str, dims: &str, kernel: &str, start: f64, kernel_us: f64, number: u32) -> Vec<String> {
+    let types = format!("[{}]", vec![r#""c10::BFloat16""#; dims.matches("],").count() + 1].join(", "));
+    let args =
+        format!(r#""External id": {number}, "Input Dims": {dims}, "Input type": {types}, "Concrete Inputs": []"#);
+    let launch = format!(r#""External id": {number}, "correlation": {number}"#);
+    vec![
+        event("cpu_op", name, start, 10.0, &args),
+        event("cuda_runtime", "cudaLaunchKernel", start + 4.0, 1.0, &launch),
+        event("kernel", kernel, start + 20.0, kernel_us, &launch),
+    ]
+}
+
+fn trace(device: &str, events: &[String]) -> Trace {
+    let text = format!(r#"{{"deviceProperties": [{{"name": "{device}"}}], "traceEvents": [{}]}}"#, events.join(","));
+    Trace::from_reader("t.json", Cursor::new(text), &LoadOptions::default()).expect("a trace")
+}
+
+fn rooflines(first: &Trace, second: &Trace) -> Rooflines {
+    match analyse(first, second, &AnalysisOptions::default()).expect("an analysis").document {
+        Document::Plain(plain) => plain.roofline.expect("rooflines"),
+        other => panic!("another document: {other:?}"),
+    }
+}
+
+const SQUARE: &str = "[[4096, 4096], [4096, 4096]]";
+
+#[test]
+fn hardware_and_kernel_share_a_difference() {
+    // 989.4 against 312 TFLOP/s, and a kernel that reaches 80 % of the one and 40 % of the other.
+    let operations = 2.0 * 4096_f64.powi(3);
+    let time = |peak: f64, efficiency: f64| (operations / (peak * 1e6) / efficiency * 1e6).round() / 1e6;
+    let hopper = trace("NVIDIA H100 80GB HBM3", &operator("aten::mm", SQUARE, "nvjet", 0.0, time(989.4, 0.8), 1));
+    let ampere = trace("NVIDIA A100-SXM4-80GB", &operator("aten::mm", SQUARE, "ampere_gemm", 0.0, time(312.0, 0.4), 1));
+    let found = rooflines(&hopper, &ampere);
+    let close = |found: Option<f64>, expected: f64| found.is_some_and(|found| (found / expected - 1.0).abs() < 1e-6);
+    assert!(close(found.hardware_ratio, 989.4 / 312.0), "{found:?}");
+    assert!(close(found.efficiency_ratio, 2.0) && close(found.work_ratio, 1.0), "{found:?}");
+    assert!(close(found.time_ratio, 2.0 * 989.4 / 312.0), "{found:?}");
+    assert_eq!((found.coverage_trace1, found.coverage_trace2), (1.0, 1.0));
+    let row = &found.operations[0];
+    assert!(close(row.trace1_efficiency, 0.8) && close(row.trace2_efficiency, 0.4), "{row:?}");
+    assert_eq!((row.operator.as_str(), row.shapes.as_str(), row.bound), ("mm", "4096×4096, 4096×4096", "compute"));
+    assert_eq!(row.gflop, operations / 1e9);
+    let sum = found.hardware_ms + found.kernel_ms + found.work_ms + found.one_sided_ms + found.other_ms;
+    assert!((sum - found.difference_ms).abs() < 1e-12);
+    assert!(
+        found.verdict.ends_with("its hardware allows 3.171 x, and its kernels make less of it, 2.000 x"),
+        "{}",
+        found.verdict
+    );
+}
+
+#[test]
+fn the_innermost_operator_with_a_formula_counts_once() {
+    let outer = r#""External id": 1, "Input Dims": [[8, 16], [32, 16], []], "Input type": ["float", "float", ""], "Concrete Inputs": ["", "", ""]"#;
+    let inner = r#""External id": 2, "Input Dims": [[8, 16], [16, 32]], "Input type": ["float", "float"], "Concrete Inputs": ["", ""]"#;
+    let events = [
+        event("cpu_op", "aten::linear", 0.0, 50.0, outer),
+        event("cpu_op", "aten::t", 1.0, 2.0, r#""External id": 9, "Input Dims": [[32, 16]], "Input type": ["float"]"#),
+        event("cpu_op", "aten::mm", 5.0, 40.0, inner),
+        event("cuda_runtime", "cudaLaunchKernel", 10.0, 1.0, r#""correlation": 1"#),
+        event("cuda_runtime", "cudaLaunchKernel", 20.0, 1.0, r#""correlation": 2"#),
+        event("kernel", "sgemm", 60.0, 3.0, r#""correlation": 1"#),
+        event("kernel", "splitKreduce", 63.0, 1.0, r#""correlation": 2"#),
+    ];
+    let calls = operator_calls(&trace("NVIDIA L4", &events));
+    let [OperatorCall { operator, work, kernel_us, .. }] = calls.as_slice() else { panic!("{calls:?}") };
+    assert_eq!((operator.as_str(), work.operations, *kernel_us), ("aten::mm", 2.0 * 8.0 * 16.0 * 32.0, 4.0));
+}
+
+#[test]
+fn unknown_devices_and_missing_shapes_are_said() {
+    let mut events = operator("aten::mm", SQUARE, "gemm", 0.0, 300.0, 1);
+    events.push(event("kernel", "my_kernel", 500.0, 100.0, r#""correlation": 7"#));
+    let (known, unknown) = (trace("NVIDIA H200", &events), trace("GPU of mine", &events));
+    let found = rooflines(&known, &known);
+    assert!((found.coverage_trace1 - 0.75).abs() < 1e-12 && found.time_ratio == Some(1.0), "{found:?}");
+    let found = rooflines(&known, &unknown);
+    assert_eq!((found.coverage_trace1, found.time_ratio, found.trace2_peaks), (0.0, None, None));
+    assert_eq!(found.verdict, "no peaks are known of GPU of mine");
+    assert_eq!(found.operations.len(), 1);
+    assert!(found.operations[0].trace2_tflop_s.is_some() && found.operations[0].trace2_efficiency.is_none());
+}
+
+#[test]
+fn products_of_cut_numbers_have_their_own_peak() {
+    let types = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "External id": 1"#;
+    let with = |kernel: &str| {
+        trace(
+            "NVIDIA A100-SXM4-80GB",
+            &[event("cpu_op", "aten::mm", 0.0, 10.0, types), event("kernel", kernel, 20.0, 3.0, r#""External id": 1"#)],
+        )
+    };
+    let (cut, whole) = (with("sm80_xmma_gemm_f32f32_tf32f32_f32"), with("ampere_sgemm_128x64"));
+    let rows = rooflines(&cut, &whole).operations;
+    assert_eq!(rows.len(), 2, "{rows:?}");
+}
+
+/// Real traces with tables of another tool.
+#[test]
+fn operations_and_bytes_equal_the_reference_tables() {
+    let data = std::env::var_os("PERFDB_GOLDEN_DATA").map(PathBuf::from);
+    let data = data.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
+    let gold = data.join("gpu-traces/gold");
+    if !gold.is_dir() {
+        eprintln!("skipped: real traces with reference tables are not there (PERFDB_GOLDEN_DATA)");
+        return;
+    }
+    let mut compared = 0;
+    for folder in folders(&gold.join("comparative")) {
+        for number in [1, 2] {
+            compared +=
+                compare_with(&folder.join(format!("trace{number}.json")), &folder.join(format!("reference{number}")));
+        }
+    }
+    for folder in folders(&gold.join("operators")) {
+        compared += compare_with(&folder.join("trace.json"), &folder);
+    }
+    assert_eq!(compared, 8);
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect()
+}
+
+/// Compares the rows of a table that have figures; how many.
+fn compare_with(file: &Path, reference: &Path) -> usize {
+    let calls = operator_calls(&Trace::open(file, &LoadOptions::default()).expect("a trace"));
+    let mut table = csv::Reader::from_path(reference.join("unified_perf_summary.csv")).expect("a table");
+    let header = table.headers().expect("a header").clone();
+    let mut compared = 0;
+    for row in table.records() {
+        let row = row.expect("a row");
+        let cell = |name: &str| header.iter().position(|column| column == name).and_then(|at| row.get(at));
+        let number = |name: &str| cell(name).and_then(|cell| cell.parse::<f64>().ok());
+        let (Some(gflop), Some(mib)) = (number("GFLOPS"), number("Data Moved (MB)")) else { continue };
+        let name = cell("name").expect("a name");
+        let own: Vec<&OperatorCall> = calls.iter().filter(|call| call.operator == name).collect();
+        assert_eq!(own.len() as f64, number("operation_count").expect("a count"), "{} {name}", file.display());
+        let mean = |value: fn(&OperatorCall) -> f64| own.iter().map(|call| value(call)).sum::<f64>() / own.len() as f64;
+        for (column, value) in [
+            (Some(gflop), mean(|call| call.work.operations / 1e9)),
+            (Some(mib), mean(|call| call.work.bytes / 1_048_576.0)),
+            (number("TFLOPS/s_mean"), mean(|call| call.work.operations / call.kernel_us / 1e6)),
+            (number("TB/s_mean"), mean(|call| call.work.bytes / call.kernel_us / 1e6)),
+            (number("Kernel Time (µs)_mean"), mean(|call| call.kernel_us)),
+        ] {
+            let expected = column.expect("a number");
+            assert!((value - expected).abs() <= 1e-6 * expected.abs(), "{} {name}: {value} {expected}", file.display());
+        }
+        compared += 1;
+    }
+    compared
+}
