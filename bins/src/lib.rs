@@ -41,6 +41,7 @@ pub mod progress;
 mod provenance;
 pub mod registry;
 pub mod replay;
+mod run_record;
 pub mod semantics;
 pub mod standard_streams;
 mod suggestions;

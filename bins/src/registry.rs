@@ -92,6 +92,8 @@ pub const TOOLS: &[Tool] = &[
     tools::evaluate_database::TOOL,
     tools::audit_coverage::TOOL,
     tools::check_density::TOOL,
+    tools::diff_databases::TOOL,
+    tools::merge_databases::TOOL,
     tools::start_microbench::TOOL,
     tools::run_all_op::TOOL,
     tools::op_replay::TOOL,

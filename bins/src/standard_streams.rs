@@ -32,7 +32,8 @@ impl Stream {
     }
 }
 
-const OUTPUTS: [&str; 15] = [
+const OUTPUTS: [&str; 16] = [
+    "conflicts",
     "csv",
     "dump-outputs",
     "events",
@@ -51,10 +52,11 @@ const OUTPUTS: [&str; 15] = [
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 20] = [
+const INPUTS: [&str; 21] = [
     "baseline",
     "cases",
     "config",
+    "decisions",
     "density",
     "families",
     "file",

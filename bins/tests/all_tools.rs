@@ -13,9 +13,11 @@ use perfdb_tools::registry::TOOLS;
 type TestResult = Result<(), Box<dyn Error>>;
 
 /// Names of values that are paths, or hold one.
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 15] = [
     "FILE",
     "DIR",
+    "INTO",
+    "FROM",
     "PATH",
     "CMD",
     "TRACE",
@@ -72,6 +74,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("compare-traces", &["--trace1", "a.json", "--trace2"]),
         ("compute-m6", &["--tc-trace", "a.json", "--forward-csv"]),
         ("cut-forward-pass", &[]),
+        ("diff-databases", &["db"]),
         ("evaluate-database", &["--database-path"]),
         ("explain-prediction", &["--tc-trace", "a.json", "--forward-csv"]),
         ("fill-fia-runtime-metadata", &["--database-path"]),
@@ -79,6 +82,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("generate-op-comparison", &["--config"]),
         ("generate-per-shape-comparison", &["--tc-trace", "a.json", "--prof-trace"]),
         ("generate-shape-grid", &["--database-path"]),
+        ("merge-databases", &["db"]),
         ("op-replay", &["Add", "--csv"]),
         ("parse-kernel-details", &["--database-path", "db", "--profiling-path"]),
         ("probe-dfc-constraints", &["--worker"]),

@@ -216,6 +216,24 @@ fn rows_that_op_replay_drops_are_kept_once() -> TestResult {
     Scene { program: "op-replay", arguments, files: vec![("db/Add.csv", table)], outputs: vec!["db"] }.tables_alone()
 }
 
+#[test]
+fn merge_databases() -> TestResult {
+    let table = |rows: &str| format!("Input Shapes,Average Duration(us)\n{rows}");
+    Scene {
+        program: "merge-databases",
+        arguments: vec!["db", "ana", "wei", "--prefer", "fastest"],
+        files: vec![
+            ("db/Add.csv", table("4,5\n8,\n")),
+            ("ana/Add.csv", table("4,3\n8,7\n16,9\n")),
+            ("wei/Add.csv", table("4,4\n")),
+            ("wei/Mul.csv", table("4,4\n")),
+            ("wei/op_mapping.yaml", MAPPING.to_owned()),
+        ],
+        outputs: vec!["db"],
+    }
+    .survives_every_fault()
+}
+
 impl Scene {
     /// Reports have a name of their own for every run; the tables are the same whatever happened before.
     fn tables_alone(self) -> TestResult {
@@ -302,6 +320,7 @@ fn writes(line: &'static str, outputs: &[&'static str]) -> TestResult {
         ("gpu.json", GPU_TRACE.to_owned()),
         ("db/op_mapping.yaml", MAPPING.to_owned()),
         ("db/MatMulV2.csv", format!("{SHAPES},Average Duration(us)\n\"16,5120;5120,768\",A;A,ND;ND,\"16,768\",A,5\n")),
+        ("db2/MatMulV2.csv", "Input Shapes,Average Duration(us)\n1,1\n".to_owned()),
         ("q.jsonl", "{\"id\": 1, \"query\": {\"kernel\": \"MatMulV2\", \"inputs\": []}}\n".to_owned()),
     ];
     files.extend(outputs.first().map(|first| (*first, "old".to_owned())));
@@ -332,7 +351,8 @@ fn traces_and_questions() -> TestResult {
     writes("check-trace t.json --repair o.json", &["o.json"])?;
     writes("evaluate-database --database-path db --json o.json --html o.html", &["o.json", "o.html"])?;
     writes("audit-coverage --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])?;
-    writes("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])
+    writes("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])?;
+    writes("diff-databases db db2 --json o.json --csv o.csv", &["o.json", "o.csv"])
 }
 
 #[test]

@@ -146,6 +146,11 @@ fn results_are_as_their_schemas_say() -> TestResult {
         ("cut-forward-pass", "DATA/first-database/profile --json -"),
         ("cut-forward-pass", "DATA/scenarios/qwen3_32b_decode/forward_pass.csv --json -"),
         ("evaluate-database", "--database-path DATA/first-database/database --json -"),
+        (
+            "diff-databases",
+            "DATA/first-database/database DATA/demo-database/HOST_CPU/demo --workload DATA/first-database/trace.json --json -",
+        ),
+        ("merge-databases", "DATA/first-database/database DATA/demo-database/HOST_CPU/demo --dry-run --json -"),
         ("validate-comm-alignment", "--csv-dir DATA/first-database/hccl/v8.5 --json -"),
         (
             "start-microbench",

@@ -6,12 +6,14 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_escaped, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use perfdb_files::escape::{excerpt, shown};
+use perfdb_files::escape::{excerpt, one_line, shown};
+use perfdb_files::paths::within;
 use perfdb_files::replace::refuse_inputs;
+use perfdb_provenance::{Error as RecordError, FILE_NAME, Record, Run};
 use perfdb_replay::plan::refusal;
 use perfdb_store::directory::tables_in;
 use perfdb_store::kernel::operator_name;
-use perfdb_store::lint::{Checked, Finding, Kind, check_with};
+use perfdb_store::lint::{Checked, Finding, Kind, check_with, disagreements};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -43,6 +45,10 @@ struct Arguments {
     #[arg(long)]
     all: bool,
 
+    /// Also find rows whose measured and profiled durations are further apart than 0.8 to 1.2 times and than the profiled calls vary
+    #[arg(long)]
+    against_samples: bool,
+
     /// Write all findings as JSON to FILE
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
@@ -54,6 +60,7 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   check-database --database-path db/
+  check-database --database-path db/ --against-samples --all
   check-database --database-path db/ --json findings.json \\
       --ignore no-duration table-without-mapping
 
@@ -68,7 +75,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     if let (Some(json), true) = (&json, database.is_dir()) {
         let mut inputs = tables_in(&database)?;
-        inputs.push(database.join("op_mapping.yaml"));
+        inputs.extend(["op_mapping.yaml", FILE_NAME].map(|name| database.join(name)));
         refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
     }
     let refused = |kernel: &str, columns: &[String], cells: &[&str]| {
@@ -77,19 +84,25 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mut checked = check_with(&database, &refused)?;
     add_passed_over(&database, &mut checked);
     add_outliers(&database, &mut checked);
+    if arguments.against_samples {
+        checked.findings.extend(disagreements(&database)?);
+        checked.sort();
+    }
+    let record = read_record(&database, &mut checked)?;
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
     let mut text: String = match arguments.all {
         true => listed.iter().map(|finding| format!("{finding}\n")).collect(),
         false => by_kind(&listed),
     };
+    text.push_str(&record.as_ref().map(record_text).unwrap_or_default());
     text.push_str(&format!("{} findings in {} tables, {} rows\n", listed.len(), checked.tables, checked.rows));
     if checked.tables == 0 {
         warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));
     }
     print_escaped(&text)?;
     if let Some(json) = json {
-        json.write(&Versioned::first(Summary::new(&database, &checked, is_ignored)))?;
+        json.write(&Versioned::first(Summary::new(&database, &checked, record.as_ref(), is_ignored)))?;
     }
     // A folder without tables is no database that is in order.
     Ok(if listed.is_empty() && checked.tables > 0 { Status::Success } else { Status::LimitPassed })
@@ -162,13 +175,63 @@ fn add_outliers(database: &Path, checked: &mut Checked) {
     checked.sort();
 }
 
+/// Runs that are shown, the last ones.
+const RUNS_SHOWN: usize = 5;
+
+/// Where the durations come from, if the database tells. A file that cannot be used is a finding.
+fn read_record(database: &Path, checked: &mut Checked) -> Result<Option<Record>, Failure> {
+    let (line, error) = match Record::load(database) {
+        Ok(record) => return Ok(record),
+        Err(RecordError::Files(error)) => return Err(error.into()),
+        Err(error @ RecordError::Malformed { line, .. }) => (Some(line as u64), error),
+        Err(error) => (None, error),
+    };
+    let file = within(database, FILE_NAME);
+    let place = line.map_or_else(|| format!("{}: ", shown(&file)), |line| format!("{}:{line}: ", shown(&file)));
+    let message = error.to_string();
+    let message = message.strip_prefix(&place).unwrap_or(&message).to_owned();
+    checked.findings.push(Finding { kind: Kind::Unreadable, file, line, message });
+    checked.sort();
+    Ok(None)
+}
+
+fn record_text(record: &Record) -> String {
+    let versions = &record.versions;
+    let named =
+        [("", &record.device), ("vLLM ", &versions.vllm), ("PyTorch ", &versions.torch), ("CANN ", &versions.cann)];
+    let known: Vec<String> =
+        named.iter().filter_map(|(name, value)| Some(format!("{name}{}", one_line(value.as_deref()?)))).collect();
+    let what = if known.is_empty() { "device and versions are not told".to_owned() } else { known.join(", ") };
+    let mut text = format!("{FILE_NAME}: {what}\n");
+    let runs = record.runs();
+    if runs.len() > RUNS_SHOWN {
+        text.push_str(&format!("  {} earlier runs\n", runs.len() - RUNS_SHOWN));
+    }
+    runs[runs.len().saturating_sub(RUNS_SHOWN)..].iter().for_each(|run| text.push_str(&run_text(run)));
+    text
+}
+
+fn run_text(run: &Run) -> String {
+    let by = run.by.as_ref().map(|name| format!(" by {}", excerpt(name))).unwrap_or_default();
+    let from = if run.from.is_empty() { String::new() } else { format!(" from {}", excerpt(&run.from.join(", "))) };
+    let settings: Vec<String> = run.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let settings = if settings.is_empty() { String::new() } else { format!(" ({})", excerpt(&settings.join(", "))) };
+    format!(
+        "  {} {}{by}{from}: {}{settings}\n",
+        one_line(&run.date),
+        one_line(&run.tool),
+        excerpt(&run.types.join(", "))
+    )
+}
+
 #[derive(Serialize)]
-struct Summary {
+struct Summary<'s> {
     database: String,
     tables: usize,
     rows: usize,
     counts: BTreeMap<&'static str, usize>,
     findings: Vec<FindingSummary>,
+    provenance: Option<&'s Record>,
 }
 
 #[derive(Serialize)]
@@ -181,8 +244,13 @@ struct FindingSummary {
     ignored: bool,
 }
 
-impl Summary {
-    fn new(database: &Path, checked: &Checked, is_ignored: impl Fn(&Finding) -> bool) -> Summary {
+impl<'s> Summary<'s> {
+    fn new(
+        database: &Path,
+        checked: &Checked,
+        provenance: Option<&'s Record>,
+        is_ignored: impl Fn(&Finding) -> bool,
+    ) -> Summary<'s> {
         let mut counts = BTreeMap::new();
         for finding in &checked.findings {
             *counts.entry(finding.kind.name()).or_insert(0) += 1;
@@ -201,6 +269,7 @@ impl Summary {
             rows: checked.rows,
             counts,
             findings: checked.findings.iter().map(summary).collect(),
+            provenance,
         }
     }
 }

@@ -19,6 +19,8 @@ const TABLES: &[(&str, &str)] = &[
     ("generate-op-comparison --data-dir hdb --scenarios h-scenarios.yaml --output o.json --csv o.csv", "o.csv"),
     ("query-database --database-path hdb --manifest h.jsonl --csv o.csv", "o.csv"),
     ("audit-coverage --database-path hdb --manifest h.jsonl --csv o.csv", "o.csv"),
+    ("diff-databases hdb hdb2 --csv o.csv", "o.csv"),
+    ("merge-databases hdb hdb2 --dry-run --conflicts o.csv", "o.csv"),
 ];
 
 /// Command lines and the text that they write; no file means stdout.
@@ -34,6 +36,8 @@ const TEXTS: &[(&str, Option<&str>)] = &[
     ("evaluate-database --database-path hdb", None),
     ("audit-coverage --database-path hdb --manifest h.jsonl", None),
     ("check-database --database-path hdb", None),
+    ("diff-databases hdb hdb2", None),
+    ("merge-databases hdb hdb2 --dry-run", None),
 ];
 
 /// A world in which everything that has a name has a hostile one.
@@ -72,6 +76,11 @@ fn world() -> Result<World, Box<dyn std::error::Error>> {
     let rows: String = NAMES.iter().map(|name| format!("{0},{0},ND,4,FLOAT,2.0\n", cell(name))).collect();
     fs::write(world.at("hdb/Add.csv"), format!("{header}{rows}"))?;
     fs::copy(world.at("hdb/Add.csv"), world.at("hdb").join(format!("{}.csv", NAMES[1])))?;
+    fs::create_dir(world.at("hdb2"))?;
+    for table in ["Add", NAMES[1]] {
+        let text = format!("{header}{}", rows.replace(",2.0\n", ",3.0\n"));
+        fs::write(world.at("hdb2").join(format!("{table}.csv")), text)?;
+    }
     let families: Vec<String> = quoted.iter().map(|name| format!("{name}: {name}\n")).collect();
     fs::write(world.at("h.yaml"), families.concat())?;
     let scenario =

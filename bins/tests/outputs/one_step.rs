@@ -24,6 +24,8 @@ const CASES: &[(&str, &[&str])] = &[
         "audit-coverage --database-path db --manifest further.jsonl --suggest 1 --append --json o.json --csv o.csv",
         &["o.json", "o.csv"],
     ),
+    ("diff-databases db grid --json o.json --csv o.csv --html o.html", &["o.json", "o.csv", "o.html"]),
+    ("merge-databases db grid --json o.json --conflicts o.csv", &["o.json", "o.csv"]),
     ("parse-kernel-details --profiling-path kd --database-path db --json o.json", &["o.json"]),
     ("start-microbench --prof-path PROF_1 --database-path db --json o.json --html o.html", &["o.json", "o.html"]),
     (
@@ -93,6 +95,7 @@ fn the_same_command_lines_write_everything_where_they_can() -> TestResult {
             "query-database",
             "evaluate-database",
             "audit-coverage",
+            "diff-databases",
         ];
         let changes_tables = line.contains("--append") || !only_reads.iter().any(|tool| line.starts_with(tool));
         let others = world.files()?.into_iter().filter(|(path, content)| {

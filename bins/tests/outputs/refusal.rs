@@ -53,6 +53,9 @@ const CASES: &[(&str, &[&str])] = &[
         "check-density --database-path db --manifest q.jsonl --baseline-database grid --json OUT",
         &["q.jsonl", "db/Add.csv", "db/op_mapping.yaml", "grid/Add.csv"],
     ),
+    ("diff-databases db grid --csv OUT", &["db/Add.csv", "grid/Add.csv", "db/op_mapping.yaml"]),
+    ("merge-databases db grid --json OUT", &["db/Add.csv", "grid/Add.csv", "db/op_mapping.yaml"]),
+    ("merge-databases db grid --decisions list.csv --conflicts OUT", &["list.csv", "grid/Add.csv"]),
     (
         "query-database --database-path db --manifest q.jsonl --json OUT",
         &["q.jsonl", "db/Add.csv", "db/op_mapping.yaml"],

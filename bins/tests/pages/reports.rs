@@ -21,6 +21,10 @@ fn pages() -> Vec<(&'static str, String)> {
         ("check-trace", "check-trace DATA/gpu-traces/mi300x.json --html OUT".to_owned()),
         ("evaluate-database", "evaluate-database --database-path DATA/first-database/database --html OUT".to_owned()),
         (
+            "diff-databases",
+            "diff-databases DATA/first-database/database DATA/demo-database/HOST_CPU/demo --workload DATA/first-database/trace.json --html OUT".to_owned(),
+        ),
+        (
             "audit-coverage",
             "audit-coverage --database-path DATA/first-database/database --from-trace DATA/first-database/trace.json --html OUT".to_owned(),
         ),

@@ -49,7 +49,8 @@ pub(crate) fn tables(folder: &Path) -> Result<Vec<TableFile>, Error> {
 }
 
 fn is_table(name: &str) -> bool {
-    name.ends_with(".csv") && !name.contains(".tmp.csv") && !name.ends_with(".dropped.csv")
+    let is_kept_beside = name.ends_with(".dropped.csv") || name.ends_with(perfdb_store::directory::CONFLICTS);
+    name.ends_with(".csv") && !name.contains(".tmp.csv") && !is_kept_beside
 }
 
 fn table(folder: &Path, parts: &[OsString]) -> TableFile {
@@ -81,6 +82,7 @@ mod tests {
             "c.tmp.csv",
             "d.tmp.csv.csv",
             "e.dropped.csv",
+            "e.conflicts.csv",
             "op_mapping.yaml",
             "x.csv/z.csv",
         ];

@@ -48,6 +48,8 @@
 //! | `perfdb-doctor` | what is wrong with a trace, and a repaired copy |
 //! | `perfdb-sequence` | what repeats in a sequence of kernels: layers, passes |
 //! | `perfdb-coverage` | whether a database is good enough for a workload, and what to measure next |
+//! | `perfdb-versions` | what changed between two databases, and bringing several into one |
+//! | `perfdb-provenance` | where the durations of a database come from: device, versions, `database.toml` |
 //! | `perfdb-timeline` | two sides of a comparison as one chrome trace |
 //! | `perfdb-predict` | durations between measured rows, with intervals |
 //! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |

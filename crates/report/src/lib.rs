@@ -27,3 +27,4 @@ pub mod passes;
 pub mod shapes;
 
 pub mod tracediff;
+pub mod versions;

@@ -8,7 +8,7 @@ use crate::markdown::table;
 use perfdb_microbench::status::RunStatus;
 use perfdb_pycompat::format::fixed;
 use perfdb_store::table::{LineEnd, push_csv_row};
-use perfdb_store::update::{TableChanges, TableUpdate};
+use perfdb_store::update::{Gap, TableChanges, TableUpdate};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -32,8 +32,6 @@ pub struct Hotspot<'a> {
     pub shape: &'a str,
 }
 
-/// Ratios of measured to profiled duration that are no hotspot.
-const USUAL_RATIOS: (f64, f64) = (0.8, 1.2);
 const HOTSPOTS_SHOWN: usize = 20;
 const EXAMPLES_SHOWN: usize = 3;
 
@@ -139,7 +137,7 @@ impl<'a> Report<'a> {
 
     fn overview(&self) -> Vec<Vec<String>> {
         let totals = self.totals();
-        let (lower, upper) = USUAL_RATIOS;
+        let (lower, upper) = (Gap::USUAL_RATIOS.start(), Gap::USUAL_RATIOS.end());
         let rows = [
             ("CSV files touched", totals.files),
             ("Rows updated", totals.updated),
@@ -291,10 +289,9 @@ fn section(out: &mut String, title: &str, columns: &[&str], rows: Vec<Vec<String
 }
 
 fn hotspots(updates: &[TableUpdate]) -> Vec<Hotspot<'_>> {
-    let (lower, upper) = USUAL_RATIOS;
     let mut found: Vec<Hotspot<'_>> = Vec::new();
     for update in updates {
-        let far = update.gaps.iter().filter(|gap| gap.ratio() < lower || gap.ratio() > upper);
+        let far = update.gaps.iter().filter(|gap| gap.is_hotspot());
         found.extend(far.map(|gap| Hotspot {
             operator: &update.operator,
             csv_name: csv_name(update),
@@ -317,7 +314,6 @@ fn hotspots(updates: &[TableUpdate]) -> Vec<Hotspot<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_store::update::Gap;
 
     fn update(operator: &str, gaps: &[(f64, f64)]) -> TableUpdate {
         let gap = |&(measured_us, profiled_us): &(f64, f64)| Gap { shape: "1 -> 1".into(), measured_us, profiled_us };

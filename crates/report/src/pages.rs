@@ -9,6 +9,7 @@ mod microbench;
 mod operators;
 mod shapes;
 mod traces;
+mod versions;
 
 pub use alignment::alignment_page;
 pub use bandwidth::bandwidth_page;
@@ -19,6 +20,7 @@ pub use microbench::microbench_page;
 pub use operators::operators_page;
 pub use shapes::shapes_page;
 pub use traces::traces_page;
+pub use versions::versions_page;
 
 /// A part in percent of a whole; NaN, which is shown as nothing, where there is no whole.
 fn share(part: f64, whole: f64) -> f64 {

@@ -63,7 +63,7 @@ pub const OUTPUT_FORMATS: &str = "Output Formats";
 /// The measured duration: the minimum over replays. The name is historical.
 pub const MEASURED_DURATION: &str = "Average Duration(us)";
 /// What older files call the measured duration.
-pub(crate) const OLD_MEASURED_DURATION: &str = "MicroBench Duration(us)";
+pub const OLD_MEASURED_DURATION: &str = "MicroBench Duration(us)";
 /// Columns that old files have and that a rewrite drops.
 pub(crate) const OBSOLETE: [&str; 2] = ["MicroBench Task Duration(us)", "MicroBench Kernel Duration(us)"];
 /// The profiled mean.

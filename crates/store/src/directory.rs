@@ -106,8 +106,14 @@ pub fn version_directory(data_root: &Path, device: Device, name: &str) -> PathBu
 
 /// Whether a file of a database is a table: a `.csv` that is none of the files that tools keep beside tables.
 pub(crate) fn is_table_name(name: &str) -> bool {
-    name.ends_with(".csv") && !name.ends_with(".dropped.csv") && !replace::is_leftover_name(name)
+    name.ends_with(".csv")
+        && !name.ends_with(".dropped.csv")
+        && !name.ends_with(CONFLICTS)
+        && !replace::is_leftover_name(name)
 }
+
+/// How the file beside a table is called, behind the kernel type, that keeps rows which lost to others when databases were merged.
+pub const CONFLICTS: &str = ".conflicts.csv";
 
 /// The folder of a database that keeps the reports of its updates.
 pub const REPORTS: &str = "reports";
@@ -223,6 +229,7 @@ mod tests {
             "B.csv",
             "A.csv",
             "A.dropped.csv",
+            "A.conflicts.csv",
             "A.csv.replaced",
             ".A.csv.tmp-1",
             "x/A.csv",

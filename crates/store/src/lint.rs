@@ -10,11 +10,13 @@
 //! ```
 
 mod check;
+mod disagreement;
 mod finding;
 mod mapping;
 mod table;
 
 pub use check::{Checked, check, check_with};
+pub use disagreement::disagreements;
 pub use finding::{Finding, Kind};
 pub use perfdb_severity::Severity;
 pub use table::Refusal;

@@ -59,6 +59,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub html: Option<OsString>,
 
+    /// Record in the database's database.toml that NAME has measured these kernel types now, and how
+    #[arg(long, value_name = "NAME")]
+    pub measured_by: Option<String>,
+
     /// Write reports also where `reports/` is a link that leads out of the database
     #[arg(long)]
     pub follow_links: bool,

@@ -5,10 +5,12 @@ use super::{Stopped, TOOL};
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::replay::variable;
-use crate::{Failure, print, print_line, verbose, warn};
+use crate::{Failure, print, print_line, run_record, verbose, warn};
 use perfdb_files::replace::Staged;
 use perfdb_files::time::RunTime;
 use perfdb_microbench::run::{Publisher, ReportFiles, ReportTexts, Update};
+use perfdb_provenance::Run;
+use perfdb_replay::backend::Backend;
 use perfdb_report::microbench::{Detail, Report, RunFacts, differences};
 use perfdb_report::pages::microbench_page;
 use perfdb_store::update::Samples;
@@ -31,6 +33,24 @@ impl<'a> TerminalPublisher<'a> {
         page: Option<JsonFile>,
     ) -> TerminalPublisher<'a> {
         TerminalPublisher { arguments, database, json: RefCell::new(json), page: RefCell::new(page) }
+    }
+
+    /// The run's entry in `database.toml`, if tables change.
+    fn record(&self, name: &str, update: Update<'_>) -> Result<Option<Staged>, Failure> {
+        let arguments = self.arguments;
+        let mut run = Run::new(run_record::date()?, TOOL.name);
+        run.by = Some(name.to_owned());
+        run.types = update.tables.iter().filter(|table| table.is_written).map(|table| table.operator.clone()).collect();
+        let mut set = |key: &str, value: String| drop(run.settings.insert(key.to_owned(), value));
+        set("update-mode", arguments.update_mode.name().to_owned());
+        match &arguments.prof_path {
+            Some(profile) => set("prof-path", profile.to_string_lossy().into_owned()),
+            None => {
+                set("backend", arguments.replay.backend(Backend::Npu)?.0.name().to_owned());
+                set("repeat-count", arguments.repeat_count.to_string());
+            }
+        }
+        run_record::stage(self.database, arguments.database.named_device(), run)
     }
 
     fn facts(&self, files: Option<&ReportFiles>) -> RunFacts<'static> {
@@ -94,6 +114,9 @@ impl Publisher for TerminalPublisher<'_> {
             let report = Report::new(update.tables, update.status);
             let page = microbench_page(update.tables, update.status, report.hotspots(), read);
             staged.push(file.stage_text(&page.to_html().map_err(Failure::from)?)?);
+        }
+        if let Some(name) = self.arguments.measured_by.as_ref().filter(|_| files.is_some()) {
+            staged.extend(self.record(name, update)?);
         }
         // A stdout that takes nothing fails before any table changes.
         if self.arguments.json_on_stdout() {

@@ -35,11 +35,13 @@ pub enum Kind {
     AlternateNeverReached,
     /// A row that a replay would refuse.
     NotReplayable,
+    /// A measured and a profiled duration that are further apart than is usual, and than the profiled calls vary.
+    SampleDisagreement,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Unreadable,
         Kind::LfsPointer,
         Kind::Schema,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::TableWithoutMapping,
         Kind::AlternateNeverReached,
         Kind::NotReplayable,
+        Kind::SampleDisagreement,
     ];
 
     /// How much findings of this kind matter.
@@ -64,7 +67,8 @@ impl Kind {
             | Kind::NoDuration
             | Kind::OutlierDuration
             | Kind::MappingWithoutTable
-            | Kind::NotReplayable => Severity::Warning,
+            | Kind::NotReplayable
+            | Kind::SampleDisagreement => Severity::Warning,
             Kind::TableWithoutMapping | Kind::AlternateNeverReached => Severity::Note,
         }
     }
@@ -85,6 +89,7 @@ impl Kind {
             Kind::TableWithoutMapping => "table-without-mapping",
             Kind::AlternateNeverReached => "alternate-never-reached",
             Kind::NotReplayable => "not-replayable",
+            Kind::SampleDisagreement => "sample-disagreement",
         }
     }
 }

@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Adds a column at the end with the same text in every row.
-    pub(crate) fn push_column(&mut self, name: &str, text: &str) {
+    pub fn push_column(&mut self, name: &str, text: &str) {
         let mut columns: Vec<_> = self.columns.iter().enumerate().map(|(at, name)| (name.clone(), Some(at))).collect();
         columns.push((name.to_owned(), None));
         self.rearrange(columns);

@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// How much of a file is in view at once.
 const WINDOW_BYTES: u64 = 64 * 1024;
+/// How much is read at once where only the header is wanted.
+const HEADER_BYTES: usize = 4 * 1024;
 
 /// The rows of a table under the rules of a database, of which only the wanted columns are looked at. The file is read through a window; what
 /// [`Table::parse`](super::Table::parse) refuses is refused here, too.
@@ -86,6 +88,15 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 impl<'p> Scan<'p> {
+    /// The names of a table's columns, for which only the beginning of the file is read.
+    ///
+    /// # Errors
+    /// As [`Scan::open`].
+    pub fn column_names(path: &'p Path) -> Result<Vec<String>, Error> {
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        Ok(Scan::with_names(path, file, HEADER_BYTES, &[])?.1)
+    }
+
     /// Opens a table. Rows are asked for their cells by the places of the columns in `wanted`.
     ///
     /// # Errors
@@ -102,6 +113,16 @@ impl<'p> Scan<'p> {
 impl<'p, R: Read> Scan<'p, R> {
     /// Starts on the bytes of a file; `path` is for messages.
     fn new(path: &'p Path, input: R, window_bytes: usize, wanted: &[&str]) -> Result<Self, Error> {
+        Ok(Scan::with_names(path, input, window_bytes, wanted)?.0)
+    }
+
+    /// The same, and the names of all columns.
+    fn with_names(
+        path: &'p Path,
+        input: R,
+        window_bytes: usize,
+        wanted: &[&str],
+    ) -> Result<(Self, Vec<String>), Error> {
         // What is looked at before the first record has to fit.
         let mut records = SelectedRecords::new(input, window_bytes.max(256));
         let begin = header_start(path, records.peek().map_err(|source| Error::io(path, source))?)?;
@@ -127,7 +148,7 @@ impl<'p, R: Read> Scan<'p, R> {
         scan.places = columns.into_iter().map(|column| column.and_then(place)).collect();
         scan.records.select(selected);
         scan.width = names.len();
-        Ok(scan)
+        Ok((scan, names))
     }
 
     /// Whether the table has a wanted column.

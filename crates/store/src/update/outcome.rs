@@ -1,6 +1,7 @@
 //! What an update does to one table, in numbers and texts.
 
 use super::changes::TableChanges;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Which rows an update may change.
@@ -71,5 +72,13 @@ impl Gap {
     /// Measured by profiled.
     pub fn ratio(&self) -> f64 {
         self.measured_us / self.profiled_us
+    }
+
+    /// Ratios that are no hotspot.
+    pub const USUAL_RATIOS: RangeInclusive<f64> = 0.8..=1.2;
+
+    /// Whether the durations are far apart.
+    pub fn is_hotspot(&self) -> bool {
+        !Gap::USUAL_RATIOS.contains(&self.ratio())
     }
 }

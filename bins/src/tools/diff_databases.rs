@@ -1,0 +1,218 @@
+//! What changed between two databases.
+
+use crate::json_file::JsonFile;
+use crate::layout::LayoutArguments;
+use crate::provenance::provenance;
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, print_escaped, print_limit, progress, run, warn};
+use clap::Parser;
+use perfdb_coverage::Workload;
+use perfdb_files::paths::normalised;
+use perfdb_files::replace::{commit, refuse_inputs};
+use perfdb_query::Surroundings;
+use perfdb_report::pages::versions_page;
+use perfdb_report::versions::{Comparison, Listing, closing, csv_header, csv_rows, opening, table, text};
+use perfdb_versions::diff::{Diff, Options, Outcome, TableDiff, Tally, compare};
+use perfdb_versions::{Error, Place, workload};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "diff-databases",
+    job: Job::CheckDatabase,
+    summary: "what changed between two databases",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Rows of a page.
+const ROWS_OF_A_PAGE: usize = 2000;
+
+/// Tell what changed between two databases, row by row: cases that only one has, and cases that became slower or faster.
+///
+/// Rows are the same case when their signatures are equal (of attention also the lengths). Measured durations are compared with
+/// measured ones, else profiled with profiled ones; a difference is told as slower or faster when it is larger than the tolerance
+/// and than what eight of ten profiled calls vary by. With --workload, what the change does to a forward pass. Versions and
+/// devices may differ. Changes nothing.
+#[derive(Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+struct Arguments {
+    /// The database before
+    #[arg(value_name = "A")]
+    a: OsString,
+
+    /// The database after
+    #[arg(value_name = "B")]
+    b: OsString,
+
+    /// Durations that differ by up to PCT % are the same
+    #[arg(long, value_name = "PCT", default_value_t = 3.0, value_parser = percentage)]
+    tolerance: f64,
+
+    /// Show so many rows that became slower
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    worst: usize,
+
+    /// Exit with status 3 when a kernel type, or all rows together, became slower by more than PCT % in the geometric mean
+    #[arg(long, value_name = "PCT", value_parser = percentage, help_heading = "Limits")]
+    fail_slower: Option<f64>,
+
+    /// Kernel types of which fewer rows could be compared are not judged by --fail-slower
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "fail_slower", help_heading = "Limits")]
+    min_rows: usize,
+
+    /// Write figures, and rows that are not the same, as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write one line for each case as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
+
+    /// Also write one HTML page with charts and the rows that changed most
+    #[arg(long, value_name = "FILE")]
+    html: Option<OsString>,
+
+    /// Also tell what the change does to the forward pass of a simulator's trace; once for each
+    #[arg(long, value_name = "TRACE", help_heading = "Forward passes")]
+    workload: Vec<OsString>,
+
+    /// Expert-parallel size, where the workload does not tell
+    #[arg(long, visible_alias = "ep", value_name = "N", help_heading = "Forward passes")]
+    ep_size: Option<i64>,
+
+    /// Tensor-parallel size, where the workload does not tell
+    #[arg(long, visible_alias = "tp", value_name = "N", help_heading = "Forward passes")]
+    tp_size: Option<i64>,
+
+    #[command(flatten, next_help_heading = "Forward passes")]
+    layout: LayoutArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  diff-databases data/cann8.5 data/cann8.6
+  diff-databases old new --csv rows.csv --html report.html
+  diff-databases old new --workload decode.json
+  diff-databases old new --fail-slower 5 --min-rows 10 --quiet
+
+The words are explained in docs/guide/versions.md.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 slower than --fail-slower allows, or a table that cannot be read.";
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1000.0).contains(number));
+    number.ok_or_else(|| "not a number from 0 to 1000".to_owned())
+}
+
+/// The documents that grow with every table.
+struct Documents {
+    json: Option<JsonFile>,
+    csv: Option<JsonFile>,
+    tables: usize,
+}
+
+impl Documents {
+    fn add(&mut self, found: &TableDiff) -> Result<(), Failure> {
+        let is_first = self.tables == 0;
+        self.tables += 1;
+        if let Some(json) = &mut self.json {
+            json.append(&table(found, is_first))?;
+        }
+        match &mut self.csv {
+            Some(csv) => csv.append(&csv_rows(found)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let open =
+        |path: &OsString| -> Result<Place, Error> { Place::open(&normalised(path.as_ref()))?.with_collectives() };
+    let (a, b) = (open(&arguments.a)?, open(&arguments.b)?);
+    if let Err(error @ Error::SameDatabase { .. }) = a.check_other_than(&b) {
+        return Err(Failure::usage(error.to_string()));
+    }
+    let mut inputs: Vec<PathBuf> = arguments.workload.iter().map(PathBuf::from).collect();
+    for place in [&a, &b] {
+        inputs.extend(place.tables().map(|(_, path)| path.to_owned()));
+        inputs.extend(["op_mapping.yaml", "database.toml"].map(|name| place.directory.join(name)));
+    }
+    let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
+    refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
+    // What cannot be written is told before the work.
+    let mut documents = Documents {
+        json: JsonFile::open(arguments.json.as_deref())?,
+        csv: JsonFile::open(arguments.csv.as_deref())?,
+        tables: 0,
+    };
+    let page = JsonFile::open(arguments.html.as_deref())?;
+    let workloads = workloads(&arguments)?;
+    if let Some(json) = &mut documents.json {
+        json.append(&opening(&a, &b))?;
+    }
+    if let Some(csv) = &mut documents.csv {
+        csv.append(&csv_header())?;
+    }
+    let options = Options { tolerance: arguments.tolerance / 100.0 };
+    let (mut slowest, mut changed) = (Listing::new(arguments.worst), Listing::new(ROWS_OF_A_PAGE));
+    let bar = progress::items("compare", None);
+    let diff = compare(&a, &b, &options, |table| {
+        bar.inc(1);
+        slowest.add_where(table, |outcome| outcome == Outcome::Slower);
+        if page.is_some() {
+            changed.add(table);
+        }
+        documents.add(table)
+    })?;
+    let workloads = if workloads.is_empty() { Vec::new() } else { workload::compare(&a, &b, &workloads)? };
+    bar.finish_and_clear();
+    diff.unreadable.iter().for_each(|one| warn(&one.message));
+    let found = Comparison { a: &a, b: &b, diff: &diff, workloads: &workloads, tolerance: options.tolerance };
+    let mut staged = Vec::new();
+    if let Some(mut json) = documents.json {
+        json.append(&closing(&found))?;
+        staged.push(json.stage_appended()?);
+    }
+    if let Some(csv) = documents.csv {
+        staged.push(csv.stage_appended()?);
+    }
+    if let Some(page) = page {
+        let traces = arguments.workload.iter().map(|path| ("workload", Path::new(path)));
+        let databases = [("A", a.directory.as_path()), ("B", b.directory.as_path())];
+        let read = provenance(TOOL.name, databases.into_iter().chain(traces));
+        staged.push(page.stage_text(&versions_page(&found, &changed.into_rows(), read).to_html()?)?);
+    }
+    print_escaped(&text(&found, &slowest.into_rows()))?;
+    commit(staged)?;
+    let broken = arguments.fail_slower.map(|limit| broken(&diff, limit, arguments.min_rows)).unwrap_or_default();
+    broken.iter().for_each(|line| print_limit(line));
+    Ok(if broken.is_empty() && diff.unreadable.is_empty() { Status::Success } else { Status::LimitPassed })
+}
+
+fn workloads(arguments: &Arguments) -> Result<Vec<Workload>, Failure> {
+    let sequence_parallel = arguments.layout.sequence_parallel;
+    let surroundings = Surroundings { tp_size: arguments.tp_size, ep_size: arguments.ep_size, sequence_parallel };
+    let grid = arguments.layout.grid();
+    let read = |trace: &OsString| Workload::of_trace(trace.as_ref(), &surroundings, grid.as_ref());
+    Ok(arguments.workload.iter().map(read).collect::<Result<_, _>>()?)
+}
+
+/// What became slower than is allowed, as sentences.
+fn broken(diff: &Diff, limit: f64, fewest: usize) -> Vec<String> {
+    let all = ("all rows".to_owned(), &diff.total);
+    let each = diff.tables.iter().map(|table| (table.kernel_type.clone(), &table.tally));
+    let too_slow = |(name, tally): (String, &Tally)| {
+        let percent = 100.0 * (tally.mean_ratio()? - 1.0);
+        let is_judged = tally.compared() >= fewest.max(1);
+        (is_judged && percent > limit)
+            .then(|| format!("{name}: {percent:.1} % slower over {} rows, more than {limit} %", tally.compared()))
+    };
+    std::iter::once(all).chain(each).filter_map(too_slow).collect()
+}

@@ -1,0 +1,163 @@
+//! The rows of a table, and how those of two tables are paired.
+
+use super::verdict::{Outcome, Source, Times};
+use crate::Case;
+use crate::case::{COLUMNS, Naming};
+use indexmap::IndexMap;
+use perfdb_store::Error;
+use perfdb_store::columns::{
+    COMMUNICATION_DURATION, MEASURED_DURATION, OLD_MEASURED_DURATION, PROFILED, PROFILED_DURATION,
+};
+use perfdb_store::table::Scan;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// A case and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowDiff {
+    /// The case.
+    pub case: Case,
+    /// Its row in the first database.
+    pub a: Option<Side>,
+    /// Its row in the second database.
+    pub b: Option<Side>,
+    /// The second duration by the first, where they can be compared.
+    pub ratio: Option<f64>,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Cells that describe the row and are not the same: the column, and both texts.
+    pub metadata: Vec<(usize, Box<str>, Box<str>)>,
+}
+
+/// A row of one database.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Side {
+    /// Its line in the table.
+    pub line: u64,
+    /// Where its duration comes from; `None` without a valid one.
+    pub source: Option<Source>,
+    /// The duration that was compared, else the one that counts.
+    pub duration_us: Option<f64>,
+    /// The standard deviation of the calls behind it, where the table has one.
+    pub spread_us: Option<f64>,
+}
+
+impl Side {
+    /// The spread as a part of the duration; 0 where none is known.
+    pub fn relative_spread(&self) -> f64 {
+        self.spread_us.zip(self.duration_us).map_or(0.0, |(spread_us, duration_us)| spread_us / duration_us)
+    }
+}
+
+/// The columns of a duration, behind those of a case.
+const DURATION_COLUMNS: [&str; 5] =
+    [MEASURED_DURATION, OLD_MEASURED_DURATION, COMMUNICATION_DURATION, PROFILED_DURATION, PROFILED[2]];
+
+/// A row as it is kept while its table is compared.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) line: u64,
+    pub(super) times: Times,
+    pub(super) runtime: Box<str>,
+}
+
+/// Rows of both tables by signature.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub(super) groups: IndexMap<Box<str>, [SmallVec<[u32; 1]>; 2], FxBuildHasher>,
+    /// Rows of each table, in order.
+    pub(super) rows: [Vec<Row>; 2],
+    /// Numbers of the texts of each table's rows, `metadata.len()` for each row.
+    texts: [Vec<u32>; 2],
+    numbers: FxHashMap<Box<str>, u32>,
+    names: Vec<Box<str>>,
+    metadata: usize,
+}
+
+impl Groups {
+    /// Nothing yet; rows will have so many columns that describe them.
+    pub(super) fn new(metadata: usize) -> Groups {
+        Groups { metadata, ..Groups::default() }
+    }
+
+    /// Reads the rows of a table: the first (0) or the second (1).
+    pub(super) fn read(&mut self, side: usize, path: &Path, naming: Naming, metadata: &[String]) -> Result<(), Error> {
+        let wanted: Vec<&str> =
+            COLUMNS.into_iter().chain(DURATION_COLUMNS).chain(metadata.iter().map(String::as_str)).collect();
+        let mut scan = Scan::open(path, &wanted)?;
+        let [measured, old, collective, profiled, spread] = std::array::from_fn(|at| COLUMNS.len() + at);
+        let measured = [measured, old, collective].into_iter().find(|column| scan.has(*column)).unwrap_or(measured);
+        while let Some(row) = scan.next_row()? {
+            let Case { signature, runtime } = naming.case(|column| row.slot_cell(column));
+            let times = Times {
+                measured_us: row.number(measured),
+                profiled_us: row.number(profiled),
+                spread_us: row.number(spread),
+            };
+            for column in 0..metadata.len() {
+                let text = row.cell(COLUMNS.len() + DURATION_COLUMNS.len() + column);
+                let number = match self.numbers.get(text.as_ref()) {
+                    Some(number) => *number,
+                    None => {
+                        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+                        self.names.push(text.as_ref().into());
+                        self.numbers.insert(text.as_ref().into(), number);
+                        number
+                    }
+                };
+                self.texts[side].push(number);
+            }
+            let index = u32::try_from(self.rows[side].len()).unwrap_or(u32::MAX);
+            self.rows[side].push(Row { line: row.line, times, runtime });
+            self.groups.entry(signature).or_default()[side].push(index);
+        }
+        Ok(())
+    }
+
+    /// The columns whose texts differ between two rows, with both texts.
+    pub(super) fn metadata(&self, a: u32, b: u32) -> Vec<(usize, Box<str>, Box<str>)> {
+        let texts = |side: usize, row: u32| &self.texts[side][row as usize * self.metadata..][..self.metadata];
+        let pairs = texts(0, a).iter().zip(texts(1, b)).enumerate();
+        let name = |number: u32| self.names[number as usize].clone();
+        pairs.filter(|(_, (a, b))| a != b).map(|(column, (a, b))| (column, name(*a), name(*b))).collect()
+    }
+
+    /// The rows of a group in pairs, those that stay alone last. Rows with equal runtime values come together, in order; a row without any
+    /// takes one that has some; rows of different values are different cases.
+    pub(super) fn pairs(&self, [a, b]: &[SmallVec<[u32; 1]>; 2]) -> SmallVec<[(Option<u32>, Option<u32>); 1]> {
+        let runtime = |side: usize, row: u32| -> &str { &self.rows[side][row as usize].runtime };
+        let mut pairs = SmallVec::new();
+        if let (&[first], &[second]) = (a.as_slice(), b.as_slice()) {
+            let (own, other) = (runtime(0, first), runtime(1, second));
+            if own == other || own.is_empty() || other.is_empty() {
+                pairs.push((Some(first), Some(second)));
+                return pairs;
+            }
+        }
+        let mut waiting: FxHashMap<&str, VecDeque<u32>> = FxHashMap::default();
+        for &row in b {
+            waiting.entry(runtime(1, row)).or_default().push_back(row);
+        }
+        let mut left = Vec::new();
+        for &row in a {
+            match waiting.get_mut(runtime(0, row)).and_then(VecDeque::pop_front) {
+                Some(partner) => pairs.push((Some(row), Some(partner))),
+                None => left.push(row),
+            }
+        }
+        let mut plain = waiting.remove("").unwrap_or_default();
+        let taken: Vec<u32> = pairs.iter().filter_map(|(_, row)| *row).chain(plain.iter().copied()).collect();
+        let taken: rustc_hash::FxHashSet<u32> = taken.into_iter().collect();
+        let mut with_values: VecDeque<u32> = b.iter().copied().filter(|row| !taken.contains(row)).collect();
+        for row in left {
+            let partner = if runtime(0, row).is_empty() { with_values.pop_front() } else { plain.pop_front() };
+            pairs.push((Some(row), partner));
+        }
+        let mut rest: Vec<u32> = plain.into_iter().chain(with_values).collect();
+        rest.sort_unstable();
+        pairs.extend(rest.into_iter().map(|row| (None, Some(row))));
+        pairs
+    }
+}

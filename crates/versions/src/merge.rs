@@ -1,0 +1,216 @@
+//! Bringing the rows of several databases into one.
+//!
+//! Cases that the target lacks become rows, durations fill rows that have none, and where both have one that differs, a [`Prefer`] decides;
+//! the row that loses goes to `<Type>.conflicts.csv` beside the table. Everything is computed under the lock of the target and replaced as
+//! one set. Merging the same databases again changes nothing.
+
+mod conflict;
+mod kept;
+mod table;
+
+pub use conflict::{Conflict, Decisions, Duration, Prefer, Taken};
+pub use table::TableMerge;
+
+use crate::{Error, Place};
+use perfdb_files::escape::shown;
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::paths::within;
+use perfdb_files::replace::{self, Parents, Staged};
+use perfdb_parallel::{OrderedMap, states};
+use perfdb_provenance::{FILE_NAME, Run};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Most threads: each holds whole tables.
+const MOST_THREADS: usize = 8;
+/// The file by which a set that was not replaced to its end is told.
+const JOURNAL: &str = ".perfdb.journal";
+const MAPPING: &str = "op_mapping.yaml";
+
+/// What to merge, and how.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// The database that rows go into.
+    pub into: &'a Path,
+    /// The databases that they come from, in this order.
+    pub from: &'a [PathBuf],
+    /// What decides conflicts.
+    pub prefer: Prefer,
+    /// What was decided about single conflicts.
+    pub decisions: &'a Decisions,
+    /// Compute everything and leave the directory as it is, without a lock.
+    pub dry_run: bool,
+    /// What `database.toml` will say of this run; its types and databases are filled in.
+    pub run: Run,
+    /// How to take the lock.
+    pub lock: LockOptions<'a>,
+}
+
+/// A merge that is computed and staged, and changes nothing until it is committed. Holds the lock. Dropped, it leaves everything as it was.
+#[derive(Debug)]
+pub struct Pending {
+    tables: Vec<TableMerge>,
+    notes: Vec<String>,
+    staged: Vec<Staged>,
+    locks: DirectoryLocks,
+}
+
+impl Pending {
+    /// What happens to each table that one of the databases has rows for, by kernel type.
+    pub fn tables(&self) -> &[TableMerge] {
+        &self.tables
+    }
+
+    /// What a user should know besides.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Adds a file that is replaced together with the tables.
+    pub fn add(&mut self, staged: Staged) {
+        self.staged.push(staged);
+    }
+
+    /// Replaces all files that change, or none of them.
+    ///
+    /// # Errors
+    /// When the system refuses; then the tables are as they were, or the error names what is new.
+    pub fn commit(mut self) -> Result<Vec<TableMerge>, Error> {
+        self.locks.commit(std::mem::take(&mut self.staged))?;
+        Ok(std::mem::take(&mut self.tables))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        replace::discard(std::mem::take(&mut self.staged));
+    }
+}
+
+/// Computes a merge and stages what it changes.
+///
+/// # Errors
+/// When a database has no table, is named twice, is of another device or version, or has a table that cannot be used; when dates that are
+/// needed are missing; when the system refuses to read, write or lock.
+pub fn prepare(options: &Options<'_>) -> Result<Pending, Error> {
+    let mut locks = DirectoryLocks::default();
+    // What is no database is refused before it is locked.
+    Place::open(options.into)?;
+    if !options.dry_run {
+        locks = DirectoryLocks::acquire([options.into], &options.lock)?;
+    }
+    let into = Place::open(options.into)?;
+    let from = options.from.iter().map(|directory| Place::open(directory)).collect::<Result<Vec<Place>, Error>>()?;
+    check(&into, &from)?;
+    let mut pending = Pending { tables: Vec::new(), notes: Vec::new(), staged: Vec::new(), locks };
+    let kernel_types: BTreeSet<&str> = from.iter().flat_map(Place::tables).map(|(name, _)| name).collect();
+    let mut waiting = kernel_types.into_iter();
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get()).min(MOST_THREADS);
+    let mut threads = states(threads, || ());
+    let ahead = threads.len();
+    let job = table::Job {
+        into: &into,
+        from: &from,
+        prefer: options.prefer,
+        decisions: options.decisions,
+        writes: !options.dry_run,
+    };
+    OrderedMap::new(&mut threads).tasks_ahead(ahead).run(
+        || Ok(waiting.next()),
+        |(), kernel_type| job.run(kernel_type),
+        |outcome: Result<_, Error>| {
+            let (table, staged) = outcome?;
+            pending.tables.push(table);
+            pending.staged.extend(staged);
+            Ok::<_, Error>(ControlFlow::Continue(()))
+        },
+    )?;
+    mapping(&into, &from, options.dry_run, &mut pending)?;
+    record(&into, &from, options, &mut pending)?;
+    Ok(pending)
+}
+
+fn check(into: &Place, from: &[Place]) -> Result<(), Error> {
+    for (at, place) in from.iter().enumerate() {
+        into.check_other_than(place)?;
+        from[..at].iter().try_for_each(|other| other.check_other_than(place))?;
+        if place.directory.join(JOURNAL).exists() {
+            return Err(Error::HalfReplaced { path: place.directory.clone() });
+        }
+        for known in std::iter::once(into).chain(&from[..at]) {
+            let differences = known.statement.differences(&place.statement);
+            if !differences.is_empty() {
+                let (into, from) = (known.directory.clone(), place.directory.clone());
+                return Err(Error::OtherKind { into, from, differences });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A target without an operator mapping takes the first one there is; an own one stays.
+fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -> Result<(), Error> {
+    let read = |path: &Path| match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(perfdb_files::Error::io(path, error)),
+    };
+    let path = within(&into.directory, MAPPING);
+    let mut own = read(&path)?;
+    for place in from {
+        let other = within(&place.directory, MAPPING);
+        match (&own, read(&other)?) {
+            (Some(own), Some(found)) if *own != found => {
+                pending.notes.push(format!(
+                    "{} is not {}, which stays as it is; entries are not merged",
+                    shown(&other),
+                    shown(&path)
+                ));
+            }
+            (None, Some(found)) => {
+                pending.notes.push(format!("{} is taken over", shown(&other)));
+                if !dry_run {
+                    pending.staged.push(Staged::with(&path, &found, Parents::MustExist)?);
+                }
+                own = Some(found);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `database.toml` keeps what the others say of themselves, and this merge. Where no table changes it stays as it is.
+fn record(into: &Place, from: &[Place], options: &Options<'_>, pending: &mut Pending) -> Result<(), Error> {
+    let types: Vec<String> =
+        pending.tables.iter().filter(|table| table.is_changed()).map(|table| table.kernel_type.clone()).collect();
+    if types.is_empty() || options.dry_run {
+        return Ok(());
+    }
+    let mut record = into.statement.record.clone().unwrap_or_default();
+    record.identify(into.statement.named.clone());
+    for place in from {
+        record.identify(place.statement.named.clone());
+        place.statement.record.iter().for_each(|other| record.unite(other));
+        collection(place, &types).into_iter().for_each(|run| record.add(run));
+    }
+    let names = from.iter().map(|place| place.directory.to_string_lossy().into_owned()).collect();
+    let mut run = options.run.clone();
+    (run.types, run.from) = (types, names);
+    record.add(run);
+    let path = within(&into.directory, FILE_NAME);
+    pending.staged.push(Staged::with(&path, record.to_text()?.as_bytes(), Parents::MustExist)?);
+    Ok(())
+}
+
+/// What the day of a collection says of kernel types that no run is recorded for.
+fn collection(place: &Place, types: &[String]) -> Option<Run> {
+    let date = place.statement.collection_date.as_deref()?;
+    let is_recorded =
+        |name: &&String| place.statement.record.as_ref().is_some_and(|record| record.date_of(name).is_some());
+    let unrecorded = |name: &&String| place.tables.contains_key(*name) && !is_recorded(name);
+    let mut run = Run::new(date, "collection_date of op_mapping.yaml");
+    run.types = types.iter().filter(unrecorded).cloned().collect();
+    (!run.types.is_empty()).then_some(run)
+}
