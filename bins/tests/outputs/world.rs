@@ -49,6 +49,7 @@ fn inputs() -> Vec<(&'static str, String)> {
         ("db/op_mapping.yaml", mapping.to_owned()),
         ("q.jsonl", format!("{question}\n")),
         ("further.jsonl", format!("{}\n", question.replace("[4]", "[9]"))),
+        ("list.csv", "kernel_type,case,duration,from,from_line,keep\n".to_owned()),
         ("kd/kernel_details.csv", kernel_details()),
         ("PROF_1/mindstudio_profiler_output/op_summary_1.csv", summary.to_owned()),
         ("records.jsonl", "{}\n".to_owned()),
