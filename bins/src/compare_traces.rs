@@ -2,9 +2,11 @@
 
 mod pairs;
 mod plan;
+mod ranks;
 mod remedy;
 mod request;
 mod single;
 
 pub use plan::{Common, Compat};
+pub use ranks::RankTraces;
 pub use request::Request;

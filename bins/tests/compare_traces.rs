@@ -79,6 +79,12 @@ fn contradictions_are_usage_errors() {
         &["--threshold-ms", "x", "a.json", "b.json"],
         &["--threshold-ms=-1", "a.json", "b.json"],
         &["--form", "json", "a.json", "b.json"],
+        &["--ranks", "a.json", "--pairs", "list.yaml"],
+        &["--ranks", "a.json", "b.json", "--phase", "decode"],
+        &["--ranks", "a.json", "b.json", "--compat", "0.1.33"],
+        &["--ranks1", "a.json", "b.json"],
+        &["--ranks", "a.json", "--ranks1", "b.json", "--ranks2", "c.json"],
+        &["a.json", "b.json", "--ranks", "c.json"],
     ];
     let with_two: &[&[&str]] = &[
         &["--aligned", "--format", "text"],
@@ -89,6 +95,7 @@ fn contradictions_are_usage_errors() {
         &["--compat", "0.1.33", "--registry", "r.yaml"],
         &["--compat", "0.1.33", "--explain"],
         &["--compat", "0.1.35", "--clip-overlaps"],
+        &["--compat", "0.1.33", "--no-confidence"],
         &["--compat", "0.1.35", "--aligned"],
         &["--compat", "0.1.35", "--full"],
         &["--compat", "0.1.35", "--no-stacks"],
@@ -392,4 +399,55 @@ fn both_traces_stand_below_each_other_in_one() {
     }
     let refused = run(folder.path(), &["--pairs", "list.yaml", "--trace-out", "both.json"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
+}
+
+/// Folder of the made-up ranks.
+fn demo_ranks() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/ranks")
+}
+
+#[test]
+fn the_late_rank_is_told_first() {
+    let told = run(&demo_ranks(), &["--ranks", "."]);
+    assert_eq!((told.code, told.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!("ranks", told.stdout);
+    let csv = run(&demo_ranks(), &["--ranks", "rank0.json", "rank2.json", "--format", "csv"]);
+    assert_eq!(csv.stdout.lines().count(), 1 + 2 * 9, "{}", csv.stdout);
+    let both = run(&demo_ranks(), &["--ranks1", "rank0.json", "rank1.json", "--ranks2", "rank0.json", "rank2.json"]);
+    assert!(both.stdout.starts_with("FROM SIDE 1 TO SIDE 2, ms per step, mean of the ranks\n"), "{}", both.stdout);
+    assert!(
+        both.stdout.contains("\nwaiting for one rank alone         0.000        0.061       +0.061\n"),
+        "{}",
+        both.stdout
+    );
+}
+
+#[test]
+fn jobs_change_no_digit() {
+    let of = |jobs, format| run(&demo_ranks(), &["--ranks", ".", "--jobs", jobs, "--format", format]).stdout;
+    for format in ["text", "json", "csv"] {
+        assert!(!of("1", format).is_empty());
+        assert_eq!(of("1", format), of("4", format));
+    }
+}
+
+#[test]
+fn ranks_that_are_none_are_one_line() {
+    let folder = TempDir::new().expect("a folder");
+    let demo = |name: &str| demo_ranks().join(name).display().to_string();
+    trace(folder.path(), "kernels.json", KERNEL);
+    std::fs::create_dir(folder.path().join("empty")).expect("a folder");
+    for (arguments, expected) in [
+        (vec!["empty".to_owned()], "empty: traces of two ranks or more are needed, there is 0"),
+        (vec![demo("rank0.json")], "there is 1"),
+        (vec![demo("rank0.json"), "kernels.json".to_owned()], "kernels.json: no collective kernels"),
+        (vec![demo("rank0.json"), "missing.json".to_owned()], "missing.json: No such file"),
+        (vec![demo("rank0.json"), demo("rank0.json")], "both are of rank 0"),
+    ] {
+        let arguments: Vec<&str> = std::iter::once("--ranks").chain(arguments.iter().map(String::as_str)).collect();
+        let run = run(folder.path(), &arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert!(run.stderr.starts_with("error: ") && run.stderr.contains(expected), "{}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    }
 }

@@ -130,6 +130,11 @@ fn results_are_as_their_schemas_say() -> TestResult {
     let explained = format!("{SCENARIO} --json -");
     for (tool, arguments) in [
         ("check-trace", "DATA/gpu-traces/h100.json --json"),
+        ("compare-traces.ranks", "--ranks DATA/ranks --format json"),
+        (
+            "compare-traces.ranks",
+            "--ranks1 DATA/ranks --ranks2 DATA/ranks/rank0.json DATA/ranks/rank1.json --format json",
+        ),
         ("check-trace", "DATA/first-database/profile/ASCEND_PROFILER_OUTPUT/kernel_details.csv --result-json -"),
         ("explain-prediction", explained.as_str()),
         ("explain-prediction", "--scenarios DATA/scenarios.yaml --data-dir DATA/scenarios --json -"),
@@ -163,7 +168,9 @@ fn results_are_as_their_schemas_say() -> TestResult {
         // The lists of scenarios have paths that are relative to the clone.
         let at = if arguments.contains("--scenarios") { root() } else { folder.path().to_owned() };
         let arguments = arguments.replace("DATA", &root().join("testdata").display().to_string());
-        let output = Command::cargo_bin(tool)?.args(arguments.split(' ')).current_dir(at).output()?;
+        // What stands behind the point is which of a tool's documents it is.
+        let name = tool.split('.').next().unwrap_or(tool);
+        let output = Command::cargo_bin(name)?.args(arguments.split(' ')).current_dir(at).output()?;
         let value: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{tool}: {error}"))?;
         let faults = faults(&value, &schema, &schema, "");
         assert!(faults.is_empty(), "{tool} {arguments}:\n{}", faults.join("\n"));
@@ -179,7 +186,8 @@ fn every_schema_is_one_of_a_tools() -> TestResult {
     for entry in std::fs::read_dir(root().join("docs/schemas"))? {
         let path = entry?.path();
         let tool = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        assert!(perfdb_tools::registry::Tool::find(&tool).is_some(), "{tool}");
+        let name = tool.split('.').next().unwrap_or(&tool);
+        assert!(perfdb_tools::registry::Tool::find(name).is_some(), "{tool}");
         let schema: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
         assert!(schema.get("title").is_some(), "{tool}");
     }

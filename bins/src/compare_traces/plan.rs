@@ -39,6 +39,8 @@ pub struct Common {
     pub devices_file: Option<PathBuf>,
     /// Whether the difference is explained.
     pub explain: bool,
+    /// Whether verdicts on how sure differences are stay out.
+    pub no_confidence: bool,
     /// Whether launch counts are compared.
     pub fusion: bool,
     /// Smallest group of launch counts.
@@ -124,6 +126,7 @@ impl Common {
                     kernels: format != Format::Json || !self.no_kernels,
                 },
                 explain: self.explain,
+                confidence: !self.no_confidence,
                 min_group_size: self.min_group_size,
                 devices: self.devices.clone(),
             },
@@ -156,6 +159,7 @@ impl Common {
             (compat && settings.phase == Some(PhaseFilter::Mixed), "--compat knows no --phase mixed"),
             (compat && self.registry_file.is_some(), "--compat takes no --registry"),
             (compat && self.explain, "--compat has no --explain"),
+            (compat && self.no_confidence, "--compat has no --no-confidence"),
             (compat && self.clip_overlaps, "--compat has no --clip-overlaps"),
             (self.explain && self.fusion, "--fusion has no --explain"),
             (csv && self.explain && is(settings.layers), "--format csv writes one table: --explain or --layers"),

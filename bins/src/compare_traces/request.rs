@@ -1,10 +1,11 @@
 //! What is asked for: two traces or a list of pairs, and what comes of them.
 
-use perfdb_tracediff::{PairSettings, Registry, open_devices};
+use perfdb_tracediff::{Format, PairSettings, Registry, open_devices};
 use std::path::{Path, PathBuf};
 
 use super::pairs::compare_pairs;
 use super::plan::Common;
+use super::ranks::{self, RankTraces, compare_ranks};
 use super::single::{Outputs, compare_one};
 use crate::{Failure, Status};
 
@@ -15,6 +16,8 @@ pub struct Request {
     pub traces: Vec<PathBuf>,
     /// A list of pairs.
     pub list: Option<PathBuf>,
+    /// Ranks of one run or of two, instead of traces and a list.
+    pub ranks: Option<RankTraces>,
     /// Pairs of the list that are compared at the same time.
     pub jobs: Option<usize>,
     /// Folder of outputs that the list does not name.
@@ -44,12 +47,13 @@ impl Request {
     /// A request that cannot be (exit 2), traces that cannot be read or compared, an output that cannot be written (exit 1).
     pub fn run(mut self) -> Result<Status, Failure> {
         let contradiction = match (&self.list, self.traces.len()) {
+            (None, 0) if self.ranks.is_some() => "",
             (Some(_), 0) if self.output.is_some() => {
                 "--output takes one result; with --pairs, the list or --output-dir say where results go"
             }
             (Some(_), 0) | (None, 2) => "",
             (Some(_), _) => "--pairs takes no traces",
-            (None, _) => "two traces are needed, or --pairs",
+            (None, _) => "two traces are needed, or --pairs, or --ranks",
         };
         if !contradiction.is_empty() {
             return Err(Failure::usage(contradiction));
@@ -59,6 +63,11 @@ impl Request {
         self.common.registry = self.common.registry_file.as_deref().map(open).transpose()?;
         if let Some(file) = &self.common.devices_file {
             self.common.devices = open_devices(file)?;
+        }
+        if let Some(given) = &self.ranks {
+            let format = self.settings.format.unwrap_or(Format::Text);
+            let outputs = ranks::Outputs { result: self.output.as_deref(), format };
+            return compare_ranks(given, &self.common, self.jobs, &outputs);
         }
         match (&self.list, self.traces.as_slice()) {
             (None, [first, second]) => {

@@ -1,6 +1,6 @@
 //! Two GPU traces of the same workload, operation by operation.
 
-use crate::compare_traces::{Common, Compat, Request};
+use crate::compare_traces::{Common, Compat, RankTraces, Request};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{command_of, run};
@@ -22,6 +22,35 @@ pub const TOOL: Tool = Tool {
     command: command_of::<Arguments>,
 };
 
+/// Options that are about two traces or pairs of them, and not about ranks.
+const OF_TWO_TRACES: [&str; 25] = [
+    "shapes",
+    "devices",
+    "capture1",
+    "capture2",
+    "traces",
+    "pairs",
+    "phase",
+    "layers",
+    "explain",
+    "no_confidence",
+    "aligned",
+    "full",
+    "fusion",
+    "threshold_ms",
+    "events",
+    "trace_out",
+    "html",
+    "baseline",
+    "max_stacks",
+    "compat",
+    "sections",
+    "no_kernels",
+    "stack_traces",
+    "label1",
+    "label2",
+];
+
 /// Compare two GPU traces of the same workload: where does one platform lose time against the other?
 ///
 /// Reads two PyTorch-profiler (Kineto) traces, JSON or gzip, usually one of an AMD and one of an NVIDIA GPU, and compares them
@@ -30,7 +59,7 @@ pub const TOOL: Tool = Tool {
 #[derive(Parser)]
 #[command(
     name = TOOL.name,
-    override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --pairs LIST.yaml",
+    override_usage = "compare-traces [OPTIONS] TRACE1 TRACE2\n       compare-traces [OPTIONS] --pairs LIST.yaml\n       compare-traces [OPTIONS] --ranks DIR|FILE...",
     after_help = "\
 Examples:
   compare-traces mi300x.json.gz h100.json.gz
@@ -43,6 +72,8 @@ Examples:
   compare-traces before.json after.json --trace-out both.json.gz   # Perfetto
   compare-traces before.json after.json --baseline last.json --fail-regression 5
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
+  compare-traces --ranks traces-of-one-run
+  compare-traces --ranks1 before/ --ranks2 after/
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression."
 )]
@@ -55,7 +86,19 @@ struct Arguments {
     #[arg(long, value_name = "LIST.yaml", value_parser = path())]
     pairs: Option<PathBuf>,
 
-    /// With --pairs: pairs compared at the same time [default: half the cores]
+    /// Find the late rank in the traces of all ranks of a run: files, or folders of *.json and *.json.gz
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with_all = OF_TWO_TRACES)]
+    ranks: Vec<PathBuf>,
+
+    /// Like --ranks, of the first of two runs that are compared
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., requires = "ranks2", conflicts_with = "ranks", conflicts_with_all = OF_TWO_TRACES)]
+    ranks1: Vec<PathBuf>,
+
+    /// Like --ranks, of the second run
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., requires = "ranks1", conflicts_with = "ranks", conflicts_with_all = OF_TWO_TRACES)]
+    ranks2: Vec<PathBuf>,
+
+    /// With --pairs, --ranks: traces or pairs read at the same time [default: half the cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
@@ -98,6 +141,10 @@ struct Arguments {
     /// Add coverage and what changed and why, adding up to 100 %
     #[arg(long)]
     explain: bool,
+
+    /// Leave out how sure differences are (slower, faster, same, cannot tell)
+    #[arg(long)]
+    no_confidence: bool,
 
     /// JSON with layers aligned kernel by kernel, fusion and same kernels, instead of operations and layers
     #[arg(long)]
@@ -200,6 +247,11 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 impl From<Arguments> for Request {
     fn from(arguments: Arguments) -> Request {
+        let ranks = match (arguments.ranks.is_empty(), arguments.ranks1.is_empty()) {
+            (false, _) => Some(RankTraces::One(arguments.ranks)),
+            (_, false) => Some(RankTraces::Two([arguments.ranks1, arguments.ranks2])),
+            (true, true) => None,
+        };
         let settings = PairSettings {
             phase: arguments.phase,
             max_stacks: arguments.max_stacks,
@@ -220,6 +272,7 @@ impl From<Arguments> for Request {
             devices: Devices::default(),
             devices_file: arguments.devices,
             explain: arguments.explain,
+            no_confidence: arguments.no_confidence,
             fusion: arguments.fusion,
             min_group_size: arguments.min_group_size,
             clip_overlaps: arguments.clip_overlaps,
@@ -232,6 +285,7 @@ impl From<Arguments> for Request {
         Request {
             traces: arguments.traces,
             list: arguments.pairs,
+            ranks,
             jobs: arguments.jobs.map(NonZeroUsize::get),
             output_dir: arguments.output_dir,
             output: arguments.output,

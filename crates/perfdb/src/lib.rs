@@ -53,6 +53,8 @@
 //! | `perfdb-timeline` | two sides of a comparison as one chrome trace |
 //! | `perfdb-predict` | durations between measured rows, with intervals |
 //! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |
+//! | `perfdb-ranks` | many ranks of a run: who is late, where, and what it costs |
+//! | `perfdb-statistics` | whether two series of measured times differ, and how sure that is |
 //! | `perfdb-severity` | how much a finding matters |
 //! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |

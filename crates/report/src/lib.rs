@@ -24,6 +24,7 @@ pub mod microbench;
 pub mod operators;
 pub mod pages;
 pub mod passes;
+pub mod ranks;
 pub mod shapes;
 
 pub mod tracediff;

@@ -14,6 +14,7 @@
 //! # Ok::<(), perfdb_tracediff::Error>(())
 //! ```
 
+mod confidence;
 mod csv;
 mod elapsed;
 mod events;
@@ -25,7 +26,10 @@ mod strips;
 mod text;
 mod text_parts;
 
+pub(crate) use csv::text_cell;
 pub use csv::{CsvTable, csv};
 pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
+pub(crate) use text_parts::{counted, shortened};
+
 pub use text::{TextOptions, text};

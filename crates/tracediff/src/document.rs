@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::align::{LayerAlignment, align};
 use crate::architecture::{Architecture, by_names};
 use crate::compare::{CompareOptions, Scale, from_pairing};
+use crate::confidence::{Confidence, confidence};
 use crate::elapsed::{self, ElapsedReport};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
@@ -54,6 +55,8 @@ pub struct AnalysisOptions {
     pub compare: CompareOptions,
     /// Whether the difference is explained.
     pub explain: bool,
+    /// Whether verdicts say how sure differences are.
+    pub confidence: bool,
     /// Smallest correlation group for [`View::LaunchCounts`].
     pub min_group_size: usize,
     /// Devices of the user, before those that are known.
@@ -96,6 +99,9 @@ pub struct PlainDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// How sure differences are, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// Elapsed times.
     #[serde(flatten)]
     pub elapsed: Option<ElapsedReport>,
@@ -125,6 +131,9 @@ pub struct AlignedDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// How sure differences are, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// Elapsed times.
     #[serde(flatten)]
     pub elapsed: Option<ElapsedReport>,
@@ -157,6 +166,9 @@ pub struct FullDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// How sure differences are, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// Elapsed times.
     #[serde(flatten)]
     pub elapsed: Option<ElapsedReport>,
@@ -185,6 +197,7 @@ pub fn sections(rules: &Rules) -> &'static [&'static str] {
             "fusion_analysis",
             "same_kernel_analysis",
             "explanation",
+            "confidence",
             "elapsed",
             "waterfall",
             "verdict",
@@ -265,6 +278,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         started.elapsed().as_secs_f64()
     );
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
+    let confidence = options.confidence.then(|| confidence(&pairing)).flatten();
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
     let roofline = rooflines([first, second], phase, scale.divisors, &options.devices);
     let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
@@ -277,6 +291,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             trust,
             comparison,
             explanation,
+            confidence,
             elapsed,
             groups,
             strips,
@@ -290,6 +305,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             fusion_analysis: fusion_of(first, second, phase),
             same_kernel_analysis: same_kernels(first, second, phase),
             explanation,
+            confidence,
             elapsed,
             groups,
             strips,
@@ -304,6 +320,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
             fusion_analysis: fusion_of(first, second, phase),
             same_kernel_analysis: same_kernels(first, second, phase),
             explanation,
+            confidence,
             elapsed,
             groups,
             strips,

@@ -189,6 +189,19 @@ pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter) -> Opti
     Some(ElapsedReport { elapsed, waterfall, verdict, threshold_ms, next_steps })
 }
 
+/// The windows of both traces that are compared; nothing under rules that have no timeline.
+pub(crate) fn compared<'a>(first: &'a Trace, second: &'a Trace, phase: PhaseFilter) -> Option<[Compared<'a>; 2]> {
+    let timelines = [first.timeline.as_ref()?, second.timeline.as_ref()?];
+    let basis = timelines[0].basis.min(timelines[1].basis);
+    Some(timelines.map(|timeline| Compared::new(timeline, basis, phase)))
+}
+
+/// Elapsed time of one trace.
+pub(crate) fn of_one(trace: &Trace) -> Option<TraceElapsed> {
+    let timeline = trace.timeline.as_ref()?;
+    Some(Compared::new(timeline, timeline.basis, PhaseFilter::All).result(trace))
+}
+
 /// By what sums over all kernels of a trace are divided to get the time per pass and device.
 pub(crate) fn divisors(first: &Trace, second: &Trace, phase: PhaseFilter) -> [f64; 2] {
     let (Some(one), Some(two)) = (&first.timeline, &second.timeline) else { return [1.0; 2] };

@@ -19,8 +19,10 @@
 mod align;
 mod architecture;
 mod classify;
+mod collectives;
 mod columns;
 mod compare;
+mod confidence;
 mod context;
 mod copies;
 mod corrections;
@@ -65,7 +67,9 @@ use perfdb_trace::{id, names};
 pub use align::{KernelPair, LayerAlignment};
 pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
+pub use collectives::CollectiveCall;
 pub use compare::{CompareOptions, compare};
+pub use confidence::{Confidence, OperationVerdict, Verdict};
 pub use device::{Device, Platform};
 pub use document::{
     AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, PlainDocument, View, analyse,

@@ -62,7 +62,7 @@ pub(super) fn push_record(out: &mut String, cells: &[String]) {
 }
 
 /// A name, with an apostrophe in front where a spreadsheet would compute it.
-pub(super) fn text_cell(cell: &str) -> String {
+pub(crate) fn text_cell(cell: &str) -> String {
     spreadsheet_text(cell).into_owned()
 }
 

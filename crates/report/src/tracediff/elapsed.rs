@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use perfdb_tracediff::{Basis, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow};
+use perfdb_tracediff::{
+    Basis, Confidence, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
+};
 
 use super::text_parts::{counted, shortened};
 
@@ -39,9 +41,18 @@ pub(super) fn trust(out: &mut String, trust: &Trust) {
 }
 
 /// The first lines of the report. Writing to a String cannot fail.
-pub(super) fn text(out: &mut String, report: &ElapsedReport, trust: Option<&Trust>, show_all: bool) {
+pub(super) fn text(
+    out: &mut String,
+    report: &ElapsedReport,
+    confidence: Option<&Confidence>,
+    trust: Option<&Trust>,
+    show_all: bool,
+) {
     headline(out, &report.elapsed);
     let _ = writeln!(out, "{}", report.verdict);
+    if let Some(confidence) = confidence {
+        super::confidence::whole(out, confidence);
+    }
     if trust.is_some_and(|trust| trust.trace1.names_not_trusted || trust.trace2.names_not_trusted) {
         let _ = writeln!(
             out,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, Metadata, OperationRow, Platform, Rooflines, Status, Strip, Trust,
+    Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Platform, Rooflines, Status, Strip,
+    Trust,
 };
 
 use super::elapsed::per;
@@ -37,6 +38,7 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
             let found = Found {
                 comparison: &plain.comparison,
                 elapsed: plain.elapsed.as_ref(),
+                confidence: plain.confidence.as_ref(),
                 trust: plain.trust.as_ref(),
                 strips: &plain.strips,
                 roofline: plain.roofline.as_ref(),
@@ -51,6 +53,7 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
             let found = Found {
                 comparison: &full.comparison,
                 elapsed: full.elapsed.as_ref(),
+                confidence: full.confidence.as_ref(),
                 trust: full.trust.as_ref(),
                 strips: &full.strips,
                 roofline: full.roofline.as_ref(),
@@ -69,6 +72,7 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
 struct Found<'a> {
     comparison: &'a Comparison,
     elapsed: Option<&'a ElapsedReport>,
+    confidence: Option<&'a Confidence>,
     trust: Option<&'a Trust>,
     strips: &'a [Strip],
     roofline: Option<&'a Rooflines>,
@@ -76,16 +80,16 @@ struct Found<'a> {
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
 fn report(found: &Found<'_>, options: &TextOptions) -> String {
-    let Found { comparison, elapsed, trust, strips, roofline } = *found;
+    let Found { comparison, elapsed, confidence, trust, strips, roofline } = *found;
     let mut out = String::new();
     if let Some(trust) = trust {
         super::elapsed::trust(&mut out, trust);
     }
     if let Some(elapsed) = elapsed {
-        super::elapsed::text(&mut out, elapsed, trust, options.show_all);
+        super::elapsed::text(&mut out, elapsed, confidence, trust, options.show_all);
     }
     head(&mut out, &comparison.metadata);
-    operations(&mut out, comparison, elapsed, options);
+    operations(&mut out, comparison, elapsed, confidence, options);
     unmatched(&mut out, comparison, elapsed);
     if let Some(roofline) = roofline {
         let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
@@ -172,7 +176,13 @@ fn with_platform(platform: Platform, gpu: &str) -> String {
 }
 
 /// Rows of both traces by their difference per pass; those that do not matter stand together.
-fn operations(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedReport>, options: &TextOptions) {
+fn operations(
+    out: &mut String,
+    comparison: &Comparison,
+    elapsed: Option<&ElapsedReport>,
+    confidence: Option<&Confidence>,
+    options: &TextOptions,
+) {
     let rows = &comparison.operations;
     let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
     let whole = elapsed.map_or(0.0, |elapsed| elapsed.elapsed.trace1.per_pass_ms);
@@ -190,7 +200,7 @@ fn operations(out: &mut String, comparison: &Comparison, elapsed: Option<&Elapse
     );
     let _ = writeln!(
         out,
-        "{:<26}{:>10}{:>10}{:>12}{:>12}{:>9}{:>13}{:>13}{:>13}{:>9}",
+        "{:<26}{:>10}{:>10}{:>12}{:>12}{:>9}{:>13}{:>13}{:>13}{:>9}{}",
         "operation",
         "calls 1",
         "calls 2",
@@ -200,7 +210,8 @@ fn operations(out: &mut String, comparison: &Comparison, elapsed: Option<&Elapse
         "trace 1",
         "trace 2",
         "difference",
-        "share %"
+        "share %",
+        if confidence.is_some() { "  how sure" } else { "" }
     );
     let mut sorted: Vec<&OperationRow> = rows.iter().collect();
     let difference = |row: &OperationRow| row.trace2_per_pass_ms - row.trace1_per_pass_ms;
@@ -212,9 +223,11 @@ fn operations(out: &mut String, comparison: &Comparison, elapsed: Option<&Elapse
     };
     let limit = if options.show_all { usize::MAX } else { matter.max(OPERATIONS_SHOWN) };
     for row in sorted.iter().take(limit) {
+        let verdict = confidence.and_then(|found| super::confidence::of_operation(found, &row.operation));
+        let verdict = verdict.map_or_else(String::new, |verdict| format!("  {verdict}"));
         let _ = writeln!(
             out,
-            "{:<26}{:>10}{:>10}{:>12.2}{:>12.2}{:>9}{:>13.3}{:>13.3}{:>+13.3}{:>9}",
+            "{:<26}{:>10}{:>10}{:>12.2}{:>12.2}{:>9}{:>13.3}{:>13.3}{:>+13.3}{:>9}{verdict}",
             shortened(&row.operation, OPERATION),
             row.trace1_count,
             row.trace2_count,

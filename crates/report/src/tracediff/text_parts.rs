@@ -6,12 +6,12 @@ use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{LayerRow, OperationRow, Status, UnknownKernel, Warning};
 
 /// A number of things.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A name of at most this many characters; one that is cut ends in `...`.
-pub(super) fn shortened(name: &str, characters: usize) -> String {
+pub(crate) fn shortened(name: &str, characters: usize) -> String {
     match name.char_indices().nth(characters) {
         Some(_) => name.chars().take(characters - 3).chain("...".chars()).collect(),
         None => name.to_owned(),

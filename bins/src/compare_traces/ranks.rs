@@ -1,0 +1,101 @@
+//! Many ranks of one run, or of two.
+
+use std::path::{Path, PathBuf};
+
+use perfdb_files::escape::for_terminal;
+use perfdb_files::replace::{Parents, refuse_inputs, replace};
+use perfdb_parallel::{OrderedMap, states};
+use perfdb_ranks::{Error, Rank, Ranks, find_traces, numbered, report};
+use perfdb_report::ranks::{Sides, csv, json, text};
+use perfdb_tracediff::{Format, LoadOptions};
+
+use super::plan::Common;
+use super::remedy::line_of_error;
+use crate::{Failure, Status, error_line, print, progress};
+
+/// The traces of ranks, as they were given.
+#[derive(Debug, Clone)]
+pub enum RankTraces {
+    /// Files and folders of one run.
+    One(Vec<PathBuf>),
+    /// Of two runs.
+    Two([Vec<PathBuf>; 2]),
+}
+
+/// What is done with them.
+#[derive(Debug)]
+pub(super) struct Outputs<'a> {
+    /// The result; stdout otherwise.
+    pub(super) result: Option<&'a Path>,
+    /// Its form.
+    pub(super) format: Format,
+}
+
+/// Finds who is late, with `jobs` traces read at the same time (`None`: half the cores).
+///
+/// # Errors
+/// Traces that cannot be read or are no ranks of one run, an output that cannot be written (exit 1).
+pub(super) fn compare_ranks(
+    given: &RankTraces,
+    common: &Common,
+    jobs: Option<usize>,
+    outputs: &Outputs<'_>,
+) -> Result<Status, Failure> {
+    let sides = match given {
+        RankTraces::One(side) => vec![side],
+        RankTraces::Two(sides) => sides.iter().collect(),
+    };
+    let found = sides.into_iter().map(|side| find_traces(side)).collect::<Result<Vec<_>, _>>()?;
+    let registry = common.registry_file.as_deref();
+    refuse_inputs(outputs.result, found.iter().flatten().map(PathBuf::as_path).chain(registry))?;
+    let mut reports = Vec::new();
+    for paths in &found {
+        reports.push(read(paths, common, jobs)?);
+    }
+    let sides = match (reports.pop(), reports.pop()) {
+        (Some(second), Some(first)) => Sides::Two([first, second]),
+        (Some(only), None) => Sides::One(only),
+        (None, _) => return Ok(Status::Success),
+    };
+    let result = match outputs.format {
+        Format::Json => json(&sides),
+        Format::Csv => csv(&sides),
+        // Names of kernels must not command a terminal from a file either.
+        Format::Text => for_terminal(&text(&sides, common.show_all)).into_owned(),
+    };
+    match outputs.result {
+        Some(output) => replace(output, result.as_bytes(), Parents::MustExist)?,
+        None => print(&result)?,
+    }
+    Ok(Status::Success)
+}
+
+/// The ranks of one run. Traces are reduced to their collectives as they are read.
+fn read(paths: &[PathBuf], common: &Common, jobs: Option<usize>) -> Result<Ranks, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let jobs = jobs.unwrap_or((cores / 2).max(1)).min(paths.len());
+    let options: LoadOptions = common.load_options(false, (cores / (2 * jobs)).max(1));
+    let bar = progress::items("ranks", Some(paths.len() as u64));
+    let mut states = states(jobs, || ());
+    let mut tasks = (0..).zip(paths);
+    let mut ranks = Vec::with_capacity(paths.len());
+    let mut failed = Vec::new();
+    OrderedMap::new(&mut states).run(
+        || Ok(tasks.next()),
+        |(), (number, path)| Rank::open(path, number, &options),
+        |rank| {
+            bar.inc(1);
+            match rank {
+                Ok(rank) => ranks.push(rank),
+                Err(Error::Trace(error)) => failed.push(line_of_error(&error)),
+                Err(error) => failed.push(error_line(&error)),
+            }
+            Ok::<_, Failure>(std::ops::ControlFlow::Continue(()))
+        },
+    )?;
+    bar.finish_and_clear();
+    if !failed.is_empty() {
+        return Err(Failure::lines(failed));
+    }
+    Ok(report(&numbered(ranks)?))
+}

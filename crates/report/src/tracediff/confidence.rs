@@ -1,0 +1,72 @@
+//! How sure differences are, in words.
+
+use std::fmt::Write as _;
+
+use perfdb_tracediff::{Confidence, Verdict};
+
+use super::text_parts::counted;
+
+/// The line behind the first two: the elapsed time.
+pub(super) fn whole(out: &mut String, confidence: &Confidence) {
+    let Verdict { samples: [first, second], per, .. } = confidence.whole;
+    if confidence.whole.ratio.is_none() && first + second == 0 {
+        return;
+    }
+    let plural = if per == "pass" { "passes" } else { "steps" };
+    let samples = match first == second {
+        true => format!("{} each", counted(first, per, plural)),
+        false => format!("{first} and {second} {plural}"),
+    };
+    let _ = writeln!(out, "how sure: {}, from {samples}", words(&confidence.whole));
+}
+
+/// The verdict on an operation.
+pub(super) fn of_operation(confidence: &Confidence, operation: &str) -> Option<String> {
+    confidence.operations.iter().find(|row| row.operation == operation).map(|row| words(&row.verdict))
+}
+
+/// `slower by 1.2 to 3.4 %`, and its like.
+pub(crate) fn words(verdict: &Verdict) -> String {
+    let (Some([low, high]), Some(detectable)) = (verdict.interval, verdict.detectable_percent) else {
+        return "cannot tell, too few samples".to_owned();
+    };
+    let [low, high] = [low, high].map(|ratio| 100.0 * (ratio - 1.0));
+    match verdict.verdict {
+        "slower" => format!("slower by {low:.1} to {high:.1} %"),
+        "faster" => format!("faster by {:.1} to {:.1} %", -high, -low),
+        "same" => format!("same within {:.1} %", low.abs().max(high.abs()).max(0.1)),
+        _ if detectable > 100.0 => "cannot tell, times vary too much".to_owned(),
+        _ => format!("cannot tell, less than {detectable:.1} % does not show"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+    use perfdb_tracediff::Verdict;
+
+    #[test]
+    fn words_say_what_the_interval_says() {
+        let verdict = |verdict, interval| Verdict {
+            verdict,
+            per: "pass",
+            samples: [40, 40],
+            ratio: Some(1.0),
+            interval,
+            confidence: Some(0.99),
+            detectable_percent: Some(4.23),
+            paired: false,
+            by_pass: false,
+        };
+        for (given, expected) in [
+            (verdict("slower", Some([1.012, 1.034])), "slower by 1.2 to 3.4 %"),
+            (verdict("faster", Some([0.9, 0.95])), "faster by 5.0 to 10.0 %"),
+            (verdict("same", Some([0.998, 1.006])), "same within 0.6 %"),
+            (verdict("same", Some([1.0, 1.0])), "same within 0.1 %"),
+            (verdict("cannot tell", Some([0.98, 1.03])), "cannot tell, less than 4.2 % does not show"),
+            (verdict("cannot tell", None), "cannot tell, too few samples"),
+        ] {
+            assert_eq!(words(&given), expected);
+        }
+    }
+}

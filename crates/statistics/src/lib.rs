@@ -1,0 +1,34 @@
+//! Whether two series of measured times differ, how much, and how sure that is.
+//!
+//! A [`Series`] holds the times of one operation in one measurement, call by call. [`estimate`] gives the ratio of two of
+//! them with its standard error, and [`judge`] turns the estimates of all operations of a report into verdicts that hold
+//! together: of a hundred reports on the same thing measured twice, one at most says `slower` or `faster` anywhere.
+//!
+//! ```
+//! use perfdb_statistics::{Limits, Series, Verdict, estimate, judge};
+//!
+//! // 40 calls of 100 us that vary by some percent, and as many that take 10 % longer.
+//! let calls = |scale: f64| {
+//!     let mut series = Series::default();
+//!     (0..40).for_each(|call: u32| series.push(scale * (98.0 + f64::from(call * 7 % 5)), 0, call / 4));
+//!     series
+//! };
+//! let found = estimate([&calls(1.0), &calls(1.1)], [10.0, 10.0], false);
+//! let judgement = &judge(&[found], &Limits::default())[0];
+//! assert_eq!(judgement.verdict, Verdict::Slower);
+//! let [low, high] = judgement.interval.expect("enough calls");
+//! assert!(low < 1.1 && 1.1 < high);
+//! ```
+#![forbid(unsafe_code)]
+
+mod bootstrap;
+mod distribution;
+mod estimate;
+mod series;
+mod verdict;
+
+pub use bootstrap::{block_length, variance_of_sum};
+pub use distribution::{f_above, t_outside, t_quantile};
+pub use estimate::{Estimate, estimate};
+pub use series::Series;
+pub use verdict::{Judgement, Limits, Verdict, judge};

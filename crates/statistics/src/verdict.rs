@@ -1,0 +1,127 @@
+//! From estimates to verdicts that hold together.
+
+use crate::distribution::{t_outside, t_quantile};
+use crate::estimate::Estimate;
+
+/// What can be said of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The second takes longer.
+    Slower,
+    /// The second takes less time.
+    Faster,
+    /// They differ by so little that nobody need care.
+    Same,
+    /// The times vary too much, or are too few, for any of these.
+    CannotTell,
+}
+
+impl Verdict {
+    /// `slower`, `faster`, `same` or `cannot tell`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Slower => "slower",
+            Verdict::Faster => "faster",
+            Verdict::Same => "same",
+            Verdict::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// A verdict and what it rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Second time by the first; `None` where there are too few samples.
+    pub ratio: Option<f64>,
+    /// Where the true ratio lies; all intervals of a report hold together.
+    pub interval: Option<[f64; 2]>,
+    /// Probability of this interval to hold.
+    pub confidence: Option<f64>,
+    /// Smallest difference, in percent, that would be found 95 times of 100.
+    pub detectable_percent: Option<f64>,
+}
+
+/// What verdicts are held to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Share of the reports on two equal measurements in which any verdict may be `slower` or `faster`.
+    pub false_alarms: f64,
+    /// Smallest difference that counts, in percent.
+    pub smallest_percent: f64,
+    /// Difference, in percent, within which the interval of `same` lies.
+    pub same_percent: f64,
+    /// Difference, in percent, that is to be found wherever the false alarms allow.
+    pub wanted_percent: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        // Of the one report in a hundred, a third is left for what is not normally distributed.
+        Limits { false_alarms: 0.007, smallest_percent: 0.5, same_percent: 1.0, wanted_percent: 3.0 }
+    }
+}
+
+/// Part of the false alarms that all estimates share alike; the rest goes to where it is needed to see what is wanted.
+const ALIKE: f64 = 0.25;
+/// Level from which on what is wanted is out of reach.
+const REACH: f64 = 0.1;
+
+/// Verdicts on the estimates of a report (`None`: too few samples).
+pub fn judge(estimates: &[Option<Estimate>], limits: &Limits) -> Vec<Judgement> {
+    let levels = levels(estimates, limits);
+    let found = estimates.iter().zip(levels);
+    found.map(|(estimate, level)| estimate.as_ref().map_or(UNKNOWN, |found| judged(found, level, limits))).collect()
+}
+
+const UNKNOWN: Judgement =
+    Judgement { verdict: Verdict::CannotTell, ratio: None, interval: None, confidence: None, detectable_percent: None };
+
+/// The false alarms that each estimate may have. They add up to the limit, so all verdicts together keep it (Bonferroni).
+fn levels(estimates: &[Option<Estimate>], limits: &Limits) -> Vec<f64> {
+    let count = estimates.iter().flatten().count().max(1) as f64;
+    let alike = ALIKE * limits.false_alarms / count;
+    let mut left = (1.0 - ALIKE) * limits.false_alarms;
+    let mut levels = vec![alike; estimates.len()];
+    // The level at which an estimate finds what is wanted 95 times of 100, if it needs a higher one than it has.
+    let wanted = limits.wanted_percent / 100.0;
+    let needed = |estimate: &Estimate| {
+        let degrees = estimate.degrees_of_freedom;
+        let quantile = estimate.quantile_to_find(wanted.ln_1p());
+        (quantile > 0.0).then(|| t_outside(quantile, degrees)).filter(|level| (alike..REACH).contains(level))
+    };
+    let with_need = |(at, estimate): (usize, &Option<Estimate>)| Some((needed(estimate.as_ref()?)?, at));
+    let mut needs: Vec<(f64, usize)> = estimates.iter().enumerate().filter_map(with_need).collect();
+    needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (need, at) in needs {
+        let given = (need - alike).min(left);
+        left -= given;
+        levels[at] += given;
+    }
+    levels.iter_mut().for_each(|level| *level += left / count);
+    levels
+}
+
+fn judged(estimate: &Estimate, level: f64, limits: &Limits) -> Judgement {
+    let quantile = t_quantile(level, estimate.degrees_of_freedom);
+    let (middle, half) = (estimate.log_ratio, quantile * estimate.standard_error);
+    let [smallest, same] = [limits.smallest_percent, limits.same_percent].map(|percent| (percent / 100.0).ln_1p());
+    let verdict = if middle - half > 0.0 && middle > smallest {
+        Verdict::Slower
+    } else if middle + half < 0.0 && middle < -smallest {
+        Verdict::Faster
+    } else if middle.abs() + half < same {
+        Verdict::Same
+    } else {
+        Verdict::CannotTell
+    };
+    let detectable = estimate.log_ratio_found(quantile).max(smallest);
+    Judgement {
+        verdict,
+        ratio: Some(middle.exp()),
+        interval: Some([(middle - half).exp(), (middle + half).exp()]),
+        confidence: Some(1.0 - level),
+        detectable_percent: Some(100.0 * detectable.exp_m1()),
+    }
+}

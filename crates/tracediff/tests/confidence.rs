@@ -1,0 +1,133 @@
+//! Verdicts on traces: one trace cut in two has none, what was planted is found.
+
+use std::fmt::Write as _;
+
+use perfdb_tracediff::{AnalysisOptions, Confidence, Document, LoadOptions, Trace, analyse};
+
+/// SplitMix64: the same draws everywhere.
+struct Draws(u64);
+
+impl Draws {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + 1e-17
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+const LAYERS: usize = 4;
+
+/// Kernels of a layer: name, us, coefficient of variation.
+const LAYER: [(&str, f64, f64); 6] = [
+    ("void flash::flash_fwd_kernel<Traits>(Params)", 90.0, 0.05),
+    ("nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNN", 140.0, 0.02),
+    ("void vllm::rms_norm_kernel<c10::BFloat16>(int)", 12.0, 0.022),
+    ("nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNN", 140.0, 0.02),
+    ("void vllm::act_and_mul_kernel<c10::BFloat16, true>(int)", 20.0, 0.1),
+    ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(int)", 15.0, 0.15),
+];
+
+/// A trace of passes; `scale` is by how much longer the norms take.
+fn trace(draws: &mut Draws, passes: usize, scale: f64, is_kept: impl Fn(usize) -> bool) -> Trace {
+    let mut events = String::new();
+    let mut at = 1000.0;
+    for pass in 0..passes {
+        let begin = at;
+        let mut kernels = String::new();
+        for (number, (name, mean, variation)) in (0..LAYERS).flat_map(|_| LAYER).enumerate() {
+            let scale = if name.contains("rms_norm") { scale } else { 1.0 };
+            let time = scale * mean * (1.0 + variation * draws.normal());
+            let id = pass * 1000 + number;
+            // Writing to a String cannot fail.
+            let _ = write!(
+                kernels,
+                r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": {:.3}, "dur": 0.1, "args": {{"correlation": {id}}}}},
+                {{"ph": "X", "cat": "kernel", "name": "{name}", "ts": {:.3}, "dur": {time:.3}, "args": {{"device": 0, "stream": 7, "correlation": {id}}}}},"#,
+                begin + 1.0 + number as f64 * 0.2,
+                at + 20.0
+            );
+            at += time + 1.0;
+        }
+        at += 60.0;
+        if is_kept(pass) {
+            let _ = write!(
+                events,
+                r#"{{"ph": "X", "cat": "user_annotation", "name": "step[DECODE bs=8]", "ts": {begin:.3}, "dur": 18}},{kernels}"#
+            );
+        }
+    }
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.trim_end_matches(','));
+    Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
+}
+
+fn confidence(first: &Trace, second: &Trace) -> Confidence {
+    let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
+    match analyse(first, second, &options).expect("a comparison").document {
+        Document::Plain(found) => found.confidence.expect("verdicts"),
+        _ => unreachable!("a plain document was asked for"),
+    }
+}
+
+fn verdict<'a>(found: &'a Confidence, operation: &str) -> &'a perfdb_tracediff::Verdict {
+    &found.operations.iter().find(|row| row.operation == operation).expect("an operation").verdict
+}
+
+#[test]
+fn one_trace_cut_in_two_raises_no_alarm() {
+    let alarms: usize = (0..100)
+        .map(|seed| {
+            let half = |odd: usize| trace(&mut Draws(seed), 16, 1.0, |pass| pass % 2 == odd);
+            let found = confidence(&half(0), &half(1));
+            assert_eq!((found.operations.len(), verdict(&found, "RMSNorm").samples), (5, [32, 32]));
+            // The gaps where the other half was are in the elapsed time of both.
+            usize::from(found.operations.iter().any(|row| matches!(row.verdict.verdict, "slower" | "faster")))
+        })
+        .sum();
+    assert!(alarms <= 1, "{alarms} of 100 reports");
+}
+
+#[test]
+fn a_planted_slowdown_of_three_percent_is_found() {
+    let found = (0..100)
+        .filter(|seed| {
+            let mut draws = Draws(1000 + seed);
+            let first = trace(&mut draws, 8, 1.0, |_| true);
+            let second = trace(&mut draws, 8, 1.03, |_| true);
+            verdict(&confidence(&first, &second), "RMSNorm").verdict == "slower"
+        })
+        .count();
+    assert!(found >= 95, "{found} of 100");
+}
+
+#[test]
+fn a_trace_against_itself_is_the_same() {
+    let one = trace(&mut Draws(5), 8, 1.0, |_| true);
+    let found = confidence(&one, &one);
+    assert_eq!((found.whole.verdict, found.whole.samples, found.whole.per), ("same", [8, 8], "pass"));
+    assert!(found.operations.iter().all(|row| row.verdict.verdict == "same" && row.verdict.paired), "{found:?}");
+}
+
+#[test]
+fn one_pass_says_nothing_of_passes_and_something_of_calls() {
+    let mut draws = Draws(9);
+    let traces = [1.0, 1.5].map(|scale| trace(&mut draws, 1, scale, |_| true));
+    let found = confidence(&traces[0], &traces[1]);
+    assert_eq!((found.whole.verdict, found.whole.ratio), ("cannot tell", None));
+    let norm = verdict(&found, "RMSNorm");
+    assert_eq!((norm.verdict, norm.samples), ("slower", [4, 4]));
+    let [low, high] = norm.interval.expect("an interval");
+    assert!(low < 1.5 && 1.5 < high, "{norm:?}");
+}
+
+#[test]
+fn verdicts_are_left_out_unless_asked_for() {
+    let one = trace(&mut Draws(5), 2, 1.0, |_| true);
+    let document = analyse(&one, &one, &AnalysisOptions::default()).expect("a comparison").document;
+    assert!(matches!(document, Document::Plain(found) if found.confidence.is_none()));
+}
