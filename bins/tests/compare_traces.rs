@@ -416,7 +416,7 @@ fn the_late_rank_is_told_first() {
     let both = run(&demo_ranks(), &["--ranks1", "rank0.json", "rank1.json", "--ranks2", "rank0.json", "rank2.json"]);
     assert!(both.stdout.starts_with("FROM SIDE 1 TO SIDE 2, ms per step, mean of the ranks\n"), "{}", both.stdout);
     assert!(
-        both.stdout.contains("\nwaiting for one rank alone         0.000        0.061       +0.061\n"),
+        both.stdout.contains("\nwaiting for one rank alone        0.000        0.061       +0.061\n"),
         "{}",
         both.stdout
     );
