@@ -55,6 +55,7 @@
 //! | `perfdb-roofline` | operations and bytes of kernels, peaks of devices |
 //! | `perfdb-ranks` | many ranks of a run: who is late, where, and what it costs |
 //! | `perfdb-statistics` | whether two series of measured times differ, and how sure that is |
+//! | `perfdb-workload` | operations and bytes of the operators of a PyTorch profile, by their shapes |
 //! | `perfdb-severity` | how much a finding matters |
 //! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |

@@ -4,13 +4,13 @@ mod table;
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kernels::Work;
 use crate::precision::Precision;
 
 /// An accelerator: peaks without sparsity, and its memory.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, expecting = "a map with the keys name, sixteen_bit_tflop_s and memory_tb_s")]
 pub struct Device {
     /// The name, as simulators and profilers have it.

@@ -30,9 +30,9 @@ const TOO_EFFICIENT: f64 = 1.02;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rooflines {
     /// The device whose peaks count for trace 1; nothing where it is not known.
-    pub trace1_peaks: Option<String>,
+    pub trace1_peaks: Option<Device>,
     /// The device whose peaks count for trace 2; nothing where it is not known.
-    pub trace2_peaks: Option<String>,
+    pub trace2_peaks: Option<Device>,
     /// Part of the kernel time of trace 1, collectives aside, in operators with shapes and peaks on both devices.
     pub coverage_trace1: f64,
     /// The same of trace 2.
@@ -178,14 +178,15 @@ pub(crate) fn rooflines(
     });
     let all = [0, 1].map(|side| per_pass(side, sums[side].computing));
     let difference_ms = all[1] - all[0];
-    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    // Sums of parts in another order may be a last digit above the whole.
+    let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 };
     let coverage = [0, 1].map(|side| share(ratios.time[side], all[side]));
     let replayed = [0, 1].map(|side| share(sums[side].replayed as f64, sums[side].all as f64));
     let captured =
         traces.map(|trace| trace.joined.map(|joined| share(joined.joined_kernels as f64, joined.kernels as f64)));
     let found = Rooflines {
-        trace1_peaks: peaks[0].map(|device| device.name.clone().into_owned()),
-        trace2_peaks: peaks[1].map(|device| device.name.clone().into_owned()),
+        trace1_peaks: peaks[0].cloned(),
+        trace2_peaks: peaks[1].cloned(),
         coverage_trace1: coverage[0],
         coverage_trace2: coverage[1],
         time_ratio: ratios.time_ratio(),

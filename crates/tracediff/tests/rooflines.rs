@@ -169,3 +169,69 @@ fn compare_with(file: &Path, reference: &Path) -> usize {
     }
     compared
 }
+
+/// A capture of three kernels in two operators, and a server that replays it twice.
+fn captured(change: &str) -> (String, String) {
+    let shapes = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Concrete Inputs": ["", ""], "External id": 1"#;
+    let launch = |kernel: &str, start: f64, number: u32, external: u32| {
+        let args = format!(r#""correlation": {number}, "External id": {external}, "kernel": "{kernel}""#);
+        event("cuda_runtime", "hipModuleLaunchKernel", start, 1.0, &args)
+    };
+    let capture = [
+        event("cuda_runtime", "hipStreamBeginCapture", 0.0, 1.0, r#""correlation": 50"#),
+        event("cpu_op", "aten::mm", 10.0, 20.0, shapes),
+        launch("gemm", 12.0, 51, 1),
+        launch("split_k_reduce", 14.0, 52, 1),
+        event("cpu_op", "my::norm", 40.0, 10.0, r#""External id": 2"#),
+        launch("norm", 42.0, 53, 2),
+        event("cuda_runtime", "hipStreamEndCapture", 60.0, 1.0, r#""correlation": 54"#),
+        launch("outside", 70.0, 55, 2),
+    ];
+    let mut replays = Vec::new();
+    for number in 0..2 {
+        let start = 100.0 * f64::from(number);
+        let args = format!(r#""correlation": {}"#, 7 + number);
+        replays.push(event("cuda_runtime", "hipGraphLaunch", start, 1.0, &args));
+        for (at, name) in ["gemm", "split_k_reduce", change].into_iter().enumerate() {
+            replays.push(event("kernel", name, start + 20.0 + 10.0 * at as f64, 5.0, &args));
+        }
+    }
+    (list(&capture), list(&replays))
+}
+
+fn list(events: &[String]) -> String {
+    format!(r#"{{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}}"#, events.join(","))
+}
+
+#[test]
+fn replayed_kernels_have_the_operators_of_their_capture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let with = |change: &str| {
+        let (capture, replay) = captured(change);
+        let paths = ["capture.json", "replay.json"].map(|name| folder.path().join(name));
+        std::fs::write(&paths[0], capture).expect("written");
+        std::fs::write(&paths[1], replay).expect("written");
+        Trace::open_with_capture(&paths[1], Some(&paths[0]), &LoadOptions::default()).expect("a trace")
+    };
+    let joined = with("norm");
+    let calls = operator_calls(&joined);
+    let found: Vec<(&str, f64)> = calls.iter().map(|call| (call.operator.as_str(), call.kernel_us)).collect();
+    assert_eq!(found, [("aten::mm", 10.0), ("aten::mm", 10.0)]);
+    let roofline = rooflines(&joined, &joined);
+    assert_eq!((roofline.trace1_replayed, roofline.trace1_captured), (1.0, Some(1.0)));
+    // A third of the names is another one: that is no replay of this capture.
+    let other = with("another");
+    assert!(operator_calls(&other).is_empty());
+    assert_eq!(rooflines(&other, &other).trace1_captured, Some(0.0));
+}
+
+#[test]
+fn replays_alone_have_no_operator() {
+    let (_, replay) = captured("norm");
+    let trace = Trace::from_reader("r.json", Cursor::new(replay), &LoadOptions::default()).expect("a trace");
+    let analysis = analyse(&trace, &trace, &AnalysisOptions::default()).expect("an analysis");
+    let Document::Plain(plain) = analysis.document else { panic!("another document") };
+    assert!(plain.comparison.operations.iter().all(|row| row.trace1_cpu_op.is_none()));
+    let roofline = plain.roofline.expect("rooflines");
+    assert_eq!((roofline.trace1_replayed, roofline.trace1_captured, roofline.operations.len()), (1.0, None, 0));
+}

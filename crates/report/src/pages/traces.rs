@@ -1,5 +1,7 @@
 //! Two GPU traces of the same workload.
 
+mod rooflines;
+
 use super::share;
 use perfdb_page::number::{grouped, percent, signed, signed_percent};
 use perfdb_page::{
@@ -7,8 +9,8 @@ use perfdb_page::{
     StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
 };
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, PartsMs, Strip, StripRow, TraceTrust,
-    Trust as TraceTrusts, WaterfallRow,
+    Basis, Comparison, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, PartsMs, Rooflines, Strip, StripRow,
+    TraceTrust, Trust as TraceTrusts, WaterfallRow,
 };
 
 /// Steps of the waterfall.
@@ -19,12 +21,20 @@ const COLOURS: usize = 8;
 /// The page of a comparison of operations; nothing for documents that have none (alignments, launch counts, old rules).
 pub fn traces_page(document: &Document, provenance: Provenance) -> Option<Page> {
     let part = match document {
-        Document::Plain(found) => {
-            part(&found.comparison, found.elapsed.as_ref(), found.trust.as_ref(), &found.groups, &found.strips)
-        }
-        Document::Full(found) => {
-            part(&found.comparison, found.elapsed.as_ref(), found.trust.as_ref(), &found.groups, &found.strips)
-        }
+        Document::Plain(found) => part(
+            &found.comparison,
+            found.elapsed.as_ref(),
+            found.trust.as_ref(),
+            (&found.groups, &found.strips),
+            found.roofline.as_ref(),
+        ),
+        Document::Full(found) => part(
+            &found.comparison,
+            found.elapsed.as_ref(),
+            found.trust.as_ref(),
+            (&found.groups, &found.strips),
+            found.roofline.as_ref(),
+        ),
         Document::Aligned(_)
         | Document::LaunchCounts(_)
         | Document::Legacy(_)
@@ -38,8 +48,8 @@ fn part(
     comparison: &Comparison,
     elapsed: Option<&ElapsedReport>,
     trust: Option<&TraceTrusts>,
-    groups: &[GroupRow],
-    strips: &[Strip],
+    (groups, strips): (&[GroupRow], &[Strip]),
+    roofline: Option<&Rooflines>,
 ) -> Part {
     let mut blocks = Vec::new();
     if let Some(elapsed) = elapsed {
@@ -53,6 +63,10 @@ fn part(
         blocks.push(Block::Chart(parts_of_time(elapsed)));
     }
     blocks.extend(strips.first().map(|strip| Block::Chart(typical_layer(strip))));
+    if let Some(found) = roofline.filter(|found| !found.operations.is_empty()) {
+        blocks.push(Block::Chart(rooflines::chart(found)));
+        blocks.push(Block::Table(rooflines::table(found)));
+    }
     if !groups.is_empty() {
         blocks.push(Block::Table(group_table(groups)));
     }
@@ -67,7 +81,7 @@ fn part(
         verdict: verdict(comparison, elapsed),
         trust: trust.map(trust_of),
         figures: figures(comparison, elapsed),
-        notes: notes(comparison, trust),
+        notes: notes(comparison, trust).into_iter().chain(roofline.and_then(rooflines::note)).collect(),
         blocks,
         ..Part::default()
     }
