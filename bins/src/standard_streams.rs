@@ -52,12 +52,15 @@ const OUTPUTS: [&str; 16] = [
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 21] = [
+const INPUTS: [&str; 24] = [
     "baseline",
+    "capture1",
+    "capture2",
     "cases",
     "config",
     "decisions",
     "density",
+    "devices",
     "families",
     "file",
     "from-trace",
