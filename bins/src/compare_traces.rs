@@ -1,12 +1,14 @@
 //! What `compare-traces` does between its command line and the library.
 
 mod pairs;
+mod parquet;
 mod plan;
 mod ranks;
 mod remedy;
 mod request;
 mod single;
 
+pub use parquet::ParquetTable;
 pub use plan::{Common, Compat};
 pub use ranks::RankTraces;
 pub use request::Request;

@@ -45,6 +45,7 @@ mod run_record;
 pub mod semantics;
 pub mod standard_streams;
 mod suggestions;
+mod table_file;
 mod terminal;
 mod tool;
 pub mod tools;

@@ -83,6 +83,8 @@ enum Own {
 /// Runs perfdb: the tool that it was called as, or whose name comes first, or one of its own commands.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     crate::program::all_tools_are_here();
+    #[cfg(feature = "parquet")]
+    crate::table_file::set_parquet(perfdb_parquet::open);
     if let Some(tool) = called_as(arguments.first()) {
         return (tool.main)(arguments);
     }

@@ -11,6 +11,11 @@ pub(crate) fn all_tools_are_here() {
     ALL_TOOLS.store(true, Ordering::Relaxed);
 }
 
+/// Whether this program is `perfdb`.
+pub(crate) fn has_all_tools() -> bool {
+    ALL_TOOLS.load(Ordering::Relaxed)
+}
+
 /// The words of a command line that start a tool: the file of its name beside this program, else this program where it is
 /// `perfdb`, else the name, to be found on the path.
 pub fn words_for(tool: &str) -> Vec<OsString> {
@@ -18,7 +23,7 @@ pub fn words_for(tool: &str) -> Vec<OsString> {
     let beside = this.as_ref().map(|path| path.with_file_name(tool)).filter(|path| path.is_file());
     match (beside, this) {
         (Some(beside), _) => vec![beside.into()],
-        (None, Some(this)) if ALL_TOOLS.load(Ordering::Relaxed) => vec![this.into(), tool.into()],
+        (None, Some(this)) if has_all_tools() => vec![this.into(), tool.into()],
         (None, _) => vec![tool.into()],
     }
 }

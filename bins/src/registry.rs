@@ -87,6 +87,8 @@ pub const TOOLS: &[Tool] = &[
     tools::parse_kernel_details::TOOL,
     tools::fill_fia_runtime_metadata::TOOL,
     tools::generate_shape_grid::TOOL,
+    #[cfg(feature = "parquet")]
+    tools::import_database::TOOL,
     tools::check_database::TOOL,
     tools::query_database::TOOL,
     tools::evaluate_database::TOOL,
@@ -94,6 +96,8 @@ pub const TOOLS: &[Tool] = &[
     tools::check_density::TOOL,
     tools::diff_databases::TOOL,
     tools::merge_databases::TOOL,
+    #[cfg(feature = "parquet")]
+    tools::export_database::TOOL,
     tools::start_microbench::TOOL,
     tools::run_all_op::TOOL,
     tools::op_replay::TOOL,

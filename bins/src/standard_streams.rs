@@ -32,7 +32,7 @@ impl Stream {
     }
 }
 
-const OUTPUTS: [&str; 16] = [
+const OUTPUTS: [&str; 17] = [
     "conflicts",
     "csv",
     "dump-outputs",
@@ -43,6 +43,7 @@ const OUTPUTS: [&str; 16] = [
     "json-output",
     "output",
     "output-path",
+    "parquet",
     "plan-out",
     "repair",
     "report",

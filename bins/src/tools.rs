@@ -11,12 +11,16 @@ pub mod cut_forward_pass;
 pub mod diff_databases;
 pub mod evaluate_database;
 pub mod explain_prediction;
+#[cfg(feature = "parquet")]
+pub mod export_database;
 pub mod fill_fia_runtime_metadata;
 pub mod generate_comm_microbench;
 pub mod generate_op_comparison;
 pub mod generate_per_shape_comparison;
 pub mod generate_shape_grid;
 pub mod merge_databases;
+#[cfg(feature = "parquet")]
+pub mod import_database;
 pub mod op_replay;
 pub mod parse_kernel_details;
 pub mod probe_dfc_constraints;

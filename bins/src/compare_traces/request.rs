@@ -4,6 +4,7 @@ use perfdb_tracediff::{Format, PairSettings, Registry, open_devices};
 use std::path::{Path, PathBuf};
 
 use super::pairs::compare_pairs;
+use super::parquet::ParquetTable;
 use super::plan::Common;
 use super::ranks::{self, RankTraces, compare_ranks};
 use super::single::{Outputs, compare_one};
@@ -26,6 +27,8 @@ pub struct Request {
     pub output: Option<PathBuf>,
     /// The table of kernels.
     pub events: Option<PathBuf>,
+    /// Tables with typed columns.
+    pub parquet: Vec<ParquetTable>,
     /// Both traces as one.
     pub trace: Option<PathBuf>,
     /// The HTML page.
@@ -75,6 +78,7 @@ impl Request {
                 let outputs = Outputs {
                     result: self.output.as_deref(),
                     events: self.events.as_deref(),
+                    parquet: &self.parquet,
                     trace: self.trace.as_deref(),
                     page: self.page.as_deref(),
                     gate,

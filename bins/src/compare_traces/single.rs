@@ -11,6 +11,7 @@ use perfdb_tracediff::{
     Analysis, Baseline, Caution, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events, windows,
 };
 
+use super::parquet::{self, ParquetTable};
 use super::plan::{Common, Plan};
 use super::remedy::{line_of_caution, line_of_error};
 use crate::provenance::provenance;
@@ -25,6 +26,8 @@ pub(super) struct Outputs<'a> {
     pub(super) page: Option<&'a Path>,
     /// The table of kernels.
     pub(super) events: Option<&'a Path>,
+    /// Tables with typed columns.
+    pub(super) parquet: &'a [ParquetTable],
     /// Both traces as one.
     pub(super) trace: Option<&'a Path>,
     /// JSON of an earlier run, and the limit in percent.
@@ -43,6 +46,7 @@ pub(super) fn compare_one(
     outputs: &Outputs<'_>,
 ) -> Result<Status, Failure> {
     let written = [outputs.result, outputs.events, outputs.trace, outputs.page].into_iter().flatten();
+    let written = written.chain(outputs.parquet.iter().map(ParquetTable::path));
     let registry = common.registry_file.as_deref();
     let baseline = outputs.gate.map(|(path, _)| path);
     let devices = common.devices_file.as_deref();
@@ -51,6 +55,7 @@ pub(super) fn compare_one(
     refuse_inputs(written, inputs)?;
     let gate = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
+    let tables = outputs.parquet.iter().map(ParquetTable::file).collect::<Result<Vec<_>, _>>()?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);
     let loaded = load(traces, captures, &options)?;
@@ -58,7 +63,10 @@ pub(super) fn compare_one(
     let events = outputs.events.map(|path| write_events(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
     let page = outputs.page.map(|path| stage_page(path, &analysis, traces)).transpose()?.flatten();
     let trace = outputs.trace.map(|path| write_trace(path, &plan, [&loaded[0], &loaded[1]])).transpose()?;
-    let also = events.into_iter().chain(trace).chain(page);
+    let phase = plan.analysis.compare.phase;
+    let stage = |(kind, file): &_| parquet::stage(*kind, file, &analysis.document, [&loaded[0], &loaded[1]], phase);
+    let tables = tables.iter().map(stage).collect::<Result<Vec<_>, Failure>>()?;
+    let also = events.into_iter().chain(trace).chain(page).chain(tables);
     let result = plan.render(&analysis);
     match outputs.result {
         Some(output) => {

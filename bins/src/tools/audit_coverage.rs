@@ -8,6 +8,7 @@ use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
@@ -19,6 +20,7 @@ use perfdb_files::replace::{Staged, commit, refuse_inputs};
 use perfdb_query::{Database, ReaderSemantics, Surroundings};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
 use perfdb_report::pages::coverage_page;
+use perfdb_report::tables;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
 use std::ffi::OsString;
@@ -63,6 +65,10 @@ struct Arguments {
     /// Write one line for each question as CSV to FILE
     #[arg(long, value_name = "FILE")]
     csv: Option<OsString>,
+
+    /// Write one row for each question as a Parquet table to FILE
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
 
     /// Also write one HTML page with charts and all questions
     #[arg(long, value_name = "FILE")]
@@ -171,6 +177,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if asked.from_trace.is_empty() && asked.manifest.is_empty() && description.is_none() {
         return Err(Failure::usage("no workload: give --from-trace, --manifest or --model"));
     }
+    let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
     let directory = arguments.database.directory(None)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let database = Database::open(&directory)?;
@@ -181,6 +188,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     inputs.extend(tables_in(&directory)?);
     inputs.push(mapping.clone());
     let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
+    let outputs = outputs.chain(arguments.parquet.as_deref());
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
@@ -217,6 +225,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     if let Some(file) = table {
         staged.push(file.stage_text(&csv(&audit))?);
+    }
+    if let Some(file) = parquet {
+        staged.push(file.stage(tables::questions(&audit))?);
     }
     if let Some(file) = page {
         let workloads = asked.from_trace.iter().chain(&asked.manifest).map(|path| ("workload", Path::new(path)));

@@ -1,6 +1,6 @@
 //! Two GPU traces of the same workload, operation by operation.
 
-use crate::compare_traces::{Common, Compat, RankTraces, Request};
+use crate::compare_traces::{Common, Compat, ParquetTable, RankTraces, Request};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{command_of, run};
@@ -170,6 +170,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
     events: Option<PathBuf>,
 
+    /// Also write a Parquet table of the operations, or of TABLE: operations, kernels or layers; once for each
+    #[arg(long, value_name = "[TABLE=]FILE", value_parser = ParquetTable::parser(), conflicts_with_all = ["pairs", "compat", "aligned", "fusion"])]
+    parquet: Vec<ParquetTable>,
+
     /// Also write both traces as one for Perfetto, below each other layer by layer (.gz: compressed)
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
     trace_out: Option<PathBuf>,
@@ -290,6 +294,7 @@ impl From<Arguments> for Request {
             output_dir: arguments.output_dir,
             output: arguments.output,
             events: arguments.events,
+            parquet: arguments.parquet,
             trace: arguments.trace_out,
             page: arguments.html,
             captures: [arguments.capture1, arguments.capture2],

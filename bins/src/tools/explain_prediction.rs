@@ -5,6 +5,7 @@ mod outputs;
 
 use crate::comparison::{check_regressions, print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
+use crate::table_file::TableFile;
 use crate::terminal::layout;
 use crate::{Failure, Status, command_of, error_line, print_styled, run};
 use arguments::Arguments;
@@ -34,6 +35,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn explain(arguments: Arguments) -> Result<Status, Failure> {
+    let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
     let (mapping, database) = match &arguments.data_dir {
         Some(folder) => (Some(mapping(folder)?), database(folder)?),
         None => (None, None),
@@ -70,7 +72,7 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     let layout = layout(arguments.wide);
     let texts: Vec<String> = explanations.iter().map(|explanation| text(explanation, layout)).collect();
     print_styled(&texts.join("\n\n"))?;
-    outputs::write(&arguments, &scenarios, &explanations, trace)?;
+    outputs::write(&arguments, &scenarios, &explanations, trace, parquet)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
     let check = |named: &NamedExplanation| baseline.check_explanation(&named.name, &named.explanation, limit);
     let regressions: Vec<Regression> = explanations.iter().flat_map(check).collect();
@@ -96,7 +98,7 @@ fn refuse_overwriting(arguments: &Arguments, scenarios: &[Scenario]) -> Result<(
     let named =
         [&arguments.scenarios, &arguments.families, &mapping_file].into_iter().filter_map(|file| file.as_deref());
     let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
-    let outputs = [&arguments.json, &arguments.csv, &arguments.html, &arguments.trace_out];
+    let outputs = [&arguments.json, &arguments.csv, &arguments.parquet, &arguments.html, &arguments.trace_out];
     Ok(refuse_inputs(outputs.into_iter().filter_map(|file| file.as_deref()), inputs)?)
 }
 

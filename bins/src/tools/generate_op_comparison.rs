@@ -6,6 +6,7 @@ mod outputs;
 
 use crate::comparison::{print_warnings, usable_cores};
 use crate::registry::{Job, Tool};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, error_line, print, run, warn};
 use arguments::{Arguments, DATA_DIR};
 use perfdb_compare::operators::{OpRow, Order, sort_rows};
@@ -35,6 +36,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     if arguments.output.as_os_str().is_empty() {
         return Err(Failure::lines(vec!["--output: a file name is needed".to_owned()]));
     }
+    let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
     let mapping_path = arguments.data_dir.join("op_mapping.yaml");
     let mapping = OpMapping::load(&mapping_path)?;
     // The folder of the default is there in a checkout of the simulator alone.
@@ -47,7 +49,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let mut scenarios = scenarios(&arguments)?;
     let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);
     let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
-    let optional = [&arguments.html, &arguments.csv].into_iter().filter_map(|file| file.as_deref());
+    let optional = [&arguments.html, &arguments.csv, &arguments.parquet].into_iter().filter_map(|file| file.as_deref());
     refuse_inputs(optional.chain([arguments.output.as_path()]), inputs)?;
     let computed = match arguments.compute_missing_m6 || arguments.semantics == Semantics::Corrected {
         true => outputs::missing_m6(&mut scenarios)?,
@@ -58,7 +60,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
         print_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
     if errors.is_empty() || arguments.keep_going {
-        match outputs::write(&arguments, &scenarios, &compared, computed) {
+        match outputs::write(&arguments, &scenarios, &compared, computed, parquet) {
             Ok(()) => print(&format!("\nSaved to {}\n", arguments.output.display()))?,
             Err(error) => errors.push(error_line(&*error)),
         }

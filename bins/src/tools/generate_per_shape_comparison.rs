@@ -5,6 +5,7 @@ use crate::path_argument::path;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, print, print_bytes, print_note, run};
 use clap::Parser;
 use perfdb_compare::Semantics;
@@ -12,6 +13,7 @@ use perfdb_compare::shapes::{ShapeComparison, compare_files};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::shapes_page;
 use perfdb_report::shapes::write_csv;
+use perfdb_report::tables;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +63,10 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path())]
     html: Option<PathBuf>,
 
+    /// Also write the rows as a Parquet table; without --output no CSV is printed then
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    parquet: Option<PathBuf>,
+
     /// Whether known faults of the original tool are kept
     #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
     semantics: Semantics,
@@ -73,20 +79,25 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = [Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace)];
     let page = arguments.html.as_deref();
-    refuse_inputs([Path::new(&arguments.output)].into_iter().chain(page), inputs)?;
+    let parquet = arguments.parquet.as_deref();
+    refuse_inputs([Path::new(&arguments.output)].into_iter().chain(page).chain(parquet), inputs)?;
+    let parquet = TableFile::asked(TOOL.name, parquet)?;
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), arguments.semantics)?;
     print_warnings(&outcome.warnings);
     let page = page.map(|path| -> Result<Staged, Failure> {
         let read = provenance(TOOL.name, [("predicted", inputs[0]), ("measured", inputs[1])]);
         Ok(Staged::with(path, shapes_page(&outcome.result, read).to_html()?.as_bytes(), Parents::MustExist)?)
     });
-    let page = page.transpose()?;
+    let table = parquet.as_ref().map(|file| file.stage(tables::shapes(&outcome.result.rows))).transpose()?;
+    let others = page.transpose()?.into_iter().chain(table);
     let ShapeComparison { rows, joined_share } = outcome.result;
     if arguments.output.is_empty() {
         let mut csv = Vec::new();
         write_csv(&rows, &mut csv)?;
-        commit(page.into_iter().collect())?;
-        print_bytes(&csv)?;
+        commit(others.collect())?;
+        if parquet.is_none() {
+            print_bytes(&csv)?;
+        }
         print_joined_share(joined_share, arguments.semantics);
         return Ok(Status::Success);
     }
@@ -95,7 +106,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let mut staged = BufWriter::new(Staged::create(output, Parents::MustExist)?);
     write_csv(&rows, &mut staged).and_then(|()| staged.flush()).map_err(unwritable)?;
     let staged = staged.into_inner().map_err(|error| unwritable(error.into_error()))?;
-    commit(page.into_iter().chain([staged]).collect())?;
+    commit(others.chain([staged]).collect())?;
     print(&format!("Generated {} per-shape comparison rows → {}\n", rows.len(), output.display()))?;
     print_joined_share(joined_share, arguments.semantics);
     Ok(Status::Success)

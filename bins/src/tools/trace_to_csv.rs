@@ -1,7 +1,10 @@
 //! The events of a simulator's trace as a CSV.
 
+mod parquet;
+
 use crate::comparison::usable_cores;
 use crate::registry::{Job, Tool};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, print_bytes, run, warn};
 use clap::Parser;
 use perfdb_compare::event_table::{COLUMNS, Selection, TableError, TablePart, all_columns, read_events, read_selected};
@@ -9,7 +12,7 @@ use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::event_table::{header, header_of, push_cells, push_event};
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -34,6 +37,7 @@ Examples:
   trace-to-csv --trace trace.json.gz | head
   trace-to-csv --trace both.json --columns pid,ts,op_name,dur_us --pid 0
   trace-to-csv --trace trace.json --columns all
+  perfdb trace-to-csv --trace trace.json --parquet events.parquet
 
 Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
@@ -45,6 +49,10 @@ struct Arguments {
     /// CSV to write, in a folder that exists [default: standard output]
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
     output: OsString,
+
+    /// Also write the events as a Parquet table; without --output no CSV is printed then
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
 
     /// Other columns than the default ones: names of those, cat, ph, ts, pid, tid, id, and members of the events' args; or all
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -81,13 +89,17 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn convert(arguments: Arguments) -> Result<Status, Failure> {
     let trace = Path::new(&arguments.trace);
+    let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
+    let output = Some(Path::new(&arguments.output)).filter(|output| !output.as_os_str().is_empty());
+    refuse_inputs(output.into_iter().chain(arguments.parquet.as_deref()), [trace])?;
     let selection = arguments.selection()?;
-    let table = Table { trace, selection: selection.as_ref() };
-    if arguments.output.is_empty() {
-        return table.print();
+    if let Some(parquet) = parquet {
+        let rows = parquet::write(trace, selection.as_ref(), output, &parquet)?;
+        warn_of_no_row(trace, selection.as_ref(), rows == 0);
+        return Ok(Status::Success);
     }
-    let output = Path::new(&arguments.output);
-    refuse_inputs([output], [trace])?;
+    let table = Table { trace, selection: selection.as_ref() };
+    let Some(output) = output else { return table.print() };
     let create = || Staged::create(output, Parents::MustExist).map_err(io::Error::other);
     // Nobody needs the reason wrapped: the folder is missing, or no file can be made in it.
     let mut staged = Some(Staged::create(output, Parents::MustExist)?);
@@ -162,9 +174,14 @@ impl Table<'_> {
             TableError::Read(error) => error.into(),
             TableError::Sink(error) => unwritable(error),
         })?;
-        if let (true, Some(pid)) = (is_empty, self.selection.and_then(|selection| selection.process.as_ref())) {
-            warn(&format!("{}: no operator of process {pid}", self.trace.display()));
-        }
+        warn_of_no_row(self.trace, self.selection, is_empty);
         Ok(())
+    }
+}
+
+/// Warns of a process that has no event.
+fn warn_of_no_row(trace: &Path, selection: Option<&Selection>, is_empty: bool) {
+    if let (true, Some(pid)) = (is_empty, selection.and_then(|selection| selection.process.as_ref())) {
+        warn(&format!("{}: no operator of process {pid}", trace.display()));
     }
 }

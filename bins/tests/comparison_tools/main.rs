@@ -6,6 +6,8 @@ mod gates;
 mod inputs;
 mod outputs;
 mod passes;
+#[cfg(feature = "parquet")]
+mod tables;
 
 use assert_cmd::Command;
 use std::error::Error;

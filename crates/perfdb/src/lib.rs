@@ -38,6 +38,8 @@
 //! | `perfdb-tools` | the command lines; one module for each tool |
 //! | `perfdb-python` | the Python module, and the wheel with all tools |
 //! | `perfdb-report` | results as tables, JSON, CSV, Markdown and HTML |
+//! | `perfdb-tables` | tables with typed columns, and what a form of files offers to take them |
+//! | `perfdb-parquet` | tables and databases as Parquet, and databases of other projects' tables |
 //! | `perfdb-forecast` | the operators of a forward pass, from a model's config.json |
 //! | `perfdb-page` | HTML report pages of one design: charts, tables of any length |
 //! | `perfdb-grid` | theory shapes: which rows a database should have |

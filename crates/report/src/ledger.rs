@@ -2,7 +2,7 @@
 
 mod actions;
 mod bars;
-mod csv;
+pub(crate) mod csv;
 mod document;
 mod page;
 mod rows;

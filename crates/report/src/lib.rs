@@ -26,6 +26,6 @@ pub mod pages;
 pub mod passes;
 pub mod ranks;
 pub mod shapes;
-
+pub mod tables;
 pub mod tracediff;
 pub mod versions;

@@ -65,6 +65,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(super) csv: Option<PathBuf>,
 
+    /// Write the parts of the difference as a Parquet table
+    #[arg(long, value_name = "FILE")]
+    pub(super) parquet: Option<PathBuf>,
+
     /// Write one HTML page with charts and all rows
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,

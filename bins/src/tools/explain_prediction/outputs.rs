@@ -2,11 +2,13 @@
 
 use super::arguments::Arguments;
 use crate::provenance::provenance;
+use crate::table_file::TableFile;
 use crate::{Failure, print_note};
 use perfdb_compare::ledger::{BothSides, Explanation};
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_report::ledger::{NamedExplanation, document, page, rows_to_measure, scenarios_document, write_csv};
+use perfdb_report::tables;
 use perfdb_store::kernel::file_stem;
 use perfdb_timeline::{Target, Timeline};
 use std::path::Path;
@@ -29,6 +31,7 @@ pub(super) fn write(
     scenarios: &[Scenario],
     explanations: &[NamedExplanation],
     trace: Option<Staged>,
+    parquet: Option<TableFile>,
 ) -> Result<(), Failure> {
     let mut files: Vec<Staged> = trace.into_iter().collect();
     if let Some(path) = &arguments.json {
@@ -42,6 +45,9 @@ pub(super) fn write(
         let mut csv = Vec::new();
         write_csv(explanations, &mut csv)?;
         files.push(Staged::with(path, &csv, Parents::MustExist)?);
+    }
+    if let Some(file) = parquet {
+        files.push(file.stage(tables::leaves(explanations))?);
     }
     if let Some(path) = &arguments.html {
         let page = page(explanations, provenance(super::TOOL.name, inputs_of(arguments, scenarios)));

@@ -90,6 +90,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(super) csv: Option<PathBuf>,
 
+    /// Also write all rows as a Parquet table, not rounded
+    #[arg(long, value_name = "FILE")]
+    pub(super) parquet: Option<PathBuf>,
+
     /// Compute M6 files of scenarios that are not there, as --semantics corrected does
     #[arg(long)]
     pub(super) compute_missing_m6: bool,

@@ -3,6 +3,7 @@
 use super::TOOL;
 use super::arguments::{Arguments, Language};
 use crate::provenance::provenance;
+use crate::table_file::TableFile;
 use crate::{Failure, print_note};
 use perfdb_compare::Semantics;
 use perfdb_compare::m6::{self, SourceFilter};
@@ -12,6 +13,7 @@ use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_report::m6::Report;
 use perfdb_report::operators::{StatusLanguage, csv, json_in};
 use perfdb_report::pages::operators_page;
+use perfdb_report::tables;
 use std::error::Error;
 
 /// A file of M6 that a scenario names, staged.
@@ -41,6 +43,7 @@ pub(super) fn write(
     scenarios: &[Scenario],
     compared: &[(String, Vec<OpRow>)],
     computed: Vec<ComputedM6>,
+    parquet: Option<TableFile>,
 ) -> Result<(), Box<dyn Error>> {
     let rows = || compared.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()));
     let language = match arguments.lang {
@@ -59,6 +62,9 @@ pub(super) fn write(
     }
     if let Some(path) = &arguments.csv {
         files.push(Staged::with(path, csv(rows()).as_bytes(), Parents::Create)?);
+    }
+    if let Some(file) = parquet {
+        files.push(file.stage(tables::operators(rows()))?);
     }
     let mut notes = Vec::new();
     for ComputedM6 { scenario, file } in computed {

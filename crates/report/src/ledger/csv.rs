@@ -1,7 +1,7 @@
 //! The leaves of explanations as a CSV.
 
 use super::{NamedExplanation, calls};
-use perfdb_compare::ledger::{Detail, Leaf};
+use perfdb_compare::ledger::{Calls, Detail, Leaf};
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use std::io::{self, Write};
@@ -38,7 +38,9 @@ pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io:
         let measured_ps = explanation.ledger.measured_ps;
         for leaf in &explanation.ledger.leaves {
             line.clear();
-            let (predicted, measured, source) = calls_of(leaf);
+            let CallsAndSource { predicted_calls, measured_calls, source } = calls_and_source(leaf);
+            let [predicted, measured] =
+                [predicted_calls, measured_calls].map(|count| count.map(calls).unwrap_or_default());
             let share = match measured_ps {
                 0 => String::new(),
                 _ => format!("{:.3}", 100.0 * leaf.difference_ps as f64 / measured_ps as f64),
@@ -57,7 +59,7 @@ pub fn write_csv(explanations: &[NamedExplanation], out: &mut impl Write) -> io:
                 &share,
                 &predicted,
                 &measured,
-                &spreadsheet_text(&source),
+                &spreadsheet_text(source.as_deref().unwrap_or_default()),
             ];
             let interval = interval.iter().map(String::as_str).take(intervals.len());
             push_row(&mut line, cells.into_iter().chain(interval), "\n");
@@ -74,18 +76,37 @@ fn exact_us(ps: i128) -> String {
     format!("{sign}{}.{:06}", ps / 1_000_000, ps % 1_000_000)
 }
 
-fn calls_of(leaf: &Leaf) -> (String, String, String) {
-    let none = String::new;
+/// What a leaf says beside its time, where it does.
+#[derive(Debug, Default)]
+pub(crate) struct CallsAndSource {
+    pub(crate) predicted_calls: Option<f64>,
+    pub(crate) measured_calls: Option<f64>,
+    pub(crate) source: Option<String>,
+}
+
+pub(crate) fn calls_and_source(leaf: &Leaf) -> CallsAndSource {
+    let of = |calls: &Calls, source| CallsAndSource {
+        predicted_calls: Some(calls.predicted_calls),
+        measured_calls: Some(calls.measured_calls),
+        source,
+    };
     match &leaf.detail {
-        Detail::Calls(count) => (calls(count.predicted_calls), calls(count.measured_calls), none()),
-        Detail::Time(time) => (calls(time.calls.predicted_calls), calls(time.calls.measured_calls), time.source.text()),
-        Detail::Wait(wait) => (calls(wait.calls.predicted_calls), calls(wait.calls.measured_calls), none()),
-        Detail::Predicted(predicted) => (calls(predicted.predicted_calls), none(), predicted.source.text()),
-        Detail::Measured(measured) => (none(), calls(measured.measured_calls), none()),
-        Detail::Pool(pool) => {
-            let sum = |side: fn(&perfdb_compare::ledger::Part) -> f64| calls(pool.parts.iter().map(side).sum());
-            (sum(|part| part.predicted_calls), sum(|part| part.measured_calls), none())
+        Detail::Calls(calls) => of(calls, None),
+        Detail::Time(time) => of(&time.calls, Some(time.source.text())),
+        Detail::Wait(wait) => of(&wait.calls, None),
+        Detail::Predicted(predicted) => CallsAndSource {
+            predicted_calls: Some(predicted.predicted_calls),
+            source: Some(predicted.source.text()),
+            ..CallsAndSource::default()
+        },
+        Detail::Measured(measured) => {
+            CallsAndSource { measured_calls: Some(measured.measured_calls), ..CallsAndSource::default() }
         }
+        Detail::Pool(pool) => CallsAndSource {
+            predicted_calls: Some(pool.parts.iter().map(|part| part.predicted_calls).sum()),
+            measured_calls: Some(pool.parts.iter().map(|part| part.measured_calls).sum()),
+            source: None,
+        },
     }
 }
 

@@ -1,0 +1,5 @@
+//! A database as Parquet.
+
+fn main() -> std::process::ExitCode {
+    perfdb_tools::tools::export_database::TOOL.run()
+}

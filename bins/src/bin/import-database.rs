@@ -1,0 +1,5 @@
+//! A database from Parquet.
+
+fn main() -> std::process::ExitCode {
+    perfdb_tools::tools::import_database::TOOL.run()
+}

@@ -1,0 +1,111 @@
+//! `--parquet [TABLE=]FILE`.
+
+use crate::Failure;
+use crate::path_argument::path;
+use crate::table_file::TableFile;
+use clap::builder::TypedValueParser;
+use perfdb_files::replace::Staged;
+use perfdb_report::tables::{Table, kernel_columns, layers, operations};
+use perfdb_tables::{push, schema};
+use perfdb_tracediff::{Document, PhaseFilter, Trace, events};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// Rows that are collected before they are handed on.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// Which table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Operations,
+    Kernels,
+    Layers,
+}
+
+/// A table that is asked for, and its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParquetTable {
+    kind: Kind,
+    path: PathBuf,
+}
+
+impl ParquetTable {
+    /// Reads `[TABLE=]FILE`. What stands before the first `=` is part of the file's name unless it is a table's.
+    pub fn parser() -> impl TypedValueParser<Value = ParquetTable> {
+        path().map(|path: PathBuf| {
+            let tables = [("operations=", Kind::Operations), ("kernels=", Kind::Kernels), ("layers=", Kind::Layers)];
+            let named = tables.into_iter().find_map(|(prefix, kind)| {
+                let file = path.as_os_str().as_bytes().strip_prefix(prefix.as_bytes())?;
+                Some(ParquetTable { kind, path: std::ffi::OsStr::from_bytes(file).into() })
+            });
+            named.unwrap_or(ParquetTable { kind: Kind::Operations, path })
+        })
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, if this program can write it.
+    pub(super) fn file(&self) -> Result<(Kind, TableFile), Failure> {
+        let file = TableFile::asked("compare-traces", Some(&self.path))?;
+        let file = file.ok_or_else(|| Failure::usage("--parquet: a file is needed"))?;
+        Ok((self.kind, file))
+    }
+}
+
+/// Stages a table.
+pub(super) fn stage(
+    kind: Kind,
+    file: &TableFile,
+    document: &Document,
+    traces: [&Trace; 2],
+    phase: PhaseFilter,
+) -> Result<Staged, Failure> {
+    let of_document = |table: Option<Table>| {
+        let table = table.ok_or_else(|| Failure::usage("--parquet: this result has no operations and no layers"))?;
+        Ok(file.stage(table)?)
+    };
+    match kind {
+        Kind::Operations => of_document(operations(document)),
+        Kind::Layers => of_document(layers(document)),
+        Kind::Kernels => stage_kernels(file, traces, phase),
+    }
+}
+
+fn stage_kernels(file: &TableFile, traces: [&Trace; 2], phase: PhaseFilter) -> Result<Staged, Failure> {
+    let schema = schema("kernels", &kernel_columns());
+    let mut table = file.begin(&schema)?;
+    let mut batch = schema.batch();
+    events(traces[0], traces[1], phase, |row| {
+        push(&kernel_columns(), &mut batch, &row);
+        match batch.row_count() {
+            BATCH_ROWS.. => Ok::<_, Failure>(table.write(std::mem::replace(&mut batch, schema.batch()))?),
+            _ => Ok(()),
+        }
+    })?;
+    table.write(batch)?;
+    Ok(table.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Arg, Command};
+
+    #[test]
+    fn a_table_is_named_in_front_of_the_file() {
+        let command = || Command::new("c").arg(Arg::new("t").value_parser(ParquetTable::parser()));
+        for (text, kind, file) in [
+            ("a.parquet", Kind::Operations, "a.parquet"),
+            ("kernels=a=b", Kind::Kernels, "a=b"),
+            ("layers=l", Kind::Layers, "l"),
+            ("other=l", Kind::Operations, "other=l"),
+        ] {
+            let matches = command().try_get_matches_from(["c", text]).unwrap();
+            let expected = ParquetTable { kind, path: file.into() };
+            assert_eq!(matches.get_one::<ParquetTable>("t"), Some(&expected), "{text}");
+        }
+    }
+}

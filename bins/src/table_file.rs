@@ -1,0 +1,77 @@
+//! `--parquet FILE`: a result as a table with typed columns.
+//!
+//! The form of these files is much larger than any tool, so only `perfdb` has it; it hands it over here before a tool starts.
+
+use crate::Failure;
+use perfdb_files::Error;
+use perfdb_files::replace::{Parents, Staged};
+use perfdb_report::tables::Table;
+use perfdb_tables::{Batch, Open, Schema, Writer};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+static PARQUET: OnceLock<Open> = OnceLock::new();
+
+/// Notes that this program writes Parquet.
+#[cfg_attr(not(feature = "parquet"), expect(dead_code))]
+pub(crate) fn set_parquet(open: Open) {
+    // A second run in one process has the same.
+    let _ = PARQUET.set(open);
+}
+
+/// A Parquet file that was asked for.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    path: PathBuf,
+    open: Open,
+}
+
+impl TableFile {
+    /// The file that was asked for, if any. A program that cannot write it refuses, before there is any work.
+    pub(crate) fn asked(tool: &str, path: Option<&Path>) -> Result<Option<TableFile>, Failure> {
+        let Some(path) = path else { return Ok(None) };
+        let Some(open) = PARQUET.get().copied() else {
+            let elsewhere = "this program does not write Parquet";
+            return Err(Failure::usage(if crate::program::has_all_tools() {
+                format!("--parquet: {elsewhere}; `pip install perfdb` and `cargo install` give one that does")
+            } else {
+                format!("--parquet: {elsewhere}; use `perfdb {tool}`")
+            }));
+        };
+        Ok(Some(TableFile { path: path.to_owned(), open }))
+    }
+
+    /// Begins the file.
+    pub(crate) fn begin(&self, schema: &Schema) -> Result<OpenTable, Error> {
+        let staged = Staged::create(&self.path, Parents::MustExist)?;
+        let writer = (self.open)(staged, schema).map_err(|source| Error::io(&self.path, source))?;
+        Ok(OpenTable { path: self.path.clone(), writer })
+    }
+
+    /// Stages a whole table.
+    pub(crate) fn stage(&self, table: Table) -> Result<Staged, Error> {
+        let mut open = self.begin(&table.schema)?;
+        open.write(table.rows)?;
+        open.finish()
+    }
+}
+
+/// A Parquet file that is being written.
+pub(crate) struct OpenTable {
+    path: PathBuf,
+    writer: Box<dyn Writer>,
+}
+
+impl OpenTable {
+    /// Adds rows.
+    pub(crate) fn write(&mut self, rows: Batch) -> Result<(), Error> {
+        self.writer.write(rows).map_err(|source| Error::io(&self.path, source))
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(self) -> Result<Staged, Error> {
+        let mut staged = self.writer.finish().map_err(|source| Error::io(&self.path, source))?;
+        staged.sync()?;
+        Ok(staged)
+    }
+}

@@ -1,0 +1,60 @@
+//! A database as Parquet.
+
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, print, run, warn};
+use clap::Parser;
+use perfdb_parquet::export;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "export-database",
+    job: Job::CheckDatabase,
+    summary: "a database as Parquet, for DuckDB and the like",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Write the tables of a database as Parquet files, which import-database turns into the same bytes again
+///
+/// Every table below DIR becomes a file of the same path with the columns kernel_type, line and duration_us in front and all
+/// columns of the table as text behind them. Other files (op_mapping.yaml) are copied; reports and profiles of runs stay where
+/// they are.
+#[derive(Parser)]
+#[command(
+    name = TOOL.name,
+    after_help = "\
+Examples:
+  perfdb export-database db --parquet tables
+  duckdb -c \"select kernel_type, count(*) from
+             read_parquet('tables/*.parquet', union_by_name=true) group by all\"
+
+The columns are described in docs/formats/tables.md.
+
+Exit status: 0 done, 1 failed, 2 wrong usage."
+)]
+struct Arguments {
+    /// The database: a folder with tables, or one with such folders below it
+    #[arg(value_name = "DIR")]
+    database: PathBuf,
+
+    /// Where the files are put; the folder is created
+    #[arg(long, value_name = "DIR")]
+    parquet: PathBuf,
+}
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+fn execute(Arguments { database, parquet }: Arguments) -> Result<Status, Failure> {
+    let done = export(&database, &parquet)?;
+    if done.tables == 0 {
+        warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));
+    }
+    let (tables, rows, copied) = (done.tables, done.rows, done.copied);
+    print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", parquet.display()))?;
+    Ok(Status::Success)
+}

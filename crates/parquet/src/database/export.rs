@@ -1,0 +1,158 @@
+//! A database as Parquet.
+
+use super::files::{File, check_apart, files_below, is_parquet};
+use super::{AS_WRITTEN, CSV, DURATION, FORMAT_VERSION, KERNEL_TYPE, LINE, Written};
+use crate::error::Error;
+use crate::write::open;
+use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_store::columns;
+use perfdb_store::duration;
+use perfdb_store::table::{ReadOptions, Row, Table, push_csv_row};
+use perfdb_tables::{Batch, Kind, Schema, Values};
+use std::fs;
+use std::path::Path;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Tables.
+    pub tables: usize,
+    /// Their rows.
+    pub rows: usize,
+    /// Files that are no tables, copied as they are.
+    pub copied: usize,
+}
+
+/// Writes every table below `database` as a Parquet file of the same path below `target`, and copies the other files. All or nothing.
+///
+/// # Errors
+/// When a table cannot be read, or `target` has Parquet files of something else: importing it would bring them along.
+pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
+    check_apart(database, target)?;
+    let files = files_below(database)?;
+    let mut exported = Exported::default();
+    let mut staged = Vec::new();
+    for file in &files {
+        match file {
+            File::Table(below) => {
+                let table = Table::read(&database.join(below), &ReadOptions::database())?;
+                let to = target.join(below).with_extension("parquet");
+                staged.push(write_table(&table, Staged::create(&to, Parents::Create)?)?);
+                exported.tables += 1;
+                exported.rows += table.row_count();
+            }
+            File::Other(below) => {
+                let from = database.join(below);
+                if is_parquet(below) {
+                    return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
+                }
+                let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
+                staged.push(Staged::with(&target.join(below), &bytes, Parents::Create)?);
+                exported.copied += 1;
+            }
+        }
+    }
+    refuse_others(&files, target)?;
+    commit(staged)?;
+    Ok(exported)
+}
+
+/// Refuses a folder with files that an earlier export left and that are of no table any more.
+fn refuse_others(files: &[File], target: &Path) -> Result<(), Error> {
+    if !target.is_dir() {
+        return Ok(());
+    }
+    let ours = |below: &Path| {
+        files.iter().any(|file| matches!(file, File::Table(table) if table.with_extension("parquet") == below))
+    };
+    for file in files_below(target)? {
+        if let File::Other(below) = file
+            && is_parquet(&below)
+            && !ours(&below)
+        {
+            return Err(Error::unfit(
+                &target.join(below),
+                "is of no table of this database; export into another folder",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A table as Parquet.
+fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
+    let path = file.path().to_owned();
+    let failed = |source| Error::io(&path, source);
+    let schema = schema(table)?;
+    let line_end = table.header_line_end();
+    let kernel_type = table.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let duration_columns: Vec<usize> = columns::DURATIONS.iter().filter_map(|name| table.column(name)).collect();
+    let mut canonical = Vec::new();
+    let as_written = table.rows().map(|row| {
+        canonical.clear();
+        push_csv_row(&mut canonical, row.cells(), line_end);
+        let record = record_with_gap(table, row.index());
+        (canonical != record).then(|| String::from_utf8_lossy(record).into_owned())
+    });
+    let as_written = Values::Text(as_written.collect());
+    let line = |row: Row<'_>| row.line().and_then(|line| i64::try_from(line).ok());
+    let duration_us = |row: Row<'_>| {
+        let mut numbers = duration_columns.iter().map(|column| duration::number(row.cell(*column)));
+        numbers.find(|number| duration::is_valid(*number))
+    };
+    let first = [
+        Values::Text(vec![Some(kernel_type); table.row_count()]),
+        Values::Integer(table.rows().map(line).collect()),
+        Values::Real(table.rows().map(duration_us).collect()),
+    ];
+    let cells = |column| Values::Text(table.rows().map(|row| Some(row.cell(column).to_owned())).collect());
+    let cells = (0..table.columns().len()).map(cells);
+    let batch = Batch { columns: first.into_iter().chain(cells).chain([as_written]).collect() };
+    let mut writer = open(file, &schema).map_err(failed)?;
+    writer.write(batch).map_err(failed)?;
+    writer.finish().map_err(failed)
+}
+
+/// The bytes from a row's record to the next one's, or to the end of the file.
+fn record_with_gap(table: &Table, row: usize) -> &[u8] {
+    let source = table.source();
+    let start_of = |row: usize| table.source_record(row).as_ptr().addr() - source.as_ptr().addr();
+    let end = if row + 1 < table.row_count() { start_of(row + 1) } else { source.len() };
+    &source[start_of(row)..end]
+}
+
+fn schema(table: &Table) -> Result<Schema, Error> {
+    let mut columns =
+        vec![(KERNEL_TYPE.to_owned(), Kind::Text), (LINE.to_owned(), Kind::Integer), (DURATION.to_owned(), Kind::Real)];
+    let mut taken: Vec<String> = [KERNEL_TYPE, LINE, DURATION, AS_WRITTEN].map(str::to_lowercase).into();
+    taken.extend(table.columns().iter().map(|name| name.to_lowercase()));
+    let mut named = Vec::new();
+    let mut used: Vec<String> = [KERNEL_TYPE, LINE, DURATION, AS_WRITTEN].map(str::to_lowercase).into();
+    for column in table.columns() {
+        // Engines take names that differ in case alone for one.
+        let mut name = if column.is_empty() { "column".to_owned() } else { column.clone() };
+        let mut number = 2;
+        while used.contains(&name.to_lowercase()) {
+            name = format!("{column}_{number}");
+            // Not the name of a column that is still to come.
+            if taken.contains(&name.to_lowercase()) {
+                name = format!("{column}_{number}_");
+            }
+            number += 1;
+        }
+        used.push(name.to_lowercase());
+        named.push((column.clone(), name.clone()));
+        columns.push((name, Kind::Text));
+    }
+    columns.push((AS_WRITTEN.to_owned(), Kind::Text));
+    let written = Written {
+        format_version: FORMAT_VERSION,
+        header: String::from_utf8_lossy(table.source_header()).into_owned(),
+        line_end: table.header_line_end().as_str().to_owned(),
+        columns: named,
+    };
+    let mut schema = Schema::new("database", columns);
+    let note = serde_json::to_string(&written).map_err(|error| Error::unfit(table.path(), error.to_string()))?;
+    schema.notes.push((CSV.to_owned(), note));
+    Ok(schema)
+}

@@ -1,0 +1,33 @@
+//! Tables and operator performance databases as Parquet files, which DuckDB, polars, pandas, Spark and the like read as they are.
+//!
+//! ```
+//! use perfdb_files::replace::{Parents, Staged, commit};
+//! use perfdb_parquet::{ParquetFile, open};
+//! use perfdb_tables::{Batch, Kind, Schema, Values};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("kernels.parquet");
+//! let schema = Schema::new("kernels", vec![("duration_us".to_owned(), Kind::Real)]);
+//! let mut writer = open(Staged::create(&path, Parents::MustExist)?, &schema)?;
+//! writer.write(Batch { columns: vec![Values::Real(vec![Some(1.5), None])] })?;
+//! commit(vec![writer.finish()?])?;
+//!
+//! let file = ParquetFile::open(&path)?;
+//! assert_eq!(file.read_column("duration_us")?, Some(Values::Real(vec![Some(1.5), None])));
+//! # Ok(()) }
+//! ```
+//!
+//! [`open`] is the form of files for the tools' `--parquet`; [`export`] and [`import`] take whole databases there and back, byte for byte;
+//! [`aiconfigurator`] makes databases of another project's tables.
+#![forbid(unsafe_code)]
+pub mod aiconfigurator;
+mod database;
+mod error;
+mod read;
+mod write;
+
+pub use database::{Exported, Imported, export, import};
+pub use error::Error;
+pub use read::ParquetFile;
+pub use write::open;

@@ -1,0 +1,115 @@
+//! Pages of a column, checked for what decoders take for granted: a damaged file is an error, not a panic.
+
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::schema::types::ColumnDescriptor;
+
+/// Values that no page of any writer reaches.
+const MOST_VALUES: u32 = 1 << 24;
+
+pub(super) struct CheckedPages {
+    pages: Box<dyn PageReader>,
+    has_texts: bool,
+    is_optional: bool,
+    /// Whether the column's dictionary has come.
+    has_dictionary: bool,
+}
+
+impl CheckedPages {
+    pub(super) fn of(pages: Box<dyn PageReader>, column: &ColumnDescriptor) -> CheckedPages {
+        let has_texts = column.physical_type() == Type::BYTE_ARRAY;
+        CheckedPages { pages, has_texts, is_optional: column.max_def_level() > 0, has_dictionary: false }
+    }
+
+    fn check(&mut self, page: &mut Page) -> Result<()> {
+        let encoding = page.encoding();
+        let needs_dictionary = matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+        if page.is_data_page() && needs_dictionary && !self.has_dictionary {
+            return Err(damaged("it needs a dictionary, and the column has none"));
+        }
+        self.has_dictionary |= page.is_dictionary_page();
+        if page.num_values() > MOST_VALUES {
+            return Err(damaged("it claims more values than any page has"));
+        }
+        if !self.has_texts {
+            return Ok(());
+        }
+        let is_optional = self.is_optional;
+        match page {
+            Page::DictionaryPage { buf, num_values, .. } => match text_count(buf) {
+                Some(count) if count >= *num_values as usize => Ok(()),
+                _ => Err(damaged("its dictionary ends early")),
+            },
+            Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, def_level_encoding, .. } => {
+                let levels = match (is_optional, &*def_level_encoding, buf.first_chunk::<4>()) {
+                    (true, Encoding::RLE, Some(length)) => 4 + u32::from_le_bytes(*length) as usize,
+                    (true, ..) => return Ok(()),
+                    (false, ..) => 0,
+                };
+                check_texts(buf, levels, *num_values)
+            }
+            Page::DataPageV2 { buf, num_values, encoding: Encoding::PLAIN, def_levels_byte_len, .. } => {
+                check_texts(buf, *def_levels_byte_len as usize, *num_values)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks that texts fill a page behind its levels. The decoder reads as many as the levels ask for and not whether they are there, so each
+/// that may be missing finds the length 0.
+fn check_texts(page: &mut bytes::Bytes, levels: usize, num_values: u32) -> Result<()> {
+    let Some(count) = page.get(levels..).and_then(text_count) else {
+        return Err(damaged("its texts do not fill it"));
+    };
+    let missing = (num_values as usize).saturating_sub(count);
+    if missing > 0 {
+        let mut padded = page.to_vec();
+        padded.resize(page.len() + 4 * missing, 0);
+        *page = padded.into();
+    }
+    Ok(())
+}
+
+/// How many texts, each with its length in front, these bytes are; none if they end within one.
+fn text_count(mut bytes: &[u8]) -> Option<usize> {
+    let mut count = 0;
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        bytes = rest.get(u32::from_le_bytes(*length) as usize..)?;
+        count += 1;
+    }
+    bytes.is_empty().then_some(count)
+}
+
+fn damaged(reason: &str) -> ParquetError {
+    ParquetError::General(format!("a damaged page: {reason}"))
+}
+
+impl Iterator for CheckedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let mut page = self.pages.get_next_page()?;
+        page.as_mut().map_or(Ok(()), |page| self.check(page))?;
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}

@@ -1,0 +1,72 @@
+"""The guide of tables: its commands are run with the installed program, its blocks of Python with what engines are here."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_guide_of_tables(tmp_path, monkeypatch, capsys):
+    (tmp_path / "testdata").symlink_to(ROOT / "testdata")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]))
+    text = (ROOT / "docs" / "guide" / "tables.md").read_text()
+    blocks = re.findall(r"^```(sh|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 5
+    names, skipped = {}, set()
+    for language, block in blocks:
+        if language == "sh":
+            done = subprocess.run(["bash", "-euc", block], capture_output=True, text=True)
+            assert done.returncode == 0, done
+            continue
+        needs = re.match(r"# needs: (.*)\n", block).group(1).split()
+        missing = [name for name in needs if not importlib.util.find_spec(name)]
+        skipped.update(missing)
+        if not missing:
+            exec(compile(block, "docs/guide/tables.md", "exec"), names)
+    if "exact" in names:
+        assert names["exact"] == pytest.approx(names["delta"], abs=1)
+    if skipped:
+        pytest.skip(f"not installed, their block was not run: {', '.join(sorted(skipped))}")
+
+
+@pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars", "pandas"])
+def test_every_engine_reads_every_type(engine, tmp_path):
+    pytest.importorskip(engine)
+    if engine == "pandas":
+        pytest.importorskip("pyarrow")
+    scenario = ROOT / "testdata" / "scenarios" / "qwen3_32b_decode"
+    path = tmp_path / "leaves.parquet"
+    command = ["explain-prediction", "--tc-trace", scenario / "trace.json", "--prof-trace", scenario / "forward_pass.csv"]
+    program = Path(sysconfig.get_path("scripts")) / "perfdb"
+    subprocess.run([program, *command, "--parquet", path], check=True, capture_output=True)
+    if engine == "pyarrow":
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(path)
+        assert table.schema.metadata[b"perfdb.table"] == b"leaves"
+        types = dict(zip(table.schema.names, map(str, table.schema.types)))
+        assert types["difference_us"] == "double" and types["difference_ps"] == "int64" and types["cause"] == "string"
+        whole = sum(table["difference_ps"].to_pylist())
+    elif engine == "duckdb":
+        import duckdb
+
+        ((whole,),) = duckdb.sql(f"select sum(difference_ps) from '{path}'").fetchall()
+    elif engine == "polars":
+        import polars
+
+        whole = polars.read_parquet(path)["difference_ps"].sum()
+    else:
+        import pandas
+
+        whole = pandas.read_parquet(path)["difference_ps"].sum()
+    import perfdb
+
+    result = perfdb.explain_prediction(scenario / "trace.json", scenario / "forward_pass.csv")
+    assert whole == result.difference_ps
