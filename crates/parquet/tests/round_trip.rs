@@ -129,7 +129,7 @@ fn what_others_wrote_is_told_apart() -> TestResult {
 #[test]
 fn a_file_cut_short_or_damaged_is_an_error_or_read_and_never_a_panic() -> TestResult {
     let Folders { database, tables, back, .. } = &folders()?;
-    let rows: String = (0..40).map(|row| format!("\"{row},5\",{row}.5\n")).collect();
+    let rows: String = (0..20).map(|row| format!("\"{row},5\",{row}.5\n")).collect();
     fs::write(database.join("A.csv"), format!("Input Shapes,Duration(us)\n{rows}"))?;
     export(database, tables)?;
     let path = tables.join("A.parquet");
@@ -139,7 +139,7 @@ fn a_file_cut_short_or_damaged_is_an_error_or_read_and_never_a_panic() -> TestRe
         assert!(import(tables, back).is_err(), "{length} bytes");
         assert!(!back.exists());
     }
-    for (at, flip) in (0..whole.len()).flat_map(|at| [0x01, 0x55, 0x80, 0xff].map(|flip| (at, flip))) {
+    for (at, flip) in (0..whole.len()).flat_map(|at| [0x55, 0xff].map(|flip| (at, flip))) {
         let mut damaged = whole.clone();
         damaged[at] ^= flip;
         // A second wound elsewhere.
