@@ -18,9 +18,9 @@ pub mod generate_comm_microbench;
 pub mod generate_op_comparison;
 pub mod generate_per_shape_comparison;
 pub mod generate_shape_grid;
-pub mod merge_databases;
 #[cfg(feature = "parquet")]
 pub mod import_database;
+pub mod merge_databases;
 pub mod op_replay;
 pub mod parse_kernel_details;
 pub mod probe_dfc_constraints;

@@ -23,7 +23,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// Options that are about two traces or pairs of them, and not about ranks.
-const OF_TWO_TRACES: [&str; 25] = [
+const OF_TWO_TRACES: [&str; 26] = [
     "shapes",
     "devices",
     "capture1",
@@ -39,6 +39,7 @@ const OF_TWO_TRACES: [&str; 25] = [
     "fusion",
     "threshold_ms",
     "events",
+    "parquet",
     "trace_out",
     "html",
     "baseline",
