@@ -14,6 +14,39 @@ pub enum Method {
     Hold,
     /// The ratio follows a plane through the neighbours.
     Plane,
+    /// Half way between kriging and holding.
+    KrigingAndHold,
+    /// Half way between kriging and the plane.
+    KrigingAndPlane,
+    /// Half way between holding and the plane.
+    HoldAndPlane,
+}
+
+impl Method {
+    /// All of them; of equally good ones the first is taken.
+    pub(crate) const ALL: [Method; 6] = [
+        Method::Kriging,
+        Method::Hold,
+        Method::Plane,
+        Method::KrigingAndHold,
+        Method::KrigingAndPlane,
+        Method::HoldAndPlane,
+    ];
+
+    /// The value, from that of kriging and the neighbours.
+    pub(crate) fn value<'n>(self, kriging: f64, near: impl FnOnce() -> Near<'n>) -> f64 {
+        match self {
+            Method::Kriging => kriging,
+            Method::Hold => hold(near()),
+            Method::Plane => plane(near()),
+            Method::KrigingAndHold => (kriging + hold(near())) / 2.0,
+            Method::KrigingAndPlane => (kriging + plane(near())) / 2.0,
+            Method::HoldAndPlane => {
+                let near = near();
+                (hold(near) + plane(near)) / 2.0
+            }
+        }
+    }
 }
 
 /// Neighbours that a held value rests on where none is on the same line.

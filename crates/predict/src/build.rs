@@ -52,7 +52,7 @@ impl Model {
             .map(|slice| slice.measured.iter().map(|row| steady((row.time_us / reference_us).ln())).collect())
             .collect();
         let means = fit_means(&settled, &logs)?;
-        let (mut scale, coordinates) = lay_out(&settled, axis_count, size);
+        let (mut scale, mut coordinates) = lay_out(&settled, axis_count, size);
         let dims = scale.varying.len().max(1);
         let values: Vec<f64> = settled
             .iter()
@@ -64,6 +64,8 @@ impl Model {
             .collect();
         let ranges = ranges_of(&settled);
         let steps = grid_steps(dims, &coordinates);
+        scale.lean = leaning(&scale, settled[0].lean);
+        coordinates.chunks_exact_mut(dims).for_each(|row| scale.lean(row));
         let field = Field { dims, coordinates: &coordinates, values: &values, slices: &ranges, steps: &steps };
         let neighbours = neighbours(dims).min(count.saturating_sub(1));
         let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours) };
@@ -251,7 +253,14 @@ fn middle(mut values: Vec<f64>) -> f64 {
 fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scale, Vec<f64>) {
     let rows = || settled.iter().flat_map(|slice| (0..slice.measured.len()).map(|index| slice.axes(index)));
     let bound = |axis: usize, start: f64, pick: fn(f64, f64) -> f64| rows().map(|row| row[axis]).fold(start, pick);
-    let mut scale = Scale { shifts: Vec::new(), varying: Vec::new(), constant: Vec::new(), least: Vec::new(), size };
+    let mut scale = Scale {
+        shifts: Vec::new(),
+        varying: Vec::new(),
+        constant: Vec::new(),
+        least: Vec::new(),
+        size,
+        lean: Vec::new(),
+    };
     for axis in 0..axis_count {
         let (low, high) = (bound(axis, f64::INFINITY, f64::min), bound(axis, 0.0, f64::max));
         scale.shifts.push(if low <= 0.0 { 1.0 } else { 0.0 });
@@ -270,6 +279,14 @@ fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scal
     let coordinates =
         rows().flat_map(|row| scale.varying.iter().map(|(axis, _)| scale.octaves(*axis, row[*axis]))).collect();
     (scale, coordinates)
+}
+
+/// The varying axes, by position, of which the size takes a share.
+fn leaning(scale: &Scale, lean: &[f64]) -> Vec<(usize, f64)> {
+    let shares = scale.varying.iter().enumerate().map(|(index, (axis, _))| (index, *axis));
+    let shares = shares.filter(|(_, axis)| Some(*axis) != scale.size);
+    let shares = shares.filter_map(|(index, axis)| Some((index, *lean.get(axis)?)));
+    shares.filter(|(_, share)| *share != 0.0).collect()
 }
 
 /// The median difference of neighbouring values on each axis.

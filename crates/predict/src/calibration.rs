@@ -40,6 +40,7 @@ struct Residual {
     /// That of kriging: what follows from where the rows lie alone.
     variance: f64,
     class: Class,
+    /// By how much each way misses, with its sign.
     kriging: f64,
     hold: f64,
     plane: f64,
@@ -52,7 +53,11 @@ impl Residual {
             Method::Kriging => self.kriging,
             Method::Hold => self.hold,
             Method::Plane => self.plane,
+            Method::KrigingAndHold => (self.kriging + self.hold) / 2.0,
+            Method::KrigingAndPlane => (self.kriging + self.plane) / 2.0,
+            Method::HoldAndPlane => (self.hold + self.plane) / 2.0,
         }
+        .abs()
     }
 }
 
@@ -95,8 +100,13 @@ impl Calibration {
         }
         let methods = [
             Method::Kriging,
-            best_method(&all, Class::Beyond, &[Method::Kriging, Method::Hold, Method::Plane]),
-            best_method(&all, Class::NewConfiguration, &[Method::Kriging, Method::Plane]),
+            best_method(&all, Class::Beyond, &Method::ALL),
+            // One configuration alone tells how far another one is from it, not which way to go between two.
+            if configurations(model).len() > 2 {
+                best_method(&all, Class::NewConfiguration, &[Method::Kriging, Method::Plane])
+            } else {
+                Method::Kriging
+            },
         ];
         let method_of = |class: Class| class.index().map_or(Method::Kriging, |index| methods[index]);
         let mut scores: Vec<(f64, f64, Class)> =
@@ -161,12 +171,18 @@ fn by_distance(model: &Model, chosen: &[usize], median_distance: f64, all: &mut 
     }
 }
 
-/// Whole configurations.
-fn by_configuration(model: &Model, all: &mut Vec<Residual>) {
+/// The hashes of all configurations.
+fn configurations(model: &Model) -> Vec<u32> {
     let mut configurations = model.configuration_of.clone();
     configurations.sort_unstable();
     configurations.dedup();
-    if configurations.len() <= 2 {
+    configurations
+}
+
+/// Whole configurations.
+fn by_configuration(model: &Model, all: &mut Vec<Residual>) {
+    let configurations = configurations(model);
+    if configurations.len() < 2 {
         return;
     }
     for chosen in choose(configurations.len(), MOST_CONFIGURATIONS, 13) {
@@ -184,8 +200,8 @@ fn by_configuration(model: &Model, all: &mut Vec<Residual>) {
 
 /// The largest sizes, from rows of at most a half and a quarter of them.
 fn by_size(model: &Model, all: &mut Vec<Residual>) {
-    let Some((axis, octave)) = model.size_axis() else { return };
-    let size = |row: u32| model.forest.row(row)[axis];
+    let Some((_, octave)) = model.size_axis() else { return };
+    let size = |row: u32| model.scale.size_of(model.forest.row(row));
     let mut values: Vec<f64> = (0..model.len() as u32).map(size).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
@@ -234,9 +250,9 @@ fn residual(model: &Model, row: u32, from: &[(u32, f64)]) -> Residual {
     Residual {
         variance: kriged.variance,
         class: model.class(&spot, &rows),
-        kriging: (kriged.value - truth).abs(),
-        hold: (hold(near) - truth).abs(),
-        plane: (plane(near) - truth).abs(),
+        kriging: kriged.value - truth,
+        hold: hold(near) - truth,
+        plane: plane(near) - truth,
         sigma: model.sigma(kriged.variance, &rows),
     }
 }

@@ -4,7 +4,7 @@ use crate::beyond::hold;
 use crate::forest::Nearest;
 use crate::kriging::{Kriged, MOST_NEIGHBOURS, SQRT_3};
 use crate::model::{FEWEST_HALF_WIDTH, FEWEST_ROWS, Found, Model, Spot};
-use crate::place::Place;
+use crate::place::{MOST_AXES, Place};
 use smallvec::SmallVec;
 
 /// How unsure a prediction is, and where it lies among the others of its slice.
@@ -76,10 +76,13 @@ impl Model {
             return None;
         }
         let mut coordinates = SmallVec::from_elem(0.0, place.axes.len());
-        let varying = scale.varying.iter().map(|(axis, factor)| (*axis, *factor));
-        let constant = scale.constant.iter().map(|(axis, _, factor)| (*axis, *factor));
-        for (axis, factor) in varying.chain(constant) {
-            coordinates[axis] = scale.octaves(axis, place.axes[axis]) * factor / SQRT_3;
+        let mut varying = [0.0; MOST_AXES];
+        scale.place(place, &mut varying);
+        for ((axis, _), at) in scale.varying.iter().zip(varying) {
+            coordinates[*axis] = at / SQRT_3;
+        }
+        for (axis, _, factor) in &scale.constant {
+            coordinates[*axis] = scale.octaves(*axis, place.axes[*axis]) * factor / SQRT_3;
         }
         Some(coordinates)
     }

@@ -1,6 +1,6 @@
 //! Why an estimate is what it is, for a person.
 
-use crate::beyond::{Method, hold, plane};
+use crate::beyond::Method;
 use crate::class::Class;
 use crate::doubt::Doubt;
 use crate::estimate::Estimate;
@@ -74,9 +74,9 @@ impl Model {
         neighbours.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
         let roofline = self.roofline(slice)?;
         let octaves_beyond = match self.size_axis() {
-            Some((axis, octave)) if estimate.class == Class::Beyond => {
-                let largest = found.near.rows().iter().map(|row| self.forest.row(*row)[axis]);
-                Some((spot.place[axis] - largest.fold(f64::NEG_INFINITY, f64::max)) / octave)
+            Some((_, octave)) if estimate.class == Class::Beyond => {
+                let sizes = found.near.rows().iter().map(|row| self.scale.size_of(self.forest.row(*row)));
+                Some((self.scale.size_of(&spot.place) - sizes.fold(f64::NEG_INFINITY, f64::max)) / octave)
             }
             _ => None,
         };
@@ -98,16 +98,13 @@ impl Model {
         if self.len() < FEWEST_ROWS {
             return vec![1.0 / rows.len().max(1) as f64; rows.len()];
         }
-        if found.method == Method::Kriging {
-            return self.correlations(spot, &found.near).weights(self.correlation.nugget);
-        }
-        let of_unit = |index: usize| {
+        let of_kriging = self.correlations(spot, &found.near).weights(self.correlation.nugget);
+        let of_unit = |(index, kriging): (usize, f64)| {
             let mut unit = [0.0; MOST_NEIGHBOURS];
             unit[index] = 1.0;
-            let near = self.near(spot, &found.near, &unit);
-            if found.method == Method::Hold { hold(near) } else { plane(near) }
+            found.method.value(kriging, || self.near(spot, &found.near, &unit))
         };
-        (0..rows.len()).map(of_unit).collect()
+        of_kriging.into_iter().enumerate().map(of_unit).collect()
     }
 }
 

@@ -129,7 +129,8 @@ fn mixed(row: &impl Columns) -> Option<Place> {
             operations: batch * query.max(1.0) * (past + query / 2.0 + 1.0),
             bytes: batch * (past + query + 1.0),
         };
-        return Some(Place { axes: smallvec![batch, query, past], work, configuration: configuration(&[batch]) });
+        let configuration = configuration(&[batch]);
+        return Some(Place { axes: smallvec![batch, query, past], work, configuration, lean: &[] });
     };
     let (past, requests, cached) = (number("kv_prefill")?, number("n_decode")?, number("kv_decode")?);
     let work = Work {
@@ -137,5 +138,5 @@ fn mixed(row: &impl Columns) -> Option<Place> {
         bytes: requests * (cached + 1.0) + past + chunk,
     };
     let configuration = configuration(&[chunk, past, requests]);
-    Some(Place { axes: smallvec![chunk, past, requests, cached], work, configuration })
+    Some(Place { axes: smallvec![chunk, past, requests, cached], work, configuration, lean: &[] })
 }

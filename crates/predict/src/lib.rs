@@ -56,7 +56,7 @@ pub use pass::{Calls, SHARED, Sum, sum};
 pub use perfdb_roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };
-pub use place::{MOST_AXES, Place, configuration};
+pub use place::{BY_ROUTED_ROWS, MOST_AXES, Place, configuration};
 pub use rows::{Rows, log_deviation};
 pub use table::Table;
 pub use trials::{LeftOut, Trial, Trials};

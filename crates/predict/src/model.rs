@@ -1,6 +1,6 @@
 //! What is kept of measured rows to predict others.
 
-use crate::beyond::{Method, Near, hold, plane};
+use crate::beyond::{Method, Near};
 use crate::calibration::{Calibration, FEW};
 use crate::class::Class;
 use crate::estimate::{Estimate, measured_interval};
@@ -53,9 +53,42 @@ pub(crate) struct Scale {
     pub(crate) least: Vec<f64>,
     /// The axis along which calls grow.
     pub(crate) size: Option<usize>,
+    /// Varying axes, by position, of which an octave adds so much to the coordinate of the size.
+    pub(crate) lean: Vec<(usize, f64)>,
 }
 
 impl Scale {
+    /// The position of the size among the varying axes.
+    pub(crate) fn size_index(&self) -> Option<usize> {
+        let size = self.size?;
+        self.varying.iter().position(|(axis, _)| *axis == size)
+    }
+
+    /// Lets the size of a place lean; the place has octaves on varying axes.
+    pub(crate) fn lean(&self, place: &mut [f64]) {
+        if let Some(size) = self.size_index() {
+            place[size] += self.lean.iter().map(|(index, share)| share * place[*index]).sum::<f64>();
+        }
+    }
+
+    /// The coordinates of a place on varying axes, over their lengths.
+    pub(crate) fn place(&self, place: &Place, at: &mut [f64; MOST_AXES]) {
+        for (at, (axis, _)) in at.iter_mut().zip(&self.varying) {
+            *at = self.octaves(*axis, place.axes[*axis]);
+        }
+        self.lean(at);
+        for (at, (_, factor)) in at.iter_mut().zip(&self.varying) {
+            *at *= factor;
+        }
+    }
+
+    /// The size of a row or a place, in octaves over the length of its axis, as if nothing leant; nought without an axis of size.
+    pub(crate) fn size_of(&self, place: &[f64]) -> f64 {
+        let Some(index) = self.size_index() else { return 0.0 };
+        let leant = |(axis, share): &(usize, f64)| share * place[*axis] * self.varying[index].1 / self.varying[*axis].1;
+        place[index] - self.lean.iter().map(leant).sum::<f64>()
+    }
+
     /// The coordinate of a number in octaves.
     pub(crate) fn octaves(&self, axis: usize, value: f64) -> f64 {
         let shifted = value + self.shifts[axis];
@@ -197,9 +230,7 @@ impl Model {
             configuration: short(place.configuration),
             is_larger: false,
         };
-        for (index, (axis, factor)) in scale.varying.iter().enumerate() {
-            spot.place[index] = scale.octaves(*axis, place.axes[*axis]) * factor;
-        }
+        scale.place(place, &mut spot.place);
         for (axis, coordinate, factor) in &scale.constant {
             let here = scale.octaves(*axis, place.axes[*axis]);
             let difference = (here - coordinate).abs() * factor;
@@ -229,11 +260,7 @@ impl Model {
             half_width = half_width.min(FEWEST_HALF_WIDTH);
         }
         let method = self.calibration.method(class);
-        let value = match method {
-            Method::Kriging => value,
-            Method::Hold => hold(self.near(spot, &near, &values)),
-            Method::Plane => plane(self.near(spot, &near, &values)),
-        };
+        let value = method.value(value, || self.near(spot, &near, &values));
         Found { near, class, value, half_width, method }
     }
 
@@ -315,17 +342,17 @@ impl Model {
         if !rows.iter().any(is_known) {
             return Class::NewConfiguration;
         }
-        let Some((axis, _)) = self.size_axis() else {
+        if self.size_axis().is_none() {
             return if spot.is_larger { Class::Beyond } else { Class::Inside };
-        };
-        let end = spot.place[axis] - 1e-9;
-        if rows.iter().all(|row| self.forest.row(*row)[axis] < end) { Class::Beyond } else { Class::Inside }
+        }
+        let end = self.scale.size_of(&spot.place) - 1e-9;
+        let is_smaller = |row: &u32| self.scale.size_of(self.forest.row(*row)) < end;
+        if rows.iter().all(is_smaller) { Class::Beyond } else { Class::Inside }
     }
 
     /// The size among the coordinates, and how long an octave is there.
     pub(crate) fn size_axis(&self) -> Option<(usize, f64)> {
-        let size = self.scale.size?;
-        let index = self.scale.varying.iter().position(|(axis, _)| *axis == size)?;
+        let index = self.scale.size_index()?;
         Some((index, self.scale.varying[index].1))
     }
 

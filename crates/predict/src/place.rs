@@ -18,7 +18,16 @@ pub struct Place {
     pub work: Work,
     /// A hash of all that makes up a configuration: everything but size and batch ([`configuration`]).
     pub configuration: u64,
+    /// What an octave of each axis adds to that of the size where distances are taken; nothing where it is empty, and on axes beyond its
+    /// end. Rows of equal work are near each other then, as they must be where steps in the time follow the work: caches that
+    /// overflow, tiles that fill up.
+    pub lean: &'static [f64],
 }
+
+/// Rows and columns: the size leans to elements, which caches hold.
+const BY_ELEMENTS: &[f64] = &[1.0; MOST_AXES];
+/// Tokens, hidden, intermediate, experts of a rank, top-k: the size leans to routed rows, tokens times top-k.
+pub const BY_ROUTED_ROWS: &[f64] = &[0.0, 0.0, 0.0, 0.0, 1.0];
 
 /// A hash of numbers, equal for equal ones.
 pub fn configuration(values: &[f64]) -> u64 {
@@ -41,6 +50,7 @@ impl Place {
             axes: smallvec![rows, columns, inner],
             work: product.work(operands),
             configuration: configuration(&[columns, inner]),
+            lean: &[],
         }
     }
 
@@ -51,6 +61,7 @@ impl Place {
             axes: smallvec![rows, columns, inner, groups],
             work: product.work_in_groups(groups, operands),
             configuration: configuration(&[columns, inner, groups]),
+            lean: &[],
         }
     }
 
@@ -85,6 +96,7 @@ impl Place {
             axes: smallvec![tokens, hidden, intermediate / tensor_parallel, local, top_k, experts],
             work: call.work(weight_bytes),
             configuration: configuration(&[hidden, intermediate, top_k, experts, tensor_parallel, expert_parallel]),
+            lean: BY_ROUTED_ROWS,
         }
     }
 
@@ -92,13 +104,18 @@ impl Place {
     pub fn collective(call: Collective) -> Place {
         // Its first term is the steps that the ranks take one after another, of which each costs the latency of a link.
         let work = Work { operations: call.ranks, ..call.work() };
-        Place { axes: smallvec![call.message_bytes, call.ranks], work, configuration: configuration(&[call.ranks]) }
+        Place {
+            axes: smallvec![call.message_bytes, call.ranks],
+            work,
+            configuration: configuration(&[call.ranks]),
+            lean: &[],
+        }
     }
 
     /// An elementwise kernel or a norm: rows and columns.
     pub fn elementwise(rows: f64, columns: f64, bytes_per_element: f64) -> Place {
         let work = Work { operations: rows, ..elementwise(rows * columns, bytes_per_element) };
-        Place { axes: smallvec![rows, columns], work, configuration: configuration(&[columns]) }
+        Place { axes: smallvec![rows, columns], work, configuration: configuration(&[columns]), lean: BY_ELEMENTS }
     }
 
     /// A layer of a model of which nothing but its tokens is known: tokens and tensor-parallel ranks.
@@ -107,6 +124,7 @@ impl Place {
             axes: smallvec![tokens, tensor_parallel],
             work: Work { operations: tokens / tensor_parallel, bytes: 1.0 / tensor_parallel },
             configuration: configuration(&[tensor_parallel]),
+            lean: &[],
         }
     }
 
@@ -117,6 +135,7 @@ impl Place {
             axes: SmallVec::from_slice(&sizes[..sizes.len().min(MOST_AXES)]),
             work: Work { operations: elements, bytes: elements },
             configuration: configuration(sizes.get(1..).unwrap_or_default()),
+            lean: BY_ELEMENTS,
         }
     }
 }
@@ -127,10 +146,16 @@ fn attention(call: Attention) -> Place {
         axes: smallvec![batch, tokens, heads / kv_heads, kv_heads],
         work: Work::default(),
         configuration: configuration(&[heads, kv_heads]),
+        lean: &[],
     }
 }
 
 fn latent(call: LatentAttention) -> Place {
     let LatentAttention { batch, tokens, heads } = call;
-    Place { axes: smallvec![batch, tokens, heads], work: Work::default(), configuration: configuration(&[heads]) }
+    Place {
+        axes: smallvec![batch, tokens, heads],
+        work: Work::default(),
+        configuration: configuration(&[heads]),
+        lean: &[],
+    }
 }

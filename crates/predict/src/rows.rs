@@ -10,6 +10,8 @@ pub struct Rows {
     axes: Vec<f64>,
     measured: Vec<Measured>,
     rejected: Vec<u32>,
+    /// That of all places ([`Place::lean`]).
+    lean: &'static [f64],
 }
 
 /// All about a row but its axes.
@@ -48,6 +50,7 @@ impl Rows {
             return;
         }
         self.axes.extend(place.axes.iter().map(|value| value + 0.0));
+        self.lean = place.lean;
         let relative =
             deviation_us.filter(|deviation| *deviation >= 0.0).map(|deviation| log_deviation(deviation / time_us));
         self.measured.push(Measured {
@@ -107,7 +110,7 @@ impl Rows {
 
     /// One entry for each place, ordered by place: repeats are one row with their median.
     pub(crate) fn settle(self) -> Settled {
-        let Rows { axis_count, axes, measured, .. } = self;
+        let Rows { axis_count, axes, measured, lean, .. } = self;
         let axes_of = |index: usize| &axes[index * axis_count..(index + 1) * axis_count];
         let by_place = |a: usize, b: usize| {
             let pairs = axes_of(a).iter().zip(axes_of(b));
@@ -120,7 +123,7 @@ impl Rows {
                 .then(measured[*a].time_us.total_cmp(&measured[*b].time_us))
                 .then(measured[*a].row.cmp(&measured[*b].row))
         });
-        let mut settled = Settled { axis_count, axes: Vec::with_capacity(axes.len()), measured: Vec::new() };
+        let mut settled = Settled { axis_count, lean, axes: Vec::with_capacity(axes.len()), measured: Vec::new() };
         for repeats in order.chunk_by(|a, b| by_place(*a, *b).is_eq()) {
             settled.axes.extend_from_slice(axes_of(repeats[0]));
             settled.measured.push(median(repeats, &measured));
@@ -153,6 +156,7 @@ fn median(repeats: &[usize], measured: &[Measured]) -> Measured {
 #[derive(Debug)]
 pub(crate) struct Settled {
     axis_count: usize,
+    pub(crate) lean: &'static [f64],
     axes: Vec<f64>,
     pub(crate) measured: Vec<Measured>,
 }
@@ -173,7 +177,7 @@ impl Settled {
 
     /// The places but some, which are given in order.
     pub(crate) fn without(&self, hidden: &[usize]) -> Rows {
-        let mut rows = Rows::new(self.axis_count);
+        let mut rows = Rows { lean: self.lean, ..Rows::new(self.axis_count) };
         for (index, row) in self.measured.iter().enumerate().filter(|(index, _)| hidden.binary_search(index).is_err()) {
             rows.axes.extend_from_slice(self.axes(index));
             rows.measured.push(*row);

@@ -96,6 +96,7 @@ impl Trials {
                 axes: self.settled.axes(*index).iter().copied().collect(),
                 work: row.work,
                 configuration: row.configuration,
+                lean: self.settled.lean,
             };
             let estimate = model.predict(0, &place)?;
             Some(Trial { row: row.row, left_out: round.left_out, measured_us: row.time_us, estimate })

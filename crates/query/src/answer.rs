@@ -118,6 +118,7 @@ pub(crate) struct More {
     pub(crate) interpolation: Option<Interpolation>,
     pub(crate) method: Option<&'static str>,
     pub(crate) prediction: Option<Prediction>,
+    pub(crate) is_of_other_version: bool,
 }
 
 /// How sure an answer is, and why.
@@ -173,6 +174,11 @@ impl Answer {
     /// How sure the answer is; only under [`ReaderSemantics::Best`](crate::ReaderSemantics::Best).
     pub fn prediction(&self) -> Option<&Prediction> {
         self.more.as_ref()?.prediction.as_ref()
+    }
+
+    /// Whether one of its rows was measured with another version than the database: a collective of another CANN.
+    pub fn is_of_other_version(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.is_of_other_version)
     }
 
     pub(crate) fn interval_us(&self) -> Option<[f64; 2]> {

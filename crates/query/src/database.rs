@@ -5,7 +5,6 @@ use crate::engine::Context;
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Slice, evaluate, slices};
 use crate::explain::Explanation;
-use crate::foreign::foreign_collectives;
 use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
 use crate::state::State;
@@ -66,7 +65,7 @@ impl Database {
     /// Where the collectives of the database are, if the name of that directory tells another CANN version than that of the database
     /// does: `hccl/v8.3` beside `vllm0.18.0_torch2.9.0_cann8.5`.
     pub fn foreign_collectives(&self) -> Option<PathBuf> {
-        foreign_collectives(&self.state())
+        self.state().foreign_collectives.clone()
     }
 
     /// The kernel types that have a table, by name.

@@ -102,6 +102,11 @@ impl<'d> Context<'d> {
         if !is_final && layer == Layer::Interpolating {
             answer = self.between_rows(answer);
         }
+        if let Ok(answer) = &mut answer
+            && self.state.is_of_other_version(answer)
+        {
+            answer.more.get_or_insert_default().is_of_other_version = true;
+        }
         if self.rules.predicts() {
             answer = answer.map(|answer| with_interval(self, answer));
         }

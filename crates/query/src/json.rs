@@ -271,6 +271,9 @@ fn hit(answer: &Answer) -> Value {
         "source": answer.source.name(),
         "kernel_type": answer.kernel_type(),
     });
+    if answer.is_of_other_version() {
+        object["other_version"] = json!(true);
+    }
     if let Some(rule) = answer.rule {
         object["rule"] = json!(rule);
     }

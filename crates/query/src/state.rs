@@ -1,7 +1,8 @@
 //! What is known of a database at one time: its mapping, and its tables once they were read.
 
-use crate::answer::Miss;
+use crate::answer::{Answer, Miss, RowRef};
 use crate::error::Error;
+use crate::foreign::foreign_collectives;
 use crate::reason::Reason;
 use crate::table::KernelRows;
 use crate::table::collective::CollectiveRows;
@@ -29,6 +30,8 @@ pub(crate) struct State {
     operators: FxHashMap<Box<str>, Operator>,
     slots: Vec<Slot>,
     by_name: FxHashMap<Arc<str>, u32>,
+    /// Where collectives are that were measured with another version.
+    pub(crate) foreign_collectives: Option<PathBuf>,
 }
 
 /// An operator and where the tables of its kernels are.
@@ -58,6 +61,8 @@ struct Slot {
     stamp: Option<Stamp>,
     rows: Read<KernelRows>,
     collective: Read<CollectiveRows>,
+    /// Whether it is one of collectives that were measured with another version than the database.
+    is_foreign: bool,
 }
 
 /// What changes when a file is replaced.
@@ -115,11 +120,17 @@ impl State {
         }
         let mut files: Vec<(String, PathBuf)> = files.into_iter().collect();
         files.sort();
-        let slots: Vec<Slot> = files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, before)).collect();
+        let mut slots: Vec<Slot> =
+            files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, before)).collect();
         let by_name: FxHashMap<Arc<str>, u32> =
             slots.iter().enumerate().map(|(at, slot)| (slot.kernel_type.clone(), at as u32)).collect();
         let operators = operators(&mapping, &by_name);
-        Ok(State { directory: directory.to_owned(), mapping, mapping_stamp, operators, slots, by_name })
+        let foreign_collectives = foreign_collectives(directory, &mapping);
+        for slot in &mut slots {
+            slot.is_foreign = foreign_collectives.is_some() && parent_of(&slot.path) != directory;
+        }
+        let directory = directory.to_owned();
+        Ok(State { directory, mapping, mapping_stamp, operators, slots, by_name, foreign_collectives })
     }
 
     /// Whether files were replaced, added or removed.
@@ -134,6 +145,12 @@ impl State {
             || elsewhere.is_none() && own != count(&self.directory)
             || elsewhere.is_some_and(|elsewhere| self.has_new_files(&elsewhere))
             || self.has_new_files(&self.directory)
+    }
+
+    /// Whether an answer rests on a row that was measured with another version than the database.
+    pub(crate) fn is_of_other_version(&self, answer: &Answer) -> bool {
+        let is_foreign = |row: &RowRef| self.slots.iter().any(|slot| slot.is_foreign && slot.path == row.path);
+        self.foreign_collectives.is_some() && answer.rows.iter().any(is_foreign)
     }
 
     fn has_new_files(&self, directory: &Path) -> bool {
@@ -213,6 +230,7 @@ impl Slot {
             stamp,
             rows: same.map(|same| same.rows.clone()).unwrap_or_default(),
             collective: same.map(|same| same.collective.clone()).unwrap_or_default(),
+            is_foreign: false,
         }
     }
 }

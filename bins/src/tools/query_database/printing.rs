@@ -140,7 +140,7 @@ fn cells(name: &str, answer: &Result<Answer, Miss>) -> [String; 8] {
             answer.kernel_type().map(|kernel| spreadsheet_text(&kernel).into_owned()).unwrap_or_default(),
             answer.rule.unwrap_or_default().to_owned(),
             rows(answer),
-            String::new(),
+            if answer.is_of_other_version() { "other version".to_owned() } else { String::new() },
         ],
         Err(miss) => {
             let mut cells: [String; 8] = Default::default();
@@ -169,7 +169,7 @@ pub(super) fn table(answered: &[Answered]) -> String {
                 format!("{:.2}", answer.confidence),
                 or_dash(answer.kernel_type().unwrap_or_default().into_owned()),
                 answer.rule.unwrap_or("-").to_owned(),
-                shortened(&rows(answer)),
+                shortened(&rows(answer)) + if answer.is_of_other_version() { " (other version)" } else { "" },
             ],
             Err(_) => {
                 let mut line = vec!["-".to_owned(); columns];

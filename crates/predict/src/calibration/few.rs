@@ -1,7 +1,7 @@
 //! Few rows: the roofline is fitted anew without those that are left out. Three numbers that were fitted to few rows follow each of
 //! them, so that a row that was fitted to seems easier to predict than a new one is.
 
-use super::{LARGEST_SIZES, Residual, leave_out};
+use super::{LARGEST_SIZES, Residual, configurations, leave_out};
 use crate::model::Model;
 use perfdb_roofline::{Roofline, Work};
 
@@ -18,17 +18,15 @@ pub(super) fn residuals(model: &Model, works: &[Work]) -> Vec<Residual> {
     for own in rows() {
         leave_out_few(model, works, |row| row == own, |row| row == own, &mut all);
     }
-    let mut configurations = model.configuration_of.clone();
-    configurations.sort_unstable();
-    configurations.dedup();
-    if configurations.len() > 2 {
+    let configurations = configurations(model);
+    if configurations.len() > 1 {
         for of in configurations {
             let is_own = |row: u32| model.configuration_of[row as usize] == of;
             leave_out_few(model, works, is_own, is_own, &mut all);
         }
     }
-    let Some((axis, octave)) = model.size_axis() else { return all };
-    let size = |row: u32| model.forest.row(row)[axis];
+    let Some((_, octave)) = model.size_axis() else { return all };
+    let size = |row: u32| model.scale.size_of(model.forest.row(row));
     let mut sizes: Vec<f64> = rows().map(size).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup_by(|a, b| (*a - *b).abs() < 1e-9);

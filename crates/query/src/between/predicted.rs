@@ -7,7 +7,8 @@ use crate::answer::Prediction;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_predict::{
-    Attention, Class, Doubt, Experts, Explanation, MatMul, Model, Operands, Place, Precision, Rows, configuration,
+    Attention, BY_ROUTED_ROWS, Class, Doubt, Experts, Explanation, MatMul, Model, Operands, Place, Precision, Rows,
+    configuration,
 };
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -242,7 +243,7 @@ impl Kind {
                     true => smallvec![tokens, length, heads, head_size],
                     false => smallvec![batch, per_request, length, heads, head_size],
                 };
-                Place { axes, work, configuration: configuration(&[heads, head_size]) }
+                Place { axes, work, configuration: configuration(&[heads, head_size]), lean: &[] }
             }
             (Kind::Matrix, &[rows, columns, ..]) if !columns.is_nan() => {
                 let Operands { activation_bytes, output_bytes, .. } = setting.operands;
@@ -263,6 +264,7 @@ impl Kind {
                     axes: SmallVec::from_slice(at),
                     work: call.work(setting.operands.weight_bytes),
                     configuration: configuration(&at[1..]),
+                    lean: BY_ROUTED_ROWS,
                 }
             }
             (_, at) => {
