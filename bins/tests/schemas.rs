@@ -159,7 +159,10 @@ fn results_are_as_their_schemas_say() -> TestResult {
         ),
         ("merge-databases", "DATA/first-database/database DATA/demo-database/HOST_CPU/demo --dry-run --json -"),
         ("check-density", "--database-path DATA/first-database/database --json -"),
-        ("audit-coverage", "--database-path DATA/first-database/database --from-trace DATA/first-database/trace.json --suggest 3 --json -"),
+        (
+            "audit-coverage",
+            "--database-path DATA/first-database/database --from-trace DATA/first-database/trace.json --suggest 3 --json -",
+        ),
         (
             "query-database",
             "--database-path DATA/first-database/database --semantics best --kernel MatMulV2 --input-shapes 100,5120;5120,768 --types DT_BF16 --json -",
