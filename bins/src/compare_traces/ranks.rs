@@ -53,8 +53,8 @@ pub(super) fn compare_ranks(
         reports.push(read(paths, common, jobs)?);
     }
     let sides = match (reports.pop(), reports.pop()) {
-        (Some(second), Some(first)) => Sides::Two([first, second]),
-        (Some(only), None) => Sides::One(only),
+        (Some(second), Some(first)) => Sides::Two(Box::new([first, second])),
+        (Some(only), None) => Sides::One(Box::new(only)),
         (None, _) => return Ok(Status::Success),
     };
     let result = match outputs.format {

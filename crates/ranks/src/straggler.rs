@@ -6,6 +6,18 @@ use crate::rank::{PartsPerStep, Rank};
 use crate::result::{Occurrence, Place, RankResult, Straggler};
 use crate::statistics::median;
 
+/// A part of a rank's time and its name.
+type PartOfTime = (&'static str, fn(&PartsPerStep) -> f64);
+/// A figure of a rank and its name.
+type Figure = (&'static str, fn(&RankResult) -> f64);
+
+/// How late a rank comes to one place of a step, in us summed over steps, and what it runs before it, how often.
+#[derive(Default)]
+struct Lateness<'a> {
+    late_us: f64,
+    before: BTreeMap<&'a str, u32>,
+}
+
 /// Share of the time of a step from which on a rank is late.
 const LATE: f64 = 0.01;
 /// Ranks from which on one can be unlike the others.
@@ -48,13 +60,13 @@ pub(crate) fn straggler(
 
 /// What a rank does longer than the median of the others, the longest first.
 fn longer(rank: u32, ranks: &[Rank]) -> Vec<(&'static str, f64)> {
-    let parts: [(&'static str, fn(&PartsPerStep) -> f64); 4] = [
+    let parts: [PartOfTime; 4] = [
         ("compute", |parts| parts.compute_ms),
         ("host late", |parts| parts.host_late_ms),
         ("device idle", |parts| parts.device_idle_ms),
         ("exposed copies", |parts| parts.exposed_copies_ms),
     ];
-    let more = |(name, time): (&'static str, fn(&PartsPerStep) -> f64)| {
+    let more = |(name, time): PartOfTime| {
         let own = ranks.iter().find(|found| found.rank == rank).map(|found| time(&found.parts))?;
         let others = ranks.iter().filter(|found| found.rank != rank).map(|found| time(&found.parts)).collect();
         let more = own - median(others);
@@ -67,17 +79,17 @@ fn longer(rank: u32, ranks: &[Rank]) -> Vec<(&'static str, f64)> {
 
 /// The collectives of a step that a rank is latest to.
 fn places(rank: u32, late_ms: f64, occurrences: &[Occurrence], steps: u64) -> Vec<Place> {
-    let mut sums: BTreeMap<(&str, &str, u32), (f64, BTreeMap<&str, u32>)> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, &str, u32), Lateness<'_>> = BTreeMap::new();
     for found in occurrences {
         let Some(row) = found.of(rank) else { continue };
-        let (late_us, before) = sums.entry((&found.kind, &found.group, found.number)).or_default();
-        *late_us += row.late_us;
-        *before.entry(&row.before).or_default() += 1;
+        let place = sums.entry((&found.kind, &found.group, found.number)).or_default();
+        place.late_us += row.late_us;
+        *place.before.entry(&row.before).or_default() += 1;
     }
     let mut places: Vec<Place> = sums
         .into_iter()
-        .filter(|(_, (late_us, _))| *late_us > 0.0)
-        .map(|((kind, group, number), (late_us, before))| Place {
+        .filter(|(_, found)| found.late_us > 0.0)
+        .map(|((kind, group, number), Lateness { late_us, before })| Place {
             kind: kind.to_owned(),
             group: group.to_owned(),
             number,
@@ -98,7 +110,7 @@ pub(crate) fn mark_outliers(results: &mut [RankResult]) {
         return;
     }
     let step = median(results.iter().map(|rank| rank.elapsed_ms).collect());
-    let figures: [(&'static str, fn(&RankResult) -> f64); 4] = [
+    let figures: [Figure; 4] = [
         ("compute", |rank| rank.compute_ms),
         ("host late", |rank| rank.host_late_ms),
         ("device idle", |rank| rank.device_idle_ms),

@@ -20,9 +20,9 @@ const FORMAT_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sides {
     /// One run.
-    One(Ranks),
+    One(Box<Ranks>),
     /// Two runs.
-    Two([Ranks; 2]),
+    Two(Box<[Ranks; 2]>),
 }
 
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ struct Document<'a> {
 impl Sides {
     fn all(&self) -> Vec<&Ranks> {
         match self {
-            Sides::One(ranks) => vec![ranks],
+            Sides::One(ranks) => vec![ranks.as_ref()],
             Sides::Two(sides) => sides.iter().collect(),
         }
     }

@@ -7,6 +7,9 @@ use perfdb_ranks::{RankResult, Ranks, Straggler};
 use super::Sides;
 use crate::tracediff::{counted, shortened};
 
+/// A figure of a rank and its name.
+type Figure = (&'static str, fn(&RankResult) -> f64);
+
 /// Steps that are shown.
 const STEPS: usize = 5;
 /// Ranks that are shown.
@@ -19,7 +22,7 @@ pub fn text(sides: &Sides, show_all: bool) -> String {
         Sides::One(ranks) => side(&mut out, ranks, show_all),
         Sides::Two(both) => {
             comparison(&mut out, both);
-            for (number, ranks) in (1..).zip(both) {
+            for (number, ranks) in (1..).zip(both.iter()) {
                 let _ = writeln!(out, "\nSIDE {number}\n{}", "=".repeat(120));
                 side(&mut out, ranks, show_all);
             }
@@ -224,7 +227,7 @@ fn comparison(out: &mut String, sides: &[Ranks; 2]) {
     let mean = |side: &Ranks, time: fn(&RankResult) -> f64| {
         side.ranks.iter().map(time).sum::<f64>() / side.ranks.len().max(1) as f64
     };
-    let rows: [(&str, fn(&RankResult) -> f64); 7] = [
+    let rows: [Figure; 7] = [
         ("compute", |rank| rank.compute_ms),
         ("exposed communication", |rank| rank.exposed_communication_ms),
         ("host late", |rank| rank.host_late_ms),
