@@ -93,7 +93,9 @@ pub fn stream_of(tool: &str, argument: &Arg) -> Option<Stream> {
             // A table of a database, which is changed in its place.
             | ("op-replay", "csv")
     );
-    if is_folder || knows_it_itself || !argument.get_action().takes_values() {
+    // Elsewhere these are numbers of accelerators, no file of peaks.
+    let is_list = name == "devices" && tool != "compare-traces";
+    if is_folder || is_list || knows_it_itself || !argument.get_action().takes_values() {
         None
     } else if OUTPUTS.contains(&name) {
         Some(Stream::Output)
