@@ -1,6 +1,7 @@
 //! What the comparison tools have in common on the command line.
 
 use crate::output::{print_limit, print_note, warn, warn_as_original};
+use bitcode::{Decode, Encode};
 use perfdb_compare::Warning;
 use perfdb_compare::regression::{Baseline, Regression};
 use std::num::NonZero;
@@ -8,7 +9,19 @@ use std::str::FromStr;
 
 /// Prints what was odd about the inputs, and which option or tool helps.
 pub fn print_warnings(warnings: &[Warning]) {
-    for warning in warnings {
+    warnings.iter().map(WarningLine::of).for_each(|line| line.print());
+}
+
+/// A warning as it is printed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct WarningLine {
+    text: String,
+    as_original: bool,
+}
+
+impl WarningLine {
+    /// The warning, and which option or tool helps.
+    pub fn of(warning: &Warning) -> WarningLine {
         let hint = match warning {
             Warning::MissingColumns { .. } => " (--semantics corrected refuses such files)",
             Warning::NoEmpiricalEvent { .. } => " (see --source-filter)",
@@ -16,8 +29,13 @@ pub fn print_warnings(warnings: &[Warning]) {
             Warning::SeveralPasses { .. } => " (cut-forward-pass copies one of them)",
             Warning::NoMeasuredTime { .. } | Warning::NegativeDurations { .. } | Warning::SoleProcess { .. } => "",
         };
-        let print = if matches!(warning, Warning::SoleProcess { .. }) { warn_as_original } else { warn };
-        print(&format!("{warning}{hint}"));
+        WarningLine { text: format!("{warning}{hint}"), as_original: matches!(warning, Warning::SoleProcess { .. }) }
+    }
+
+    /// Prints it.
+    pub fn print(&self) {
+        let print = if self.as_original { warn_as_original } else { warn };
+        print(&self.text);
     }
 }
 

@@ -43,6 +43,7 @@ pub mod registry;
 pub mod replay;
 mod run_record;
 pub mod semantics;
+pub mod shards;
 pub mod standard_streams;
 mod suggestions;
 mod table_file;

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(
     name = "perfdb",
-    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | doctor | help [NAME] | completions SHELL | man DIR | install-links DIR",
+    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | doctor | help [NAME] | completions SHELL | man DIR | install-links DIR | merge-shards DIR...",
     help_template = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}",
     after_help = listing::with_commands(),
     disable_help_subcommand = true
@@ -76,9 +76,26 @@ enum Own {
         dir: PathBuf,
     },
 
+    /// Put the shards of a job together, as if it had run in one piece
+    ///
+    /// Takes the results of a tool that ran with --shard 1/N to N/N, and does what the tool does with all of them: the same
+    /// files, the same text, the same exit status. Run it in the folder of the shards, or where the paths that they were given
+    /// lead to the same files. A set that lacks a shard, has one twice, or mixes jobs is refused.
+    #[command(after_help = MERGE_EXAMPLES)]
+    MergeShards {
+        /// A folder with shards, or a shard (shard-I-of-N)
+        #[arg(value_name = "DIR", required = true)]
+        dirs: Vec<PathBuf>,
+    },
+
     #[command(external_subcommand)]
     Unknown(Vec<OsString>),
 }
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  perfdb merge-shards shards
+  perfdb merge-shards node-1/shards node-2/shards";
 
 /// Runs perfdb: the tool that it was called as, or whose name comes first, or one of its own commands.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -95,8 +112,27 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             let program = OsString::from(format!("perfdb {}", tool.name));
             (tool.main)(std::iter::once(program).chain(arguments.into_iter().skip(2)).collect())
         }
-        None => run(arguments, &[], execute),
+        None => {
+            let mut merge = None;
+            let ended = run(arguments, &[], |arguments| execute(arguments, &mut merge));
+            match merge {
+                Some((tool, arguments)) => (tool.main)(arguments),
+                None => ended,
+            }
+        }
     }
+}
+
+/// A tool and its command line, the program first.
+type ToolRun = (&'static Tool, Vec<OsString>);
+
+/// The run that puts shards together.
+fn merging(dirs: &[PathBuf]) -> Result<ToolRun, Failure> {
+    let (name, arguments) = crate::shards::merging(dirs)?;
+    let unknown = || Failure::lines(vec![format!("the shards are of {name:?}, and there is no such tool")]);
+    let tool = Tool::find(&name).ok_or_else(unknown)?;
+    let program = OsString::from(format!("perfdb {}", tool.name));
+    Ok((tool, std::iter::once(program).chain(arguments).collect()))
 }
 
 /// `perfdb help NAME` as `perfdb NAME --help`.
@@ -128,10 +164,19 @@ fn called_as(program: Option<&OsString>) -> Option<&'static Tool> {
 
 /// Names of the tools and of perfdb's own commands.
 fn names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().map(|tool| tool.name).chain(["list", "doctor", "help", "completions", "man", "install-links"])
+    TOOLS.iter().map(|tool| tool.name).chain([
+        "list",
+        "doctor",
+        "help",
+        "completions",
+        "man",
+        "install-links",
+        "merge-shards",
+    ])
 }
 
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
+/// Does what is asked for; a tool that is to run then is left in `next`.
+fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, Failure> {
     match arguments.command {
         Some(Own::List) => print(&listing::tools())?,
         Some(Own::Doctor { json }) => {
@@ -142,6 +187,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         Some(Own::Completions { shell }) => print(&completions::script(shell))?,
         Some(Own::Man { dir }) => manual::write_pages(&dir)?,
         Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,
+        Some(Own::MergeShards { dirs }) => *next = Some(merging(&dirs)?),
         Some(Own::Help { name }) => return Err(unknown(&name.unwrap_or_default())),
         Some(Own::Unknown(words)) => {
             return Err(unknown(&words.first().map(|word| word.to_string_lossy()).unwrap_or_default()));

@@ -3,11 +3,12 @@
 use perfdb_tracediff::{Format, PairSettings, Registry, open_devices};
 use std::path::{Path, PathBuf};
 
-use super::pairs::compare_pairs;
+use super::pairs::Pairs;
 use super::parquet::ParquetTable;
 use super::plan::Common;
 use super::ranks::{self, RankTraces, compare_ranks};
 use super::single::{Outputs, compare_one};
+use crate::shards::{GivenArguments, ShardArguments};
 use crate::{Failure, Status};
 
 /// One run of the tool.
@@ -41,14 +42,16 @@ pub struct Request {
     pub settings: PairSettings,
     /// The others. The registry is still to be read: from `registry_file`, once the request is known to be sound.
     pub common: Common,
+    /// Which pairs of the list.
+    pub shards: ShardArguments,
 }
 
 impl Request {
-    /// Compares what is asked for.
+    /// Compares what is asked for; `given` is the command line.
     ///
     /// # Errors
     /// A request that cannot be (exit 2), traces that cannot be read or compared, an output that cannot be written (exit 1).
-    pub fn run(mut self) -> Result<Status, Failure> {
+    pub fn run(mut self, given: &GivenArguments) -> Result<Status, Failure> {
         let contradiction = match (&self.list, self.traces.len()) {
             (None, 0) if self.ranks.is_some() => "",
             (Some(_), 0) if self.output.is_some() => {
@@ -57,6 +60,10 @@ impl Request {
             (Some(_), 0) | (None, 2) => "",
             (Some(_), _) => "--pairs takes no traces",
             (None, _) => "two traces are needed, or --pairs, or --ranks",
+        };
+        let contradiction = match self.list.is_none() && self.shards.is_given() && contradiction.is_empty() {
+            true => "--shard is about the pairs of --pairs",
+            false => contradiction,
         };
         if !contradiction.is_empty() {
             return Err(Failure::usage(contradiction));
@@ -88,7 +95,8 @@ impl Request {
             }
             (list, _) => {
                 let list = list.as_deref().unwrap_or(Path::new(""));
-                compare_pairs(list, &self.settings, &self.common, self.jobs, &self.output_dir)
+                let list = Pairs::open(list, &self.settings, &self.common, &self.output_dir)?;
+                list.compare(self.jobs, &self.shards, given)
             }
         }
     }

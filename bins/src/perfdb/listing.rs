@@ -22,7 +22,8 @@ Find and install:
   help NAME             the help of a tool or command
   completions SHELL     a completion script for bash, zsh or fish
   man DIR               manual pages
-  install-links DIR     links named after the tools, so that `perfdb TOOL` is also `TOOL`",
+  install-links DIR     links named after the tools, so that `perfdb TOOL` is also `TOOL`
+  merge-shards DIR...   the shards of a job (--shard I/N of a tool) as one",
         tools()
     )
 }

@@ -8,8 +8,10 @@ use perfdb_replay::accelerators::{choose, visible};
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
 use perfdb_replay::removal::InvalidRows;
+use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::settings::{Limits, RunSettings, WorkerChoice};
 
+use perfdb_shards::Shard;
 use perfdb_store::Semantics;
 
 use super::ranges::{integer, time};
@@ -85,6 +87,10 @@ pub struct ReplayArguments {
     /// Share the rows among these local accelerators
     #[arg(long, value_name = "I,J,…", value_delimiter = ',')]
     pub devices: Vec<usize>,
+
+    /// Measure the rows of this shard only; tables stay as they are
+    #[arg(long, value_name = "I/N", hide = true)]
+    pub rows_of_shard: Option<Shard>,
 }
 
 /// Values of `--invalid-rows`.
@@ -126,6 +132,7 @@ impl ReplayArguments {
         };
         settings.dispatch.semantics = self.semantics;
         settings.seed = self.seed.unwrap_or(0);
+        settings.rows = self.rows_of_shard.map_or(RowSelection::All, RowSelection::Shard);
         settings.invalid_rows = match self.invalid_rows {
             Some(InvalidRowsMode::Drop) => InvalidRows::Drop,
             Some(InvalidRowsMode::Keep) => InvalidRows::Keep,

@@ -91,6 +91,7 @@ impl ReplayArguments {
         let mut out: Vec<OsString> = Vec::new();
         push(&mut out, "--warmup", self.warmup);
         push(&mut out, "--seed", self.seed);
+        push(&mut out, "--rows-of-shard", self.rows_of_shard);
         for (is_given, name) in [(self.fresh_inputs, "--fresh-inputs"), (self.reuse_inputs, "--reuse-inputs")] {
             out.extend(is_given.then(|| name.into()));
         }

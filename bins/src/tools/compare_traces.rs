@@ -3,6 +3,7 @@
 use crate::compare_traces::{Common, Compat, ParquetTable, RankTraces, Request};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
+use crate::shards::{GivenArguments, ShardArguments};
 use crate::{command_of, run};
 use clap::Parser;
 use perfdb_doctor::Code;
@@ -75,6 +76,7 @@ Examples:
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
   compare-traces --ranks traces-of-one-run
   compare-traces --ranks1 before/ --ranks2 after/
+  compare-traces --pairs pairs.yaml --shard 3/8    # one of eight jobs
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but beyond --fail-regression."
 )]
@@ -244,10 +246,14 @@ struct Arguments {
     /// Name of trace 2 in the result [default: its path]
     #[arg(long, value_name = "T")]
     label2: Option<String>,
+
+    #[command(flatten)]
+    shards: ShardArguments,
 }
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments, &[], |arguments: Arguments| Request::from(arguments).run())
+    let given = GivenArguments::of(&arguments);
+    run(arguments, &[], |arguments: Arguments| Request::from(arguments).run(&given))
 }
 
 impl From<Arguments> for Request {
@@ -302,6 +308,7 @@ impl From<Arguments> for Request {
             gate: arguments.baseline.zip(arguments.fail_regression),
             settings,
             common,
+            shards: arguments.shards,
         }
     }
 }

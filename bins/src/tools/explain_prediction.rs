@@ -2,21 +2,25 @@
 
 mod arguments;
 mod outputs;
+mod report;
+mod shard;
 
-use crate::comparison::{check_regressions, print_warnings, usable_cores};
+use crate::comparison::{WarningLine, check_regressions, usable_cores};
 use crate::registry::{Job, Tool};
 use crate::table_file::TableFile;
+use crate::shards::{GivenArguments, Part};
 use crate::terminal::layout;
-use crate::{Failure, Status, command_of, error_line, print_styled, run};
+use crate::{Failure, Status, command_of, print_styled, run};
 use arguments::Arguments;
-use perfdb_compare::ledger::{Explanation, Families, Options, explain_files_and_show, explain_scenarios};
+use perfdb_compare::ledger::{Families, Options, explain_files_and_show, explain_scenarios};
 use perfdb_compare::regression::Regression;
 use perfdb_compare::scenario::{Scenario, read_scenarios};
-use perfdb_compare::{Error, Outcome};
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Database, Layer, Reader, ReaderSemantics};
 use perfdb_report::ledger::{NamedExplanation, text};
+use perfdb_shards::ShardWriter;
 use perfdb_store::op_mapping::OpMapping;
+use report::CaseReport;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,10 +35,14 @@ pub const TOOL: Tool = Tool {
 };
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments, &[], explain)
+    let given = GivenArguments::of(&arguments);
+    run(arguments, &[], |arguments| explain(arguments, &given))
 }
 
-fn explain(arguments: Arguments) -> Result<Status, Failure> {
+fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failure> {
+    if arguments.shards.is_given() && arguments.scenarios.is_none() {
+        return Err(Failure::usage("--shard is about the cases of --scenarios"));
+    }
     let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
     let (mapping, database) = match &arguments.data_dir {
         Some(folder) => (Some(mapping(folder)?), database(folder)?),
@@ -52,20 +60,31 @@ fn explain(arguments: Arguments) -> Result<Status, Failure> {
     refuse_overwriting(&arguments, &scenarios)?;
     let passes = arguments.n_forward_passes;
     let options = Options { mapping: mapping.as_ref(), passes, families, database: database.as_ref() };
+    let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
     let mut explained = Explained::default();
     let mut trace = None;
-    match (&arguments.trace_out, scenarios.as_slice()) {
-        (Some(path), [one]) => {
+    match (arguments.shards.part()?, &arguments.trace_out, scenarios.as_slice()) {
+        (Part::Shard(shard, folder), ..) => {
+            let writer = ShardWriter::create(&folder, shard, shard::job(&arguments, given, &scenarios)?)?;
+            return shard::explain(&scenarios, &options, jobs, shard, writer);
+        }
+        (Part::Done(set), ..) => {
+            let job = shard::job(&arguments, given, &scenarios)?;
+            let mut results = set.results(&job)?;
+            for (number, scenario) in scenarios.iter().enumerate() {
+                explained.take(&scenario.name, results.take(number)?);
+            }
+        }
+        (Part::Whole, Some(path), [one]) => {
             let (outcome, staged) =
                 explain_files_and_show(&one.tc_trace, &one.trace_csv, &options, |explanation, sides| {
                     outputs::stage_trace(path, explanation, sides)
                 })?;
             trace = Some(staged?);
-            explained.take(&one.name, Ok(outcome));
+            explained.take(&one.name, CaseReport::from(Ok(outcome)));
         }
-        _ => {
-            let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
-            explain_scenarios(&scenarios, &options, jobs, |name, result| explained.take(name, result));
+        (Part::Whole, ..) => {
+            explain_scenarios(&scenarios, &options, jobs, |name, result| explained.take(name, result.into()));
         }
     }
     let explanations = explained.finish()?;
@@ -110,13 +129,13 @@ struct Explained {
 }
 
 impl Explained {
-    fn take(&mut self, name: &str, result: Result<Outcome<Explanation>, Error>) {
-        match result {
-            Ok(outcome) => {
-                print_warnings(&outcome.warnings);
-                self.explanations.push(NamedExplanation { name: name.to_owned(), explanation: outcome.result });
+    fn take(&mut self, name: &str, report: CaseReport) {
+        match report.result {
+            Ok(explanation) => {
+                report.warnings.iter().for_each(WarningLine::print);
+                self.explanations.push(NamedExplanation { name: name.to_owned(), explanation });
             }
-            Err(error) => self.errors.push(error_line(&error)),
+            Err(line) => self.errors.push(line),
         }
     }
 

@@ -3,20 +3,25 @@
 mod arguments;
 mod gates;
 mod outputs;
+mod report;
+mod shard;
 
-use crate::comparison::{print_warnings, usable_cores};
+use crate::comparison::{WarningLine, print_warnings};
 use crate::registry::{Job, Tool};
 use crate::table_file::TableFile;
+use crate::shards::{GivenArguments, Part};
 use crate::{Failure, Status, command_of, error_line, print, run, warn};
 use arguments::{Arguments, DATA_DIR};
 use perfdb_compare::operators::{OpRow, Order, sort_rows};
-use perfdb_compare::scenario::{Options, Scenario, ScenarioOutcome, compare_scenarios, read_scenarios};
+use perfdb_compare::scenario::{Scenario, compare_scenarios, read_scenarios};
 use perfdb_compare::{Semantics, Warning};
 use perfdb_files::replace::refuse_inputs;
-use perfdb_pycompat::value::Value;
 use perfdb_report::operators::{english_table, table};
+use perfdb_shards::ShardWriter;
 use perfdb_store::op_mapping::OpMapping;
+use report::{CaseOutcome, CaseReport};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -29,10 +34,11 @@ pub const TOOL: Tool = Tool {
 };
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments, &["trace-dir", "data-dir", "output"], compare)
+    let given = GivenArguments::of(&arguments);
+    run(arguments, &["trace-dir", "data-dir", "output"], |arguments| compare(arguments, &given))
 }
 
-fn compare(arguments: Arguments) -> Result<Status, Failure> {
+fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failure> {
     if arguments.output.as_os_str().is_empty() {
         return Err(Failure::lines(vec!["--output: a file name is needed".to_owned()]));
     }
@@ -51,11 +57,35 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
     let optional = [&arguments.html, &arguments.csv, &arguments.parquet].into_iter().filter_map(|file| file.as_deref());
     refuse_inputs(optional.chain([arguments.output.as_path()]), inputs)?;
-    let computed = match arguments.compute_missing_m6 || arguments.semantics == Semantics::Corrected {
-        true => outputs::missing_m6(&mut scenarios)?,
-        false => Vec::new(),
-    };
-    let Comparison { of, compared, mut errors, mapping_used } = print_tables(&arguments, &scenarios, &mapping)?;
+    let shared = || [&arguments.scenarios].into_iter().flatten().chain([&mapping_path]).map(PathBuf::as_path);
+    let job = || shard::job(given, shared().chain(arguments.regression.baseline_file()), &scenarios);
+    let mut computed = Vec::new();
+    let mut comparison = Comparison::default();
+    match arguments.shards.part()? {
+        Part::Whole => {
+            for scenario in scenarios.iter_mut().filter(|_| arguments.computes_m6()) {
+                if let Some((path, text)) = outputs::missing_m6(scenario) {
+                    computed.push(outputs::stage_m6(scenario, &path, &text)?);
+                }
+            }
+            comparison.compare(&arguments, &scenarios, &mapping)?;
+        }
+        Part::Shard(one, folder) => {
+            let writer = ShardWriter::create(&folder, one, job()?)?;
+            return shard::compare(&arguments, &scenarios, &mapping, one, writer);
+        }
+        Part::Done(set) => {
+            let reports = shard::reports(&set, &job()?)?;
+            for (scenario, report) in scenarios.iter_mut().zip(&reports) {
+                computed.extend(report.stage_m6(scenario)?);
+            }
+            for (scenario, report) in scenarios.iter().zip(reports) {
+                comparison.take(&arguments, scenario, report);
+            }
+            comparison.printed()?;
+        }
+    }
+    let Comparison { of, compared, mut errors, mapping_used, .. } = comparison;
     if arguments.semantics == Semantics::Upstream && mapping.operator_mappings.is_some() && !mapping_used {
         print_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
@@ -86,7 +116,6 @@ fn scenarios(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
 }
 
 /// What came of the scenarios.
-#[derive(Default)]
 struct Comparison<'s> {
     /// Those that were compared.
     of: Vec<&'s Scenario>,
@@ -95,44 +124,60 @@ struct Comparison<'s> {
     errors: Vec<String>,
     /// Whether the mapping had an entry for any operator.
     mapping_used: bool,
+    /// Whether the tables could be printed.
+    printed: Result<(), Failure>,
 }
 
-/// Compares the scenarios and prints the table of each as soon as it is there.
-fn print_tables<'s>(
-    arguments: &Arguments,
-    scenarios: &'s [Scenario],
-    mapping: &OpMapping,
-) -> Result<Comparison<'s>, Failure> {
-    let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
-    let options = Options { mapping, semantics: arguments.semantics, jobs };
-    let mut comparison = Comparison::default();
-    let mut waiting = scenarios.iter();
-    let mut printed = Ok(());
-    compare_scenarios(scenarios, options, |report| {
-        let Some(scenario) = waiting.next() else { return };
-        print_warnings(&report.warnings);
-        comparison.mapping_used |= report.mapping_used;
+impl Default for Comparison<'_> {
+    fn default() -> Self {
+        let (of, compared, errors) = Default::default();
+        Comparison { of, compared, errors, mapping_used: false, printed: Ok(()) }
+    }
+}
+
+impl<'s> Comparison<'s> {
+    /// Compares the scenarios and prints the table of each as soon as it is there.
+    fn compare(
+        &mut self,
+        arguments: &Arguments,
+        scenarios: &'s [Scenario],
+        mapping: &OpMapping,
+    ) -> Result<(), Failure> {
+        let mut waiting = scenarios.iter();
+        compare_scenarios(scenarios, arguments.options(mapping), |report| {
+            let Some(scenario) = waiting.next() else { return };
+            self.take(arguments, scenario, CaseReport::from(report));
+        });
+        self.printed()
+    }
+
+    /// Takes what became of a scenario, and prints it.
+    fn take(&mut self, arguments: &Arguments, scenario: &'s Scenario, report: CaseReport) {
+        report.warnings.iter().for_each(WarningLine::print);
+        self.mapping_used |= report.mapping_used;
+        let name = scenario.name.clone();
         let text = match report.outcome {
-            ScenarioOutcome::Compared(mut rows) => {
+            CaseOutcome::Compared(mut rows) => {
                 sort_rows(&mut rows, arguments.sort.map_or(Order::Time, Order::from));
-                let table = if arguments.speaks_english() { english_table } else { table }(&report.name, &rows);
-                comparison.of.push(scenario);
-                comparison.compared.push((report.name, rows));
+                let table = if arguments.speaks_english() { english_table } else { table }(&name, &rows);
+                self.of.push(scenario);
+                self.compared.push((name, rows));
                 table
             }
-            ScenarioOutcome::Skipped(path) => {
-                let path = Value::Text(path.to_string_lossy().into_owned()).repr();
-                format!("SKIP {}: [Errno 2] No such file or directory: {path}\n", report.name)
+            CaseOutcome::Skipped(path) => {
+                format!("SKIP {name}: [Errno 2] No such file or directory: {path}\n")
             }
-            ScenarioOutcome::Failed(error) => {
-                comparison.errors.push(error_line(&error));
+            CaseOutcome::Failed(line) => {
+                self.errors.push(line);
                 return;
             }
         };
-        if printed.is_ok() {
-            printed = print(&text);
+        if self.printed.is_ok() {
+            self.printed = print(&text);
         }
-    });
-    printed?;
-    Ok(comparison)
+    }
+
+    fn printed(&mut self) -> Result<(), Failure> {
+        std::mem::replace(&mut self.printed, Ok(()))
+    }
 }

@@ -1,6 +1,7 @@
 //! op-replay: measures the rows of one operator's tables again.
 
 mod arguments;
+mod shard;
 
 use crate::registry::{Job, Tool};
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 
 use crate::database::DATABASE_OPTIONS;
 use crate::replay::{ReportFiles, RunPrinter, stopped, worker_listener};
+use crate::shards::{GivenArguments, Part, shared_inputs};
 use crate::{Failure, Status, command_of, print, print_bytes, run};
 use arguments::{Arguments, PlanFormatArgument};
 use perfdb_replay::case_file::read_cases;
@@ -18,10 +20,13 @@ use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::{DISPATCH_FFN_COMBINE, OPERATORS, find, suggestion};
 use perfdb_replay::plan::{PlannedRow, RowPlan, plan_rows};
 use perfdb_replay::plan_writer::{PlanFormat, PlanWriter};
+use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::session::{Event, Rows, replay_operator};
 use perfdb_replay::settings::RunSettings;
 use perfdb_replay::table;
+use perfdb_shards::ShardWriter;
 use perfdb_store::kernel::operator_name;
+use shard::JOURNAL;
 
 /// The tool, as it is listed and started.
 pub const TOOL: Tool = Tool {
@@ -36,7 +41,9 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     let mut original = DATABASE_OPTIONS.to_vec();
     original.extend(["repeat-count", "update-mode", "ep-size", "balanced", "no-balanced", "max-output-size"]);
     original.extend(["nproc-per-node", "nnodes", "node-rank", "master-addr", "master-port"]);
-    run(with_operator_of_link(arguments), &original, main_of)
+    let arguments = with_operator_of_link(arguments);
+    let given = GivenArguments::of(&arguments);
+    run(arguments, &original, |arguments| main_of(arguments, &given))
 }
 
 /// A program that is called through a link `<Op>_run` or `<Op>_run.py` takes OP from that name.
@@ -49,7 +56,8 @@ fn with_operator_of_link(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-fn main_of(arguments: Arguments) -> Result<Status, Failure> {
+fn main_of(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failure> {
+    arguments.check()?;
     if arguments.list {
         let names: Vec<&str> = OPERATORS.iter().map(|operator| operator.name).collect();
         print(&format!("{}\n", names.join("\n")))?;
@@ -69,7 +77,7 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     } else {
         arguments.database.directory(Some(arguments.replay.interpreter()))?
     };
-    let settings = arguments.settings(operator, &database)?;
+    let mut settings = arguments.settings(operator, &database)?;
     settings.check().map_err(Error::from).map_err(stopped)?;
     let files = match (&arguments.cases, arguments.csv.as_slice()) {
         (Some(_), _) => Vec::new(),
@@ -89,12 +97,33 @@ fn main_of(arguments: Arguments) -> Result<Status, Failure> {
     settings.check_ranks(operator).map_err(Error::from).map_err(stopped)?;
     let reports = ReportFiles::open(&arguments.files, &settings.output)?;
     reports.refuse_inputs(files.iter().chain(&arguments.cases))?;
+    let job =
+        || given.job(TOOL.name, shared_inputs(files.iter().chain(&arguments.cases).map(PathBuf::as_path))?, Vec::new());
+    let part = arguments.shards.part()?;
+    let writer = match part {
+        Part::Whole => None,
+        Part::Shard(shard, ref folder) => {
+            settings.rows = RowSelection::Shard(shard);
+            Some((shard, ShardWriter::create(folder, shard, job()?)?))
+        }
+        Part::Done(set) => {
+            set.check(&job()?)?;
+            settings.rows = RowSelection::Journals(set.shards().map(|(folder, _)| folder.join(JOURNAL)).collect());
+            None
+        }
+    };
     let interrupt = perfdb_files::interrupt::cooperate().clone();
     let printer = RunPrinter::to_stdout();
     let notify = |event: Event<'_>| printer.print(event);
-    let starters = starters(&settings, &interrupt, &worker_listener());
     let rows = if files.is_empty() { Rows::Cases(cases) } else { Rows::Tables(files) };
+    if let Some((shard, writer)) = writer {
+        return shard::measure(operator, rows, settings, &interrupt, shard, writer);
+    }
+    let starters = starters(&settings, &interrupt, &worker_listener());
     let mut run = replay_operator(operator, rows, &settings, starters, &interrupt, &notify).map_err(stopped)?;
+    if let Some(error @ Error::NotEachOnce { .. }) = run.failure {
+        return Err(stopped(error));
+    }
     if settings.writes_files() {
         reports.write(&mut run.report, &notify)?;
     }

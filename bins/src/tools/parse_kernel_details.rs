@@ -3,12 +3,14 @@
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::{JsonFile, Versioned};
 use crate::registry::{Job, Tool};
+use crate::shards::{GivenArguments, Part, ShardArguments, print_done};
 use crate::{Failure, Status, command_of, error_line, print, progress, run, warn};
 use clap::Parser;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
+use perfdb_shards::{Case, InputFile, Shard, ShardWriter};
 use perfdb_store::Error;
-use perfdb_store::kernel_details::{self, Options, Summary, Warning};
+use perfdb_store::kernel_details::{self, NewTable, Options, Overview, Summary, Warning};
 use perfdb_store::update::target_tables;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,6 +54,9 @@ struct Arguments {
 
     #[command(flatten)]
     database: DatabaseArguments,
+
+    #[command(flatten)]
+    shards: ShardArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -61,18 +66,25 @@ Examples:
       --device ATLAS_800_A3_752T_128G_DIE \\
       --vllm-version 0.18.0 --torch-version 2.9.0 --cann-version 8.5
   parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run
+  parse-kernel-details --profiling-path profile/ --database-path db/ \\
+      --shard 3/8    # a part of the kernel types
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     let originals: Vec<&str> = ["profiling-path"].into_iter().chain(DATABASE_OPTIONS).collect();
-    run(arguments, &originals, execute)
+    let given = GivenArguments::of(&arguments);
+    run(arguments, &originals, |arguments| execute(arguments, &given))
 }
 
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
+fn execute(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failure> {
     let profile = &normalised(arguments.profiling_path.as_ref());
     let database = arguments.database.directory(None)?;
-    let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
+    let part = arguments.shards.part()?;
+    let json = match part {
+        Part::Shard(..) => None,
+        Part::Whole | Part::Done(_) => JsonFile::open_for(arguments.json.as_deref(), &database)?,
+    };
     if let Some(json) = &json {
         let tables = target_tables(&database, None)?;
         let inputs = kernel_details::files_of(profile)?;
@@ -84,13 +96,56 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     options.skip_bad_rows = arguments.skip_bad_rows;
     options.dry_run = arguments.dry_run;
     options.progress = &progress;
-    let prepared = kernel_details::prepare(&options);
-    bar.finish_and_clear();
-    let prepared = prepared.map_err(with_options)?;
+    let prepared = match part {
+        Part::Whole => {
+            let prepared = kernel_details::prepare(&options);
+            bar.finish_and_clear();
+            prepared.map_err(with_options)?
+        }
+        Part::Shard(shard, folder) => {
+            let read = kernel_details::read_tables(&options, &|table| shard.owns(table));
+            bar.finish_and_clear();
+            let (overview, tables) = read.map_err(with_options)?;
+            let job = job(given, profile, &overview)?;
+            return write_shard(shard, ShardWriter::create(&folder, shard, job)?, &overview, &tables);
+        }
+        Part::Done(set) => {
+            let overview: Overview = set.attached(OVERVIEW)?;
+            let mut results = set.results(&job(given, profile, &overview)?)?;
+            let tables = (0..overview.tables.len()).map(|at| results.take(at)).collect::<Result<_, _>>()?;
+            kernel_details::prepare_tables(&options, overview, tables)?
+        }
+    };
     let json = json.map(|json| json.stage(&Versioned::first(prepared.summary()))).transpose()?;
     // A stdout that takes nothing fails before any table changes.
     print(&report(prepared.summary(), arguments.profiling_path.as_ref()))?;
     prepared.commit(json.into_iter().collect())?;
+    Ok(Status::Success)
+}
+
+/// What is beside the tables in a shard.
+const OVERVIEW: &str = "overview.bin";
+
+/// The making of all tables. A profile is hashed in pieces: every shard reads all of it.
+fn job(given: &GivenArguments, profile: &Path, overview: &Overview) -> Result<perfdb_shards::Job, Failure> {
+    let files = kernel_details::files_of(profile)?;
+    let inputs = files.iter().map(|file| InputFile::of_case(file)).collect::<Result<_, _>>()?;
+    given.job(TOOL.name, inputs, overview.tables.clone())
+}
+
+/// Leaves the tables of a shard in its folder.
+fn write_shard(
+    shard: Shard,
+    mut writer: ShardWriter,
+    overview: &Overview,
+    tables: &[NewTable],
+) -> Result<Status, Failure> {
+    writer.attach(OVERVIEW, overview)?;
+    let own = overview.tables.iter().enumerate().filter(|(_, table)| shard.owns(table));
+    for ((number, _), table) in own.zip(tables) {
+        writer.record(Case::done(number), table)?;
+    }
+    print_done(shard, [tables.len(), overview.tables.len()], &writer.finish()?);
     Ok(Status::Success)
 }
 

@@ -7,12 +7,16 @@ mod publisher;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::replay::stopped_run_of_all;
+use crate::shards::{GivenArguments, Part, shared_inputs};
 use crate::{Failure, Status, command_of, run};
 use arguments::{Arguments, original_options};
 use perfdb_microbench::error::Error;
 use perfdb_microbench::run::Microbench;
+use perfdb_shards::ShardWriter;
+use perfdb_store::update::target_tables;
 use publisher::{TerminalPublisher, print_own_line};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -25,15 +29,20 @@ pub const TOOL: Tool = Tool {
 };
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments, &original_options(), execute)
+    let given = GivenArguments::of(&arguments);
+    run(arguments, &original_options(), |arguments| execute(arguments, &given))
 }
 
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
+fn execute(mut arguments: Arguments, given: &GivenArguments) -> Result<Status, Failure> {
     arguments.check()?;
+    arguments.replay.rows_of_shard = arguments.shards.shard();
+    let part = arguments.shards.part()?;
     let operators = arguments.selected_operators()?;
     let database = arguments.database.directory(Some(arguments.replay.interpreter()))?;
-    let json = JsonFile::open_for(arguments.json_file(), &database)?;
-    let page = JsonFile::open_for(arguments.html.as_deref(), &database)?;
+    let is_shard = matches!(part, Part::Shard(..));
+    let open = |file| if is_shard { Ok(None) } else { JsonFile::open_for(file, &database) };
+    let json = open(arguments.json_file())?;
+    let page = open(arguments.html.as_deref())?;
     let microbench = Microbench {
         database: &database,
         selected: operators.as_deref(),
@@ -47,9 +56,22 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         outputs: json.iter().chain(&page).map(|json| json.path().to_owned()).collect(),
     };
     let publisher = TerminalPublisher::new(&arguments, &database, json, page);
-    match &arguments.prof_path {
-        Some(profile) => microbench.write_back_profile(profile.as_ref(), &publisher)?,
-        None => measuring::measure(&arguments, &microbench, &publisher)?,
+    let run = measuring::Run { arguments: &arguments, microbench: &microbench };
+    let job = || {
+        given.job(
+            TOOL.name,
+            shared_inputs(target_tables(&database, operators.as_deref())?.iter().map(PathBuf::as_path))?,
+            Vec::new(),
+        )
+    };
+    match (&arguments.prof_path, part) {
+        (Some(profile), _) => microbench.write_back_profile(profile.as_ref(), &publisher)?,
+        (None, Part::Whole) => run.measure(&publisher)?,
+        (None, Part::Shard(shard, folder)) => run.measure_shard(shard, ShardWriter::create(&folder, shard, job()?)?)?,
+        (None, Part::Done(set)) => {
+            set.check(&job()?)?;
+            run.write_back(&set, &publisher)?;
+        }
     }
     Ok(Status::Success)
 }

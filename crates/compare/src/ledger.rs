@@ -187,7 +187,7 @@ impl Splitter<'_> {
             groups.iter().map(|group| group.measured_ps).sum::<i128>(),
         );
         let mut by_cause_ps = BTreeMap::new();
-        leaves.iter().for_each(|leaf| *by_cause_ps.entry(leaf.cause.name()).or_insert(0) += leaf.difference_ps);
+        leaves.iter().for_each(|leaf| *by_cause_ps.entry(leaf.cause).or_insert(0) += leaf.difference_ps);
         let (joined_ps, joined_with_names_ps) = self.joined();
         Ledger {
             predicted_ps,
@@ -296,11 +296,11 @@ impl Splitter<'_> {
     }
 }
 
-fn coverage(book: &Book, predicted: &[Call]) -> BTreeMap<&'static str, i128> {
+fn coverage(book: &Book, predicted: &[Call]) -> BTreeMap<TimeSource, i128> {
     let mut coverage_ps = BTreeMap::new();
     for call in predicted {
         if let Some(prediction) = book.signature(call).prediction() {
-            *coverage_ps.entry(prediction.source.name()).or_insert(0) += i128::from(call.duration_ps);
+            *coverage_ps.entry(prediction.source).or_insert(0) += i128::from(call.duration_ps);
         }
     }
     coverage_ps

@@ -35,6 +35,11 @@ impl RunDirectory {
         Ok(RunDirectory { path, made_database })
     }
 
+    /// A folder that is there, of a run that leaves the database as it is.
+    pub(crate) fn at(folder: &Path) -> RunDirectory {
+        RunDirectory { path: folder.to_owned(), made_database: false }
+    }
+
     /// The newest folder that an earlier run has left in the database.
     pub(crate) fn newest(database: &Path) -> Result<Option<RunDirectory>, Error> {
         let failed = |source| Error::io(database, source);

@@ -63,6 +63,11 @@ impl Error {
         Error::Replay(perfdb_replay::error::Error::io(path, source))
     }
 
+    /// Whether what shards have measured is not every row once.
+    pub(crate) fn is_about_shards(&self) -> bool {
+        matches!(self, Error::Replay(perfdb_replay::error::Error::NotEachOnce { .. }))
+    }
+
     /// The end of a run by a signal.
     pub(crate) fn interrupted(signal: i32) -> Error {
         Error::Replay(perfdb_replay::error::Error::Interrupted(signal))

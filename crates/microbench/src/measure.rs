@@ -7,6 +7,7 @@ use crate::error::Error;
 use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
+use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::settings::RunSettings;
 use perfdb_store::update::{AggregateOptions, find_profiles, summaries_of};
 
@@ -15,7 +16,7 @@ use crate::msprof::{Profiled, Profiling, ReplayCommand, read_status, require_dat
 use crate::origin::Asked;
 use crate::remaining::Remaining;
 use crate::reporter::Reporter;
-use crate::resume::{own_profiles, remove_unmeasured};
+use crate::resume::{journals, own_profiles, remove_unmeasured};
 use crate::run_all::{self, RunAllOptions};
 use crate::status::RunStatus;
 
@@ -34,7 +35,7 @@ pub(crate) struct MeasureOptions<'a> {
     /// Go on with the newest run that was kept.
     pub(crate) resume: bool,
     /// How samples are aggregated.
-    pub(crate) aggregate: &'a AggregateOptions,
+    pub(crate) aggregate: AggregateOptions,
     /// Where programs are found.
     pub(crate) search_path: Option<&'a OsStr>,
     /// stdout is needed for something else than what children print.
@@ -92,6 +93,48 @@ impl MeasureOptions<'_> {
         }
     }
 
+    /// Measures the rows of a shard into a folder.
+    pub(crate) fn measure_into(&self, folder: &Path, reporter: &Reporter<'_>) -> Result<(), Error> {
+        let settings = self.settings;
+        let directory = RunDirectory::at(folder);
+        match settings.backend {
+            Backend::Npu => {
+                require_msprof(self.search_path)?;
+                match self.under_msprof(&directory, false, reporter) {
+                    Err(_) if has_measured_nothing(folder)? => {}
+                    measured => drop(measured?),
+                }
+            }
+            _ => {
+                settings.check().map_err(perfdb_replay::error::Error::from)?;
+                self.in_this_process(&directory, reporter)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what shards have measured into these folders for the measurements of one run.
+    pub(crate) fn take_over(&self, folders: &[PathBuf], reporter: &Reporter<'_>) -> Result<MeasuredSamples, Error> {
+        let directory = RunDirectory::fresh(self.database)?;
+        let taken = join_journals(folders, &directory.journal()).and_then(|()| {
+            let mut profiled = self.in_this_process(&directory, reporter)?;
+            if self.settings.backend == Backend::Npu {
+                profiled.summaries = summaries_of(&profiles_below(folders)?)?;
+            }
+            Ok(profiled)
+        });
+        match taken {
+            Ok(Profiled { summaries, status }) => {
+                Ok(MeasuredSamples { directory, summaries, status, asked: Asked::new(self.settings, false) })
+            }
+            Err(error) => {
+                // The shards keep everything.
+                directory.remove()?;
+                Err(error)
+            }
+        }
+    }
+
     fn report_remaining(&self, directory: &RunDirectory, reporter: &Reporter<'_>) {
         let remaining = run_all::choose(self.operators.unwrap_or_default())
             .and_then(|operators| Remaining::of(directory, self.database, &operators, self.settings));
@@ -108,7 +151,7 @@ impl MeasureOptions<'_> {
         reporter: &Reporter<'_>,
     ) -> Result<Profiled, Error> {
         if resumed {
-            remove_unmeasured(directory.path(), self.aggregate)?;
+            remove_unmeasured(directory.path(), &self.aggregate)?;
         }
         let profiling = Profiling {
             replay: self.replay,
@@ -123,8 +166,16 @@ impl MeasureOptions<'_> {
 
     fn in_this_process(&self, directory: &RunDirectory, reporter: &Reporter<'_>) -> Result<Profiled, Error> {
         let output = directory.path();
-        let settings =
-            RunSettings { output: output.to_owned(), journal: Some(directory.journal()), ..self.settings.clone() };
+        let (is_shard, is_taken) = match self.settings.rows {
+            RowSelection::All => (false, false),
+            RowSelection::Shard(_) => (true, false),
+            RowSelection::Journals(_) => (false, true),
+        };
+        let mut settings = RunSettings { output: output.to_owned(), ..self.settings.clone() };
+        match is_taken {
+            true => settings.rows = RowSelection::Journals(vec![directory.journal()]),
+            false => settings.journal = Some(directory.journal()),
+        }
         let old = own_profiles(output)?;
         let options = RunAllOptions {
             database: self.database.to_owned(),
@@ -135,7 +186,12 @@ impl MeasureOptions<'_> {
         let starters = starters(&settings, self.interrupt, &reporter.listener);
         let mut outcome = run_all::run(&options, &settings, starters, self.interrupt, reporter.event)?;
         if let Some(report) = &mut outcome.report {
-            std::mem::take(&mut report.files).commit(reporter.event)?;
+            if is_shard {
+                // What was measured stands in the journal.
+                report.op_summary = None;
+            } else {
+                std::mem::take(&mut report.files).commit(reporter.event)?;
+            }
             (reporter.replayed)(report);
             if report.op_summary.is_some() {
                 // The new file has the earlier samples too.
@@ -147,7 +203,8 @@ impl MeasureOptions<'_> {
         let profiles = find_profiles(output)?;
         let summaries = summaries_of(&profiles)?;
         match outcome.stopped_by {
-            Some(error) if error.signal().is_some() || summaries.is_empty() => return Err(error),
+            Some(error) if error.signal().is_some() || is_shard || error.is_about_shards() => return Err(error),
+            Some(error) if summaries.is_empty() && settings.backend != Backend::Npu => return Err(error),
             Some(error) => (reporter.line)(&format!(
                 "[WARN] the replay stopped ({error}), but {} op_summary file(s) were generated under {}. \
                  Continuing with generated profiling data.",
@@ -156,7 +213,41 @@ impl MeasureOptions<'_> {
             )),
             None => {}
         }
-        require_data(output, &profiles, &summaries)?;
+        // A shard may have no rows, and the times of `npu` lie where the shards are.
+        if !is_shard && settings.backend != Backend::Npu {
+            require_data(output, &profiles, &summaries)?;
+        }
         Ok(Profiled { summaries, status: read_status(output) })
     }
+}
+
+/// Whether a replay came to its end and had no row to measure.
+fn has_measured_nothing(folder: &Path) -> Result<bool, Error> {
+    let journal = crate::directory::journal(folder);
+    let lines = if journal.exists() { perfdb_replay::journal::read(&journal)? } else { Vec::new() };
+    Ok(lines.is_empty() && read_status(folder).is_some_and(|status| status.failed.is_empty()))
+}
+
+/// Writes the journals of shards into one file, in their order.
+fn join_journals(folders: &[PathBuf], target: &Path) -> Result<(), Error> {
+    let mut joined = Vec::new();
+    for folder in folders {
+        for journal in journals(folder)? {
+            joined.extend(std::fs::read(&journal).map_err(|source| Error::io(&journal, source))?);
+        }
+    }
+    std::fs::write(target, joined).map_err(|source| Error::io(target, source))
+}
+
+/// The profiles of shards, also of operators that were profiled one by one.
+fn profiles_below(folders: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut profiles = Vec::new();
+    for folder in folders {
+        for journal in journals(folder)? {
+            profiles.extend(find_profiles(journal.parent().unwrap_or(folder))?);
+        }
+    }
+    profiles.sort();
+    profiles.dedup();
+    Ok(profiles)
 }

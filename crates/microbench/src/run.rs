@@ -8,6 +8,8 @@ use perfdb_files::lock::{LockOptions, finish_pending};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{Staged, refuse_inputs};
 use perfdb_files::time::RunTime;
+use perfdb_replay::journal::Line;
+use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::settings::RunSettings;
 use perfdb_store::directory::Home;
 use perfdb_store::update::{
@@ -19,6 +21,7 @@ use crate::error::Error;
 use crate::measure::{MeasureOptions, MeasuredSamples};
 use crate::msprof::ReplayCommand;
 use crate::reporter::Reporter;
+use crate::resume::journals;
 use crate::selection::{Selection, SelectionOptions, select};
 use crate::status::RunStatus;
 use crate::write_back::WriteBack;
@@ -152,24 +155,74 @@ impl Microbench<'_> {
             Selection::Operators(operators) => operators,
         };
         let settings = (measuring.settings)()?;
-        let options = MeasureOptions {
+        let measured = self.measure_options(measuring, operators.as_deref(), &settings).measure(reporter)?;
+        self.write_back_measured(&measured, reporter, publisher)
+    }
+
+    /// Measures rows of a shard, which the settings name, into a folder. The database stays as it is. Gives the operators that
+    /// were measured: `None` where there is nothing to measure, all where none is named.
+    pub fn measure_into<E: From<Error>>(
+        &self,
+        measuring: &Measuring<'_, E>,
+        folder: &Path,
+        reporter: &Reporter<'_>,
+    ) -> Result<Option<Option<Vec<String>>>, E> {
+        let operators = match select(&self.selection(&measuring.eligibility), reporter.line)? {
+            Selection::Complete | Selection::TooFewAccelerators => return Ok(None),
+            Selection::Operators(operators) => operators,
+        };
+        let settings = (measuring.settings)()?;
+        self.measure_options(measuring, operators.as_deref(), &settings).measure_into(folder, reporter)?;
+        Ok(Some(operators))
+    }
+
+    /// Writes back what shards have measured into these folders. `operators` are those of [`Microbench::measure_into`]; the
+    /// settings name no rows of their own.
+    pub fn write_back_shards<P: Publisher>(
+        &self,
+        measuring: &Measuring<'_, P::Error>,
+        operators: Option<&[String]>,
+        folders: &[PathBuf],
+        reporter: &Reporter<'_>,
+        publisher: &P,
+    ) -> Result<(), P::Error> {
+        finish_pending(Some(self.database), &self.lock).map_err(Error::from)?;
+        let settings = RunSettings { rows: RowSelection::Journals(Vec::new()), ..(measuring.settings)()? };
+        let measured = self.measure_options(measuring, operators, &settings).take_over(folders, reporter)?;
+        self.write_back_measured(&measured, reporter, publisher)
+    }
+
+    fn write_back_measured<P: Publisher>(
+        &self,
+        measured: &MeasuredSamples,
+        reporter: &Reporter<'_>,
+        publisher: &P,
+    ) -> Result<(), P::Error> {
+        let samples = self.samples(&measured.summaries, true).map_err(P::Error::from);
+        let written =
+            samples.and_then(|samples| self.write_back(&samples, &measured.summaries, Some(measured), publisher));
+        written.inspect_err(|_| (reporter.line)(&measured.directory.preserved()))?;
+        Ok(clean_up(&measured.directory, reporter)?)
+    }
+
+    fn measure_options<'o, E>(
+        &'o self,
+        measuring: &'o Measuring<'_, E>,
+        operators: Option<&'o [String]>,
+        settings: &'o RunSettings,
+    ) -> MeasureOptions<'o> {
+        MeasureOptions {
             database: self.database,
             selected: self.selected,
-            operators: operators.as_deref(),
-            settings: &settings,
+            operators,
+            settings,
             replay: measuring.replay,
             resume: measuring.resume,
-            aggregate: &self.aggregate_options(true),
+            aggregate: self.aggregate_options(true),
             search_path: measuring.search_path,
             quiet_stdout: measuring.quiet_stdout,
             interrupt: measuring.interrupt,
-        };
-        let measured = options.measure(reporter)?;
-        let samples = self.samples(&measured.summaries, true).map_err(P::Error::from);
-        let written =
-            samples.and_then(|samples| self.write_back(&samples, &measured.summaries, Some(&measured), publisher));
-        written.inspect_err(|_| (reporter.line)(&measured.directory.preserved()))?;
-        Ok(clean_up(&measured.directory, reporter)?)
+        }
     }
 
     fn selection<'o>(&'o self, eligibility: &'o Eligibility<'_>) -> SelectionOptions<'o> {
@@ -240,6 +293,18 @@ impl Microbench<'_> {
         options.follow_links = self.follow_links;
         options
     }
+}
+
+/// All that the journals below a run's folder say.
+///
+/// # Errors
+/// When one can't be read.
+pub fn journal_lines(folder: &Path) -> Result<Vec<Line>, Error> {
+    let mut lines = Vec::new();
+    for journal in journals(folder)? {
+        lines.extend(perfdb_replay::journal::read(&journal)?);
+    }
+    Ok(lines)
 }
 
 fn clean_up(directory: &RunDirectory, reporter: &Reporter<'_>) -> Result<(), Error> {

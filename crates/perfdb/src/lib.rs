@@ -61,6 +61,7 @@
 //! | `perfdb-severity` | how much a finding matters |
 //! | `perfdb-dtype` | data types of tensors, under the names of PyTorch and of profilers |
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
+//! | `perfdb-shards` | parts of a job for several machines, and sets of them that are whole |
 //! | `perfdb-parallel` | work on several threads with results in order |
 //! | `perfdb-pycompat` | text as CPython writes and reads it |
 //!

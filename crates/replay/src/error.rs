@@ -51,6 +51,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// What other processes have measured is not every row once.
+    #[error("{op}: {reason}")]
+    NotEachOnce {
+        /// The operator.
+        op: String,
+        /// What is missing or too much.
+        reason: String,
+    },
     /// An error of the database layer.
     #[error(transparent)]
     Store(#[from] perfdb_store::Error),

@@ -1,5 +1,9 @@
 //! The journal of a run: JSON lines, appended and flushed as cases end, so that an interrupted run can continue.
 
+mod measured_rows;
+
+pub(crate) use measured_rows::{Ended, MeasuredRows};
+
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,6 +18,7 @@ use crate::backend::Backend;
 use crate::case::Case;
 use crate::error::Error;
 use crate::executor::Sample;
+use crate::refusal::ErrorKind;
 use crate::results::{RowOutcome, RowResult, RowRun, Times};
 
 /// What a run is measured with; the first line of a run.
@@ -128,7 +133,11 @@ pub struct EndedCase {
 #[serde(tag = "status", rename_all = "lowercase")]
 enum ResultLine {
     Ok(RowRun),
-    Failed {},
+    Failed {
+        error: Option<ErrorKind>,
+        #[serde(default)]
+        detail: String,
+    },
 }
 
 impl EndedCase {

@@ -39,6 +39,7 @@ pub mod refusal;
 pub mod removal;
 pub mod results;
 pub mod row;
+pub mod row_selection;
 pub mod session;
 pub mod settings;
 mod settings_error;

@@ -13,13 +13,14 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::executor::{OutputInfo, StartError};
 use crate::folder::require_writable;
-use crate::journal::Journal;
+use crate::journal::{Journal, MeasuredRows};
 use crate::op_summary::{Entry, OpSummary};
 use crate::operator::{Operator, SkipReason};
 use crate::plan::PlannedRow;
 use crate::refusal::{CaseError, Refusal};
 use crate::removal::Removal;
 use crate::results::{RowResult, RowRun};
+use crate::row_selection::RowSelection;
 use crate::settings::RunSettings;
 use perfdb_files::interrupt::Interrupt;
 use perfdb_files::lock::{LockOptions, Notice};
@@ -36,6 +37,8 @@ pub struct Session<'a> {
     notify: &'a (dyn Fn(Event<'_>) + Sync),
     lanes: lanes::Lanes<'a>,
     journal: Option<Journal>,
+    /// What other processes have measured, where this one measures nothing.
+    measured: Option<MeasuredRows>,
     has_begun: bool,
     next_id: AtomicU64,
     results: Vec<RowResult>,
@@ -186,12 +189,20 @@ impl<'a> Session<'a> {
             Some(path) if settings.writes_files() => Some(Journal::open(path)?),
             _ => None,
         };
+        let measured = match &settings.rows {
+            RowSelection::Journals(journals) => Some(MeasuredRows::open(journals)?),
+            RowSelection::All | RowSelection::Shard(_) => None,
+        };
+        if let Some(machines) = measured.as_ref().and_then(MeasuredRows::different_machines) {
+            notify(Event::Warning(&format!("the shards were not measured with the same: {machines}")));
+        }
         Ok(Session {
             settings,
             interrupt,
             notify,
             lanes: lanes::Lanes::new(settings, starters),
             journal,
+            measured,
             has_begun: false,
             next_id: AtomicU64::new(1),
             results: Vec::new(),

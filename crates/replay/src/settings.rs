@@ -9,6 +9,7 @@ use crate::operator::{Operator, PlanOptions};
 use crate::operators::DISPATCH_FFN_COMBINE;
 use crate::plan::PlanSettings;
 use crate::removal::InvalidRows;
+use crate::row_selection::RowSelection;
 pub use crate::settings_error::SettingsError;
 use perfdb_store::update::Mode;
 
@@ -17,8 +18,10 @@ use perfdb_store::update::Mode;
 pub struct RunSettings {
     /// Who runs the cases.
     pub backend: Backend,
-    /// Which rows.
+    /// Which rows by their durations.
     pub update_mode: Mode,
+    /// Which of these.
+    pub rows: RowSelection,
     /// Timed runs per row.
     pub repeats: Repeats,
     /// Untimed runs before them.
@@ -140,6 +143,7 @@ impl RunSettings {
         RunSettings {
             backend: Backend::Native,
             update_mode: Mode::All,
+            rows: RowSelection::All,
             repeats: Repeats::default(),
             warmup: 0,
             fresh_inputs: None,
@@ -189,6 +193,9 @@ impl RunSettings {
 
     /// Whether rows whose own fault it is leave their table.
     pub(crate) fn drops_rows(&self) -> bool {
+        if matches!(self.rows, RowSelection::Shard(_)) {
+            return false;
+        }
         match self.invalid_rows {
             InvalidRows::Auto => self.backend == Backend::Npu,
             InvalidRows::Drop => true,

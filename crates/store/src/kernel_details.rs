@@ -19,11 +19,14 @@
 mod attention;
 mod groups;
 mod inputs;
+mod overview;
 mod rows;
 mod run;
 mod tables;
 mod warning;
 
 pub use inputs::files_of;
-pub use run::{FileSummary, Options, Prepared, Summary, parse, prepare};
+pub use overview::Overview;
+pub use run::{FileSummary, Options, Prepared, Summary, parse, prepare, prepare_tables, read_tables};
+pub use tables::NewTable;
 pub use warning::Warning;

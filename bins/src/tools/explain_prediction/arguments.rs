@@ -1,6 +1,7 @@
 //! The command line of explain-prediction.
 
 use crate::comparison::RegressionGate;
+use crate::shards::ShardArguments;
 use clap::Parser;
 use perfdb_compare::ledger::Passes;
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ Examples:
       --measure-dir to_measure    # tables for start-microbench
   explain-prediction --tc-trace trace.json --prof-trace pass.csv \\
       --trace-out both.json.gz    # for Perfetto
+  explain-prediction --scenarios many.yaml --data-dir DATABASE_FOLDER \\
+      --shard 3/8                 # one of eight jobs
 
 Exit status: 0 done, 1 something failed, 2 wrong usage, 3 done but beyond --fail-regression."
 )]
@@ -91,6 +94,9 @@ pub(super) struct Arguments {
 
     #[command(flatten)]
     pub(super) regression: RegressionGate,
+
+    #[command(flatten)]
+    pub(super) shards: ShardArguments,
 }
 
 fn passes(text: &str) -> Result<Passes, String> {

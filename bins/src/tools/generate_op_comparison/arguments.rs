@@ -1,11 +1,14 @@
 //! The command line of generate-op-comparison.
 
-use crate::comparison::{GivenNumber, RegressionGate};
+use crate::comparison::{GivenNumber, RegressionGate, usable_cores};
 use crate::path_argument::path;
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
+use crate::shards::ShardArguments;
 use clap::Parser;
 use perfdb_compare::Semantics;
 use perfdb_compare::operators::Order;
+use perfdb_compare::scenario::Options;
+use perfdb_store::op_mapping::OpMapping;
 use std::path::PathBuf;
 
 pub(super) const DATA_DIR: &str = "tensor_cast/performance_model/profiling_database/data/ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_torch2.9.0_cann8.5";
@@ -26,6 +29,7 @@ Examples:
   generate-op-comparison --tc-trace trace.json --prof-trace pass.csv \\
       --semantics corrected --sort delta --csv comparison.csv
   generate-op-comparison --baseline old.json --fail-regression 10
+  generate-op-comparison --scenarios many.yaml --shard 3/8   # one of eight jobs
 
 Exit status: 0 done (also when every scenario was skipped), 1 something failed, 2 wrong usage, 3 done but beyond --fail-above\nor --fail-regression."
 )]
@@ -100,6 +104,9 @@ pub(super) struct Arguments {
 
     #[command(flatten)]
     pub(super) regression: RegressionGate,
+
+    #[command(flatten)]
+    pub(super) shards: ShardArguments,
 }
 
 /// `--sort`.
@@ -136,6 +143,17 @@ pub(super) enum Language {
 }
 
 impl Arguments {
+    /// How scenarios are compared.
+    pub(super) fn options<'m>(&self, mapping: &'m OpMapping) -> Options<'m> {
+        let jobs = self.jobs.map_or_else(usable_cores, |jobs| jobs as usize);
+        Options { mapping, semantics: self.semantics, jobs }
+    }
+
+    /// Whether M6 files that are not there are made.
+    pub(super) fn computes_m6(&self) -> bool {
+        self.compute_missing_m6 || self.semantics == Semantics::Corrected
+    }
+
     /// Whether the tables are in English.
     pub(super) fn speaks_english(&self) -> bool {
         match (self.lang, self.sort) {

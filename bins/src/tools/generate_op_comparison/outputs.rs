@@ -15,6 +15,7 @@ use perfdb_report::operators::{StatusLanguage, csv, json_in};
 use perfdb_report::pages::operators_page;
 use perfdb_report::tables;
 use std::error::Error;
+use std::path::{Path, PathBuf};
 
 /// A file of M6 that a scenario names, staged.
 pub(super) struct ComputedM6 {
@@ -22,19 +23,20 @@ pub(super) struct ComputedM6 {
     file: Staged,
 }
 
-/// Stages the M6 files of the scenarios that lack them.
-pub(super) fn missing_m6(scenarios: &mut [Scenario]) -> Result<Vec<ComputedM6>, Failure> {
+/// The M6 file of a scenario that lacks it: where it belongs and its text.
+pub(super) fn missing_m6(scenario: &mut Scenario) -> Option<(PathBuf, String)> {
     let source_filter = SourceFilter::default();
     let options = m6::Options { source_filter: source_filter.clone(), semantics: Semantics::Corrected };
-    let mut computed = Vec::new();
-    for scenario in scenarios {
-        let Some((path, m6)) = scenario.compute_missing_m6(&options) else { continue };
-        let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
-        let report = Report { m6, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
-        let file = Staged::with(&path, report.json().as_bytes(), Parents::Create)?;
-        computed.push(ComputedM6 { scenario: scenario.name.clone(), file });
-    }
-    Ok(computed)
+    let (path, m6) = scenario.compute_missing_m6(&options)?;
+    let (tc_trace, prof_trace) = (scenario.tc_trace.to_string_lossy(), scenario.trace_csv.to_string_lossy());
+    let report = Report { m6, tc_trace: &tc_trace, prof_trace: &prof_trace, source_filter: &source_filter };
+    Some((path, report.json()))
+}
+
+/// Stages the M6 file of a scenario.
+pub(super) fn stage_m6(scenario: &Scenario, path: &Path, text: &str) -> Result<ComputedM6, Failure> {
+    let file = Staged::with(path, text.as_bytes(), Parents::Create)?;
+    Ok(ComputedM6 { scenario: scenario.name.clone(), file })
 }
 
 /// Writes the JSON, the page and the CSV if they were asked for, and the files of M6 that were computed.

@@ -6,6 +6,7 @@ use crate::database::DatabaseArguments;
 use crate::replay::{
     DispatchArguments, OutputArguments, ReplayArguments, repeat_count, run_id, visibility, warn_of_host,
 };
+use crate::shards::ShardArguments;
 use crate::update_mode::{DEFAULT_UPDATE_MODE, update_mode};
 use clap::{Parser, ValueEnum};
 use perfdb_replay::backend::Backend;
@@ -66,6 +67,9 @@ pub(super) struct Arguments {
 
     #[command(flatten)]
     pub(super) dispatch: DispatchArguments,
+
+    #[command(flatten)]
+    pub(super) shards: ShardArguments,
 }
 
 pub(super) const EXAMPLES: &str = "\
@@ -74,6 +78,7 @@ Examples:
   op-replay MatMulV2 --database-path db --results r.json  # measure on this CPU
   op-replay Add --csv Add.csv --backend torch-cpu --repeat-count 5
   op-replay Sort --csv Sort.csv --backend npu --msprof --output prof
+  op-replay MatMulV2 --database-path db --results r.json --shard 3/8
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 
@@ -86,6 +91,21 @@ pub(super) enum PlanFormatArgument {
 }
 
 impl Arguments {
+    /// Refuses options that a part of the rows has no meaning for.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let contradictions = [
+            (self.plan, "--plan shows all rows, without --shard"),
+            (self.list, "--list measures nothing, without --shard"),
+            (self.files.dump_outputs.is_some(), "--dump-outputs does not go with --shard"),
+            (self.files.journal.is_some(), "--journal does not go with --shard, which keeps one itself"),
+            (self.files.msprof, "--msprof does not go with --shard; start-microbench profiles shards"),
+        ];
+        match contradictions.into_iter().find(|(holds, _)| self.shards.is_given() && *holds) {
+            Some((_, reason)) => Err(Failure::usage(reason)),
+            None => Ok(()),
+        }
+    }
+
     /// The settings of the run.
     pub(super) fn settings(&self, operator: &Operator, database: &Path) -> Result<RunSettings, Failure> {
         let (backend, is_default) = self.replay.backend(Backend::Native)?;

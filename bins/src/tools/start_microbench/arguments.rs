@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::replay::{DispatchPrefixedArguments, ReplayArguments, repeat_count, run_id, stopped_run_of_all};
+use crate::shards::ShardArguments;
 use crate::update_mode::{DEFAULT_UPDATE_MODE, update_mode};
 use clap::Parser;
 use perfdb_microbench::msprof::ReplayCommand;
@@ -118,6 +119,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub database: DatabaseArguments,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub shards: ShardArguments,
 }
 
 impl Arguments {
@@ -202,6 +207,10 @@ impl Arguments {
         match (&self.prof_path, self.dry_run, self.resume) {
             (None, true, _) => Err(Failure::usage("--dry-run goes with --prof-path only")),
             (Some(_), _, true) => Err(Failure::usage("--resume does not go with --prof-path")),
+            (Some(_), ..) if self.shards.is_given() => Err(Failure::usage("--shard measures, without --prof-path")),
+            (None, _, true) if self.shards.is_given() => {
+                Err(Failure::usage("--resume does not go with --shard: a shard is measured as a whole"))
+            }
             _ => Ok(()),
         }
     }
@@ -240,6 +249,7 @@ Examples:
       --ops MatMulV2 Add
   start-microbench --database-path db/ --update-mode missing-only \\
       --prune-empty-duration-rows
+  start-microbench --database-path db/ --shard 3/8    # on one of eight nodes
 
 Exit status: 0 done, 1 failed, 2 wrong usage.",
         REPLAYABLE.join(", ")

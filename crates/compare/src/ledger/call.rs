@@ -2,13 +2,14 @@
 
 use super::family::canonical_type;
 use super::operands::{AttentionKey, Operands};
+use bitcode::{Decode, Encode};
 use indexmap::IndexSet;
 use perfdb_predict::Estimate;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 
 /// Where a predicted time comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Encode, Decode)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeSource {
     /// A formula, or nothing that is known.
@@ -107,7 +108,7 @@ pub(crate) struct Prediction {
 }
 
 /// The cells of a measured call that say what to measure again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Row {
     /// `Input Shapes`, as written.
     pub input_shapes: Box<str>,

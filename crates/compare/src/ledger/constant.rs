@@ -2,12 +2,13 @@
 
 use super::leaf::{Cause, Detail, Leaf};
 use super::quotient::greatest_common_divisor;
+use bitcode::{Decode, Encode};
 use perfdb_pycompat::float::round;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Layers that one side has more.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct LayersNote {
     /// Layers on the predicted side beyond those of the measured one.
     pub layers: i64,

@@ -12,6 +12,7 @@ use crate::error::{Error, Outcome, Warning};
 use crate::phase::phase;
 use crate::scenario::{Scenario, in_order, scenario_span};
 use crate::side_by_side;
+use bitcode::{Decode, Encode};
 use perfdb_query::Reader;
 use perfdb_sequence::{Kernel, Sequence, find_passes};
 use perfdb_store::op_mapping::OpMapping;
@@ -32,7 +33,7 @@ pub struct Options<'m> {
 }
 
 /// The whole answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct Explanation {
     /// The difference and its parts.
     #[serde(flatten)]
@@ -51,7 +52,7 @@ pub struct Explanation {
 }
 
 /// `predicted = m6_hit + composite_rounding + not_in_m6`, and what the measured side leaves out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct Reconciliation {
     /// Time that M6 counts.
     pub m6_hit_ps: i128,

@@ -6,10 +6,11 @@ use super::family::{self, Family, is_collective};
 use super::operands::{AttentionKey, Operands};
 use super::quotient::{Passes, rounded};
 use super::work::WorkKey;
+use bitcode::{Decode, Encode};
 use serde::Serialize;
 
 /// How the two sides of a group met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
     /// They did not.
@@ -300,7 +301,7 @@ impl Durations {
 }
 
 /// A set of sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
 pub struct Sources(u8);
 
 impl Sources {

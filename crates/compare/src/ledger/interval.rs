@@ -4,6 +4,7 @@ use super::call::{Book, Call};
 use super::group::{Groups, Sources};
 use crate::error::Error;
 use crate::picoseconds::PS_PER_US;
+use bitcode::{Decode, Encode};
 use perfdb_predict::{Calls, Class, Estimate, Sum, measured_interval, sum};
 use perfdb_query::{Answer, Reader, Surroundings, read_trace_events};
 use rustc_hash::FxHashMap;
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The predicted calls of a leaf, or of a pass, as the database predicts them. All times in picoseconds, of all calls in a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct Interval {
     /// What the simulator made of these calls.
     pub simulated_ps: i128,

@@ -3,8 +3,10 @@
 use super::call::{Book, Call};
 use super::family::plain_family;
 use super::group::{Groups, Unjoined};
+use super::leaf::Cause;
 use super::quotient::Passes;
 use super::{Contexts, Families, split};
+use bitcode::{Decode, Encode};
 use indexmap::IndexMap;
 use perfdb_pycompat::float::round;
 use perfdb_sequence::{Anchor, Segments, anchors, common_anchor, nearest_rank};
@@ -20,7 +22,7 @@ const FEWEST_LAYERS: usize = 5;
 const LEAST_SIMILARITY: i128 = 20;
 
 /// Both sides cut into layers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct Layers {
     /// Kernel type and shape that each layer begins with.
     pub anchor: String,
@@ -36,7 +38,7 @@ pub struct Layers {
 }
 
 /// A kind of layers: those with equal multisets of kernel types. Times in picoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct LayerKind {
     /// Measured layers of the kind.
     pub measured_layers: usize,
@@ -55,7 +57,7 @@ pub struct LayerKind {
 }
 
 /// The kernels of a predicted and of a measured layer, in their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExampleLayers {
     /// The predicted layer.
     pub predicted: Vec<LayerKernel>,
@@ -64,7 +66,7 @@ pub struct ExampleLayers {
 }
 
 /// A kernel of a layer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LayerKernel {
     /// The kernel type.
     pub kernel_type: Box<str>,
@@ -77,7 +79,7 @@ pub struct LayerKernel {
 }
 
 /// The measured side of a kind of layers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct MeasuredKind {
     /// Kernels in a layer.
     pub kernels: usize,
@@ -94,7 +96,7 @@ pub struct MeasuredKind {
 }
 
 /// The predicted side of a kind of layers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct PredictedKind {
     /// Predicted layers of the kind.
     pub predicted_layers: usize,
@@ -109,7 +111,7 @@ pub struct PredictedKind {
 }
 
 /// The ledger inside one layer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct KindLedger {
     /// Time of the predicted layer.
     pub predicted_ps: i128,
@@ -120,7 +122,7 @@ pub struct KindLedger {
     /// Sum of the absolute values of its parts.
     pub gross_ps: i128,
     /// Sums of its parts by cause.
-    pub by_cause_ps: BTreeMap<&'static str, i128>,
+    pub by_cause_ps: BTreeMap<Cause, i128>,
 }
 
 /// One side cut into layers.

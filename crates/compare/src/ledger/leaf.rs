@@ -3,10 +3,11 @@
 use super::group::Sources;
 use super::interval::Interval;
 use crate::profile::RelativeSpread;
+use bitcode::{Decode, Encode};
 use serde::Serialize;
 
 /// Why predicted and measured time differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Cause {
     /// A composite operator priced without a table.
     Analytic,
@@ -58,7 +59,7 @@ impl Serialize for Cause {
 }
 
 /// A part of predicted − measured time. All parts sum to the difference exactly.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct Leaf {
     /// Why.
     pub cause: Cause,
@@ -79,7 +80,7 @@ pub struct Leaf {
 }
 
 /// What there is to say about a leaf beside its time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 #[serde(untagged)]
 pub enum Detail {
     /// Of [`Cause::Count`] and [`Cause::Layers`].
@@ -97,7 +98,7 @@ pub enum Detail {
 }
 
 /// Calls in one pass.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Encode, Decode)]
 pub struct Calls {
     /// On the predicted side.
     pub predicted_calls: f64,
@@ -109,7 +110,7 @@ pub struct Calls {
 }
 
 /// The tenth and the ninetieth percentile of the measured calls, from five calls on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct Spread {
     /// Picoseconds that a tenth of the calls stays within.
     pub p10_ps: i64,
@@ -118,7 +119,7 @@ pub struct Spread {
 }
 
 /// A call takes more or less time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct TimeDetail {
     /// Where the predicted time comes from.
     pub source: Sources,
@@ -148,7 +149,7 @@ impl TimeDetail {
 }
 
 /// A collective waits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct WaitDetail {
     /// Always: how long a collective waits is not in a profile.
     pub estimate: bool,
@@ -161,7 +162,7 @@ pub struct WaitDetail {
 }
 
 /// Where predicted calls stand that were never measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
     /// Before everything that was measured.
@@ -173,7 +174,7 @@ pub enum Position {
 }
 
 /// A predicted kernel that was never measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct PredictedDetail {
     /// Where the predicted time comes from.
     pub source: Sources,
@@ -184,7 +185,7 @@ pub struct PredictedDetail {
 }
 
 /// A measured kernel that nobody predicts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct MeasuredDetail {
     /// How many calls there are.
     pub measured_calls: f64,
@@ -197,7 +198,7 @@ pub struct MeasuredDetail {
 }
 
 /// Several groups that stand for each other.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct PoolDetail {
     /// The groups.
     pub parts: Vec<Part>,
@@ -211,7 +212,7 @@ pub struct PoolDetail {
 }
 
 /// A group in a pool.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct Part {
     /// The kernel type.
     pub kernel_type: String,

@@ -1,5 +1,6 @@
 //! Shapes of a call: its operands, and what makes two calls the same work.
 
+use bitcode::{Decode, Encode};
 use perfdb_pycompat::literal;
 use perfdb_pycompat::text::trim;
 use perfdb_pycompat::value::Value;
@@ -21,7 +22,7 @@ pub(crate) struct GemmKey {
 }
 
 /// What an attention kernel works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
 pub struct AttentionKey {
     /// Number of query tokens.
     pub query_tokens: i64,

@@ -1,15 +1,18 @@
 //! What a difference is split into.
 
 use super::call::Row;
+use super::call::TimeSource;
 use super::constant::LayersNote;
 use super::group::{Join, Sources};
+use super::leaf::Cause;
 use super::leaf::Leaf;
 use super::operands::AttentionKey;
+use bitcode::{Decode, Encode};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The difference of a forward pass and its parts. All times in picoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct Ledger {
     /// Sum of the predicted calls.
     pub predicted_ps: i128,
@@ -22,7 +25,7 @@ pub struct Ledger {
     /// Sum over kernel types of the absolute differences.
     pub gross_by_type_ps: i128,
     /// Predicted time by its source.
-    pub coverage_ps: BTreeMap<&'static str, i128>,
+    pub coverage_ps: BTreeMap<TimeSource, i128>,
     /// Measured time of groups whose shapes meet.
     pub joined_ps: i128,
     /// The same, collectives by their name alone.
@@ -32,7 +35,7 @@ pub struct Ledger {
     /// How many passes the measured side holds.
     pub passes: f64,
     /// Sums of the leaves by cause.
-    pub by_cause_ps: BTreeMap<&'static str, i128>,
+    pub by_cause_ps: BTreeMap<Cause, i128>,
     /// A constant difference of layers.
     pub layers_note: Option<LayersNote>,
     /// What attention works on.
@@ -46,7 +49,7 @@ pub struct Ledger {
 }
 
 /// The attention that takes most time on each side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct Workload {
     /// Of the predicted side.
     pub predicted: AttentionKey,
@@ -63,7 +66,7 @@ impl Serialize for AttentionKey {
 }
 
 /// Time of a family on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct FamilySum {
     /// The family.
     pub family: String,
@@ -76,7 +79,7 @@ pub struct FamilySum {
 }
 
 /// One kernel type and shape.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Encode, Decode)]
 pub struct Group {
     /// The kernel type.
     pub kernel_type: String,

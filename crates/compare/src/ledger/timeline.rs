@@ -1,10 +1,11 @@
 //! The clock beside the sum: elapsed time, and how much of it the device was busy.
 
 use super::call::Call;
+use bitcode::{Decode, Encode};
 use serde::Serialize;
 
 /// One side on the clock. `elapsed − kernels = idle − overlap`, exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct Timeline {
     /// From the first start to the last end.
     pub elapsed_ps: i128,
@@ -19,7 +20,7 @@ pub struct Timeline {
 }
 
 /// Both sides on the clock; a side without calls has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Encode, Decode)]
 pub struct Timelines {
     /// The predicted side.
     pub predicted: Option<Timeline>,

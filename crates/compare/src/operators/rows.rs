@@ -2,13 +2,14 @@
 
 use super::totals::Predicted;
 use crate::profile::Total;
+use bitcode::{Decode, Encode};
 use indexmap::IndexMap;
 use perfdb_pycompat::float::{round, round_to_integer};
 use std::collections::BTreeSet;
 
 /// A number of a row. A side without the kernel type, or a percentage without a base, is the *integer* 0, which is written
 /// `0`; a double of the same value is written `0.0`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Encode, Decode)]
 pub enum Number {
     /// The integer 0.
     Zero,
@@ -27,7 +28,7 @@ impl Number {
 }
 
 /// What the predicted side knows of a kernel type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum RowStatus {
     /// All its operators were found in the database.
     Hit,
@@ -63,7 +64,7 @@ impl RowStatus {
 }
 
 /// One kernel type of a scenario. Times are per forward pass, in microseconds, rounded to one decimal like percentages.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct OpRow {
     /// The kernel type.
     pub kernel_type: String,

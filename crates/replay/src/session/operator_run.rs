@@ -9,27 +9,39 @@ use std::time::Instant;
 use perfdb_files::lock::{LockOptions, Notice};
 
 use super::lanes::{Route, Work};
-use super::progress::{OperatorOutcome, Progress, Recorder};
+use super::progress::{OperatorOutcome, Progress, Recorder, unsupported};
 use super::{Event, Session};
 use crate::backend::Backend;
 use crate::case::Case;
 use crate::error::Error;
 use crate::executor::supervisor::CaseFailure;
 use crate::executor::{Greeting, Sample};
-use crate::journal::{CaseKey, RunFacts};
+use crate::journal::{CaseKey, Ended, MeasuredRows, RunFacts};
 use crate::memory;
 use crate::op_summary::{Entry, RowCells};
 use crate::operator::{Operator, SkipReason};
 use crate::plan::{PlannedRow, PlannedTable, RowPlan, plan_file};
-use crate::refusal::CaseError;
+use crate::refusal::{CaseError, ErrorKind};
 use crate::removal::{Removal, finish_earlier};
 use crate::results::{RowOutcome, RowResult};
+use crate::row_selection::RowSelection;
 use crate::settings::RunSettings;
 
 /// Rows to replay that stand together: a table, or the cases of a file.
 pub(super) struct Group {
     rows: Vec<PlannedRow>,
     table: Option<PlannedTable>,
+}
+
+impl Group {
+    /// What a row is known by: its bytes in the table, or the case that it is.
+    fn record(&self, row_index: usize) -> Vec<u8> {
+        match (&self.table, self.rows[row_index].case()) {
+            (Some(planned), _) => planned.table.source_record(row_index).to_vec(),
+            (None, Some(case)) => serde_json::to_vec(case).unwrap_or_default(),
+            (None, None) => self.rows[row_index].row.to_string().into_bytes(),
+        }
+    }
 }
 
 impl Session<'_> {
@@ -74,8 +86,17 @@ impl Session<'_> {
         };
         let since = Instant::now();
         let mut progress = Progress::new(groups.iter().map(|group| group.rows.len()));
+        self.find_own(operator, &groups, &mut progress);
         self.judge_plans(&groups, &mut progress);
-        let waiting = self.take_over_finished(&groups, &mut progress);
+        let waiting = match self.measured.take() {
+            Some(mut measured) => {
+                let taken = self.take_over_measured(operator, &mut measured, &groups, &mut progress);
+                self.measured = Some(measured);
+                taken?;
+                Vec::new()
+            }
+            None => self.take_over_finished(&groups, &mut progress),
+        };
         tracing::info!("{}: {} row(s) to run, {} known from the journal", operator.name, waiting.len(), progress.ran);
         self.run_cases(operator, &groups, &waiting, route, &mut progress)?;
         tracing::info!("{}: rows took {:.3} s", operator.name, since.elapsed().as_secs_f64());
@@ -83,7 +104,11 @@ impl Session<'_> {
             self.collect(operator, groups, progress);
             return Err(Error::Interrupted(signal));
         }
-        let outcome = progress.outcome(operator, self.settings.backend);
+        let is_part = matches!(self.settings.rows, RowSelection::Shard(_));
+        let outcome = progress.outcome(operator, self.settings.backend, is_part);
+        if is_part {
+            self.note_not_sent(operator, &groups, &progress)?;
+        }
         if !matches!(outcome, OperatorOutcome::RunEnds(_)) && progress.environment.is_none() {
             self.mark_invalid_rows(&mut groups, &progress);
         }
@@ -107,10 +132,24 @@ impl Session<'_> {
         Ok(if settings.starts_ranks(operator) { Route::Ranks } else { Route::Devices })
     }
 
+    /// Marks the rows of other shards.
+    fn find_own(&self, operator: &Operator, groups: &[Group], progress: &mut Progress) {
+        let rows = &self.settings.rows;
+        if !matches!(rows, RowSelection::Shard(_)) {
+            return;
+        }
+        for (group, elsewhere) in groups.iter().zip(&mut progress.elsewhere) {
+            for (row_index, elsewhere) in elsewhere.iter_mut().enumerate() {
+                *elsewhere = !rows.is_own(operator.name, &group.rows[row_index].csv, &group.record(row_index));
+            }
+        }
+    }
+
     /// Rows that are decided without an executor.
     fn judge_plans(&self, groups: &[Group], progress: &mut Progress) {
-        for (group, outcomes) in groups.iter().zip(&mut progress.outcomes) {
-            for (row, outcome) in group.rows.iter().zip(outcomes) {
+        for ((group, outcomes), elsewhere) in groups.iter().zip(&mut progress.outcomes).zip(&progress.elsewhere) {
+            let own = group.rows.iter().zip(outcomes).zip(elsewhere).filter(|(_, elsewhere)| !**elsewhere);
+            for ((row, outcome), _) in own {
                 match &row.plan {
                     RowPlan::Case(_) => {}
                     RowPlan::Invalid(refusal) => {
@@ -131,7 +170,7 @@ impl Session<'_> {
         let mut waiting = Vec::new();
         for (group_index, group) in groups.iter().enumerate() {
             for (row_index, row) in group.rows.iter().enumerate() {
-                let Some(case) = row.case() else { continue };
+                let Some(case) = row.case().filter(|_| !progress.elsewhere[group_index][row_index]) else { continue };
                 let key = self.journal.is_some().then(|| self.key(group, row_index, case));
                 let finished = match (&mut self.journal, &key) {
                     (Some(journal), Some(key)) => journal.take(key),
@@ -151,12 +190,86 @@ impl Session<'_> {
         waiting
     }
 
-    fn key(&self, group: &Group, row_index: usize, case: &Case) -> CaseKey {
-        let record = match &group.table {
-            Some(planned) => planned.table.source_record(row_index).to_vec(),
-            None => serde_json::to_vec(case).unwrap_or_default(),
+    /// Takes over what other processes have measured: every row once, or the operator fails.
+    fn take_over_measured(
+        &self,
+        operator: &Operator,
+        measured: &mut MeasuredRows,
+        groups: &[Group],
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        let mut missing: Vec<&PlannedRow> = Vec::new();
+        for (group_index, group) in groups.iter().enumerate() {
+            for (row_index, row) in group.rows.iter().enumerate() {
+                let Some(case) = row.case() else { continue };
+                let outcome = match measured.take(&self.key(group, row_index, case)) {
+                    Some(Ended::Ok(finished)) => {
+                        (self.notify)(Event::Ran(row, &finished.run));
+                        progress.ran += 1;
+                        progress.ran_now[group_index] += 1;
+                        progress.entries[group_index][row_index] =
+                            Some(entry(self.settings, group, row_index, case, (0, finished.samples)));
+                        RowOutcome::Ok(finished.run)
+                    }
+                    Some(Ended::Failed(error)) => {
+                        self.take_over_failure(operator, row, &error, progress);
+                        RowOutcome::Failed(error)
+                    }
+                    None => {
+                        missing.push(row);
+                        continue;
+                    }
+                };
+                progress.outcomes[group_index][row_index] = Some(outcome);
+            }
+        }
+        progress.sent += progress.ran;
+        let reason = match (missing.first(), measured.left_of(operator.name)) {
+            (Some(first), _) => {
+                let count = missing.len();
+                format!("{count} row(s) were measured by no shard, the first is row {} of {}", first.row, first.csv)
+            }
+            (None, 0) => return Ok(()),
+            (None, left) => format!("{left} measurement(s) of the shards belong to no row"),
         };
-        CaseKey::new(case, &record, self.settings.backend, self.settings.seed)
+        Err(Error::NotEachOnce { op: operator.name.to_owned(), reason })
+    }
+
+    /// A failure is one of the row, or of the operator as a whole.
+    fn take_over_failure(&self, operator: &Operator, row: &PlannedRow, error: &CaseError, progress: &mut Progress) {
+        if error.kind == ErrorKind::Unsupported && error.detail == unsupported(operator, self.settings.backend) {
+            progress.unsupported = true;
+            return;
+        }
+        (self.notify)(Event::Failed(row, error));
+        progress.sent += 1;
+        *progress.kinds.entry(error.kind.name()).or_default() += 1;
+        if error.kind == ErrorKind::Environment {
+            progress.environment.get_or_insert_with(|| error.detail.clone());
+        }
+    }
+
+    /// Notes the rows of a shard that were not sent because the operator had ended: for the whole set they have failed.
+    fn note_not_sent(&mut self, operator: &Operator, groups: &[Group], progress: &Progress) -> Result<(), Error> {
+        let Some(error) = progress.not_sent(operator, self.settings.backend) else { return Ok(()) };
+        let Some(mut journal) = self.journal.take() else { return Ok(()) };
+        for (group_index, group) in groups.iter().enumerate() {
+            for (row_index, row) in group.rows.iter().enumerate() {
+                let is_known = progress.outcomes[group_index][row_index].is_some();
+                let Some(case) = row.case().filter(|_| !is_known && !progress.elsewhere[group_index][row_index]) else {
+                    continue;
+                };
+                let outcome = RowOutcome::Failed(error.clone());
+                let result = RowResult { op: case.op.clone(), csv: case.csv.clone(), row: case.row, outcome };
+                journal.note(&self.key(group, row_index, case), &result, &[])?;
+            }
+        }
+        self.journal = Some(journal);
+        Ok(())
+    }
+
+    fn key(&self, group: &Group, row_index: usize, case: &Case) -> CaseKey {
+        CaseKey::new(case, &group.record(row_index), self.settings.backend, self.settings.seed)
     }
 
     fn run_cases(
@@ -250,8 +363,12 @@ impl Session<'_> {
     /// Joins the operator's results to those of the run.
     fn collect(&mut self, operator: &Operator, groups: Vec<Group>, progress: Progress) {
         let not_sent = progress.not_sent(operator, self.settings.backend);
-        for ((group, outcomes), entries) in groups.into_iter().zip(progress.outcomes).zip(progress.entries) {
-            for (row, outcome) in group.rows.into_iter().zip(outcomes) {
+        let outcomes = progress.outcomes.into_iter().zip(progress.elsewhere);
+        for ((group, (outcomes, elsewhere)), entries) in groups.into_iter().zip(outcomes).zip(progress.entries) {
+            for ((row, outcome), elsewhere) in group.rows.into_iter().zip(outcomes).zip(elsewhere) {
+                if elsewhere {
+                    continue;
+                }
                 let Some(outcome) = outcome.or_else(|| not_sent.clone().map(RowOutcome::Failed)) else { continue };
                 match outcome {
                     RowOutcome::Ok(_) => self.counts.ran += 1,

@@ -28,6 +28,8 @@ pub enum OperatorOutcome {
 
 /// Everything that is known of one operator's rows while they run.
 pub(super) struct Progress {
+    /// Whether rows are of another shard, per group.
+    pub(super) elsewhere: Vec<Vec<bool>>,
     /// Outcome per group and row; `None` until it is known.
     pub(super) outcomes: Vec<Vec<Option<RowOutcome>>>,
     pub(super) entries: Vec<Vec<Option<Entry>>>,
@@ -44,6 +46,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(rows_per_group: impl Iterator<Item = usize> + Clone) -> Progress {
         Progress {
+            elsewhere: rows_per_group.clone().map(|rows| vec![false; rows]).collect(),
             outcomes: rows_per_group.clone().map(|rows| vec![None; rows]).collect(),
             entries: rows_per_group.clone().map(|rows| vec![None; rows]).collect(),
             dumps: Vec::new(),
@@ -57,7 +60,8 @@ impl Progress {
         }
     }
 
-    pub(super) fn outcome(&self, operator: &Operator, backend: Backend) -> OperatorOutcome {
+    /// `is_part` says that other rows of the operator may run elsewhere.
+    pub(super) fn outcome(&self, operator: &Operator, backend: Backend, is_part: bool) -> OperatorOutcome {
         if let Some(error) = &self.start_error {
             return OperatorOutcome::RunEnds(error.clone());
         }
@@ -67,7 +71,7 @@ impl Progress {
         if self.unsupported {
             return OperatorOutcome::Failed(unsupported(operator, backend));
         }
-        if self.sent > 0 && self.ran == 0 {
+        if self.sent > 0 && self.ran == 0 && !is_part {
             let kinds: Vec<String> = self.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             return OperatorOutcome::Failed(format!("no row ran: {}", kinds.join(", ")));
         }
@@ -139,6 +143,6 @@ impl Recorder<'_> {
     }
 }
 
-fn unsupported(operator: &Operator, backend: Backend) -> String {
+pub(super) fn unsupported(operator: &Operator, backend: Backend) -> String {
     format!("unsupported: backend {backend} cannot run {}", operator.name)
 }

@@ -4,7 +4,7 @@ use super::actions::actions;
 use super::bars::{bars, why};
 use super::{NamedExplanation, cancelled};
 use perfdb_compare::ledger::{
-    Detail, ExampleLayers, Explanation, FamilySum, Group, Join, LayerKernel, LayerKind, Layers, Leaf, TimeSource,
+    Detail, ExampleLayers, Explanation, FamilySum, Group, Join, LayerKernel, LayerKind, Layers, Leaf,
 };
 use perfdb_page::number::{percent, signed, signed_percent, time_us};
 use perfdb_page::{
@@ -275,9 +275,7 @@ fn families(families: &[FamilySum]) -> perfdb_page::Chart {
 
 fn coverage(explanation: &Explanation) -> perfdb_page::Chart {
     let ledger = &explanation.ledger;
-    let known =
-        TimeSource::ALL.iter().map(|source| source.name()).filter_map(|name| ledger.coverage_ps.get_key_value(name));
-    let mut sources: Vec<(&str, i128)> = known.map(|(name, ps)| (*name, *ps)).collect();
+    let mut sources: Vec<(&str, i128)> = ledger.coverage_ps.iter().map(|(source, ps)| (source.name(), *ps)).collect();
     sources.sort_by_key(|(_, ps)| -ps);
     let parts = sources.iter().map(|(name, _)| *name).collect();
     let values = sources.iter().map(|(_, ps)| us(*ps)).collect();

@@ -68,7 +68,7 @@ fn opening(explanation: &Explanation) -> String {
         percent(ledger.joined_ps, measured_ps),
         percent(ledger.joined_with_names_ps, measured_ps)
     );
-    let mut sources: Vec<(&str, i128)> = ledger.coverage_ps.iter().map(|(source, ps)| (*source, *ps)).collect();
+    let mut sources: Vec<(&str, i128)> = ledger.coverage_ps.iter().map(|(source, ps)| (source.name(), *ps)).collect();
     sources.sort_by_key(|&(_, ps)| -ps);
     let sources: Vec<String> =
         sources.into_iter().map(|(source, ps)| format!("{source} {}", percent(ps, predicted_ps))).collect();
@@ -222,7 +222,7 @@ fn layer_row(kind: &LayerKind, layout: Layout) -> String {
     ]
     .join(" ");
     if let Some(ledger) = &kind.ledger {
-        let mut causes: Vec<(&str, i128)> = ledger.by_cause_ps.iter().map(|(cause, ps)| (*cause, *ps)).collect();
+        let mut causes: Vec<(&str, i128)> = ledger.by_cause_ps.iter().map(|(cause, ps)| (cause.name(), *ps)).collect();
         causes.sort_by_key(|&(_, ps)| -ps.abs());
         let causes: Vec<String> = causes.into_iter().map(|(cause, ps)| format!("{cause} {}", signed_us(ps))).collect();
         let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };

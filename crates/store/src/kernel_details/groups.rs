@@ -14,6 +14,9 @@ pub(super) struct Group {
     pub(super) kernel_type: String,
     /// The first non-empty cell of each base column.
     pub(super) base: [String; BASE.len()],
+    /// How many samples it has.
+    pub(super) count: usize,
+    /// The samples, where they are asked for.
     pub(super) samples: Vec<f64>,
     pub(super) sums: [f64; VALUES],
     pub(super) sum_of_squares: f64,
@@ -22,6 +25,7 @@ pub(super) struct Group {
     attributes: [String; 4],
     pub(super) is_mixed: bool,
     is_attention: bool,
+    is_wanted: bool,
 }
 
 /// Positions of types and formats among the base columns.
@@ -34,9 +38,10 @@ struct Resolved {
 }
 
 /// Groups in order of first appearance.
-#[derive(Debug)]
 pub(super) struct Groups<'a> {
     files: &'a [PathBuf],
+    /// Whether the samples of a kernel type are asked for.
+    is_wanted: &'a (dyn Fn(&str) -> bool + 'a),
     /// Whether operator rows are looked for beside the kernel files.
     with_operators: bool,
     skip_bad: bool,
@@ -54,9 +59,15 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    pub(super) fn new(files: &'a [PathBuf], with_operators: bool, skip_bad: bool) -> Self {
+    pub(super) fn new(
+        files: &'a [PathBuf],
+        with_operators: bool,
+        skip_bad: bool,
+        is_wanted: &'a (dyn Fn(&str) -> bool + 'a),
+    ) -> Self {
         Groups {
             files,
+            is_wanted,
             with_operators,
             skip_bad,
             groups: Vec::new(),
@@ -139,9 +150,9 @@ impl<'a> Groups<'a> {
             return Resolved { group: 0, use_of_rows: variant.use_of_rows };
         }
         let key = [&variant.kernel_type, &variant.base[INPUT_SHAPES], &variant.base[OUTPUT_SHAPES]].map(Clone::clone);
-        let groups = &mut self.groups;
+        let (groups, is_wanted) = (&mut self.groups, self.is_wanted);
         let group = *self.by_key.entry(key).or_insert_with(|| {
-            groups.push(Group::new(variant));
+            groups.push(Group::new(variant, is_wanted(&variant.kernel_type)));
             groups.len() - 1
         });
         groups[group].see(variant);
@@ -171,8 +182,10 @@ impl<'a> Groups<'a> {
 }
 
 impl Group {
-    fn new(variant: &Variant) -> Self {
+    fn new(variant: &Variant, is_wanted: bool) -> Self {
         Group {
+            is_wanted,
+            count: 0,
             kernel_type: variant.kernel_type.clone(),
             base: Default::default(),
             samples: Vec::new(),
@@ -196,6 +209,10 @@ impl Group {
 
     /// Adds a sample. Row order is what makes the digits of the sums.
     fn add(&mut self, values: &[f64; VALUES]) {
+        self.count += 1;
+        if !self.is_wanted {
+            return;
+        }
         let duration_us = values[0];
         self.samples.push(duration_us);
         self.sum_of_squares += duration_us * duration_us;

@@ -1,12 +1,14 @@
 //! The whole run: read, judge, lock, write.
 
 use super::groups::Groups;
+use super::overview::Overview;
 use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
 use super::tables::{NewTable, make};
 use super::warning::Warning;
 use super::{inputs, tables};
 use crate::columns::{EP_SIZE, MEASURED_DURATION};
 use crate::error::{CsvFault, Error};
+use crate::kernel::file_stem;
 use crate::profile::{Piece, ProfileFiles, Wanted, check_header};
 use crate::table::{ReadOptions, Table};
 use perfdb_files::folders::MadeFolders;
@@ -137,6 +139,19 @@ impl Prepared {
 
 /// Reads a profile and stages one table per kernel type.
 pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
+    let (overview, tables) = read_tables(options, &|_| true)?;
+    prepare_tables(options, overview, tables)
+}
+
+/// Reads a profile and makes the tables with these names (without `.csv`), in order of first appearance. Samples of others
+/// take no memory. Nothing is written.
+///
+/// # Errors
+/// When the profile can't be read, or holds what a table cannot hold.
+pub fn read_tables(
+    options: &Options<'_>,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<(Overview, Vec<NewTable>), Error> {
     let files = inputs::files_of(options.profile)?;
     let required = required_columns();
     let wanted = Wanted { required: &required, optional: &[] };
@@ -144,16 +159,27 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
         files.iter().try_for_each(|file| check_header(file, wanted))?;
     }
     let span = tracing::info_span!("read profiles", files = files.len()).entered();
-    let mut groups = read(&files, wanted, options)?;
+    let is_type_wanted = |kernel_type: &str| file_stem(kernel_type).is_some_and(|stem| is_wanted(&stem));
+    let mut groups = read(&files, wanted, options, &is_type_wanted)?;
     groups.end_file();
     drop(span);
     tracing::info!("read {} profiles, {} cases", files.len(), groups.groups.len());
-    let mut warnings = std::mem::take(&mut groups.warnings);
+    let warnings = std::mem::take(&mut groups.warnings);
     let skipped_rows = groups.skipped;
+    let (tables, made) = make(options.profile, groups.groups, is_wanted)?;
+    Ok((Overview::new(tables, skipped_rows, warnings), made))
+}
+
+/// Stages the tables of a profile. `tables` are those of the overview, in its order.
+///
+/// # Errors
+/// When the directory is locked, or a file of it can't be read or staged.
+pub fn prepare_tables(options: &Options<'_>, overview: Overview, tables: Vec<NewTable>) -> Result<Prepared, Error> {
+    let Overview { skipped_rows, .. } = overview;
+    let mut warnings = overview.into_warnings();
     if skipped_rows > 0 {
         warnings.push(Warning::SkippedRows { count: skipped_rows });
     }
-    let tables = make(options.profile, groups.groups)?;
     for table in &tables {
         let path = table_path(options, table);
         if table.mixed_groups > 0 {
@@ -194,10 +220,15 @@ fn table_path(options: &Options<'_>, table: &NewTable) -> PathBuf {
 /// Buffers that go round instead of being allocated for every piece.
 type Buffers = (Vec<u8>, Vec<RowEntry>, Vec<f64>);
 
-fn read<'f>(files: &'f [PathBuf], wanted: Wanted<'_>, options: &Options<'_>) -> Result<Groups<'f>, Error> {
+fn read<'f>(
+    files: &'f [PathBuf],
+    wanted: Wanted<'_>,
+    options: &Options<'_>,
+    is_wanted: &'f (dyn Fn(&str) -> bool + 'f),
+) -> Result<Groups<'f>, Error> {
     let mut source = ProfileFiles::new(files, wanted);
     let with_operators = options.profile.is_dir();
-    let mut groups = Groups::new(files, with_operators, options.skip_bad_rows);
+    let mut groups = Groups::new(files, with_operators, options.skip_bad_rows, is_wanted);
     let workers = AtomicUsize::new(0);
     let pool: Mutex<Vec<Buffers>> = Mutex::new(Vec::new());
     let take = || pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();

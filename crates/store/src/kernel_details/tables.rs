@@ -7,13 +7,14 @@ use crate::directory::check_table_name;
 use crate::error::Error;
 use crate::kernel::file_stem;
 use crate::table::{LineEnd, Written, push_csv_row};
+use bitcode::{Decode, Encode};
 use indexmap::IndexMap;
 use perfdb_pycompat::format::fixed;
 use std::path::Path;
 
 /// One table to write.
-#[derive(Debug)]
-pub(super) struct NewTable {
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct NewTable {
     /// File name without `.csv`.
     pub(super) stem: String,
     /// The kernel types in it, in order of appearance; more than one if their names coincide as file names.
@@ -24,10 +25,15 @@ pub(super) struct NewTable {
     pub(super) content: Vec<u8>,
 }
 
-/// Makes one table per file name, in order of first appearance. Groups without a kernel type are dropped.
-pub(super) fn make(profile: &Path, groups: Vec<Group>) -> Result<Vec<NewTable>, Error> {
+/// Makes one table per file name for which `is_wanted`, in order of first appearance, and gives all file names. Groups without
+/// a kernel type are dropped.
+pub(super) fn make(
+    profile: &Path,
+    groups: Vec<Group>,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<(Vec<String>, Vec<NewTable>), Error> {
     let mut by_type: IndexMap<String, Vec<Group>> = IndexMap::new();
-    for group in groups.into_iter().filter(|group| !group.samples.is_empty()) {
+    for group in groups.into_iter().filter(|group| group.count > 0) {
         by_type.entry(group.kernel_type.clone()).or_default().push(group);
     }
     let mut by_stem: IndexMap<String, (Vec<String>, Vec<Group>)> = IndexMap::new();
@@ -39,7 +45,9 @@ pub(super) fn make(profile: &Path, groups: Vec<Group>) -> Result<Vec<NewTable>, 
             all.append(&mut groups);
         }
     }
-    Ok(by_stem.into_iter().map(|(stem, (kernel_types, groups))| table(stem, kernel_types, groups)).collect())
+    let stems = by_stem.keys().cloned().collect();
+    let wanted = by_stem.into_iter().filter(|(stem, _)| is_wanted(stem));
+    Ok((stems, wanted.map(|(stem, (kernel_types, groups))| table(stem, kernel_types, groups)).collect()))
 }
 
 fn table(stem: String, kernel_types: Vec<String>, groups: Vec<Group>) -> NewTable {

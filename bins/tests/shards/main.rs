@@ -1,0 +1,7 @@
+//! `--shard I/N` and `perfdb merge-shards`: together they do what one run does.
+
+mod comparisons;
+mod measuring;
+mod refusals;
+mod slurm;
+mod support;

@@ -1,0 +1,131 @@
+//! What can go wrong with shards.
+
+use crate::shard::Shard;
+use perfdb_files::escape::{excerpt, shown};
+use std::io;
+use std::path::PathBuf;
+
+/// Every error of this crate. The text begins with the file or folder concerned and fits on one line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused to read or write.
+    #[error("{}: {source}", shown(.path))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A folder without shards.
+    #[error("{}: there are no shards here (folders shard-I-of-N)", shown(.folder))]
+    NoShards {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A shard that is not done.
+    #[error("{}: there is no manifest.json, so this shard is not complete; run it again", shown(.folder))]
+    NoManifest {
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// A file of a shard that is not what was written.
+    #[error("{}: damaged or cut short: {}; run that shard again", shown(.path), excerpt(.reason))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Shards that no set is made of.
+    #[error("{}: no set with {}: {}", shown(.folder), shown(.other), excerpt(.reason))]
+    Mixed {
+        /// A shard.
+        folder: PathBuf,
+        /// Another one.
+        other: PathBuf,
+        /// What they do not have in common.
+        reason: String,
+    },
+    /// A shard that is there twice.
+    #[error("{}: shard {shard} is also in {}", shown(.folder), shown(.other))]
+    Repeated {
+        /// The shard.
+        shard: Shard,
+        /// A folder of it.
+        folder: PathBuf,
+        /// Another one.
+        other: PathBuf,
+    },
+    /// Shards that are not there.
+    #[error("{}: {} of {of} shards missing: {}", shown(.folder), .numbers.len(), ranges(.numbers))]
+    Missing {
+        /// Where some of the others are.
+        folder: PathBuf,
+        /// How many there should be.
+        of: u32,
+        /// Those that are not there.
+        numbers: Vec<u32>,
+    },
+    /// The job has changed since the shards were made.
+    #[error("{}: made of another job: {}; run the shards again", shown(.folder), excerpt(.reason))]
+    OtherJob {
+        /// A shard.
+        folder: PathBuf,
+        /// What has changed.
+        reason: String,
+    },
+    /// A case's input has changed since a shard has read it.
+    #[error("{}: has changed since shard {shard} has read it; run that shard again", shown(.path))]
+    Changed {
+        /// The input.
+        path: PathBuf,
+        /// The shard.
+        shard: Shard,
+    },
+    /// A result that does not belong to a case.
+    #[error("{}: the result of case {case} of {all} is not there", shown(.folder))]
+    NoResult {
+        /// The shard's folder.
+        folder: PathBuf,
+        /// The case, from 1.
+        case: usize,
+        /// How many cases there are.
+        all: usize,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Error {
+        Error::Io { path: path.into(), source }
+    }
+}
+
+/// `2,5-7`: as job arrays want it.
+fn ranges(numbers: &[u32]) -> String {
+    let mut text = String::new();
+    let mut rest = numbers;
+    while let Some(&first) = rest.first() {
+        let length = rest.iter().zip(first..).take_while(|(number, expected)| **number == *expected).count();
+        let last = rest[length - 1];
+        let separator = if text.is_empty() { "" } else { "," };
+        text += &match length {
+            1 => format!("{separator}{first}"),
+            _ => format!("{separator}{first}-{last}"),
+        };
+        rest = &rest[length..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_numbers_are_ranges_of_a_job_array() {
+        for (numbers, text) in [(&[][..], ""), (&[3], "3"), (&[2, 5, 6, 7], "2,5-7"), (&[1, 2, 4], "1-2,4")] {
+            assert_eq!(ranges(numbers), text);
+        }
+    }
+}
