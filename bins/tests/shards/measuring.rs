@@ -2,6 +2,7 @@
 
 use crate::support::{COUNTS, Shown, TestResult, copy_folder, do_shards, files, perfdb, testdata, text};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -182,6 +183,69 @@ fn start_microbench_measures_every_row_once_and_writes_back() -> TestResult {
         let again = perfdb(folder.path(), &["merge-shards", "shards"]).output()?;
         assert_eq!(again.status.code(), Some(1));
         assert!(text(&again.stderr).contains("made of another job: another content of"), "{}", text(&again.stderr));
+    }
+    Ok(())
+}
+
+/// A database on NPUs with a row that leaves its table, and an msprof.
+fn npu_database(folder: &Path) -> TestResult {
+    table(folder)?;
+    fs::create_dir(folder.join("db"))?;
+    fs::rename(folder.join("Add.csv"), folder.join("db/Add.csv"))?;
+    fs::create_dir(folder.join("bin"))?;
+    let msprof = folder.join("bin/msprof");
+    fs::write(&msprof, include_str!("fake_msprof.py"))?;
+    fs::set_permissions(&msprof, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+#[test]
+fn under_msprof_every_shard_profiles_its_rows() -> TestResult {
+    let start = |folder: &Path, further: &[&str]| {
+        let program = assert_cmd::cargo::cargo_bin("perfdb");
+        let arguments = [
+            "start-microbench",
+            "--database-path",
+            "db",
+            "--ops",
+            "Add",
+            "--repeat-count",
+            "1",
+            "--worker",
+            "python3 fake_worker.py",
+        ];
+        let is_merge = further.first() == Some(&"merge-shards");
+        let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+        perfdb(folder, if is_merge { &[] } else { &arguments })
+            .args(further)
+            .env("PATH", path)
+            .env("PERFDB_VISIBLE_NPUS", "2")
+            .env("PERFDB_RUN_ALL_OP", format!("{} run-all-op", program.display()))
+            .output()
+    };
+    let whole = TempDir::new()?;
+    npu_database(whole.path())?;
+    let output = start(whole.path(), &[])?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = files(&whole.path().join("db"))?;
+    assert!(expected.contains_key(Path::new("Add.dropped.csv")), "no row has left the table");
+    for of in [1, 3, 40] {
+        let folder = TempDir::new()?;
+        npu_database(folder.path())?;
+        let before = files(&folder.path().join("db"))?;
+        for number in 1..=of {
+            let output = start(folder.path(), &["--shard", &format!("{number}/{of}")])?;
+            assert!(output.status.success(), "{number}/{of}: {}", text(&output.stderr));
+        }
+        assert!(files(&folder.path().join("db"))? == before, "{of} shards: the database has changed");
+        let output = start(folder.path(), &["merge-shards", "shards"])?;
+        assert!(output.status.success(), "{of} shards: {}", text(&output.stderr));
+        let merged = files(&folder.path().join("db"))?;
+        assert_eq!(merged.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+        for table in ["Add.csv", "Add.dropped.csv"] {
+            let (merged, expected) = (text(&merged[Path::new(table)]), text(&expected[Path::new(table)]));
+            assert_eq!(merged, expected, "{of} shards: {table}");
+        }
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ impl Fingerprint {
     pub fn of_pieces(path: &Path) -> Result<Fingerprint, Error> {
         let file = File::open(path).map_err(|source| Error::io(path, source))?;
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
-        if !metadata.is_file() || metadata.len() <= WHOLE_BYTES {
+        if metadata.len() <= WHOLE_BYTES {
             return Fingerprint::of_content(path);
         }
         let pieces = |file: &File, bytes: u64| -> io::Result<Fingerprint> {
@@ -99,13 +99,13 @@ impl InputFile {
 
     fn with(path: &Path, fingerprint: impl Fn(&Path) -> Result<Fingerprint, Error>) -> Result<InputFile, Error> {
         let name = path.to_string_lossy().into_owned();
+        // What is read from a pipe is gone then, and a folder in the place of a file has its own message.
+        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(InputFile { path: name, fingerprint: None });
+        }
         match fingerprint(path) {
             Ok(fingerprint) => Ok(InputFile { path: name, fingerprint: Some(fingerprint) }),
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Ok(InputFile { path: name, fingerprint: None })
-            }
-            // The case says what is wrong with it in its own words.
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::IsADirectory => {
                 Ok(InputFile { path: name, fingerprint: None })
             }
             Err(error) => Err(error),
