@@ -7,12 +7,13 @@ import subprocess
 import sys
 
 output = sys.argv[1].split("=", 1)[1]
+# Rows may leave the table meanwhile.
+with open("db/Add.csv") as table:
+    cells = list(csv.DictReader(table))
 code = subprocess.run(sys.argv[2:]).returncode
 with open(os.environ["PERFDB_REPLAY_JOURNAL"]) as journal:
     lines = [json.loads(line) for line in journal]
 rows = [line["row"] for line in lines if line["type"] == "case" and line["result"]["status"] == "ok"]
-with open("db/Add.csv") as table:
-    cells = list(csv.DictReader(table))
 if rows:
     folder = f"{output}/PROF_000001_1/mindstudio_profiler_output"
     os.makedirs(folder)
