@@ -7,6 +7,7 @@ use crate::error::Error;
 use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
+use perfdb_replay::journal::Line;
 use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::settings::RunSettings;
 use perfdb_store::update::{AggregateOptions, find_profiles, summaries_of};
@@ -221,11 +222,12 @@ impl MeasureOptions<'_> {
     }
 }
 
-/// Whether a replay came to its end and had no row to measure.
+/// Whether a replay came to its end and none of its rows ran, so that there is nothing to be profiled.
 fn has_measured_nothing(folder: &Path) -> Result<bool, Error> {
     let journal = crate::directory::journal(folder);
     let lines = if journal.exists() { perfdb_replay::journal::read(&journal)? } else { Vec::new() };
-    Ok(lines.is_empty() && read_status(folder).is_some_and(|status| status.failed.is_empty()))
+    let has_run = lines.iter().any(|line| matches!(line, Line::Case(case) if case.is_ok()));
+    Ok(!has_run && read_status(folder).is_some())
 }
 
 /// Writes the journals of shards into one file, in their order.
