@@ -7,8 +7,8 @@ mod shard;
 
 use crate::comparison::{WarningLine, check_regressions, usable_cores};
 use crate::registry::{Job, Tool};
-use crate::table_file::TableFile;
 use crate::shards::{GivenArguments, Part};
+use crate::table_file::TableFile;
 use crate::terminal::layout;
 use crate::{Failure, Status, command_of, print_styled, run};
 use arguments::Arguments;

@@ -8,8 +8,8 @@ mod shard;
 
 use crate::comparison::{WarningLine, print_warnings};
 use crate::registry::{Job, Tool};
-use crate::table_file::TableFile;
 use crate::shards::{GivenArguments, Part};
+use crate::table_file::TableFile;
 use crate::{Failure, Status, command_of, error_line, print, run, warn};
 use arguments::{Arguments, DATA_DIR};
 use perfdb_compare::operators::{OpRow, Order, sort_rows};
