@@ -31,6 +31,9 @@ fn common_names(tool: &str, option: &Arg) -> &'static [&'static str] {
         ("op-replay", "csv") => &[],
         (_, "json" | "json-output") => &["result-json"],
         (_, "csv") => &["result-csv"],
+        ("audit-coverage", "worst") => &["limit", "top"],
+        (_, "result-json") => &["json"],
+        (_, "result-csv") => &["csv"],
         (_, "limit") => &["top"],
         _ => &[],
     }

@@ -56,9 +56,14 @@ pub fn print_error(line: &str) {
 
 /// A line on stderr without a label. One that begins with `[WARN]` is a warning.
 pub fn print_line(line: &str) {
-    if !(quiet() && line.starts_with("[WARN]")) {
+    if !is_silenced(line) {
         print_stderr("", line);
     }
+}
+
+/// Whether a line is a warning in the words of an original, and `--quiet` was given.
+pub(crate) fn is_silenced(line: &str) -> bool {
+    quiet() && line.starts_with("[WARN]")
 }
 
 fn print_unless_quiet(label: &str, line: &str) {

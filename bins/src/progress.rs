@@ -104,8 +104,12 @@ pub(crate) fn watch_reading() -> Option<Watch> {
                 continue;
             }
             let is_new = shown.is_none();
-            let bar = shown.get_or_insert_with(|| of_bytes("reading", Some(opened_bytes)));
-            bar.set_length(opened_bytes.max(read_bytes));
+            // How much comes from a pipe, nobody knows.
+            let known = (opened_bytes >= read_bytes).then_some(opened_bytes);
+            let bar = shown.get_or_insert_with(|| of_bytes("reading", known));
+            if bar.length().is_some() {
+                bar.set_length(opened_bytes.max(read_bytes));
+            }
             bar.set_position(read_bytes);
             if is_new {
                 // The rate is that of what comes from now on.

@@ -32,7 +32,7 @@ impl Stream {
     }
 }
 
-const OUTPUTS: [&str; 17] = [
+const OUTPUTS: [&str; 18] = [
     "conflicts",
     "csv",
     "dump-outputs",
@@ -47,6 +47,7 @@ const OUTPUTS: [&str; 17] = [
     "plan-out",
     "repair",
     "report",
+    "result-csv",
     "result-json",
     "results",
     "trace-out",

@@ -451,3 +451,26 @@ fn ranks_that_are_none_are_one_line() {
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     }
 }
+
+#[test]
+fn results_go_into_files_beside_the_text() {
+    let folder = TempDir::new().expect("a folder");
+    let traces = [testdata("mi300x.json"), testdata("h100.json")];
+    let [first, second] = traces.each_ref().map(String::as_str);
+    let text = run(folder.path(), &[first, second]);
+    let both = run(folder.path(), &[first, second, "--result-json", "r.json", "--result-csv", "r.csv"]);
+    assert_eq!((both.code, both.stdout), (0, text.stdout), "{}", both.stderr);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a result");
+    assert_eq!(read("r.json"), run(folder.path(), &[first, second, "--format", "json"]).stdout);
+    assert_eq!(read("r.csv"), run(folder.path(), &[first, second, "--format", "csv"]).stdout);
+    let dash = run(folder.path(), &[first, second, "--json", "-"]);
+    assert_eq!(dash.stdout, read("r.json"));
+    for line in [
+        &["--pairs", "x.yaml", "--result-json", "r.json"][..],
+        &[first, second, "--fusion", "--result-csv", "r.csv"],
+        &[first, second, "--json", "-", "--csv", "-"],
+    ] {
+        assert_eq!(run(folder.path(), line).code, 2, "{line:?}");
+    }
+    assert_eq!(run(folder.path(), &[first, second, "--result-json", first]).code, 1);
+}

@@ -200,3 +200,39 @@ fn both_models_of_a_trace_can_be_told_apart() -> TestResult {
     assert_eq!(table("--pid 0 --columns dur_us")?, "dur_us\n10\n47\n4\n10\n47\n4\n19\n");
     Ok(())
 }
+
+#[test]
+fn warnings_in_the_words_of_the_originals_are_silenced_like_others() -> TestResult {
+    let case = testdata().join("golden/start-microbench/matmul-family-aliases");
+    let line = format!(
+        "start-microbench --prof-path {0}/PROF_000001_20260101_ABCDEF --database-path {0}/db --dry-run",
+        case.display()
+    );
+    let folder = TempDir::new()?;
+    let (heard, silenced) = (run(&folder, &line)?, run(&folder, &format!("{line} -q"))?);
+    let without: String = heard.stdout.split_inclusive('\n').filter(|line| !line.starts_with("[WARN]")).collect();
+    assert!(heard.stdout.contains("[WARN]"), "{}", heard.stdout);
+    assert_eq!((silenced.stdout, silenced.stderr), (without, String::new()));
+    Ok(())
+}
+
+#[test]
+fn long_texts_end_where_they_are_asked_to() -> TestResult {
+    let folder = TempDir::new()?;
+    let trace = "DATA/first-database/trace.json";
+    let database = "--database-path DATA/first-database/database";
+    for (line, more) in [
+        (format!("query-database {database} --from-trace {trace} --limit 1"), "more answers"),
+        (format!("audit-coverage {database} --from-trace {trace} --limit 1"), ""),
+        (format!("check-density {database} --limit 0"), "more findings"),
+        (format!("check-database {database} --limit 0"), "more (--all)"),
+        (format!("explain-prediction --tc-trace {TRACE} --prof-trace {PASS} --limit 1"), "more in the JSON"),
+    ] {
+        let short = run(&folder, &line)?;
+        let long = run(&folder, &line.replace("--limit 0", "--top 99").replace("--limit 1", "--top 99"))?;
+        assert!(matches!(short.code, Some(0 | 3)), "{line}: {}", short.stderr);
+        assert!(short.stdout.contains(more) || long.stdout == short.stdout, "{line}: {}", short.stdout);
+        assert!(short.stdout.lines().count() <= long.stdout.lines().count(), "{line}: {}", long.stdout);
+    }
+    Ok(())
+}

@@ -172,6 +172,9 @@ fn results_are_as_their_schemas_say() -> TestResult {
             "--database-path DATA/first-database/database --kernel NoSuchKernel --input-shapes 100,5120 --types DT_BF16 --json -",
         ),
         ("validate-comm-alignment", "--csv-dir DATA/first-database/hccl/v8.5 --json -"),
+        ("generate-comm-microbench", "--plan"),
+        ("generate-comm-microbench", "--plan --bench-mode event --ops all_reduce --num-devices 2 4 --grid-shape 4 8"),
+        ("run-comm-bench", "--plan"),
         (
             "start-microbench",
             "--database-path DATA/first-database/database --prof-path DATA/first-database/PROF_000001_20260101000000_EXAMPLE --dry-run --json -",

@@ -1,7 +1,7 @@
 //! From options to what is to be done, checked for contradictions.
 
 use perfdb_doctor::Code;
-use perfdb_files::escape::for_terminal;
+use perfdb_report::layout::Layout;
 use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
 use perfdb_roofline::Devices;
 use perfdb_store::near_name::nearest;
@@ -57,6 +57,8 @@ pub struct Common {
     pub show_all: bool,
     /// Whether the text report shows stacks.
     pub stack_traces: bool,
+    /// How the text report is laid out.
+    pub layout: Layout,
 }
 
 /// What is to be done with one pair.
@@ -132,7 +134,13 @@ impl Common {
             },
             format,
             table,
-            text: TextOptions { show_all: self.show_all, stack_traces: self.stack_traces, layers, threshold_ms },
+            text: TextOptions {
+                show_all: self.show_all,
+                stack_traces: self.stack_traces,
+                layers,
+                threshold_ms,
+                layout: self.layout,
+            },
             sections: self.sections.clone(),
         })
     }
@@ -203,21 +211,15 @@ impl Common {
 impl Plan {
     /// The output.
     pub fn render(&self, analysis: &Analysis) -> String {
-        let document: &Document = &analysis.document;
         match self.format {
-            Format::Json => json(document, self.sections.as_deref()),
-            Format::Csv => csv(document, self.table),
-            Format::Text => {
-                let text = text(document, &self.text);
-                match document {
-                    // Names of kernels must not command a terminal from a file either.
-                    Document::Plain(_) | Document::Full(_) | Document::Aligned(_) | Document::LaunchCounts(_) => {
-                        for_terminal(&text).into_owned()
-                    }
-                    // The bytes of the original.
-                    Document::Legacy(_) | Document::LegacyAligned(_) | Document::LegacyFull(_) => text,
-                }
-            }
+            Format::Json => json(&analysis.document, self.sections.as_deref()),
+            Format::Csv => self.csv(&analysis.document),
+            Format::Text => text(&analysis.document, &self.text),
         }
+    }
+
+    /// The table.
+    pub fn csv(&self, document: &Document) -> String {
+        csv(document, self.table)
     }
 }

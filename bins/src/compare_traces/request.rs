@@ -26,6 +26,10 @@ pub struct Request {
     pub output_dir: PathBuf,
     /// The result of two traces; stdout otherwise.
     pub output: Option<PathBuf>,
+    /// The result as JSON, besides.
+    pub json: Option<PathBuf>,
+    /// The result as a table, besides.
+    pub csv: Option<PathBuf>,
     /// The table of kernels.
     pub events: Option<PathBuf>,
     /// Tables with typed columns.
@@ -84,6 +88,8 @@ impl Request {
                 let gate = self.gate.as_ref().map(|(baseline, limit)| (baseline.as_path(), *limit));
                 let outputs = Outputs {
                     result: self.output.as_deref(),
+                    json: self.json.as_deref(),
+                    csv: self.csv.as_deref(),
                     events: self.events.as_deref(),
                     parquet: &self.parquet,
                     trace: self.trace.as_deref(),

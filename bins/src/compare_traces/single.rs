@@ -5,23 +5,27 @@ use std::path::Path;
 
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::traces_page;
-use perfdb_report::tracediff::{EVENTS_HEADER, push_event};
+use perfdb_report::tracediff::{EVENTS_HEADER, json, push_event};
 use perfdb_timeline::{Target, Timeline};
 use perfdb_tracediff::{
-    Analysis, Baseline, Caution, Error, LoadOptions, PairSettings, Regression, Trace, analyse, events, windows,
+    Analysis, Baseline, Caution, Error, Format, LoadOptions, PairSettings, Regression, Trace, analyse, events, windows,
 };
 
 use super::parquet::{self, ParquetTable};
 use super::plan::{Common, Plan};
 use super::remedy::{line_of_caution, line_of_error};
 use crate::provenance::provenance;
-use crate::{Failure, Status, error_line, print, print_limit, progress, warn};
+use crate::{Failure, Status, error_line, print, print_limit, print_styled, progress, warn};
 
 /// What is written beside the standard output, and what may fail.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outputs<'a> {
     /// The result; stdout otherwise.
     pub(super) result: Option<&'a Path>,
+    /// The result as JSON, besides.
+    pub(super) json: Option<&'a Path>,
+    /// The result as a table, besides.
+    pub(super) csv: Option<&'a Path>,
     /// The HTML page.
     pub(super) page: Option<&'a Path>,
     /// The table of kernels.
@@ -45,7 +49,8 @@ pub(super) fn compare_one(
     common: &Common,
     outputs: &Outputs<'_>,
 ) -> Result<Status, Failure> {
-    let written = [outputs.result, outputs.events, outputs.trace, outputs.page].into_iter().flatten();
+    let written =
+        [outputs.result, outputs.json, outputs.csv, outputs.events, outputs.trace, outputs.page].into_iter().flatten();
     let written = written.chain(outputs.parquet.iter().map(ParquetTable::path));
     let registry = common.registry_file.as_deref();
     let baseline = outputs.gate.map(|(path, _)| path);
@@ -66,7 +71,11 @@ pub(super) fn compare_one(
     let phase = plan.analysis.compare.phase;
     let stage = |(kind, file): &_| parquet::stage(*kind, file, &analysis.document, [&loaded[0], &loaded[1]], phase);
     let tables = tables.iter().map(stage).collect::<Result<Vec<_>, Failure>>()?;
-    let also = events.into_iter().chain(trace).chain(page).chain(tables);
+    let document = &analysis.document;
+    let whole = outputs.json.map(|path| Staged::with(path, json(document, None).as_bytes(), Parents::MustExist));
+    let table = outputs.csv.map(|path| Staged::with(path, plan.csv(document).as_bytes(), Parents::MustExist));
+    let also =
+        events.into_iter().chain(trace).chain(page).chain(tables).chain(whole.transpose()?).chain(table.transpose()?);
     let result = plan.render(&analysis);
     match outputs.result {
         Some(output) => {
@@ -75,7 +84,8 @@ pub(super) fn compare_one(
         }
         None => {
             commit(also.collect())?;
-            print(&result)?;
+            // The text report has escaped what is not its own; anything else goes out as it is, or escaped to a terminal.
+            if plan.format == Format::Text { print_styled(&result)? } else { print(&result)? }
         }
     }
     let worse = gate.map(|(baseline, limit)| (baseline.check(&analysis.document, limit), limit));

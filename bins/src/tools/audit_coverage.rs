@@ -9,7 +9,8 @@ use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::table_file::TableFile;
-use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
+use crate::terminal::TerminalArguments;
+use crate::{Failure, Status, command_of, print_escaped, print_styled, progress, run, warn};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use density::{DensityArguments, check_density};
@@ -19,6 +20,7 @@ use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Staged, commit, refuse_inputs};
 use perfdb_query::{Database, ReaderSemantics, Surroundings};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
+use perfdb_report::density::text as density_text;
 use perfdb_report::pages::coverage_page;
 use perfdb_report::tables;
 use perfdb_store::directory::tables_in;
@@ -73,6 +75,9 @@ struct Arguments {
     /// Also write one HTML page with charts and all questions
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
+
+    #[command(flatten)]
+    terminal: TerminalArguments,
 
     #[command(flatten)]
     workloads: WorkloadArguments,
@@ -234,12 +239,13 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let read = provenance(TOOL.name, workloads.chain([("database", options.directory.as_path())]));
         staged.push(file.stage_text(&coverage_page(&audit, suggestions.as_ref(), read).to_html()?)?);
     }
-    print_escaped(&text(&audit, arguments.worst))?;
+    let layout = arguments.terminal.layout();
+    print_styled(&text(&audit, arguments.worst, layout))?;
     if let Some(density) = &density {
-        print_escaped(&density.text)?;
+        print_escaped(&format!("\ndensity\n{}", density_text(&density.report, None, layout)))?;
     }
     if let Some(suggestions) = &suggestions {
-        print_escaped(&suggestions_text(suggestions))?;
+        print_styled(&suggestions_text(suggestions, layout))?;
     }
     match suggestions.filter(|_| arguments.suggestions.append) {
         Some(suggestions) => append_rows(&options.directory, &suggestions, &arguments.suggestions.lock, staged)?,

@@ -3,6 +3,7 @@
 use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
+use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, run};
 use clap::Parser;
 use perfdb_coverage::Workload;
@@ -82,6 +83,13 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
+    /// Show so many findings [default: all]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    #[command(flatten)]
+    terminal: TerminalArguments,
+
     #[command(flatten)]
     database: DatabaseArguments,
 }
@@ -126,7 +134,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let document = document(&report, &inputs.standard.version, &inputs.directory, sha256.as_deref())?;
         staged.push(file.stage_text(&document)?);
     }
-    print_escaped(&text(&report))?;
+    print_escaped(&text(&report, arguments.limit, arguments.terminal.layout()))?;
     commit(staged)?;
     Ok(if has_failed(&report, arguments.strict) { Status::LimitPassed } else { Status::Success })
 }

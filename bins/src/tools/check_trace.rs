@@ -4,12 +4,14 @@ use crate::hints::foreign_format;
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, print_line, print_note, run};
+use crate::terminal::TerminalArguments;
+use crate::{Failure, Status, command_of, print_escaped, print_line, print_note, print_styled, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::doctor_page;
+use perfdb_report::trace_check::text;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,6 +52,9 @@ struct Arguments {
     /// Damaged text, doubled events and old names are mended; no time, name or id is invented.
     #[arg(long, value_name = "OUT")]
     repair: Option<PathBuf>,
+
+    #[command(flatten)]
+    terminal: TerminalArguments,
 
     /// Look for these findings only
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = codes(), hide_possible_values = true, action = clap::ArgAction::Set)]
@@ -95,7 +100,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     if arguments.json {
         print_escaped(&(serde_json::to_string_pretty(&report.to_json())? + "\n"))?;
     } else {
-        print_escaped(&report.to_text())?;
+        print_styled(&text(&report, arguments.terminal.layout()))?;
     }
     let mut repaired = Vec::new();
     if let Some(out) = &arguments.repair {

@@ -4,6 +4,7 @@ use crate::compare_traces::{Common, Compat, ParquetTable, RankTraces, Request};
 use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, ShardArguments};
+use crate::terminal::TerminalArguments;
 use crate::{command_of, run};
 use clap::Parser;
 use perfdb_doctor::Code;
@@ -120,6 +121,14 @@ struct Arguments {
     /// Write the result to FILE instead of stdout; its folder must exist
     #[arg(long, value_name = "FILE", value_parser = path())]
     output: Option<PathBuf>,
+
+    /// Also write the whole result as JSON to FILE, whatever --format says
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with = "pairs")]
+    result_json: Option<PathBuf>,
+
+    /// Also write the table of --format csv to FILE
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "aligned", "full", "fusion"])]
+    result_csv: Option<PathBuf>,
 
     /// Text: add the layer table; CSV: layers instead of operations
     #[arg(long)]
@@ -239,6 +248,9 @@ struct Arguments {
     #[arg(long)]
     stack_traces: bool,
 
+    #[command(flatten)]
+    terminal: TerminalArguments,
+
     /// Name of trace 1 in the result [default: its path]
     #[arg(long, value_name = "T")]
     label1: Option<String>,
@@ -292,6 +304,10 @@ impl From<Arguments> for Request {
             no_kernels: arguments.no_kernels,
             show_all: arguments.show_all,
             stack_traces: arguments.stack_traces,
+            layout: match arguments.output {
+                Some(_) => arguments.terminal.layout_of_files(),
+                None => arguments.terminal.layout(),
+            },
         };
         Request {
             traces: arguments.traces,
@@ -300,6 +316,8 @@ impl From<Arguments> for Request {
             jobs: arguments.jobs.map(NonZeroUsize::get),
             output_dir: arguments.output_dir,
             output: arguments.output,
+            json: arguments.result_json,
+            csv: arguments.result_csv,
             events: arguments.events,
             parquet: arguments.parquet,
             trace: arguments.trace_out,

@@ -4,7 +4,8 @@ use crate::database::DatabaseArguments;
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, progress, run, warn};
+use crate::terminal::TerminalArguments;
+use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::Database;
@@ -43,6 +44,9 @@ struct Arguments {
     /// Also write one HTML page with charts and all rows
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
+
+    #[command(flatten)]
+    terminal: TerminalArguments,
 
     #[command(flatten)]
     database: DatabaseArguments,
@@ -100,7 +104,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let read = provenance(TOOL.name, [("database", directory.as_path())]);
         written.push(file.stage_text(&evaluation_page(&evaluations, read).to_html()?)?);
     }
-    print_escaped(&text(&evaluations))?;
+    print_styled(&text(&evaluations, arguments.terminal.layout()))?;
     commit(written)?;
     Ok(Status::Success)
 }

@@ -9,7 +9,6 @@ use crate::comparison::{WarningLine, check_regressions, usable_cores};
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
 use crate::table_file::TableFile;
-use crate::terminal::layout;
 use crate::{Failure, Status, command_of, print_styled, run};
 use arguments::Arguments;
 use perfdb_compare::ledger::{Families, Options, explain_files_and_show, explain_scenarios};
@@ -88,8 +87,9 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
         }
     }
     let explanations = explained.finish()?;
-    let layout = layout(arguments.wide);
-    let texts: Vec<String> = explanations.iter().map(|explanation| text(explanation, layout)).collect();
+    let layout = arguments.terminal.layout();
+    let texts: Vec<String> =
+        explanations.iter().map(|explanation| text(explanation, arguments.limit, layout)).collect();
     print_styled(&texts.join("\n\n"))?;
     outputs::write(&arguments, &scenarios, &explanations, trace, parquet)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };

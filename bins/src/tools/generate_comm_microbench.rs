@@ -3,20 +3,21 @@
 mod arguments;
 
 use crate::communication::{Display, failure, plan_warning, report_outcome};
-use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use arguments::Arguments;
 use perfdb_comm::Error;
 use perfdb_comm::bandwidth::to_table;
-use perfdb_comm::bench::{Bench, Outcome, collect};
+use perfdb_comm::bench::{Bench, Outcome, Output, Page, collect};
 use perfdb_comm::engine::Interpreter;
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_report::pages::bandwidth_page;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The tool, as it is listed and started.
 pub const TOOL: Tool = Tool {
@@ -68,8 +69,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
         }
         return Ok(Status::Success);
     }
-    // What cannot be written is told before the work.
-    let page = JsonFile::open(arguments.html.as_deref().map(Path::as_os_str))?;
+    let output = Output { page: arguments.html.clone().map(|path| page(path, &arguments)), ..arguments.output() };
     let display = Display::default();
     let events = |event| display.show(event);
     let outcome = match &arguments.from_results {
@@ -79,7 +79,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
                 .into_iter()
                 .filter_map(|file| file.as_deref());
             refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
-            collect(directory, &arguments.output(), &events).map_err(failure)?
+            collect(directory, &output, &events).map_err(failure)?
         }
         None => {
             let interrupt = perfdb_files::interrupt::cooperate().flag();
@@ -90,18 +90,20 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
                     display.show(event)
                 }
             };
-            let bench = Bench::new(&request, options, arguments.output()).map_err(failure)?;
+            let bench = Bench::new(&request, options, output).map_err(failure)?;
             bench.plan().warnings().iter().filter(|_| !silent).for_each(|warning| warn(&plan_warning(warning)));
             let interpreter = Interpreter::find(arguments.run.interpreter().as_ref(), interrupt).map_err(failure)?;
             bench.run(&interpreter, &events, interrupt).map_err(failure)?
         }
     };
-    if let Some(file) = page {
-        let read = arguments.from_results.as_deref().map(|folder| ("results", folder));
-        let page = bandwidth_page(&outcome, provenance(TOOL.name, read));
-        file.write_text(&page.to_html()?)?;
-    }
     report(&outcome, running || (arguments.output_csv.is_none() && arguments.output_dir.is_none()))
+}
+
+/// The page, which is written in one step with the tables.
+fn page(path: PathBuf, arguments: &Arguments) -> Page {
+    let read = provenance(TOOL.name, arguments.from_results.as_deref().map(|folder| ("results", folder)));
+    let html = move |outcome: &Outcome| bandwidth_page(outcome, read.clone()).to_html().map_err(io::Error::other);
+    Page { path, content: Arc::new(move |outcome| html(outcome).map(String::into_bytes)) }
 }
 
 /// The files of a results folder; a folder that cannot be read is refused by whoever reads it.

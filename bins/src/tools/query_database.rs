@@ -1,26 +1,28 @@
 //! Questions to a database, from the command line, a manifest or a simulator's trace.
 
+mod answering;
 mod comparison;
-mod printing;
 mod questions;
+mod sink;
 mod version;
 
 use crate::database::DatabaseArguments;
-use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, run, warn};
+use crate::terminal::TerminalArguments;
+use crate::{Failure, Status, command_of, run, warn};
+use answering::Asking;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use comparison::compare;
-use perfdb_files::escape::{for_terminal, one_line, shown};
+use perfdb_files::escape::shown;
 use perfdb_files::replace::refuse_inputs;
-use perfdb_query::{Answer, Database, Layer, Miss, Query, Reader, ReaderSemantics, Surroundings};
+use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings};
+use perfdb_report::answers::Details;
 use perfdb_store::directory::tables_in;
-use printing::{Form, Sink};
 use questions::Questions;
-use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use sink::Sink;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -63,6 +65,13 @@ struct Arguments {
     /// Name the N rows that come nearest
     #[arg(long, value_name = "N", default_value_t = 0)]
     nearest: usize,
+
+    /// Show so many answers, or differences [default: all]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    #[command(flatten)]
+    terminal: TerminalArguments,
 
     /// Exit with status 3 when a question has no answer, or --compare finds a difference
     #[arg(long)]
@@ -162,139 +171,46 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-/// A question and what it is called.
-pub(crate) struct Question {
-    /// As in the manifest; `None` where there is only one.
-    id: Option<serde_json::Value>,
-    /// For people.
-    name: String,
-    query: Query,
-}
-
-/// A question with its answer.
-struct Answered {
-    question: Question,
-    answer: Result<Answer, Miss>,
-}
-
-/// People read a table of so many answers at a time.
-const TABLE_ROWS: usize = 1000;
-
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let directory = arguments.database.directory(None)?;
     version::compare(&arguments.database, &directory)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
-    let is_trace = arguments.question.from_trace.is_some();
-    let layer = match arguments.layer.as_deref() {
-        Some("measured") => Layer::Measured,
-        Some(_) => Layer::Interpolating,
-        // The simulator of 2025 did not interpolate.
-        None if is_trace && semantics == ReaderSemantics::Upstream2025 => Layer::Measured,
-        None => Layer::Interpolating,
-    };
-    let mut sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref(), semantics == ReaderSemantics::Best)?;
-    let asked = &arguments.question;
-    let questions = [&asked.manifest, &asked.from_trace].into_iter().flatten().map(Path::new);
-    let mut database_files = if directory.is_dir() { tables_in(&directory)? } else { Vec::new() };
-    database_files.push(directory.join("op_mapping.yaml"));
-    refuse_inputs(sink.files(), questions.chain(database_files.iter().map(PathBuf::as_path)))?;
+    let sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref(), semantics == ReaderSemantics::Best)?;
+    refuse_overwriting(&arguments, &sink, &directory)?;
     let mapping = directory.join("op_mapping.yaml");
-    if asked.kernel.is_none() && directory.is_dir() && !mapping.exists() {
+    if arguments.question.kernel.is_none() && directory.is_dir() && !mapping.exists() {
         warn(&format!("{}: there is no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
     }
     let database = Database::open(&directory)?;
     version::warn_of_foreign_collectives(&database);
-    let reader = database.reader(semantics, layer);
+    let reader = database.reader(semantics, arguments.layer(semantics));
     if let Some(trace) = arguments.question.from_trace.as_deref().filter(|_| arguments.question.compare) {
         return compare(&reader, trace.as_ref(), &arguments, sink);
     }
-    let mut questions = Questions::of(&arguments)?;
-    let mut shown = Vec::new();
-    let mut has_misses = false;
-    let ended = loop {
-        let question = match questions.next() {
-            Ok(Some(question)) => question,
-            ended => break ended,
-        };
-        let answer = reader.lookup(&question.query);
-        has_misses |= answer.is_err();
-        sink.add(&question.id, &question.name, &answer)?;
-        shown.push(Answered { question, answer });
-        if shown.len() == TABLE_ROWS || !sink.shows_table() {
-            show(&reader, &mut shown, &arguments, &sink)?;
-        }
-        if questions.would_wait() {
-            sink.flush()?;
-        }
-    };
-    // What was asked before a line that is no question is answered.
-    show(&reader, &mut shown, &arguments, &sink)?;
-    sink.flush()?;
-    ended?;
-    sink.finish()?;
-    Ok(if has_misses && arguments.require { Status::LimitPassed } else { Status::Success })
+    let details = Details { explained: arguments.explain, nearest: arguments.nearest };
+    let layout = arguments.terminal.layout();
+    let asking = Asking { reader, sink, details, limit: arguments.limit, layout };
+    let all_answered = asking.ask(Questions::of(&arguments)?)?;
+    Ok(if all_answered || !arguments.require { Status::Success } else { Status::LimitPassed })
 }
 
-/// Shows answers to people, and what they asked for besides.
-fn show(reader: &Reader, shown: &mut Vec<Answered>, arguments: &Arguments, sink: &Sink) -> Result<(), Failure> {
-    let shows_table = sink.shows_table();
-    if shows_table && !shown.is_empty() {
-        print_escaped(&printing::table(shown))?;
-        print_escaped(&printing::sentences(shown))?;
-    }
-    // Answers for programs have stdout for themselves; what was asked for besides goes to stderr.
-    for one in shown.drain(..).filter(|_| shows_table || arguments.explain || arguments.nearest > 0) {
-        let text = more(reader, &one, arguments);
-        if shows_table {
-            print_escaped(&text)?;
-        } else {
-            // Nobody who reads stderr: no reason to stop.
-            let _ = std::io::stderr().write_all(for_terminal(&text).as_bytes());
+impl Arguments {
+    fn layer(&self, semantics: ReaderSemantics) -> Layer {
+        match self.layer.as_deref() {
+            Some("measured") => Layer::Measured,
+            Some(_) => Layer::Interpolating,
+            // The simulator of 2025 did not interpolate.
+            None if self.question.from_trace.is_some() && semantics == ReaderSemantics::Upstream2025 => Layer::Measured,
+            None => Layer::Interpolating,
         }
-    }
-    Ok(())
-}
-
-/// What was tried for a question, and the nearest rows.
-fn more(reader: &Reader, one: &Answered, arguments: &Arguments) -> String {
-    let name = one_line(&one.question.name);
-    let mut text = String::new();
-    if let Err(miss) = &one.answer {
-        let reason = one_line(&miss.to_string());
-        text.push_str(&format!("\nno answer to {name}: {} ({reason})\n", miss.reason.meaning()));
-    }
-    if arguments.explain {
-        let (answer, explanation) = reader.explain(&one.question.query);
-        text.push_str(&format!("\nhow {name} was looked up\n"));
-        explanation.lines.iter().for_each(|line| text.push_str(&format!("  {}\n", one_line(line))));
-        if let Ok(answer) = &answer {
-            text.push_str(&printing::details(answer));
-        }
-    }
-    // A question without an answer always names some.
-    let count = if one.answer.is_err() && arguments.nearest == 0 { 1 } else { arguments.nearest };
-    let nearest = reader.nearest(&one.question.query, count);
-    if !nearest.is_empty() {
-        text.push_str(&format!("\nnearest rows to {name}\n"));
-    }
-    for near in nearest {
-        let why = if near.difference.is_empty() { "fits".to_owned() } else { near.difference };
-        text.push_str(&format!("  {}  {}  {} us  {why}\n", near.row, near.inputs, near.duration_us));
-    }
-    text
-}
-
-fn open_output(path: Option<&OsStr>) -> Result<(bool, Option<JsonFile>), Failure> {
-    match path {
-        Some(path) if path == "-" => Ok((true, None)),
-        path => Ok((false, JsonFile::open(path)?)),
     }
 }
 
-impl Form {
-    /// Opens where answers of this form go.
-    fn open(path: Option<&OsStr>) -> Result<Form, Failure> {
-        let (is_stdout, file) = open_output(path)?;
-        Ok(Form { is_stdout, file, text: String::new() })
-    }
+/// Refuses outputs that are inputs.
+fn refuse_overwriting(arguments: &Arguments, sink: &Sink, directory: &Path) -> Result<(), Failure> {
+    let asked = &arguments.question;
+    let questions = [&asked.manifest, &asked.from_trace].into_iter().flatten().map(Path::new);
+    let mut database_files = if directory.is_dir() { tables_in(directory)? } else { Vec::new() };
+    database_files.push(directory.join("op_mapping.yaml"));
+    Ok(refuse_inputs(sink.files(), questions.chain(database_files.iter().map(PathBuf::as_path)))?)
 }

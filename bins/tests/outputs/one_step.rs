@@ -29,6 +29,10 @@ const CASES: &[(&str, &[&str])] = &[
     ("parse-kernel-details --profiling-path kd --database-path db --json o.json", &["o.json"]),
     ("start-microbench --prof-path PROF_1 --database-path db --json o.json --html o.html", &["o.json", "o.html"]),
     (
+        "generate-comm-microbench --from-results results --output-dir comm --report o.csv --html o.html",
+        &["o.csv", "o.html"],
+    ),
+    (
         "generate-per-shape-comparison --tc-trace t.json --prof-trace p.csv --output o.csv --html o.html",
         &["o.csv", "o.html"],
     ),
@@ -45,7 +49,6 @@ const CASES: &[(&str, &[&str])] = &[
         "run-all-op --database-path db --ops Add --invalid-rows drop --backend native --repeat-count 1 --output out --status-file s.json --execution-mode subprocess --results o.json --dump-outputs d.json",
         &["o.json", "d.json"],
     ),
-    ("generate-comm-microbench --from-results results --output-dir comm --report o.csv", &["o.csv"]),
 ];
 
 /// Places that take no file: a full device, a folder that nobody may write to, a folder that is none.

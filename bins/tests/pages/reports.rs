@@ -32,6 +32,10 @@ fn pages() -> Vec<(&'static str, String)> {
             "start-microbench",
             "start-microbench --database-path DATA/first-database/database --prof-path DATA/first-database/PROF_000001_20260101000000_EXAMPLE --dry-run --html OUT".to_owned(),
         ),
+        (
+            "generate-comm-microbench",
+            "generate-comm-microbench --from-results DATA/golden/generate-comm-microbench/r07-gloo-report/results --html OUT".to_owned(),
+        ),
         ("validate-comm-alignment", "validate-comm-alignment --csv-dir DATA/first-database/hccl/v8.5 --html OUT".to_owned()),
     ];
     lines.to_vec()

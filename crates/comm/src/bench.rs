@@ -15,11 +15,27 @@ use crate::tables::{self, Destination, Existing, WrittenTable};
 use perfdb_files::escape::shown;
 use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How often another port is taken when the engine finds the chosen one in use.
 const PORT_TRIES: usize = 3;
+
+/// A file that is made of what a run came to, and written in the same step as its rows: a page for people.
+#[derive(Clone)]
+pub struct Page {
+    /// Where it goes.
+    pub path: PathBuf,
+    /// Its content; tables are not written yet when it is asked for.
+    pub content: Arc<dyn Fn(&Outcome) -> std::io::Result<Vec<u8>> + Send + Sync>,
+}
+
+impl std::fmt::Debug for Page {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Page").field("path", &self.path).finish_non_exhaustive()
+    }
+}
 
 /// What becomes of the results.
 #[derive(Clone, Debug)]
@@ -30,6 +46,8 @@ pub struct Output {
     pub existing: Existing,
     /// File for the report with bandwidths; JSON when its name ends in `.json`.
     pub report: Option<PathBuf>,
+    /// A page about the results.
+    pub page: Option<Page>,
     /// Whether times may be written where they are not at home.
     pub allow_foreign_times: bool,
     /// How long to wait for another run's lock.
@@ -46,6 +64,7 @@ impl Default for Output {
             destination: None,
             existing: Existing::Merge,
             report: None,
+            page: None,
             allow_foreign_times: false,
             lock_timeout: DEFAULT_TIMEOUT,
             dispatch_overhead: DispatchOverhead::Auto,
@@ -140,15 +159,22 @@ fn finish(
         return Err(Error::RunFailed(format!("{}: no point has a value: {reason}", shown(&results.directory))));
     }
     let bandwidths = bandwidth_rows(plan, &measurements, results.run.executed_dtype);
-    let report = output.report.as_deref().map(|path| (path, report_bytes(path, &bandwidths)));
     let notice = |notice: &Notice| {
         let text = notice.to_string();
         events(if matches!(notice, Notice::Waiting { .. }) { Event::Waiting(text) } else { Event::Warning(text) });
     };
     let lock = LockOptions { tool: output.tool, timeout: output.lock_timeout, notice: &notice };
-    let report = report.as_ref().map(|(path, bytes)| (*path, bytes.as_slice()));
-    let written = tables::write(&rows, output.destination.as_ref(), output.existing, report, &lock)?;
-    Ok(Outcome { rows, bandwidths, missing, written, failure, bad_shutdown: false, kept_results: None })
+    let written = Vec::new();
+    let mut outcome = Outcome { rows, bandwidths, missing, written, failure, bad_shutdown: false, kept_results: None };
+    let mut besides = Vec::new();
+    if let Some(path) = output.report.as_deref() {
+        besides.push((path, report_bytes(path, &outcome.bandwidths)));
+    }
+    if let Some(Page { path, content }) = &output.page {
+        besides.push((path, content(&outcome).map_err(|source| Error::io(path, source))?));
+    }
+    outcome.written = tables::write(&outcome.rows, output.destination.as_ref(), output.existing, &besides, &lock)?;
+    Ok(outcome)
 }
 
 /// The report as the file's name asks for it.
@@ -184,8 +210,8 @@ impl Bench {
             if let Some(destination) = &bench.output.destination {
                 tables::check(destination, &bench.plan.ops(), bench.output.existing)?;
             }
-            if let Some(report) = &bench.output.report {
-                tables::check_file(report)?;
+            for file in bench.output.report.iter().chain(bench.output.page.as_ref().map(|page| &page.path)) {
+                tables::check_file(file)?;
             }
         }
         Ok(bench)

@@ -103,7 +103,7 @@ fn check_folder(folder: &Path) -> Result<(), Error> {
     tempfile::tempfile_in(nearest).map(drop).map_err(|e| Error::io(folder, e))
 }
 
-/// Writes rows and, in the same step, one more file (a report), if given.
+/// Writes rows and, in the same step, the files `besides`: a report, a page.
 ///
 /// The folder is made if it is missing, and locked; only then are existing tables read. When anything fails nothing has
 /// changed and no new folder is left.
@@ -111,7 +111,7 @@ pub fn write(
     rows: &[Row],
     destination: Option<&Destination>,
     existing: Existing,
-    report: Option<(&Path, &[u8])>,
+    besides: &[(&Path, Vec<u8>)],
     lock: &LockOptions<'_>,
 ) -> Result<Vec<WrittenTable>, Error> {
     // In this order, so that after a failure temporaries go first, then locks, then folders.
@@ -141,7 +141,7 @@ pub fn write(
             });
         }
     }
-    if let Some((path, bytes)) = report {
+    for (path, bytes) in besides {
         staged.push(Staged::with(path, bytes, Parents::Create)?);
     }
     match &locks {
@@ -205,10 +205,10 @@ mod tests {
         let report = folder.path().to_owned();
         let destination = Destination::Directory(out.clone());
         let lock = LockOptions { tool: "test", timeout: std::time::Duration::ZERO, notice: &|_| {} };
-        let failed = write(&[row(1024, 1.0)], Some(&destination), Existing::Merge, Some((&report, b"x")), &lock);
+        let failed = write(&[row(1024, 1.0)], Some(&destination), Existing::Merge, &[(&report, b"x".to_vec())], &lock);
         assert!(failed.is_err());
         assert!(!folder.path().join("a").exists());
-        let written = write(&[row(1024, 1.0)], Some(&destination), Existing::Merge, None, &lock).unwrap();
+        let written = write(&[row(1024, 1.0)], Some(&destination), Existing::Merge, &[], &lock).unwrap();
         assert_eq!((written[0].new_rows, written[0].total_rows), (1, 1));
         let names: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["hcom_allReduce_.csv"]);

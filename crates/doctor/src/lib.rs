@@ -32,7 +32,6 @@ mod repair;
 mod report;
 mod table;
 mod tc;
-mod text;
 
 pub use certificate::{Certificate, Entry};
 pub use check::{Options, check};
@@ -41,6 +40,5 @@ pub use error::Error;
 pub use finding::{Evidence, Finding};
 pub use gpu::{Collector, Taken, Times};
 pub use perfdb_severity::Severity;
-pub use repair::{Packing, Repairs, repair};
+pub use repair::{Packing, Repairs, repair, repaired_line};
 pub use report::{FORMAT_VERSION, Kind, Marks, Report, Selection, Trust};
-pub use text::repaired_line;

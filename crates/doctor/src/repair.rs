@@ -145,3 +145,8 @@ fn replaced_members(input: &Input) -> io::Result<Vec<usize>> {
     io::copy(&mut mender, &mut io::sink())?;
     Ok(progress.tally().replaced_members)
 }
+
+/// The sentence about a repair that was made: `repaired: CODE: N`.
+pub fn repaired_line(code: Code, count: u64) -> String {
+    format!("repaired: {code}: {count}")
+}

@@ -45,8 +45,8 @@ fn gpu_traces() {
         let by_hand = file.to_string_lossy().contains("/gold/operators/")
             || file.to_string_lossy().contains("/gold/comparative/");
         if !by_hand && !file.to_string_lossy().contains("cpu_only") {
-            assert_ne!(report.trust, Trust::Low, "{}", report.to_text());
-            assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{}", report.to_text());
+            assert_ne!(report.trust, Trust::Low, "{report:?}");
+            assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error), "{report:?}");
         }
     }
 }
@@ -58,7 +58,7 @@ fn simulator_traces() {
         for file in files(&data.join(folder), &["_trace.json", "_trace.json.gz"]) {
             let report = report(&file);
             assert_eq!(report.kind, Kind::TcTrace, "{}", file.display());
-            assert_ne!(report.trust, Trust::Low, "{}", report.to_text());
+            assert_ne!(report.trust, Trust::Low, "{report:?}");
         }
     }
 }
@@ -68,6 +68,6 @@ fn forward_passes() {
     let Some(data) = data() else { return };
     for file in files(&data.join("forward-pass"), &[".csv"]) {
         let report = report(&file);
-        assert_eq!((report.kind, report.trust), (Kind::KernelTable, Trust::High), "{}", report.to_text());
+        assert_eq!((report.kind, report.trust), (Kind::KernelTable, Trust::High), "{report:?}");
     }
 }

@@ -1,64 +1,63 @@
 //! How a database answers workloads: tables for people, JSON and CSV for programs.
 
+use crate::layout::{Cell, Column, Layout, Table};
 use perfdb_coverage::{Asked, Audit, KernelAudit, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit};
 use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_pycompat::csv_text::push_row;
-use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+use perfdb_pycompat::format::fixed;
 use perfdb_query::{Hidden, Score};
 use serde_json::{Value, json};
 
-const SHARES: [&str; 8] = ["", "total", "exact", "padded", "interpolated", "beyond", "partial", "missing"];
-const SHARE_WIDTHS: [usize; 8] = [6, 12, 9, 9, 14, 9, 9, 9];
-const KERNELS: [&str; 8] = ["calls", "time", "exact", "missing", "rows", "median", "p90", "worst left out"];
-const KERNEL_WIDTHS: [usize; 8] = [10, 12, 9, 9, 7, 9, 9, 0];
-const SUGGESTION_WIDTHS: [usize; 4] = [14, 9, 9, 0];
+/// Characters of the bar beside the share that is exact.
+const BAR_WIDTH: usize = 8;
 
 /// The tables: shares of each workload, then the `worst` kernels, then the `worst` calls of each workload that no rows answer.
-pub fn text(audit: &Audit, worst: usize) -> String {
-    let mut out = shares_table(&audit.workloads);
+pub fn text(audit: &Audit, worst: usize, layout: Layout) -> String {
+    let mut out = shares_table(&audit.workloads, layout);
     for workload in &audit.workloads {
-        out += &remarks(workload);
+        out += &remarks(workload, layout);
     }
     let doubtful = || audit.kernels.iter().filter(|kernel| kernel.doubtful_calls() > 0);
     if doubtful().next().is_some() && worst > 0 {
         out += "\nkernels by the time that does not stand on rows of just these calls\n";
-        out += &kernel_table(&doubtful().take(worst).collect::<Vec<_>>());
+        out += &kernel_table(&doubtful().take(worst).collect::<Vec<_>>(), layout);
         out += &more(doubtful().count(), worst, "kernels");
     }
     for workload in &audit.workloads {
-        out += &unanswered(workload, worst);
+        out += &unanswered(workload, worst, layout);
     }
     out
 }
 
-fn line(name: &str, name_width: usize, cells: &[String], widths: &[usize]) -> String {
-    let cells: String = cells
-        .iter()
-        .zip(widths)
-        .map(|(cell, width)| if *width == 0 { format!("  {cell}") } else { pad_left(cell, *width) })
-        .collect();
-    format!("{}\n", format!("{}{cells}", pad_right(name, name_width)).trim_end())
-}
-
-fn width_of<'t>(heading: &str, names: impl Iterator<Item = &'t str>) -> usize {
-    names.map(|name| one_line(name).chars().count()).max().unwrap_or(0).max(heading.len())
-}
-
-fn shares_table(workloads: &[WorkloadAudit]) -> String {
-    let width = width_of("workload", workloads.iter().map(|workload| workload.name.as_str()));
-    let mut out = line("workload", width, &SHARES.map(str::to_owned), &SHARE_WIDTHS);
+fn shares_table(workloads: &[WorkloadAudit], layout: Layout) -> String {
+    let mut table = Table::new([
+        Column::name("workload"),
+        Column::number("").at_least(5).gap(1),
+        Column::number("total").at_least(10).optional(1),
+        Column::number("exact").at_least(7),
+        Column::bar(BAR_WIDTH).optional(5),
+        Column::number("padded").at_least(7).optional(2),
+        Column::number("interpolated").at_least(12).optional(3),
+        Column::number("beyond").at_least(7),
+        Column::number("partial").at_least(7).optional(4),
+        Column::number("missing").at_least(7),
+    ]);
     for workload in workloads {
         let shares = &workload.shares;
-        let of = |unit: &str, total: String, part: &dyn Fn(Standing) -> f64| -> Vec<String> {
-            let parts = Standing::ALL.into_iter().map(|standing| percent(part(standing)));
-            [unit.to_owned(), total].into_iter().chain(parts).collect()
+        let mut push = |name: &str, unit: &str, total: String, part: &dyn Fn(Standing) -> f64| {
+            let mut cells: Vec<Cell> = vec![name.into(), unit.into(), total.into()];
+            for standing in Standing::ALL {
+                cells.push(percent(part(standing)).into());
+                if standing == Standing::Exact {
+                    cells.push(Cell::part(part(standing)));
+                }
+            }
+            table.push(cells);
         };
-        let calls = of("calls", shares.total().calls.to_string(), &|standing| shares.of_calls(standing));
-        out += &line(&one_line(&workload.name), width, &calls, &SHARE_WIDTHS);
-        let time = of("time", time(shares.total().time_us), &|standing| shares.of_time(standing));
-        out += &line("", width, &time, &SHARE_WIDTHS);
+        push(&workload.name, "calls", shares.total().calls.to_string(), &|standing| shares.of_calls(standing));
+        push("", "time", time(shares.total().time_us), &|standing| shares.of_time(standing));
     }
-    out
+    table.text(layout)
 }
 
 fn percent(share: f64) -> String {
@@ -76,7 +75,7 @@ fn time(us: f64) -> String {
     }
 }
 
-fn remarks(workload: &WorkloadAudit) -> String {
+fn remarks(workload: &WorkloadAudit, layout: Layout) -> String {
     let mut said = Vec::new();
     if workload.free_calls > 0 {
         said.push(format!("{} more calls cost nothing", workload.free_calls));
@@ -95,7 +94,7 @@ fn remarks(workload: &WorkloadAudit) -> String {
     }
     match said.is_empty() {
         true => String::new(),
-        false => format!("{}: {}\n", one_line(&workload.name), said.join("; ")),
+        false => layout.wrapped(&format!("{}: {}", one_line(&workload.name), said.join("; ")), 0) + "\n",
     }
 }
 
@@ -103,28 +102,37 @@ fn axes_text(axes: &[&str]) -> String {
     if axes.is_empty() { "parts".to_owned() } else { axes.join("+") }
 }
 
-fn kernel_table(kernels: &[&KernelAudit]) -> String {
-    let width = width_of("kernel", kernels.iter().map(|kernel| kernel.kernel_type.as_str()));
-    let mut out = line("kernel", width, &KERNELS.map(str::to_owned), &KERNEL_WIDTHS);
+fn kernel_table(kernels: &[&KernelAudit], layout: Layout) -> String {
+    let mut table = Table::new([
+        Column::name("kernel"),
+        Column::number("calls").at_least(8).optional(1),
+        Column::number("time").at_least(10),
+        Column::number("exact").at_least(7),
+        Column::number("missing").at_least(7),
+        Column::number("rows").at_least(5).optional(2),
+        Column::number("median").at_least(7).optional(3),
+        Column::number("p90").at_least(7),
+        Column::name("worst left out").optional(4),
+    ]);
     for kernel in kernels {
         let total = kernel.shares.total();
         let scores = kernel.trust.iter().flat_map(|trust| &trust.scores);
         let single = scores.clone().find(|score| score.hidden == Hidden::Row);
         let worst = scores.filter(|score| score.hidden != Hidden::Row).max_by(|a, b| a.p90.total_cmp(&b.p90));
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let cells = [
-            total.calls.to_string(),
-            time(total.time_us),
-            percent(kernel.shares.of_calls(Standing::Exact)),
-            percent(kernel.shares.of_calls(Standing::Missing)),
+        let or_none = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
+        table.push([
+            Cell::from(kernel.kernel_type.as_str()),
+            total.calls.to_string().into(),
+            time(total.time_us).into(),
+            percent(kernel.shares.of_calls(Standing::Exact)).into(),
+            percent(kernel.shares.of_calls(Standing::Missing)).into(),
             or_none(kernel.trust.as_ref().map(|trust| trust.rows.to_string())),
             or_none(single.map(|score| error(score.median))),
             or_none(single.map(|score| error(score.p90))),
             or_none(worst.map(|score| format!("{} {}", score.hidden, error(score.p90)))),
-        ];
-        out += &line(&one_line(&kernel.kernel_type), width, &cells, &KERNEL_WIDTHS);
+        ]);
     }
-    out
+    table.text(layout)
 }
 
 /// An error as a percentage, which may be far above 100.
@@ -137,7 +145,7 @@ fn more(count: usize, shown: usize, what: &str) -> String {
 }
 
 /// The calls of a workload that no rows answer, those that take longest first.
-fn unanswered(workload: &WorkloadAudit, worst: usize) -> String {
+fn unanswered(workload: &WorkloadAudit, worst: usize, layout: Layout) -> String {
     let mut asked: Vec<&Asked> = workload.asked.iter().filter(|one| one.finding.standing >= Standing::Beyond).collect();
     if asked.is_empty() || worst == 0 {
         return String::new();
@@ -150,28 +158,34 @@ fn unanswered(workload: &WorkloadAudit, worst: usize) -> String {
         let why = one.finding.reason.as_ref().map(|(code, words)| format!(": {words} ({})", one_line(code)));
         let (standing, name) = (one.finding.standing, one_line(&one.question.name));
         let calls = one.question.calls;
-        out += &format!("  {standing} {name}, {calls} × ({time}){}\n", why.unwrap_or_default());
+        let line = format!("{standing} {name}, {calls} × ({time}){}", why.unwrap_or_default());
+        out += &format!("  {}\n", layout.wrapped(&line, 2));
     }
     out + &more(asked.len(), worst, "calls")
 }
 
 /// The rows to measure next, then what no row can be suggested for.
-pub fn suggestions_text(suggestions: &Suggestions) -> String {
+pub fn suggestions_text(suggestions: &Suggestions, layout: Layout) -> String {
     let mut out = "\nrows to measure next\n".to_owned();
     let rows = &suggestions.rows;
-    let width = width_of("kernel", rows.iter().map(|row| row.kernel_type.as_str()));
-    if !rows.is_empty() {
-        let head = ["now", "sigma", "calls", "inputs"].map(str::to_owned);
-        out += &line("kernel", width, &head, &SUGGESTION_WIDTHS);
-    }
+    let mut table = Table::new([
+        Column::name("kernel"),
+        Column::number("now").at_least(12),
+        Column::number("sigma").at_least(7),
+        Column::number("calls").at_least(7),
+        Column::name("inputs"),
+    ]);
     for row in rows {
-        let cells = [
-            row.standing.name().to_owned(),
-            row.sigma.map_or("unknown".to_owned(), |sigma| error(sigma.exp_m1())),
-            row.calls.to_string(),
-            one_line(&row.inputs),
-        ];
-        out += &line(&one_line(&row.kernel_type), width, &cells, &SUGGESTION_WIDTHS);
+        table.push([
+            Cell::from(row.kernel_type.as_str()),
+            row.standing.name().into(),
+            row.sigma.map_or("unknown".to_owned(), |sigma| error(sigma.exp_m1())).into(),
+            row.calls.to_string().into(),
+            row.inputs.as_str().into(),
+        ]);
+    }
+    if !rows.is_empty() {
+        out += &table.text(layout);
     }
     if rows.is_empty() {
         out += "none\n";

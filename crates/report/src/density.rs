@@ -1,15 +1,20 @@
 //! What a check of density found: lines for people, JSON for programs.
 
+use crate::layout::Layout;
 use perfdb_coverage::density::{Finding, Hole, Judged, Report, Verdict};
 use perfdb_files::escape::one_line;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A line for each finding, one for each condition, and sums.
-pub fn text(report: &Report) -> String {
+/// A line for each finding (the first `limit`), one for each condition, and sums.
+pub fn text(report: &Report, limit: Option<usize>, layout: Layout) -> String {
     let mut out = String::new();
-    for finding in &report.findings {
+    let limit = limit.unwrap_or(usize::MAX);
+    for finding in report.findings.iter().take(limit) {
         out += &format!("{}\n", one_line(&finding.to_string()));
+    }
+    if report.findings.len() > limit {
+        out += &format!("… and {} more findings\n", report.findings.len() - limit);
     }
     for (gate, verdict) in (1..).zip(&report.gates) {
         out += &format!("gate {gate}: {verdict}\n");
@@ -21,13 +26,14 @@ pub fn text(report: &Report) -> String {
             counts.single, counts.foreign
         );
     }
-    out + &format!(
+    out += &format!(
         "{} findings in {} tables, {} buckets asked, {} values measured\n",
         report.findings.len(),
         counts.tables,
         counts.asked,
         counts.values
-    )
+    );
+    layout.wrapped_lines(&out)
 }
 
 /// All of it as JSON; `manifest_sha256` is that of the manifest's bytes.

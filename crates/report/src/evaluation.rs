@@ -1,36 +1,43 @@
 //! What the predictions of a database are worth: a table for people, JSON for programs.
 
+use crate::layout::{Cell, Column, Layout, Table};
 use perfdb_files::escape::one_line;
-use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+use perfdb_pycompat::format::fixed;
 use perfdb_query::{Evaluation, Hidden, Repeats, Score};
 use serde::Serialize;
 
 /// Contradictions that are listed of a table for people.
 const MOST_SHOWN: usize = 3;
 
-const COLUMNS: [&str; 6] = ["asked", "median", "p90", "bias", "held", "interval"];
-const WIDTHS: [usize; 6] = [7, 9, 9, 10, 7, 12];
+/// Characters of the bar beside the share of durations that intervals hold.
+const BAR_WIDTH: usize = 8;
 
 /// The tables for people: figures, then what is known of nothing, then tables that contradict themselves.
-pub fn text(evaluations: &[Evaluation]) -> String {
-    let scores: Vec<(String, Vec<Score>)> = evaluations.iter().map(|one| (name(one), one.scores())).collect();
-    let lines = || scores.iter().flat_map(|(name, scores)| scores.iter().map(move |score| (name, score)));
-    let wide = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
-    let name_width = wide(&mut lines().map(|(name, _)| name.chars().count()), 6);
-    let hidden_width = wide(&mut lines().map(|(_, score)| score.hidden.to_string().chars().count()), 8);
-    let line = |name: &str, hidden: &str, cells: [String; 6]| {
-        let cells: String = cells.iter().zip(WIDTHS).map(|(cell, width)| pad_left(cell, width)).collect();
-        format!("{}  {}{cells}\n", pad_right(name, name_width), pad_right(hidden, hidden_width))
-    };
-    let mut out = line("kernel", "left out", COLUMNS.map(str::to_owned));
-    for (name, scores) in &scores {
-        for (at, score) in scores.iter().enumerate() {
-            out += &line(if at == 0 { name } else { "" }, &score.hidden.to_string(), cells(score));
+pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
+    let mut table = Table::new([
+        Column::name("kernel").at_least(6),
+        Column::name("left out"),
+        Column::number("asked").at_least(5).optional(2),
+        Column::number("median").at_least(7),
+        Column::number("p90").at_least(7),
+        Column::number("bias").at_least(8).optional(1),
+        Column::number("held").at_least(5),
+        Column::bar(BAR_WIDTH).optional(3),
+        Column::number("interval").at_least(10),
+    ]);
+    for one in evaluations {
+        for (at, score) in one.scores().iter().enumerate() {
+            let name = if at == 0 { name(one) } else { String::new() };
+            let [asked, median, p90, bias, held, interval] = cells(score).map(Cell::from);
+            let bar = Cell::part(score.held);
+            table.push([name.into(), score.hidden.to_string().into(), asked, median, p90, bias, held, bar, interval]);
         }
     }
-    for (name, one) in scores.iter().map(|(name, _)| name).zip(evaluations) {
+    let mut out = table.text(layout);
+    for one in evaluations {
         for remark in remarks(one) {
-            out += &format!("{name}: {remark}\n");
+            out += &layout.wrapped(&format!("{}: {remark}", name(one)), 0);
+            out.push('\n');
         }
     }
     out
@@ -239,7 +246,15 @@ mod tests {
 
     #[test]
     fn what_people_read() {
-        insta::assert_snapshot!(text(&[evaluation()]));
+        insta::assert_snapshot!(text(&[evaluation()], Layout::default()));
+    }
+
+    #[test]
+    fn what_people_read_on_a_narrow_terminal() {
+        insta::assert_snapshot!(text(
+            &[evaluation()],
+            Layout { columns: Some(60), has_bars: true, ..Layout::default() }
+        ));
     }
 
     #[test]

@@ -11,8 +11,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod answers;
 pub mod collection;
 pub mod coverage;
+pub mod database_check;
 pub mod density;
 pub mod evaluation;
 pub mod event_table;
@@ -27,5 +29,6 @@ pub mod passes;
 pub mod ranks;
 pub mod shapes;
 pub mod tables;
+pub mod trace_check;
 pub mod tracediff;
 pub mod versions;

@@ -3,8 +3,8 @@
 use crate::Failure;
 use clap::Args;
 use perfdb_coverage::Workload;
-use perfdb_coverage::density::{Declaration, Inputs, Standard, Verdict, check};
-use perfdb_report::density::{text, value};
+use perfdb_coverage::density::{Declaration, Inputs, Report, Standard, Verdict, check};
+use perfdb_report::density::value;
 use perfdb_trace::source::Source;
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,8 +31,8 @@ impl DensityArguments {
 
 /// What the check came to.
 pub(super) struct Checked {
-    /// For people.
-    pub(super) text: String,
+    /// What it found.
+    pub(super) report: Report,
     /// For programs.
     pub(super) value: serde_json::Value,
     /// Whether a condition does not hold.
@@ -57,9 +57,7 @@ pub(super) fn check_density(
         inputs.ranges = Some(Declaration::parse(path.as_ref(), &read(path)?)?);
     }
     let report = check(&inputs)?;
-    Ok(Some(Checked {
-        text: format!("\ndensity\n{}", text(&report)),
-        value: value(&report, &inputs.standard.version, directory, None),
-        has_failed: report.gates.iter().any(|gate| matches!(gate, Verdict::Failed(_))),
-    }))
+    let value = value(&report, &inputs.standard.version, directory, None);
+    let has_failed = report.gates.iter().any(|gate| matches!(gate, Verdict::Failed(_)));
+    Ok(Some(Checked { report, value, has_failed }))
 }

@@ -2,6 +2,7 @@
 
 use crate::comparison::RegressionGate;
 use crate::shards::ShardArguments;
+use crate::terminal::TerminalArguments;
 use clap::Parser;
 use perfdb_compare::ledger::Passes;
 use std::path::PathBuf;
@@ -84,9 +85,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     pub(super) measure_dir: Option<PathBuf>,
 
-    /// On a terminal: lines as long as they are, not shortened to its width
-    #[arg(long)]
-    pub(super) wide: bool,
+    /// Show so many causes and things to do
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) limit: usize,
+
+    #[command(flatten)]
+    pub(super) terminal: TerminalArguments,
 
     /// Scenarios to explain at a time [default: one per usable core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]

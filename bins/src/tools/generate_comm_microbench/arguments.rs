@@ -188,6 +188,7 @@ impl Arguments {
             destination: file.or(folder.map(Destination::Directory)),
             existing: self.run.existing(),
             report: self.run.report.clone(),
+            page: None,
             allow_foreign_times: self.run.allow_foreign_times,
             lock_timeout: self.run.lock.lock_timeout,
             dispatch_overhead: match self.dispatch_overhead {

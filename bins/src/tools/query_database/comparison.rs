@@ -1,9 +1,10 @@
 //! The answers of a database beside those that stand in a simulator's trace.
 
-use super::printing::{Sink, aligned};
+use super::sink::Sink;
 use super::{Arguments, questions};
-use crate::{Failure, Status, print_escaped};
+use crate::{Failure, Status, print_escaped, print_styled};
 use perfdb_query::{Answer, Miss, Reader, TracedCall};
+use perfdb_report::layout::{Cell, Column, Table};
 use serde_json::Value;
 use std::path::Path;
 
@@ -15,8 +16,16 @@ const TOLERANCE_US: f64 = ROUNDING_US + 1e-6;
 /// Asks every call and lists where the trace has another answer.
 pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut sink: Sink) -> Result<Status, Failure> {
     let calls = questions::traced_calls(trace, &arguments.surroundings)?;
-    let mut lines =
-        vec![["event", "operator", "calls", "differs in", "here", "in the trace"].map(str::to_owned).to_vec()];
+    let mut table = Table::new([
+        Column::number("event"),
+        Column::name("operator"),
+        Column::number("calls"),
+        Column::name("differs in"),
+        Column::name("here"),
+        Column::name("in the trace"),
+    ]);
+    let limit = arguments.limit.unwrap_or(usize::MAX);
+    let mut found = 0;
     let (mut asked, mut different, mut unanswered) = (0, 0, 0);
     for call in &calls {
         let query = match arguments.surroundings.layout.grid() {
@@ -26,16 +35,23 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
         let answer = reader.lookup(&query);
         asked += call.count;
         unanswered += if answer.is_err() { call.count } else { 0 };
-        sink.add(&Some(Value::from(call.event)), &call.operator, &answer)?;
+        sink.add(&Some(Value::from(call.event)), (&call.operator, &answer))?;
         if let Some((what, here, there)) = difference(call, &answer) {
             different += call.count;
-            let count = call.count.to_string();
-            lines.push(vec![call.event.to_string(), call.operator.clone(), count, what.to_owned(), here, there]);
+            found += 1;
+            if found <= limit {
+                let (event, operator) = (call.event.to_string(), call.operator.clone());
+                let cells = [event, operator, call.count.to_string(), what.to_owned(), here, there];
+                table.push(cells.map(Cell::from));
+            }
         }
     }
     if sink.shows_table() {
-        if lines.len() > 1 {
-            print_escaped(&aligned(&lines))?;
+        if found > 0 && limit > 0 {
+            print_styled(&table.text(arguments.terminal.layout()))?;
+        }
+        if found > limit {
+            print_escaped(&format!("… and {} more\n", found - limit))?;
         }
         print_escaped(&format!(
             "{asked} calls ({} distinct), {different} differ from the trace, {unanswered} without an answer\n",

@@ -1,6 +1,7 @@
 //! Questions from the command line, a manifest or a trace.
 
-use super::{Arguments, Question, SurroundingArguments};
+use super::answering::Question;
+use super::{Arguments, SurroundingArguments};
 use crate::Failure;
 use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, not_json, read_trace};
 use serde_json::Value;

@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::{Stopped, TOOL};
 use crate::json_file::JsonFile;
+use crate::output::is_silenced;
 use crate::provenance::provenance;
 use crate::replay::variable;
 use crate::{Failure, print, print_line, run_record, verbose, warn};
@@ -124,7 +125,8 @@ impl Publisher for TerminalPublisher<'_> {
             print(&summary_of(&Report::new(update.tables, update.status))?)?;
             return Ok(staged);
         }
-        let mut text: String = notices.map(|notice| format!("{notice}\n")).collect();
+        let heard = notices.filter(|notice| !is_silenced(notice));
+        let mut text: String = heard.map(|notice| format!("{notice}\n")).collect();
         text.push_str(&format!("{}\n", report.markdown));
         match files {
             Some(files) => {
@@ -145,7 +147,7 @@ impl Publisher for TerminalPublisher<'_> {
 pub(super) fn print_own_line(arguments: &Arguments, line: &str) {
     if arguments.json_on_stdout() {
         print_line(line);
-    } else {
+    } else if !is_silenced(line) {
         let _ = print(&format!("{line}\n"));
     }
 }

@@ -67,12 +67,12 @@ fn traces_in_order_raise_no_alarm() {
         let random = &mut Random::new(seed);
         for graph in [false, true] {
             let report = report_of(Trace::new(graph, random).text().as_bytes());
-            assert_eq!(codes(&report), [""; 0], "seed {seed}, graph {graph}: {}", report.to_text());
+            assert_eq!(codes(&report), [""; 0], "seed {seed}, graph {graph}: {report:?}");
         }
         let report = report_of(tc_trace::text(&tc_trace::clean(random)).as_bytes());
-        assert_eq!(codes(&report), [""; 0], "seed {seed}: {}", report.to_text());
+        assert_eq!(codes(&report), [""; 0], "seed {seed}: {report:?}");
         let report = report_of(table::text(&table::clean(random)).as_bytes());
-        assert_eq!(codes(&report), [""; 0], "seed {seed}: {}", report.to_text());
+        assert_eq!(codes(&report), [""; 0], "seed {seed}: {report:?}");
     }
 }
 
@@ -95,7 +95,7 @@ fn changes_that_do_no_harm_raise_no_alarm() {
             }
         }
         let report = report_of(trace.text().as_bytes());
-        assert_eq!(codes(&report), [""; 0], "seed {seed}: {}", report.to_text());
+        assert_eq!(codes(&report), [""; 0], "seed {seed}: {report:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::actions::actions;
 use super::bars::{bars, why};
 use super::{NamedExplanation, cancelled};
 use perfdb_compare::ledger::{
-    Detail, ExampleLayers, Explanation, FamilySum, Group, Join, LayerKernel, LayerKind, Layers, Leaf,
+    Detail, ExampleLayers, Explanation, FamilySum, Group, Interval, Join, LayerKernel, LayerKind, Layers, Leaf,
 };
 use perfdb_page::number::{percent, signed, signed_percent, time_us};
 use perfdb_page::{
@@ -139,7 +139,7 @@ fn trust(explanation: &Explanation) -> Trust {
 fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
     let ledger = &explanation.ledger;
     let measured_ps = ledger.measured_ps;
-    vec![
+    let mut figures = vec![
         KeyFigure::new("Predicted", time_us(us(ledger.predicted_ps))),
         KeyFigure::new("Measured", time_us(us(measured_ps))),
         KeyFigure::new("Difference", format!("{} µs", signed(us(ledger.difference_ps), 1)))
@@ -149,7 +149,18 @@ fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
         KeyFigure::new("Within ±10 %", percent(share(ledger.within_10_percent_ps, measured_ps)))
             .note("of the measured time"),
         KeyFigure::new("M6", perfdb_page::number::grouped(explanation.m6, 3)).note("from measurements ÷ measured"),
-    ]
+    ];
+    if let Some(interval) = &explanation.interval {
+        figures.insert(
+            2,
+            KeyFigure::new("By the database", time_us(us(interval.best_ps))).note(format!(
+                "nine times in ten {} to {}",
+                time_us(us(interval.low_ps)),
+                time_us(us(interval.high_ps))
+            )),
+        );
+    }
+    figures
 }
 
 fn notes(explanation: &Explanation) -> Vec<String> {
@@ -163,6 +174,21 @@ fn notes(explanation: &Explanation) -> Vec<String> {
             time_us(us(corrected_ps)),
             signed_percent(share(corrected_ps - ledger.measured_ps, ledger.measured_ps))
         ));
+    }
+    if let Some(interval) = &explanation.interval {
+        let holds = (interval.low_ps..=interval.high_ps).contains(&ledger.measured_ps);
+        let place = if holds { "inside" } else { "outside" };
+        let mut note = format!(
+            "The database predicts {} for these kernels, nine times in ten {} to {}; the measured pass is {place} of that.",
+            time_us(us(interval.best_ps)),
+            time_us(us(interval.low_ps)),
+            time_us(us(interval.high_ps))
+        );
+        if interval.unanswered_ps != 0 {
+            let unanswered = percent(share(interval.unanswered_ps, interval.simulated_ps));
+            note += &format!(" It has no answer for {unanswered} of the prediction, which counts as it is.");
+        }
+        notes.push(note);
     }
     if let Some(measured) = explanation.timeline.measured {
         notes.push(format!(
@@ -388,18 +414,27 @@ fn leaf_table(leaves: &[Leaf], measured_ps: i128) -> Table {
         Detail::Predicted(predicted) => predicted.source.text(),
         _ => String::new(),
     };
-    Table::new(
-        "parts",
-        "All parts of the difference",
-        vec![
-            Column::signed("Difference", leaves.iter().map(|leaf| us(leaf.difference_ps)), 1).unit("µs"),
-            Column::signed("Of measured", leaves.iter().map(|leaf| share(leaf.difference_ps, measured_ps)), 2)
-                .unit("%"),
-            Column::text("Why", leaves.iter().map(|leaf| why(leaf.cause))),
-            Column::text("Kernel type", leaves.iter().map(|leaf| leaf.kernel_type.as_str())),
-            Column::text("Shape", leaves.iter().map(|leaf| leaf.shape.as_str())),
-            Column::text("Family", leaves.iter().map(|leaf| leaf.family.as_str())),
-            Column::text("Source", leaves.iter().map(source)),
-        ],
-    )
+    let mut columns = vec![
+        Column::signed("Difference", leaves.iter().map(|leaf| us(leaf.difference_ps)), 1).unit("µs"),
+        Column::signed("Of measured", leaves.iter().map(|leaf| share(leaf.difference_ps, measured_ps)), 2).unit("%"),
+        Column::text("Why", leaves.iter().map(|leaf| why(leaf.cause))),
+        Column::text("Kernel type", leaves.iter().map(|leaf| leaf.kernel_type.as_str())),
+        Column::text("Shape", leaves.iter().map(|leaf| leaf.shape.as_str())),
+        Column::text("Family", leaves.iter().map(|leaf| leaf.family.as_str())),
+        Column::text("Source", leaves.iter().map(source)),
+    ];
+    if leaves.iter().any(|leaf| leaf.interval.is_some()) {
+        let end = |of: fn(&Interval) -> i128| {
+            let ends =
+                leaves.iter().map(move |leaf| leaf.interval.as_ref().map_or(f64::NAN, |interval| us(of(interval))));
+            ends.collect::<Vec<f64>>()
+        };
+        columns.extend([
+            Column::decimal("By the database", end(|interval| interval.best_ps), 1).unit("µs"),
+            Column::decimal("from", end(|interval| interval.low_ps), 1).unit("µs"),
+            Column::decimal("to", end(|interval| interval.high_ps), 1).unit("µs"),
+        ]);
+    }
+    Table::new("parts", "All parts of the difference", columns)
+        .note("By the database: what it predicts for these calls of a pass, and the ends of its interval of 90 %.")
 }

@@ -3,16 +3,10 @@
 use super::actions::actions;
 use super::bars::{bars, layers, why};
 use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, us};
-use crate::layout::Layout;
+use crate::layout::{Cell, Column, Layout, Table, Tone};
 use perfdb_compare::ledger::{Explanation, LayerKind};
 use perfdb_files::escape::{for_terminal, one_line};
-use perfdb_pycompat::format::{fixed, pad_left, pad_right};
-
-/// How many bars of the waterfall are shown.
-const BARS: usize = 10;
-
-/// How many things to do are shown.
-const ACTIONS: usize = 8;
+use perfdb_pycompat::format::{fixed, pad_left};
 
 /// How many kinds of layers are shown.
 const KINDS: usize = 5;
@@ -20,18 +14,18 @@ const KINDS: usize = 5;
 /// Characters of a bar.
 const BAR_WIDTH: usize = 8;
 
-/// The text of one explanation, in which control characters of names are escaped.
-pub fn text(named: &NamedExplanation, layout: Layout) -> String {
+/// The text of one explanation, with at most `limit` causes and things to do. Control characters of names are escaped.
+pub fn text(named: &NamedExplanation, limit: usize, layout: Layout) -> String {
     let explanation = &named.explanation;
     let mut out = String::new();
     if !named.name.is_empty() {
         let name = one_line(&named.name);
         out += &format!("{name}\n{}\n", "=".repeat(name.chars().count()));
     }
-    out += &for_terminal(&opening(explanation));
-    out += &waterfall(explanation, layout);
-    for rest in [to_do(explanation), beside(explanation), layer_table(explanation, layout)] {
-        out += &for_terminal(&rest);
+    out += &layout.wrapped_lines(&for_terminal(&opening(explanation)));
+    out += &waterfall(explanation, limit, layout);
+    for rest in [to_do(explanation, limit), beside(explanation), layer_table(explanation, layout)] {
+        out += &layout.wrapped_lines(&for_terminal(&rest));
     }
     out
 }
@@ -93,52 +87,57 @@ fn by_database(explanation: &Explanation) -> String {
     out + "\n"
 }
 
-fn waterfall(explanation: &Explanation, layout: Layout) -> String {
+fn waterfall(explanation: &Explanation, limit: usize, layout: Layout) -> String {
     let ledger = &explanation.ledger;
     let (predicted_ps, measured_ps) = (ledger.predicted_ps, ledger.measured_ps);
     let bars = bars(explanation);
     let largest_ps = bars.first().map_or(0, |bar| bar.difference_ps);
-    let figures = |us: &str, share: &str| format!("{}  {}", pad_left(us, 12), pad_left(share, 11));
-    let line = |figures: String, bar_ps: i128, why: &str, what: &str| {
-        let bar = layout.bar(bar_ps, largest_ps, BAR_WIDTH);
-        let used = 55 + bar.chars().count();
-        let line = format!("{figures}{bar}  {} {}", pad_right(why, 27), layout.shortened(what, used));
-        line.trim_end().to_owned() + "\n"
+    let mut table = Table::new([
+        Column::number("us").at_least(12),
+        Column::number("of measured").at_least(11),
+        Column::bar(BAR_WIDTH).gap(1).optional(1),
+        Column::name("why").at_least(27),
+        Column::name("what").gap(1),
+    ]);
+    let whole = |ps: i128, why: &str| {
+        [us(ps).into(), percent(ps, measured_ps).into(), Cell::default(), why.into(), Cell::default()]
     };
-    let mut out =
-        "\n".to_owned() + &layout.heading(line(figures("us", "of measured"), 0, "why", "what").trim_end()) + "\n";
-    out += &line(figures(&us(measured_ps), &percent(measured_ps, measured_ps)), 0, "measured", "");
-    for bar in bars.iter().take(BARS) {
-        let figures = figures(&signed_us(bar.difference_ps), &signed_percent(bar.difference_ps, measured_ps));
-        let figures = layout.signed(&figures, bar.difference_ps > 0);
-        out += &line(figures, bar.difference_ps, why(bar.cause), &bar.what);
+    let step = |ps: i128, part: f64, why: &str, what: &str| {
+        let tone = Tone::of_difference(ps as f64);
+        let [us, share] = [signed_us(ps), signed_percent(ps, measured_ps)].map(|text| Cell::from(text).toned(tone));
+        [us, share, Cell::part(part), why.into(), what.into()]
+    };
+    table.push(whole(measured_ps, "measured"));
+    for bar in bars.iter().take(limit) {
+        let part = if largest_ps == 0 { 0.0 } else { bar.difference_ps as f64 / largest_ps as f64 };
+        table.push(step(bar.difference_ps, part, why(bar.cause), &bar.what));
     }
-    let rest = bars.get(BARS..).unwrap_or_default();
+    let rest = bars.get(limit..).unwrap_or_default();
     if !rest.is_empty() {
-        let rest_ps = rest.iter().map(|bar| bar.difference_ps).sum();
-        let smaller = format!("{} smaller", rest.len());
-        out += &line(figures(&signed_us(rest_ps), &signed_percent(rest_ps, measured_ps)), 0, &smaller, "");
+        table.push(step(rest.iter().map(|bar| bar.difference_ps).sum(), 0.0, &format!("{} smaller", rest.len()), ""));
     }
-    out += &line(figures(&us(predicted_ps), &percent(predicted_ps, measured_ps)), 0, "predicted", "");
+    table.push(whole(predicted_ps, "predicted"));
+    let mut out = "\n".to_owned() + &table.text(layout);
     if let Some(note) = &ledger.layers_note {
         let corrected_ps = predicted_ps - note.difference_ps;
-        out += &format!(
+        let note = format!(
             "\nThe two sides differ by {}; with equal layers the prediction is {} us ({}).\n",
             layers(note.layers.abs()),
             us(corrected_ps),
             signed_percent(corrected_ps - measured_ps, measured_ps)
         );
+        out += &layout.wrapped_lines(&note);
     }
     out
 }
 
-fn to_do(explanation: &Explanation) -> String {
+fn to_do(explanation: &Explanation, limit: usize) -> String {
     let actions = actions(explanation);
-    if actions.is_empty() {
+    if actions.is_empty() || limit == 0 {
         return String::new();
     }
     let mut out = "\nWhat to do:\n".to_owned();
-    for action in actions.iter().take(ACTIONS) {
+    for action in actions.iter().take(limit) {
         out += &format!("{} us  {}\n", pad_left(&us(action.worth_ps), 12), action.text);
         if let Some((_, row)) = &action.measure {
             out += &format!(
@@ -150,8 +149,8 @@ fn to_do(explanation: &Explanation) -> String {
             );
         }
     }
-    if actions.len() > ACTIONS {
-        out += &format!("{}  {} more in the JSON\n", " ".repeat(15), actions.len() - ACTIONS);
+    if actions.len() > limit {
+        out += &format!("{}  {} more in the JSON\n", " ".repeat(15), actions.len() - limit);
     }
     out
 }

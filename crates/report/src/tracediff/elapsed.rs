@@ -6,7 +6,9 @@ use perfdb_tracediff::{
     Basis, Confidence, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
 };
 
-use super::text_parts::{counted, shortened};
+use super::text::{BAR_WIDTH, KERNEL, OPERATION, escaped, part};
+use super::text_parts::counted;
+use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Share of the time of trace 1 below which a row is one of the smaller ones.
 const SMALL_SHARE: f64 = 0.01;
@@ -47,25 +49,28 @@ pub(super) fn text(
     confidence: Option<&Confidence>,
     trust: Option<&Trust>,
     show_all: bool,
+    layout: Layout,
 ) {
-    headline(out, &report.elapsed);
-    let _ = writeln!(out, "{}", report.verdict);
-    if let Some(confidence) = confidence {
-        super::confidence::whole(out, confidence);
-    }
+    escaped(out, layout, |out| headline(out, &report.elapsed, layout));
+    escaped(out, layout, |out| {
+        let _ = writeln!(out, "{}", report.verdict);
+        if let Some(confidence) = confidence {
+            super::confidence::whole(out, confidence);
+        }
+    });
     if trust.is_some_and(|trust| trust.trace1.names_not_trusted || trust.trace2.names_not_trusted) {
         let _ = writeln!(
             out,
             "names slid against durations: elapsed time and its parts hold, rows of operations, layers and kernels do not"
         );
     }
-    waterfall(out, report, show_all);
-    copies(out, &report.elapsed);
-    next_steps(out, report, show_all);
+    waterfall(out, report, show_all, layout);
+    escaped(out, layout, |out| copies(out, &report.elapsed));
+    escaped(out, layout, |out| next_steps(out, report, show_all, layout));
     out.push('\n');
 }
 
-fn headline(out: &mut String, elapsed: &Elapsed) {
+fn headline(out: &mut String, elapsed: &Elapsed, layout: Layout) {
     let Elapsed { trace1, trace2, ratio, ratio_per_layer, basis } = elapsed;
     let (name, one) = match basis {
         Basis::Pass => (" per forward pass", "pass"),
@@ -89,7 +94,7 @@ fn headline(out: &mut String, elapsed: &Elapsed) {
                 out,
                 " ({:.3} ms of trace {number}: one gap before {}, launched {:.3} ms earlier)",
                 gap.gap_ms,
-                if gap.kernel.is_empty() { "a copy".to_owned() } else { shortened(&gap.kernel, 60) },
+                if gap.kernel.is_empty() { "a copy".to_owned() } else { layout.name(&gap.kernel, KERNEL, 20) },
                 gap.launched_before_ms
             );
         }
@@ -162,31 +167,51 @@ fn passes(trace1: &TraceElapsed, trace2: &TraceElapsed, one: &str) -> String {
     format!("{} and {} {plural})", trace1.passes, trace2.passes)
 }
 
-fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool) {
+fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool, layout: Layout) {
     let Elapsed { trace1, trace2, basis, .. } = &report.elapsed;
-    let _ = writeln!(
-        out,
-        "\nFROM TRACE 1 TO TRACE 2, ms{}\n{:<26}{:>13}{:>13}{:>13}{:>9}",
-        per(*basis),
-        "",
-        "trace 1",
-        "trace 2",
-        "difference",
-        "share %"
-    );
+    let _ = writeln!(out, "\nFROM TRACE 1 TO TRACE 2, ms{}", per(*basis));
     let is_small = |row: &&WaterfallRow| !show_all && row.share.is_some_and(|share| share.abs() < SMALL_SHARE);
+    let largest = report.waterfall.iter().map(|row| row.difference_ms.abs()).fold(0.0, f64::max);
+    let mut table = Table::new([
+        Column::name("").at_least(26),
+        Column::number("trace 1").at_least(11).optional(2),
+        Column::number("trace 2").at_least(11).optional(1),
+        Column::number("difference").at_least(11),
+        Column::number("share %").at_least(7),
+        Column::bar(BAR_WIDTH).optional(3),
+        Column::sentence(""),
+    ]);
+    let mut line = |name: &str, [first, second]: [f64; 2], largest: f64, remark: String| {
+        let difference = second - first;
+        let share = match trace1.per_pass_ms > 0.0 {
+            true => format!("{:+.1}", 100.0 * difference / trace1.per_pass_ms),
+            false => "-".to_owned(),
+        };
+        let tone = Tone::of_difference(difference);
+        table.push([
+            Cell::from(layout.name(name, OPERATION, 0)),
+            format!("{first:.3}").into(),
+            format!("{second:.3}").into(),
+            Cell::from(format!("{difference:+.3}")).toned(tone),
+            share.into(),
+            Cell::part(part(difference, largest)).toned(tone),
+            remark.into(),
+        ]);
+    };
     for row in report.waterfall.iter().filter(|row| !is_small(row)) {
         let noise = row.noise_ms.filter(|noise| *noise >= row.difference_ms.abs() && row.difference_ms != 0.0);
-        let remark = noise.map_or_else(String::new, |noise| format!("  within the noise, {noise:.3} ms"));
-        line(out, &row.row, row.trace1_ms, row.trace2_ms, trace1, &remark);
+        let remark = noise.map_or_else(String::new, |noise| format!("within the noise, {noise:.3} ms"));
+        line(&row.row, [row.trace1_ms, row.trace2_ms], largest, remark);
     }
     let small: Vec<&WaterfallRow> = report.waterfall.iter().filter(is_small).collect();
     if !small.is_empty() {
         let sum = |time: fn(&WaterfallRow) -> f64| small.iter().map(|row| time(row)).sum();
         let name = format!("({} smaller)", small.len());
-        line(out, &name, sum(|row| row.trace1_ms), sum(|row| row.trace2_ms), trace1, "");
+        line(&name, [sum(|row| row.trace1_ms), sum(|row| row.trace2_ms)], largest, String::new());
     }
-    line(out, "elapsed", trace1.per_pass_ms, trace2.per_pass_ms, trace1, "");
+    // The whole has no bar: it is the sum of those above.
+    line("elapsed", [trace1.per_pass_ms, trace2.per_pass_ms], 0.0, String::new());
+    out.push_str(&table.text(layout));
 }
 
 fn copies(out: &mut String, elapsed: &Elapsed) {
@@ -202,27 +227,15 @@ fn copies(out: &mut String, elapsed: &Elapsed) {
     }
 }
 
-fn next_steps(out: &mut String, report: &ElapsedReport, show_all: bool) {
+fn next_steps(out: &mut String, report: &ElapsedReport, show_all: bool, layout: Layout) {
     if report.next_steps.is_empty() {
         return;
     }
     let _ = writeln!(out, "\nWHAT TO DO NEXT, by ms{}", per(report.elapsed.basis));
     let limit = if show_all { usize::MAX } else { STEPS_SHOWN };
     for (number, step) in (1..).zip(report.next_steps.iter().take(limit)) {
-        let _ = writeln!(
-            out,
-            "{number:>3}. trace {} takes {:.3} ms longer in {}: {}",
-            step.trace, step.excess_ms, step.row, step.advice
-        );
+        let line =
+            format!("trace {} takes {:.3} ms longer in {}: {}", step.trace, step.excess_ms, step.row, step.advice);
+        let _ = writeln!(out, "{number:>3}. {}", layout.wrapped(&line, 5));
     }
-}
-
-fn line(out: &mut String, name: &str, first: f64, second: f64, trace1: &TraceElapsed, remark: &str) {
-    let difference = second - first;
-    let share = match trace1.per_pass_ms > 0.0 {
-        true => format!("{:+.1}", 100.0 * difference / trace1.per_pass_ms),
-        false => "-".to_owned(),
-    };
-    let _ =
-        writeln!(out, "{:<26}{first:>13.3}{second:>13.3}{difference:>+13.3}{share:>9}{remark}", shortened(name, 25));
 }

@@ -7,7 +7,8 @@ use perfdb_tracediff::{Difference, Explanation, FamilyDifference, Parts, Share};
 
 use super::csv::{push_record, text_cell};
 use super::elapsed::per;
-use super::text_parts::shortened;
+use super::text::{KERNEL, OPERATION, escaped};
+use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// What the parts of a difference are, in words.
 const PARTS: [(&str, &str); 8] = [
@@ -33,16 +34,16 @@ fn coverage_rows(explanation: &Explanation) -> [(&'static str, &'static str, Sha
 }
 
 /// The two sections of the text report.
-pub(super) fn text(explanation: &Explanation) -> String {
+pub(super) fn text(explanation: &Explanation, layout: Layout) -> String {
     let mut out = String::new();
-    coverage_text(&mut out, explanation);
+    escaped(&mut out, layout, |out| coverage_text(out, explanation, layout));
     if let Some(difference) = &explanation.difference {
-        difference_text(&mut out, difference);
+        difference_text(&mut out, difference, layout);
     }
     out
 }
 
-fn coverage_text(out: &mut String, explanation: &Explanation) {
+fn coverage_text(out: &mut String, explanation: &Explanation, layout: Layout) {
     let _ = writeln!(out, "\nCOVERAGE: kernel time");
     let _ = writeln!(out, "{:<26}{:>13}{:>8}{:>13}{:>8}", "", "trace 1 ms", "%", "trace 2 ms", "%");
     for (_, name, share) in coverage_rows(explanation) {
@@ -59,20 +60,16 @@ fn coverage_text(out: &mut String, explanation: &Explanation) {
         let _ = writeln!(out, "  longest kernels without a counterpart:");
     }
     for kernel in &explanation.coverage.top_unmatched {
-        let _ = writeln!(
-            out,
-            "    trace {} {:>12.3} ms {:>7}% {:>10} x  {} ({})",
-            kernel.trace,
-            kernel.total_ms,
-            percent(kernel.percent),
-            kernel.count,
-            shortened(&kernel.kernel, 60),
-            kernel.operation
-        );
+        let share = percent(kernel.percent);
+        let times =
+            format!("    trace {} {:>12.3} ms {share:>7}% {:>10} x  ", kernel.trace, kernel.total_ms, kernel.count);
+        let used = times.chars().count() + kernel.operation.chars().count() + 3;
+        let name = layout.name(&kernel.kernel, KERNEL, used);
+        let _ = writeln!(out, "{times}{name} ({})", kernel.operation);
     }
 }
 
-fn difference_text(out: &mut String, difference: &Difference) {
+fn difference_text(out: &mut String, difference: &Difference, layout: Layout) {
     let _ = writeln!(
         out,
         "\nWHAT CHANGED, ms{}: {:.3} - {:.3} = {:+.3}",
@@ -89,19 +86,32 @@ fn difference_text(out: &mut String, difference: &Difference) {
     }
     let all = shares.map(|shares| shares.iter().map(|(_, share)| share).sum());
     let _ = writeln!(out, "  {:<32}{:>+13.3}{:>9}", "all", difference.elapsed_ms, signed(all));
-    let _ = writeln!(
-        out,
-        "{:<26}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}{:>13}",
-        "family", "trace 1", "trace 2", "difference", "calls", "speed", "fusion", "one-sided", "overlap"
-    );
+    let number = |heading: &str| Column::number(heading).at_least(11);
+    let mut table = Table::new([
+        Column::name("family").at_least(26),
+        number("trace 1").optional(2),
+        number("trace 2").optional(1),
+        number("difference"),
+        number("calls").optional(3),
+        number("speed").optional(4),
+        number("fusion").optional(5),
+        number("one-sided").optional(6),
+        number("overlap").optional(7),
+    ]);
     for row in &difference.families {
-        let _ = write!(out, "{:<26}{:>13.3}{:>13.3}", shortened(&row.family, 25), row.trace1_ms, row.trace2_ms);
-        for part in [row.difference_ms, row.calls_ms, row.speed_ms, row.fusion_ms, row.one_sided_ms, row.overlap_ms] {
-            // No negative zeros.
-            let _ = write!(out, "{:>+13.3}", part + 0.0);
-        }
-        out.push('\n');
+        let mut cells = vec![Cell::from(layout.name(&row.family, OPERATION, 0))];
+        cells.extend([row.trace1_ms, row.trace2_ms].map(|ms| Cell::from(format!("{ms:.3}"))));
+        cells.push(Cell::from(signed_ms(row.difference_ms)).toned(Tone::of_difference(row.difference_ms)));
+        let parts = [row.calls_ms, row.speed_ms, row.fusion_ms, row.one_sided_ms, row.overlap_ms];
+        cells.extend(parts.map(|ms| Cell::from(signed_ms(ms))));
+        table.push(cells);
     }
+    out.push_str(&table.text(layout));
+}
+
+/// Milliseconds with their sign; no negative zeros.
+fn signed_ms(ms: f64) -> String {
+    format!("{:+.3}", ms + 0.0)
 }
 
 fn signed(share: Option<f64>) -> String {

@@ -7,7 +7,8 @@ use perfdb_tracediff::{Basis, RooflineRow, Rooflines};
 
 use super::csv::{push_record, text_cell};
 use super::elapsed::per;
-use super::text_parts::shortened;
+use super::text::escaped;
+use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Rows that are shown where not all are.
 const SHOWN: usize = 8;
@@ -17,14 +18,16 @@ trace2_tflop_s,trace1_tb_s,trace2_tb_s,trace1_efficiency,trace2_efficiency,roofl
 kernel_ms\n";
 
 /// The section of the text report; nothing where no operator has shapes and no graph was replayed.
-pub(super) fn text(out: &mut String, found: &Rooflines, basis: Basis, show_all: bool) {
+pub(super) fn text(out: &mut String, found: &Rooflines, basis: Basis, show_all: bool, layout: Layout) {
     if !found.operations.is_empty() {
-        operations(out, found, basis, show_all);
+        escaped(out, layout, |out| heading(out, found, basis));
+        operations(out, found, show_all, layout);
+        escaped(out, layout, |out| too_efficient(out, found));
     }
-    replays(out, found);
+    escaped(out, layout, |out| replays(out, found));
 }
 
-fn operations(out: &mut String, found: &Rooflines, basis: Basis, show_all: bool) {
+fn heading(out: &mut String, found: &Rooflines, basis: Basis) {
     let _ = writeln!(
         out,
         "\nHARDWARE OR KERNEL, ms of kernels{}: shapes and peaks are known for {:.1} % and {:.1} % of the time of computing kernels",
@@ -35,70 +38,73 @@ fn operations(out: &mut String, found: &Rooflines, basis: Basis, show_all: bool)
     if !found.verdict.is_empty() {
         let _ = writeln!(out, "{}", found.verdict);
     }
-    let _ = writeln!(
-        out,
-        "{:<22}{:>8}{:>8}{:>11}{:>11}{:>12}{:>10}{:>10}{:>10}{:>9}{:>9}  {:<16} shapes",
-        "operator",
-        "calls 1",
-        "calls 2",
-        "trace 1",
-        "trace 2",
-        "difference",
-        "work",
-        "hardware",
-        "kernel",
-        "% peak 1",
-        "% peak 2",
-        "bound"
-    );
+}
+
+fn operations(out: &mut String, found: &Rooflines, show_all: bool, layout: Layout) {
+    let mut table = Table::new([
+        Column::name("operator").at_least(22),
+        Column::number("calls 1").at_least(7).gap(1).optional(9),
+        Column::number("calls 2").at_least(7).gap(1).optional(8),
+        Column::number("trace 1").at_least(9).optional(7),
+        Column::number("trace 2").at_least(9).optional(6),
+        Column::number("difference").at_least(10),
+        Column::number("work").at_least(8).optional(3),
+        Column::number("hardware").at_least(8).optional(1),
+        Column::number("kernel").at_least(8).optional(2),
+        Column::number("% peak 1").at_least(8).gap(1).optional(5),
+        Column::number("% peak 2").at_least(8).gap(1).optional(4),
+        Column::name("bound").at_least(16).optional(10),
+        Column::name("shapes").gap(1).optional(11),
+    ]);
     let shown = if show_all { usize::MAX } else { SHOWN };
     for row in found.operations.iter().take(shown) {
-        let _ = writeln!(
-            out,
-            "{:<22}{:>8}{:>8}{:>11.3}{:>11.3}{:>12}{:>10}{:>10}{:>10}{:>9}{:>9}  {:<16} {}",
-            shortened(&row.operator, 21),
-            row.trace1_calls,
-            row.trace2_calls,
-            row.trace1_ms,
-            row.trace2_ms,
-            signed(Some(row.trace2_ms - row.trace1_ms)),
-            signed(row.work_ms),
-            signed(row.hardware_ms),
-            signed(row.kernel_ms),
-            percent(row.trace1_efficiency),
-            percent(row.trace2_efficiency),
-            row.bound,
-            shortened(&format!("{} {}", row.shapes, row.types), 60),
-        );
+        let difference_ms = row.trace2_ms - row.trace1_ms;
+        table.push([
+            Cell::from(layout.name(&row.operator, 21, 0)),
+            row.trace1_calls.to_string().into(),
+            row.trace2_calls.to_string().into(),
+            format!("{:.3}", row.trace1_ms).into(),
+            format!("{:.3}", row.trace2_ms).into(),
+            Cell::from(signed(Some(difference_ms))).toned(Tone::of_difference(difference_ms)),
+            signed(row.work_ms).into(),
+            signed(row.hardware_ms).into(),
+            signed(row.kernel_ms).into(),
+            percent(row.trace1_efficiency).into(),
+            percent(row.trace2_efficiency).into(),
+            row.bound.into(),
+            layout.name(&format!("{} {}", row.shapes, row.types), 60, 0).into(),
+        ]);
     }
+    let mut sum = |name: &str, times: [Option<String>; 2], parts: [Option<f64>; 4], shapes: String| {
+        let [first, second] = times.map(|time| Cell::from(time.unwrap_or_default()));
+        let [difference, work, hardware, kernel] = parts.map(|part| Cell::from(signed(part)));
+        let none = Cell::default;
+        let cells = [name.into(), none(), none(), first, second, difference, work, hardware, kernel];
+        table.push(cells.into_iter().chain([none(), none(), none(), shapes.into()]));
+    };
     let rest = found.operations.get(shown.min(found.operations.len())..).unwrap_or_default();
     if !rest.is_empty() {
-        let sum = |part: fn(&RooflineRow) -> f64| rest.iter().map(part).sum::<f64>();
-        let (first, second) = (sum(|row| row.trace1_ms), sum(|row| row.trace2_ms));
-        let part = |part: fn(&RooflineRow) -> Option<f64>| signed(Some(rest.iter().filter_map(part).sum()));
-        let _ = writeln!(
-            out,
-            "{:<38}{first:>11.3}{second:>11.3}{:>12}{:>10}{:>10}{:>10}",
-            format!("({} smaller)", rest.len()),
-            signed(Some(second - first)),
-            part(|row| row.work_ms),
-            part(|row| row.hardware_ms),
-            part(|row| row.kernel_ms)
-        );
+        let [first, second] = [|row: &RooflineRow| row.trace1_ms, |row: &RooflineRow| row.trace2_ms]
+            .map(|part| rest.iter().map(part).sum::<f64>());
+        let part = |part: fn(&RooflineRow) -> Option<f64>| Some(rest.iter().filter_map(part).sum());
+        let parts =
+            [Some(second - first), part(|row| row.work_ms), part(|row| row.hardware_ms), part(|row| row.kernel_ms)];
+        let times = [first, second].map(|ms| Some(format!("{ms:.3}")));
+        sum(&format!("({} smaller)", rest.len()), times, parts, String::new());
     }
     if found.time_ratio.is_some() {
-        let _ = writeln!(
-            out,
-            "{:<60}{:>12}{:>10}{:>10}{:>10}  {} in one trace only, {} without shapes or peaks",
-            "all computing kernels",
-            signed(Some(found.difference_ms)),
-            signed(Some(found.work_ms)),
-            signed(Some(found.hardware_ms)),
-            signed(Some(found.kernel_ms)),
-            signed(Some(found.one_sided_ms)),
-            signed(Some(found.other_ms))
-        );
+        let parts = [found.difference_ms, found.work_ms, found.hardware_ms, found.kernel_ms].map(Some);
+        sum("all computing kernels", [None, None], parts, String::new());
     }
+    out.push_str(&table.text(layout));
+    if found.time_ratio.is_some() {
+        let [one_sided, other] = [found.one_sided_ms, found.other_ms].map(|ms| signed(Some(ms)));
+        let line = format!("  of these {one_sided} in one trace only, {other} without shapes or peaks\n");
+        out.push_str(&layout.wrapped_lines(&line));
+    }
+}
+
+fn too_efficient(out: &mut String, found: &Rooflines) {
     for row in found.too_efficient() {
         let _ = writeln!(
             out,

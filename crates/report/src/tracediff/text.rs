@@ -9,14 +9,19 @@ use perfdb_tracediff::{
 
 use super::elapsed::per;
 use super::explanation;
-use super::text_parts::{counted, general, layers, python_stacks, shortened, unknown, warnings};
+use super::text_parts::{counted, general, layers, python_stacks, unknown, warnings};
+use crate::layout::{Cell, Column, Layout, Table, Tone};
+use perfdb_files::escape::for_terminal;
 
 /// Operations that are shown although they do not matter.
 const OPERATIONS_SHOWN: usize = 8;
 /// Operations whose kernels are shown.
 const ROWS_WITH_KERNELS: usize = 5;
-/// Characters of an operation's name in its column.
-const OPERATION: usize = 25;
+/// Characters of an operation's name, and of a kernel's beside it, in a report that goes into a file.
+pub(super) const OPERATION: usize = 25;
+pub(super) const KERNEL: usize = 60;
+/// Characters of the bar beside a difference.
+pub(super) const BAR_WIDTH: usize = 8;
 
 /// How much the text report shows.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,9 +34,11 @@ pub struct TextOptions {
     pub layers: bool,
     /// Gap in ms beyond which an operation is slower or faster, if one was asked for.
     pub threshold_ms: Option<f64>,
+    /// How lines are laid out.
+    pub layout: Layout,
 }
 
-/// The report of a comparison; empty for documents that have none (alignments, launch counts, legacy rules).
+/// The report of a comparison, in which control characters of names are escaped; empty for documents that have none (alignments, launch counts, legacy rules).
 pub fn text(document: &Document, options: &TextOptions) -> String {
     match document {
         Document::Plain(plain) => {
@@ -45,7 +52,7 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
             };
             let mut out = report(&found, options);
             if let Some(found) = &plain.explanation {
-                out.push_str(&explanation::text(found));
+                out.push_str(&explanation::text(found, options.layout));
             }
             out
         }
@@ -81,33 +88,42 @@ struct Found<'a> {
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
 fn report(found: &Found<'_>, options: &TextOptions) -> String {
     let Found { comparison, elapsed, confidence, trust, strips, roofline } = *found;
+    let layout = options.layout;
     let mut out = String::new();
     if let Some(trust) = trust {
-        super::elapsed::trust(&mut out, trust);
+        escaped(&mut out, layout, |out| super::elapsed::trust(out, trust));
     }
     if let Some(elapsed) = elapsed {
-        super::elapsed::text(&mut out, elapsed, confidence, trust, options.show_all);
+        super::elapsed::text(&mut out, elapsed, confidence, trust, options.show_all, layout);
     }
-    head(&mut out, &comparison.metadata);
+    escaped(&mut out, layout, |out| head(out, &comparison.metadata, layout));
     operations(&mut out, comparison, elapsed, confidence, options);
-    unmatched(&mut out, comparison, elapsed);
+    unmatched(&mut out, comparison, elapsed, layout);
     if let Some(roofline) = roofline {
         let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
-        super::rooflines::text(&mut out, roofline, basis, options.show_all);
+        super::rooflines::text(&mut out, roofline, basis, options.show_all, layout);
     }
-    super::strips::text(&mut out, strips, options.show_all);
+    super::strips::text(&mut out, strips, options.show_all, layout);
     for row in rows_that_matter(&comparison.operations, options.show_all) {
-        kernels(&mut out, row, options.show_all);
+        escaped(&mut out, layout, |out| kernels(out, row, options.show_all, layout));
     }
     if options.stack_traces {
-        python_stacks(&mut out, &comparison.operations, options.show_all);
+        escaped(&mut out, layout, |out| python_stacks(out, &comparison.operations, options.show_all));
     }
     if options.layers {
-        layers(&mut out, &comparison.layers, options.show_all);
+        layers(&mut out, &comparison.layers, options.show_all, layout);
     }
-    unknown(&mut out, &comparison.unknown_kernels, options.show_all);
-    warnings(&mut out, &comparison.warnings);
+    // Patterns are copied into a file: their lines stay whole.
+    escaped(&mut out, Layout::default(), |out| unknown(out, &comparison.unknown_kernels, options.show_all));
+    escaped(&mut out, layout, |out| warnings(out, &comparison.warnings, layout));
     out
+}
+
+/// Adds a part of the report that has names but no colours.
+pub(super) fn escaped(out: &mut String, layout: Layout, write: impl FnOnce(&mut String)) {
+    let mut part = String::new();
+    write(&mut part);
+    out.push_str(&layout.wrapped_lines(&for_terminal(&part)));
 }
 
 /// Rows whose kernels are shown: those beyond the threshold, else those that differ most.
@@ -126,9 +142,13 @@ fn rows_that_matter(rows: &[OperationRow], show_all: bool) -> Vec<&OperationRow>
     found
 }
 
-fn head(out: &mut String, metadata: &Metadata) {
+fn head(out: &mut String, metadata: &Metadata, layout: Layout) {
     let phase = if metadata.phase == "all" { String::new() } else { format!(" (phase: {})", metadata.phase) };
-    let _ = writeln!(out, "GPU TRACE COMPARISON{phase}\n{}", "=".repeat(132));
+    let _ = writeln!(
+        out,
+        "GPU TRACE COMPARISON{phase}\n{}",
+        "=".repeat(layout.columns.map_or(132, |columns| columns.min(132)))
+    );
     let sides = [
         (
             &metadata.trace1_name,
@@ -183,7 +203,7 @@ fn operations(
     confidence: Option<&Confidence>,
     options: &TextOptions,
 ) {
-    let rows = &comparison.operations;
+    let (rows, layout) = (&comparison.operations, options.layout);
     let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
     let whole = elapsed.map_or(0.0, |elapsed| elapsed.elapsed.trace1.per_pass_ms);
     let threshold = match (options.threshold_ms, elapsed) {
@@ -192,27 +212,12 @@ fn operations(
         (None, None) => "5 ms in all".to_owned(),
     };
     let matter = rows.iter().filter(|row| row.status != Status::Similar).count();
-    let _ = writeln!(
-        out,
-        "\nOPERATIONS OF BOTH TRACES, ms of kernels{}: {} compared, {matter} differ by more than {threshold}",
+    let heading = format!(
+        "\nOPERATIONS OF BOTH TRACES, ms of kernels{}: {} compared, {matter} differ by more than {threshold}\n",
         per(basis),
         rows.len(),
     );
-    let _ = writeln!(
-        out,
-        "{:<26}{:>10}{:>10}{:>12}{:>12}{:>9}{:>13}{:>13}{:>13}{:>9}{}",
-        "operation",
-        "calls 1",
-        "calls 2",
-        "us/call 1",
-        "us/call 2",
-        "2 / 1",
-        "trace 1",
-        "trace 2",
-        "difference",
-        "share %",
-        if confidence.is_some() { "  how sure" } else { "" }
-    );
+    out.push_str(&layout.wrapped_lines(&heading));
     let mut sorted: Vec<&OperationRow> = rows.iter().collect();
     let difference = |row: &OperationRow| row.trace2_per_pass_ms - row.trace1_per_pass_ms;
     // Stable: rows come by gap, then name.
@@ -222,36 +227,66 @@ fn operations(
         false => "-".to_owned(),
     };
     let limit = if options.show_all { usize::MAX } else { matter.max(OPERATIONS_SHOWN) };
+    let mut table = Table::new([
+        operation_column(),
+        Column::number("calls 1").at_least(8).optional(7),
+        Column::number("calls 2").at_least(8).optional(6),
+        Column::number("us/call 1").at_least(10).optional(3),
+        Column::number("us/call 2").at_least(10).optional(2),
+        Column::number("2 / 1").at_least(7).optional(1),
+        Column::number("trace 1").at_least(11).optional(5),
+        Column::number("trace 2").at_least(11).optional(4),
+        Column::number("difference").at_least(11),
+        Column::number("share %").at_least(7),
+        Column::bar(BAR_WIDTH).optional(8),
+        Column::name(if confidence.is_some() { "how sure" } else { "" }).optional(9),
+    ]);
+    let largest = sorted.first().map_or(0.0, |row| difference(row).abs());
+    let tones = |difference_ms: f64| {
+        let tone = Tone::of_difference(difference_ms);
+        let cell = Cell::from(format!("{difference_ms:+.3}")).toned(tone);
+        [cell, share(difference_ms).into(), Cell::part(part(difference_ms, largest)).toned(tone)]
+    };
     for row in sorted.iter().take(limit) {
+        let [gap, share, bar] = tones(difference(row));
+        let mut cells = vec![
+            layout.name(&row.operation, OPERATION, 0).into(),
+            row.trace1_count.to_string().into(),
+            row.trace2_count.to_string().into(),
+            format!("{:.2}", row.trace1_avg_us).into(),
+            format!("{:.2}", row.trace2_avg_us).into(),
+            per_call(row).into(),
+            format!("{:.3}", row.trace1_per_pass_ms).into(),
+            format!("{:.3}", row.trace2_per_pass_ms).into(),
+            gap,
+            share,
+            bar,
+        ];
         let verdict = confidence.and_then(|found| super::confidence::of_operation(found, &row.operation));
-        let verdict = verdict.map_or_else(String::new, |verdict| format!("  {verdict}"));
-        let _ = writeln!(
-            out,
-            "{:<26}{:>10}{:>10}{:>12.2}{:>12.2}{:>9}{:>13.3}{:>13.3}{:>+13.3}{:>9}{verdict}",
-            shortened(&row.operation, OPERATION),
-            row.trace1_count,
-            row.trace2_count,
-            row.trace1_avg_us,
-            row.trace2_avg_us,
-            per_call(row),
-            row.trace1_per_pass_ms,
-            row.trace2_per_pass_ms,
-            difference(row),
-            share(difference(row)),
-        );
+        cells.push(verdict.unwrap_or_default().into());
+        table.push(cells);
     }
     let small = sorted.get(limit..).unwrap_or_default();
     if !small.is_empty() {
         let sum = |time: fn(&OperationRow) -> f64| small.iter().map(|row| time(row)).sum::<f64>();
         let (first, second) = (sum(|row| row.trace1_per_pass_ms), sum(|row| row.trace2_per_pass_ms));
-        let _ = writeln!(
-            out,
-            "{:<79}{first:>13.3}{second:>13.3}{:>+13.3}{:>9}",
-            format!("({} smaller)", small.len()),
-            second - first,
-            share(second - first)
-        );
+        let [gap, share, bar] = tones(second - first);
+        let mut cells = vec![Cell::from(format!("({} smaller)", small.len()))];
+        cells.resize(6, Cell::default());
+        cells.extend([format!("{first:.3}").into(), format!("{second:.3}").into(), gap, share, bar]);
+        table.push(cells);
     }
+    out.push_str(&table.text(layout));
+}
+
+/// The names of operations: in a report that goes into a file they are cut.
+pub(super) fn operation_column() -> Column {
+    Column::name("operation").at_least(26)
+}
+
+/// `part` of `whole`; nothing of nothing.
+pub(super) fn part(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 /// Time per call of trace 2 by that of trace 1.
@@ -262,29 +297,35 @@ fn per_call(row: &OperationRow) -> String {
     }
 }
 
-fn unmatched(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedReport>) {
+fn unmatched(out: &mut String, comparison: &Comparison, elapsed: Option<&ElapsedReport>, layout: Layout) {
     let rows = &comparison.unmatched_operations;
     if rows.is_empty() {
         return;
     }
     let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
     let _ = writeln!(out, "\nOPERATIONS OF ONE TRACE, ms of kernels{}: {}", per(basis), rows.len());
-    let _ = writeln!(out, "{:<26}{:>6}{:>10}{:>12}{:>13}  kernel", "operation", "trace", "calls", "us/call", "ms");
+    let mut table = Table::new([
+        operation_column(),
+        Column::number("trace").at_least(5).gap(1),
+        Column::number("calls").at_least(8).optional(2),
+        Column::number("us/call").at_least(10).optional(1),
+        Column::number("ms").at_least(11),
+        Column::name("kernel"),
+    ]);
     for row in rows {
-        let _ = writeln!(
-            out,
-            "{:<26}{:>6}{:>10}{:>12.2}{:>13.3}  {}",
-            shortened(&row.operation, OPERATION),
-            row.trace,
-            row.count,
-            row.avg_us,
-            row.per_pass_ms,
-            shortened(&row.kernel, 60)
-        );
+        table.push([
+            Cell::from(layout.name(&row.operation, OPERATION, 0)),
+            row.trace.to_string().into(),
+            row.count.to_string().into(),
+            format!("{:.2}", row.avg_us).into(),
+            format!("{:.3}", row.per_pass_ms).into(),
+            layout.name(&row.kernel, KERNEL, 0).into(),
+        ]);
     }
+    out.push_str(&table.text(layout));
 }
 
-fn kernels(out: &mut String, row: &OperationRow, show_all: bool) {
+fn kernels(out: &mut String, row: &OperationRow, show_all: bool, layout: Layout) {
     let _ = writeln!(out, "\nKERNELS OF {}", row.operation);
     let sides = [(&row.trace1_kernels, &row.trace1_cpu_op), (&row.trace2_kernels, &row.trace2_cpu_op)];
     for (number, (kernels, operator)) in (1..).zip(sides) {
@@ -293,14 +334,8 @@ fn kernels(out: &mut String, row: &OperationRow, show_all: bool) {
         let operator = operator.as_deref().unwrap_or("-");
         let _ = writeln!(out, "  trace {number}: {shown} of {} kernels; cpu op: {operator}", kernels.len());
         for kernel in &kernels[..shown] {
-            let _ = writeln!(
-                out,
-                "    {:>14.3} us {:>10} x {:>12.3} us  {}",
-                kernel.total_us,
-                kernel.count,
-                kernel.avg_us,
-                shortened(&kernel.name, 80)
-            );
+            let times = format!("    {:>14.3} us {:>10} x {:>12.3} us  ", kernel.total_us, kernel.count, kernel.avg_us);
+            let _ = writeln!(out, "{times}{}", layout.name(&kernel.name, 80, times.chars().count()));
         }
     }
 }

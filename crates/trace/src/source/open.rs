@@ -145,7 +145,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
         return Err(io::Error::from_raw_os_error(IS_A_DIRECTORY));
     }
     if !metadata.is_file() {
-        return stream(file);
+        return stream(Counted(file));
     }
     let mut first = [0; 2];
     let count = read_up_to(&mut file, &mut first)?;
@@ -156,7 +156,7 @@ fn content_of(path: &Path) -> io::Result<Content> {
     }
     // Files of the system (/proc) have the size 0 and are not empty.
     match metadata.len() {
-        0 => stream(file),
+        0 => stream(Counted(file)),
         size => {
             add_opened(size);
             Ok(Content::Positioned(Positioned::file(file, size)))

@@ -1,0 +1,121 @@
+//! Answers as JSON lines and as CSV.
+
+use crate::json_file::JsonFile;
+use crate::{Failure, print};
+use perfdb_files::replace::{Staged, commit};
+use perfdb_pycompat::json::Style;
+use perfdb_query::answer_to_json;
+use perfdb_report::answers::{HEADER, INTERVAL_HEADER, Named, csv_cells, interval_cells};
+use perfdb_store::table::LineEnd;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Where answers of one form go.
+struct Form {
+    is_stdout: bool,
+    file: Option<JsonFile>,
+    text: String,
+}
+
+/// How much is gathered before it is written.
+const PIECE_BYTES: usize = 64 * 1024;
+
+impl Form {
+    /// Opens where answers of this form go.
+    fn open(path: Option<&OsStr>) -> Result<Form, Failure> {
+        let is_stdout = path.is_some_and(|path| path == "-");
+        let file = JsonFile::open(path.filter(|_| !is_stdout))?;
+        Ok(Form { is_stdout, file, text: String::new() })
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.is_stdout || self.file.is_some()
+    }
+
+    /// Writes what was gathered.
+    fn flush(&mut self) -> Result<(), Failure> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        if self.is_stdout {
+            print(&self.text)?;
+        }
+        if let Some(file) = &mut self.file {
+            file.append(&self.text)?;
+        }
+        self.text.clear();
+        Ok(())
+    }
+
+    /// Prints what goes to stdout; stages what goes to a file.
+    fn finish(mut self) -> Result<Option<Staged>, Failure> {
+        self.flush()?;
+        self.file.map(JsonFile::stage_appended).transpose()
+    }
+}
+
+/// Where answers go.
+pub(super) struct Sink {
+    json: Form,
+    csv: Form,
+    /// Whether answers have intervals.
+    has_intervals: bool,
+}
+
+impl Sink {
+    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>, has_intervals: bool) -> Result<Sink, Failure> {
+        let is_dash = |path: Option<&OsStr>| path.is_some_and(|path| path == "-");
+        if is_dash(json) && is_dash(csv) {
+            return Err(Failure::usage("--json and --csv cannot both go to stdout"));
+        }
+        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)?, has_intervals };
+        if sink.csv.is_wanted() {
+            let more: &[&str] = if has_intervals { &INTERVAL_HEADER } else { &[] };
+            sink.csv.text.push_str(&(HEADER.iter().chain(more).copied().collect::<Vec<_>>().join(",") + "\n"));
+        }
+        Ok(sink)
+    }
+
+    /// Whether people get a table on stdout.
+    pub(super) fn shows_table(&self) -> bool {
+        !self.json.is_stdout && !self.csv.is_stdout
+    }
+
+    pub(super) fn add(&mut self, id: &Option<Value>, (name, answer): Named<'_>) -> Result<(), Failure> {
+        if self.json.is_wanted() {
+            let line = json!({"id": id.as_ref().unwrap_or(&Value::Null), "answer": answer_to_json(answer)});
+            self.json.text.push_str(&(perfdb_pycompat::json::to_string_with(&line, Style::ONE_LINE)? + "\n"));
+        }
+        if self.csv.is_wanted() {
+            let mut cells = csv_cells((name, answer)).to_vec();
+            if self.has_intervals {
+                cells.extend(interval_cells(answer));
+            }
+            let mut line = Vec::new();
+            perfdb_store::table::push_csv_row(&mut line, cells.iter().map(String::as_str), LineEnd::Lf);
+            self.csv.text.push_str(&String::from_utf8_lossy(&line));
+        }
+        if self.json.text.len().max(self.csv.text.len()) >= PIECE_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered. Files stay out of their places until [`Self::finish`].
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        self.json.flush()?;
+        self.csv.flush()
+    }
+
+    /// The files that are written.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.json.file.iter().chain(&self.csv.file).map(JsonFile::path)
+    }
+
+    /// Writes both files, or none.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        let set = [self.json.finish()?, self.csv.finish()?];
+        Ok(commit(set.into_iter().flatten().collect())?)
+    }
+}

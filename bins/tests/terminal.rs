@@ -1,0 +1,152 @@
+//! What a person sees on a terminal: lines that fit, colours, bars, progress. The terminal is that of `script` (util-linux).
+
+use std::error::Error;
+use std::fs;
+use std::io::{BufReader, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+type TestResult = Result<(), Box<dyn Error>>;
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata")
+}
+
+/// Starts a command line in a terminal of so many columns. `None` where there is no `script`.
+fn start(
+    folder: &Path,
+    columns: usize,
+    variables: &[(&str, &str)],
+    line: &str,
+) -> Result<Option<Child>, Box<dyn Error>> {
+    let (tool, arguments) = line.split_once(' ').ok_or("a tool and its arguments")?;
+    let tool = assert_cmd::cargo::cargo_bin(tool);
+    let line = format!("stty cols {columns} rows 50; exec '{}' {arguments}", tool.display());
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(folder).env("TERM", "xterm").env_remove("NO_COLOR");
+    command.envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::piped());
+    match command.spawn() {
+        Ok(child) => Ok(Some(child)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: there is no script (util-linux)");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a command line shows in the end.
+fn shown(columns: usize, variables: &[(&str, &str)], line: &str) -> Result<Option<String>, Box<dyn Error>> {
+    // Progress goes to stderr.
+    let line = format!("{line} 2>/dev/null");
+    let Some(child) = start(&testdata(), columns, variables, &line)? else { return Ok(None) };
+    let output = child.wait_with_output()?;
+    Ok(Some(String::from_utf8(output.stdout)?.replace("\r\n", "\n")))
+}
+
+/// The text without its colours.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut parts = text.split("\u{1b}[");
+    plain.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    plain
+}
+
+const LINES: [&str; 9] = [
+    "compare-traces gpu-traces/mi300x.json gpu-traces/h100.json --layers --explain",
+    "check-trace gpu-traces/mi300x.json",
+    "evaluate-database --database-path first-database/database",
+    "audit-coverage --database-path first-database/database --from-trace first-database/trace.json --suggest 3",
+    "check-density --database-path first-database/database",
+    "check-database --database-path first-database/database",
+    "query-database --database-path first-database/database --from-trace first-database/trace.json --semantics best",
+    "query-database --database-path first-database/database --from-trace first-database/trace.json --compare",
+    "explain-prediction --tc-trace scenarios/qwen3_32b_decode/trace.json --prof-trace scenarios/qwen3_32b_decode/forward_pass.csv --data-dir scenarios",
+];
+
+#[test]
+fn lines_fit_the_terminal() -> TestResult {
+    for line in LINES {
+        let Some(text) = shown(72, &[], line)? else { return Ok(()) };
+        for shown in plain(&text).lines() {
+            // Patterns are there to be copied into a file, and a word cannot be parted.
+            let is_whole = shown.starts_with("  - {pattern:") || !shown.trim().contains(' ');
+            assert!(shown.chars().count() <= 72 || is_whole, "{line}: {shown}");
+        }
+        // What a check prints is only coloured where something is wrong.
+        assert!(text.contains("\u{1b}[") || line.starts_with("check-"), "{line}: no colours:\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nobody_who_forbids_colours_gets_some() -> TestResult {
+    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let Some(text) = shown(100, &[variable], LINES[0])? else { return Ok(()) };
+        assert!(!text.contains('\u{1b}') && text.contains('█'), "{variable:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wide_line_has_whole_names_and_a_pipe_what_files_have() -> TestResult {
+    let name = "void vllm::cross_device_reduce_2stage<__hip_bfloat16, 8>(int)";
+    let Some(narrow) = shown(60, &[], LINES[0])? else { return Ok(()) };
+    let wide = shown(60, &[], &format!("{} --wide", LINES[0]))?.unwrap_or_default();
+    assert!(!narrow.contains(name) && narrow.contains('…') && wide.contains(name), "{wide}");
+    let (tool, arguments) = LINES[0].split_once(' ').unwrap_or_default();
+    let run = |more: &[&str]| -> Result<String, Box<dyn Error>> {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin(tool));
+        let output = command.args(arguments.split(' ')).args(more).current_dir(testdata()).output()?;
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    let piped = run(&[])?;
+    assert!(!piped.contains(['\u{1b}', '█', '…']), "{piped}");
+    assert!(run(&["--wide"])?.lines().zip(piped.lines()).any(|(wide, piped)| wide != piped));
+    Ok(())
+}
+
+/// Tools that read a trace, which is a pipe that this test fills as slowly as it likes.
+#[test]
+fn progress_is_shown_while_a_tool_waits_for_its_input() -> TestResult {
+    let pass = testdata().join("scenarios/qwen3_32b_decode/forward_pass.csv");
+    let pass = pass.display();
+    for line in [
+        format!("compute-m6 --tc-trace slow --prof-trace {pass}"),
+        format!("generate-per-shape-comparison --tc-trace slow --prof-trace {pass} --output o.csv"),
+        format!(
+            "generate-op-comparison --data-dir {0} --tc-trace slow --prof-trace {pass} --output o.json",
+            testdata().join("scenarios").display()
+        ),
+        format!("explain-prediction --tc-trace slow --prof-trace {pass}"),
+        "trace-to-csv --trace slow --output o.csv".to_owned(),
+    ] {
+        let folder = TempDir::new()?;
+        let slow = folder.path().join("slow");
+        let made = Command::new("mkfifo").arg(&slow).status()?;
+        assert!(made.success());
+        let Some(mut child) = start(folder.path(), 100, &[], &line)? else { return Ok(()) };
+        let trace = fs::read(testdata().join("scenarios/qwen3_32b_decode/trace.json"))?;
+        let (first, rest) = trace.split_at(trace.len() / 2);
+        let mut pipe = fs::OpenOptions::new().write(true).open(&slow)?;
+        pipe.write_all(first)?;
+        let mut output = BufReader::new(child.stdout.take().ok_or("the terminal's output")?);
+        let mut seen = Vec::new();
+        // The rest comes when the progress has been seen, and not before.
+        while !String::from_utf8_lossy(&seen).contains("/s") {
+            let mut byte = [0];
+            assert_eq!(output.read(&mut byte)?, 1, "{line}: it ended: {}", String::from_utf8_lossy(&seen));
+            seen.extend(byte);
+        }
+        assert!(String::from_utf8_lossy(&seen).contains("reading"), "{line}");
+        pipe.write_all(rest)?;
+        drop(pipe);
+        output.read_to_end(&mut seen)?;
+        assert!(child.wait()?.success(), "{line}: {}", String::from_utf8_lossy(&seen));
+    }
+    Ok(())
+}
