@@ -32,14 +32,13 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// Measures what is to be measured, and writes it back.
     pub(super) fn measure(self, publisher: &TerminalPublisher<'_>) -> Result<(), Failure> {
-        self.with(|measuring, reporter| Ok(self.microbench.measure(measuring, reporter, publisher)?))
+        self.with(|measuring, reporter| self.microbench.measure(measuring, reporter, publisher))
     }
 
     /// Measures the rows of a shard. The database stays as it is.
     pub(super) fn measure_shard(self, shard: Shard, mut writer: ShardWriter) -> Result<(), Failure> {
         let folder = writer.folder().to_owned();
-        let operators =
-            self.with(|measuring, reporter| Ok(self.microbench.measure_into(measuring, &folder, reporter)?))?;
+        let operators = self.with(|measuring, reporter| self.microbench.measure_into(measuring, &folder, reporter))?;
         writer.attach(OPERATORS, &operators)?;
         let [ran, failed] = measured_rows(&folder)?;
         (0..ran).for_each(|_| writer.count(false));
@@ -55,7 +54,7 @@ impl Run<'_> {
         let folders: Vec<PathBuf> = set.shards().map(|(folder, _)| folder.to_owned()).collect();
         self.with(|measuring, reporter| {
             let operators = operators.as_deref();
-            Ok(self.microbench.write_back_shards(measuring, operators, &folders, reporter, publisher)?)
+            self.microbench.write_back_shards(measuring, operators, &folders, reporter, publisher)
         })
     }
 
