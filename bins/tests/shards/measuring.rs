@@ -131,8 +131,11 @@ fn database(folder: &Path) -> TestResult {
     Ok(())
 }
 
+/// The path of a table, its rows, and those of them that have a time.
+type RowCounts = (String, usize, usize);
+
 /// The tables without their times.
-fn rows_without_times(folder: &Path) -> Result<Vec<(String, usize, usize)>, Box<dyn std::error::Error>> {
+fn rows_without_times(folder: &Path) -> Result<Vec<RowCounts>, Box<dyn std::error::Error>> {
     let mut rows = Vec::new();
     for (path, content) in files(folder)? {
         if path.extension().is_some_and(|ending| ending == "csv")

@@ -22,13 +22,16 @@ use std::time::Duration;
 /// How often another port is taken when the engine finds the chosen one in use.
 const PORT_TRIES: usize = 3;
 
+/// Makes the content of a [`Page`] of what a run came to.
+pub type Content = dyn Fn(&Outcome) -> std::io::Result<Vec<u8>> + Send + Sync;
+
 /// A file that is made of what a run came to, and written in the same step as its rows: a page for people.
 #[derive(Clone)]
 pub struct Page {
     /// Where it goes.
     pub path: PathBuf,
     /// Its content; tables are not written yet when it is asked for.
-    pub content: Arc<dyn Fn(&Outcome) -> std::io::Result<Vec<u8>> + Send + Sync>,
+    pub content: Arc<Content>,
 }
 
 impl std::fmt::Debug for Page {
