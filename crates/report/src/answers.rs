@@ -150,7 +150,7 @@ fn parts_and_places(answer: &Answer) -> String {
         let _ = writeln!(text, "  part {kernel} {:.3} us {source} {}", part.duration_us, part.rule);
     }
     for missed in answer.missed_kernels() {
-        let _ = writeln!(text, "  part {}: nothing known", one_line(&missed.to_string()));
+        let _ = writeln!(text, "  part {}: nothing known", one_line(missed.as_ref()));
     }
     if let Some(between) = answer.interpolation() {
         let at = |coordinates: &[f64]| {

@@ -231,7 +231,7 @@ impl Table {
         let mut left_out = Vec::new();
         let Some(columns) = layout.columns else { return (shown, left_out) };
         let room = columns.saturating_sub(self.indent);
-        let shortest = |shown: &[Shown<'_>]| line_width(shown, |one| least(one));
+        let shortest = |shown: &[Shown<'_>]| line_width(shown, least);
         while shortest(&shown) > room {
             let optional = shown.iter().enumerate().filter_map(|(at, one)| Some((one.column.left_out_as?, at)));
             let Some((_, at)) = optional.max() else { break };

@@ -24,7 +24,7 @@ pub(super) fn text(out: &mut String, strips: &[Strip], show_all: bool, layout: L
         let (first, second) = (layer(|row| row.trace1_us), layer(|row| row.trace2_us));
         let mut table = table();
         for row in &strip.rows {
-            push(&mut table, &row.family, [row.trace1_us, row.trace2_us], &row.reason);
+            push(&mut table, row.family, [row.trace1_us, row.trace2_us], &row.reason);
         }
         push(&mut table, "layer", [first, second], "");
         // Below each line of the table stand the names of its kernels.
