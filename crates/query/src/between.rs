@@ -23,7 +23,7 @@ pub(crate) use points::PointIndexes;
 pub(crate) use predicted::Learnt;
 
 use crate::answer::{Answer, Miss};
-use crate::engine::Context;
+use crate::context::Context;
 use crate::semantics::Between;
 use crate::shapes::is_interpolation_matmul;
 

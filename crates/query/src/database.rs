@@ -1,10 +1,11 @@
 //! A database as one value, and readers of it.
 
 use crate::answer::{Answer, Miss};
-use crate::engine::Context;
+use crate::context::Context;
+use crate::engine;
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Slice, evaluate, slices};
-use crate::explain::Explanation;
+use crate::explanation::Explanation;
 use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
 use crate::state::State;
@@ -137,7 +138,7 @@ impl Reader {
     /// The reason.
     #[inline]
     pub fn lookup(&self, query: &Query) -> Result<Answer, Miss> {
-        Context::new(&self.state, self.semantics.rules(), query, None).answer(self.layer)
+        engine::answer(&Context::new(&self.state, self.semantics.rules(), query, None), self.layer)
     }
 
     /// The answer together with everything that was tried on the way.
@@ -145,7 +146,7 @@ impl Reader {
         let explanation = RefCell::new(Explanation::default());
         let context = Context::new(&self.state, self.semantics.rules(), query, Some(&explanation));
         context.explain_tables();
-        let answer = context.answer(self.layer);
+        let answer = engine::answer(&context, self.layer);
         (answer, explanation.into_inner())
     }
 

@@ -5,7 +5,7 @@ mod latent;
 mod projections;
 mod sparse;
 
-use crate::engine::Context;
+use crate::context::Context;
 use crate::measured::attention::Fields;
 use crate::query::{Argument, Tensor};
 use perfdb_pycompat::yaml::{Map, Node};

@@ -1,18 +1,11 @@
-//! What was tried on the way to an answer.
+//! Noting what is tried on the way to an answer.
 
-use crate::engine::{Context, Names};
+use crate::context::{Context, Names};
 use perfdb_store::op_mapping::Entry;
 use std::fmt::Write as _;
 
 /// How many rows of a table are named; of the others it is counted in what they differ.
 const ROWS_PER_TABLE: usize = 20;
-
-/// Everything that was tried, in order.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Explanation {
-    /// One attempt each.
-    pub lines: Vec<String>,
-}
 
 /// The tables that an entry names.
 pub(crate) fn asked<'e>(context: &Context<'_>, entry: &'e Entry) -> Names<'e> {

@@ -1,7 +1,7 @@
 //! Intervals of rows as they are, and of sums.
 
 use crate::answer::{Answer, Part, Prediction, Source};
-use crate::engine::Context;
+use crate::context::Context;
 use crate::table::KernelRow;
 use perfdb_predict::{Calls, Class, Estimate, log_deviation, measured_interval, sum};
 

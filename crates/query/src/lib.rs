@@ -27,6 +27,7 @@ struct Guide;
 
 mod answer;
 mod between;
+mod context;
 mod database;
 mod decompose;
 mod dtype;
@@ -34,6 +35,7 @@ mod engine;
 mod error;
 mod evaluation;
 mod explain;
+mod explanation;
 mod findings;
 mod foreign;
 mod interval;
@@ -57,7 +59,7 @@ pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, S
 pub use database::{Database, Reader};
 pub use error::Error;
 pub use evaluation::{Drift, Evaluation, Hidden, Outlier, Repeats, Score, Slice, Trial, outliers};
-pub use explain::Explanation;
+pub use explanation::Explanation;
 pub use findings::add_findings;
 pub use json::{MalformedQuery, answer_to_json, not_json};
 pub use nearest::Nearest;

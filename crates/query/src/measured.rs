@@ -13,7 +13,7 @@ mod projection;
 pub(crate) use projection::projected;
 
 use crate::answer::{Answer, Miss, Source};
-use crate::engine::Context;
+use crate::context::Context;
 use crate::search::Found;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;

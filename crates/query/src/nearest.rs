@@ -1,8 +1,8 @@
 //! The rows that come nearest to a question, and in what they differ.
 
 use crate::answer::RowRef;
+use crate::context::Context;
 use crate::database::Reader;
-use crate::engine::Context;
 use crate::explain::asked;
 use crate::measured::attention::{self, Fields, Mismatch};
 use crate::measured::inputs;

@@ -6,7 +6,7 @@ use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
 use crate::answer::{Answer, Interpolation, More, Place, Source};
-use crate::engine::Context;
+use crate::context::Context;
 use crate::semantics::Between;
 use crate::table::KernelRows;
 use smallvec::{SmallVec, smallvec};

@@ -3,7 +3,7 @@
 use super::attempt::{Naming, UNMATCHED, Value, of_points};
 use super::points::{ABSENT, Axes, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
-use crate::engine::{Context, Names};
+use crate::context::{Context, Names};
 use crate::measured::attention::{AttentionCall, Fields, normalised};
 use crate::query::Argument;
 use crate::semantics::Rules;

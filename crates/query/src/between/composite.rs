@@ -2,8 +2,8 @@
 
 use super::{attention, generic, length_aware, matmul, scatter};
 use crate::answer::{Answer, Miss, More, Part, Source};
+use crate::context::{Context, Names};
 use crate::decompose::{self, Decomposed, Kind, PartQuery};
-use crate::engine::{Context, Names};
 use crate::interval::interval_us;
 use crate::measured::{composite, inputs, parts};
 use crate::operands::{Operand, Operands};

@@ -3,8 +3,8 @@
 use super::attempt::{FEW, Status, of_group};
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss, Source};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::measured;
 use crate::query::elements;
 use crate::semantics::Rules;

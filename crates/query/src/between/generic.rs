@@ -5,7 +5,7 @@ use super::elementwise::{MATRIX, matrix};
 use super::matmul::projected_operands;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
-use crate::engine::Context;
+use crate::context::Context;
 use crate::measured::inputs;
 use crate::operands::Operand;
 use crate::query::elements;

@@ -3,7 +3,7 @@
 use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
-use crate::engine::{Context, Names};
+use crate::context::{Context, Names};
 use crate::measured::attention::Fields;
 use crate::semantics::Rules;
 use crate::table::columns::{Column, integers};

@@ -3,8 +3,8 @@
 use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::measured::{inputs, projected};
 use crate::operands::{Operand, Operands};
 use crate::semantics::Rules;

@@ -1,8 +1,8 @@
 //! Interpolation as the reader of 2025 does it: one axis, rows of the first table.
 
 use crate::answer::{Answer, Miss, Source};
+use crate::context::{Context, Names};
 use crate::dtype::profiler_name;
-use crate::engine::{Context, Names};
 use crate::measured::attention::AttentionCall;
 use crate::measured::{composite, inputs};
 use crate::operands::Operand;

@@ -3,8 +3,8 @@
 use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::query::elements;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};

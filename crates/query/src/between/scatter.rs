@@ -3,7 +3,7 @@
 use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
-use crate::engine::Context;
+use crate::context::Context;
 use crate::operands::{Operand, Operands};
 use crate::query::elements;
 use crate::semantics::Rules;

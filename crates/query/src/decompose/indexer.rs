@@ -2,8 +2,8 @@
 
 use super::sparse::{SparseCall, required_rank_vectors};
 use super::{Kind, PartQuery, Phase, ScatterPart, phase, requests};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::measured::attention::average;
 use crate::query::{Argument, Tensor, elements};
 use perfdb_dtype::DType;

@@ -2,8 +2,8 @@
 
 use super::sparse::{SparseCall, rank_vectors};
 use super::{Kind, Options, PartQuery, Phase, phase, requests};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::measured::attention::{Fields, average};
 use crate::query::Tensor;
 use perfdb_store::op_mapping::Entry;

@@ -1,8 +1,8 @@
 //! The projections in front of latent attention: the visible kernels, or one opaque kernel.
 
 use super::{CachePart, Kind, OpaquePart, Options, PartQuery};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::query::Tensor;
 use perfdb_dtype::DType;
 use perfdb_store::op_mapping::Entry;

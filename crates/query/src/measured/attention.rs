@@ -2,8 +2,8 @@
 
 use super::of_row;
 use crate::answer::{Answer, Miss};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::query::{Argument, Tensor};
 use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};

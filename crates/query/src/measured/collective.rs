@@ -1,8 +1,8 @@
 //! Looking up collectives by message size, devices and tier.
 
 use crate::answer::{Answer, Miss, More, Part, Prediction, RowRef, Source};
+use crate::context::Context;
 use crate::dtype::size_bytes;
-use crate::engine::Context;
 use crate::query::{Argument, Grid};
 use crate::semantics::Sizes;
 use perfdb_store::op_mapping::Entry;

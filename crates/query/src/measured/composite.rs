@@ -3,9 +3,9 @@
 use super::collective::{self, Message, Method};
 use super::{inputs, of_row, parts};
 use crate::answer::{Answer, Miss, More, Part, Source};
+use crate::context::{Context, Names};
 use crate::decompose::{self, Decomposed};
 use crate::dtype::{is_one_byte_number, size_bytes};
-use crate::engine::{Context, Names};
 use crate::interval::interval_us;
 use crate::query::Query;
 use perfdb_pycompat::yaml::{Map, Node};

@@ -2,8 +2,8 @@
 
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::query::{Tensor, elements};
 use crate::search::{Fit, Selection};
 use crate::shapes::{flattened, is_padded, strip};

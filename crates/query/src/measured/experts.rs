@@ -3,8 +3,8 @@
 use super::collective::{self, Message, Method};
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss, More, Part, Source};
+use crate::context::Context;
 use crate::dtype::{profiler_name, size_bytes};
-use crate::engine::Context;
 use crate::interval::{interval_us, row_interval_us};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Tensor, elements};

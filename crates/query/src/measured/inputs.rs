@@ -2,7 +2,7 @@
 
 use super::{of_row, projected};
 use crate::answer::{Answer, Miss};
-use crate::engine::{Context, Names};
+use crate::context::{Context, Names};
 use crate::operands::{Operand, Operands};
 use crate::query::Argument;
 use crate::search::{Found, Selection, by_inputs};

@@ -2,8 +2,8 @@
 
 use super::parts::Measured;
 use crate::answer::{Part, Source};
+use crate::context::Context;
 use crate::decompose::OpaquePart;
-use crate::engine::Context;
 use crate::reason::Reason;
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};

@@ -2,8 +2,8 @@
 
 use super::{attention, inputs, opaque};
 use crate::answer::{Answer, Miss, More, Part, RowRef, Source};
+use crate::context::{Context, Names};
 use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
-use crate::engine::{Context, Names};
 use crate::interval::row_interval_us;
 use crate::operands::{Dims, Operand, Operands};
 use crate::reason::Reason;

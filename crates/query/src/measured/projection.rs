@@ -2,8 +2,8 @@
 
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss};
+use crate::context::Context;
 use crate::dtype::profiler_name;
-use crate::engine::Context;
 use crate::operands::{Operand, Operands};
 use crate::reason::Reason;
 use perfdb_pycompat::yaml::Node;
