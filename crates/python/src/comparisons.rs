@@ -49,7 +49,7 @@ pub(crate) fn compare_traces(py: Python<'_>, first: PathBuf, second: PathBuf, ph
         let load = |path: &Path| Trace::open(path, &LoadOptions::default()).map_err(|failure| error(&failure));
         let read = provenance("compare-traces", [("trace 1", first.as_path()), ("trace 2", second.as_path())]);
         let (first, second) = (load(&first)?, load(&second)?);
-        let mut options = AnalysisOptions::default();
+        let mut options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
         options.compare.phase = phase;
         let analysis = analyse(&first, &second, &options).map_err(|failure| error(&failure))?;
         Ok(Outcome { json: json(&analysis.document, None), page: traces_page(&analysis.document, read) })
