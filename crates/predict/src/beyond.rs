@@ -34,17 +34,19 @@ impl Method {
     ];
 
     /// The value, from that of kriging and the neighbours.
-    pub(crate) fn value<'n>(self, kriging: f64, near: impl FnOnce() -> Near<'n>) -> f64 {
+    pub(crate) fn value<'n>(self, kriging: f64, near: impl Fn() -> Near<'n>) -> f64 {
+        self.of(kriging, || hold(near()), || plane(near()))
+    }
+
+    /// The value, from those that are found in one way.
+    pub(crate) fn of(self, kriging: f64, hold: impl Fn() -> f64, plane: impl Fn() -> f64) -> f64 {
         match self {
             Method::Kriging => kriging,
-            Method::Hold => hold(near()),
-            Method::Plane => plane(near()),
-            Method::KrigingAndHold => (kriging + hold(near())) / 2.0,
-            Method::KrigingAndPlane => (kriging + plane(near())) / 2.0,
-            Method::HoldAndPlane => {
-                let near = near();
-                (hold(near) + plane(near)) / 2.0
-            }
+            Method::Hold => hold(),
+            Method::Plane => plane(),
+            Method::KrigingAndHold => (kriging + hold()) / 2.0,
+            Method::KrigingAndPlane => (kriging + plane()) / 2.0,
+            Method::HoldAndPlane => (hold() + plane()) / 2.0,
         }
     }
 }

@@ -64,7 +64,9 @@ impl Model {
             .collect();
         let ranges = ranges_of(&settled);
         let steps = grid_steps(dims, &coordinates);
-        scale.lean = leaning(&scale, settled[0].lean);
+        // A slice without rows does not tell it.
+        let lean = settled.iter().map(|slice| slice.lean).find(|lean| !lean.is_empty());
+        scale.lean = leaning(&scale, lean.unwrap_or_default());
         coordinates.chunks_exact_mut(dims).for_each(|row| scale.lean(row));
         let field = Field { dims, coordinates: &coordinates, values: &values, slices: &ranges, steps: &steps };
         let neighbours = neighbours(dims).min(count.saturating_sub(1));

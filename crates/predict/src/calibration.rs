@@ -49,15 +49,7 @@ struct Residual {
 
 impl Residual {
     fn of(&self, method: Method) -> f64 {
-        match method {
-            Method::Kriging => self.kriging,
-            Method::Hold => self.hold,
-            Method::Plane => self.plane,
-            Method::KrigingAndHold => (self.kriging + self.hold) / 2.0,
-            Method::KrigingAndPlane => (self.kriging + self.plane) / 2.0,
-            Method::HoldAndPlane => (self.hold + self.plane) / 2.0,
-        }
-        .abs()
+        method.of(self.kriging, || self.hold, || self.plane).abs()
     }
 }
 
@@ -94,15 +86,16 @@ impl Calibration {
 
     /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few and of one slice.
     pub(crate) fn of(model: &Model, median_distance: f64, works: Option<&[Work]>) -> Calibration {
-        let mut all = works.map(|works| few::residuals(model, works)).unwrap_or_default();
+        let configurations = configurations(model);
+        let mut all = works.map(|works| few::residuals(model, works, &configurations)).unwrap_or_default();
         if all.is_empty() {
-            all = of_many(model, median_distance);
+            all = of_many(model, median_distance, &configurations);
         }
         let methods = [
             Method::Kriging,
             best_method(&all, Class::Beyond, &Method::ALL),
             // One configuration alone tells how far another one is from it, not which way to go between two.
-            if configurations(model).len() > 2 {
+            if configurations.len() > 2 {
                 best_method(&all, Class::NewConfiguration, &[Method::Kriging, Method::Plane])
             } else {
                 Method::Kriging
@@ -125,10 +118,10 @@ impl Calibration {
 }
 
 /// Rows of which a roofline and ranges know hardly anything.
-fn of_many(model: &Model, median_distance: f64) -> Vec<Residual> {
+fn of_many(model: &Model, median_distance: f64, configurations: &[u32]) -> Vec<Residual> {
     let mut all = Vec::new();
     by_distance(model, &choose(model.len(), MOST_ROWS, 5), median_distance, &mut all);
-    by_configuration(model, &mut all);
+    by_configuration(model, configurations, &mut all);
     by_size(model, &mut all);
     if all.is_empty() {
         all.extend((0..model.len() as u32).filter_map(|row| leave_out(model, row, |other| other != row)));
@@ -180,8 +173,7 @@ fn configurations(model: &Model) -> Vec<u32> {
 }
 
 /// Whole configurations.
-fn by_configuration(model: &Model, all: &mut Vec<Residual>) {
-    let configurations = configurations(model);
+fn by_configuration(model: &Model, configurations: &[u32], all: &mut Vec<Residual>) {
     if configurations.len() < 2 {
         return;
     }

@@ -61,3 +61,22 @@ fn two_configurations_tell_that_a_third_is_uncertain() {
     let (known, new) = (half_width(8.0), half_width(2.0));
     assert!(new > 20.0 * known, "{known} {new}");
 }
+
+#[test]
+fn a_slice_without_rows_changes_nothing_of_the_others() {
+    let answer = |is_first: bool| {
+        let mut measured = Rows::new(2);
+        for rows in (0..12).map(|power| f64::from(1 << power)) {
+            for columns in (0..5).map(|power| f64::from(256 << power)) {
+                let place = Place::elementwise(rows, columns, 3.0);
+                measured.push(measured.len() as u32, &place, elementwise_us(rows, columns), None);
+            }
+        }
+        let (slices, slice) =
+            if is_first { (vec![measured, Rows::new(2)], 0) } else { (vec![Rows::new(2), measured], 1) };
+        let table = Table::new(slices, Some(0));
+        table.predict(slice, &Place::elementwise(4096.0, 1024.0, 3.0)).map(|answer| answer.duration_us)
+    };
+    assert!(answer(true).is_some());
+    assert_eq!(answer(true), answer(false));
+}

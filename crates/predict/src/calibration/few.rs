@@ -1,7 +1,7 @@
 //! Few rows: the roofline is fitted anew without those that are left out. Three numbers that were fitted to few rows follow each of
 //! them, so that a row that was fitted to seems easier to predict than a new one is.
 
-use super::{LARGEST_SIZES, Residual, configurations, leave_out};
+use super::{LARGEST_SIZES, Residual, leave_out};
 use crate::model::Model;
 use perfdb_roofline::{Roofline, Work};
 
@@ -12,15 +12,14 @@ const FEWEST_FITTED: usize = 3;
 
 /// Single rows, whole configurations and the largest sizes, each predicted from a roofline and neighbours that do not know them. `works`
 /// are those of the rows, in tree order.
-pub(super) fn residuals(model: &Model, works: &[Work]) -> Vec<Residual> {
+pub(super) fn residuals(model: &Model, works: &[Work], configurations: &[u32]) -> Vec<Residual> {
     let rows = || 0..model.len() as u32;
     let mut all = Vec::new();
     for own in rows() {
         leave_out_few(model, works, |row| row == own, |row| row == own, &mut all);
     }
-    let configurations = configurations(model);
     if configurations.len() > 1 {
-        for of in configurations {
+        for &of in configurations {
             let is_own = |row: u32| model.configuration_of[row as usize] == of;
             leave_out_few(model, works, is_own, is_own, &mut all);
         }
