@@ -61,8 +61,6 @@ struct Slot {
     stamp: Option<Stamp>,
     rows: Read<KernelRows>,
     collective: Read<CollectiveRows>,
-    /// Whether it is one of collectives that were measured with another version than the database.
-    is_foreign: bool,
 }
 
 /// What changes when a file is replaced.
@@ -120,15 +118,11 @@ impl State {
         }
         let mut files: Vec<(String, PathBuf)> = files.into_iter().collect();
         files.sort();
-        let mut slots: Vec<Slot> =
-            files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, before)).collect();
+        let slots: Vec<Slot> = files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, before)).collect();
         let by_name: FxHashMap<Arc<str>, u32> =
             slots.iter().enumerate().map(|(at, slot)| (slot.kernel_type.clone(), at as u32)).collect();
         let operators = operators(&mapping, &by_name);
         let foreign_collectives = foreign_collectives(directory, &mapping);
-        for slot in &mut slots {
-            slot.is_foreign = foreign_collectives.is_some() && parent_of(&slot.path) != directory;
-        }
         let directory = directory.to_owned();
         Ok(State { directory, mapping, mapping_stamp, operators, slots, by_name, foreign_collectives })
     }
@@ -149,7 +143,7 @@ impl State {
 
     /// Whether an answer rests on a row that was measured with another version than the database.
     pub(crate) fn is_of_other_version(&self, answer: &Answer) -> bool {
-        let is_foreign = |row: &RowRef| self.slots.iter().any(|slot| slot.is_foreign && slot.path == row.path);
+        let is_foreign = |row: &RowRef| parent_of(&row.path) != self.directory;
         self.foreign_collectives.is_some() && answer.rows.iter().any(is_foreign)
     }
 
@@ -230,7 +224,6 @@ impl Slot {
             stamp,
             rows: same.map(|same| same.rows.clone()).unwrap_or_default(),
             collective: same.map(|same| same.collective.clone()).unwrap_or_default(),
-            is_foreign: false,
         }
     }
 }
