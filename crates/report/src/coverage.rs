@@ -1,15 +1,12 @@
 //! How a database answers workloads: tables for people, JSON and CSV for programs.
 
-use crate::layout::{Cell, Column, Layout, Table};
+use crate::layout::{Cell, Column, Layout, Table, more};
 use perfdb_coverage::{Asked, Audit, KernelAudit, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit};
 use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
 use perfdb_query::{Hidden, Score};
 use serde_json::{Value, json};
-
-/// Characters of the bar beside the share that is exact.
-const BAR_WIDTH: usize = 8;
 
 /// The tables: shares of each workload, then the `worst` kernels, then the `worst` calls of each workload that no rows answer.
 pub fn text(audit: &Audit, worst: usize, layout: Layout) -> String {
@@ -35,7 +32,7 @@ fn shares_table(workloads: &[WorkloadAudit], layout: Layout) -> String {
         Column::number("").at_least(5).gap(1),
         Column::number("total").at_least(10).optional(1),
         Column::number("exact").at_least(7),
-        Column::bar(BAR_WIDTH).optional(5),
+        Column::bar().optional(5),
         Column::number("padded").at_least(7).optional(2),
         Column::number("interpolated").at_least(12).optional(3),
         Column::number("beyond").at_least(7),
@@ -138,10 +135,6 @@ fn kernel_table(kernels: &[&KernelAudit], layout: Layout) -> String {
 /// An error as a percentage, which may be far above 100.
 fn error(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
-}
-
-fn more(count: usize, shown: usize, what: &str) -> String {
-    if count > shown { format!("… and {} more {what}\n", count - shown) } else { String::new() }
 }
 
 /// The calls of a workload that no rows answer, those that take longest first.

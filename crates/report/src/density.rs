@@ -1,6 +1,6 @@
 //! What a check of density found: lines for people, JSON for programs.
 
-use crate::layout::Layout;
+use crate::layout::{Layout, more};
 use perfdb_coverage::density::{Finding, Hole, Judged, Report, Verdict};
 use perfdb_files::escape::one_line;
 use serde_json::{Value, json};
@@ -13,9 +13,7 @@ pub fn text(report: &Report, limit: Option<usize>, layout: Layout) -> String {
     for finding in report.findings.iter().take(limit) {
         out += &format!("{}\n", one_line(&finding.to_string()));
     }
-    if report.findings.len() > limit {
-        out += &format!("… and {} more findings\n", report.findings.len() - limit);
-    }
+    out += &more(report.findings.len(), limit, "findings");
     for (gate, verdict) in (1..).zip(&report.gates) {
         out += &format!("gate {gate}: {verdict}\n");
     }

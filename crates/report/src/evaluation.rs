@@ -9,9 +9,6 @@ use serde::Serialize;
 /// Contradictions that are listed of a table for people.
 const MOST_SHOWN: usize = 3;
 
-/// Characters of the bar beside the share of durations that intervals hold.
-const BAR_WIDTH: usize = 8;
-
 /// The tables for people: figures, then what is known of nothing, then tables that contradict themselves.
 pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
     let mut table = Table::new([
@@ -22,7 +19,7 @@ pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
         Column::number("p90").at_least(7),
         Column::number("bias").at_least(8).optional(1),
         Column::number("held").at_least(5),
-        Column::bar(BAR_WIDTH).optional(3),
+        Column::bar().optional(3),
         Column::number("interval").at_least(10),
     ]);
     for one in evaluations {

@@ -6,7 +6,8 @@ use anstyle::Style;
 use perfdb_files::escape::one_line;
 use std::borrow::Cow;
 
-pub use table::{Cell, Column, Table, Tone};
+pub(crate) use table::Tone;
+pub use table::{Cell, Column, Table};
 
 /// What the reader's side can show. The default is what files and pipes get: nothing is left out, bars and colours are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,6 +110,11 @@ impl Layout {
     fn painted(&self, text: &str, style: Style) -> String {
         if self.has_colours { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
+}
+
+/// A line about those of a list that were not shown; nothing where all were.
+pub fn more(count: usize, shown: usize, what: &str) -> String {
+    if count > shown { format!("… and {} more {what}\n", count - shown) } else { String::new() }
 }
 
 /// A text of at most `room` characters. Where it is longer, the name before `: ` loses its middle, and if that is not enough, what is said of it

@@ -15,7 +15,7 @@ pub use page::page;
 pub use rows::{MeasureTable, rows_to_measure};
 pub use text::text;
 
-use perfdb_compare::ledger::{Explanation, Interval};
+use perfdb_compare::ledger::{Explanation, Interval, Ledger};
 use perfdb_pycompat::format::fixed_grouped;
 
 /// An explanation with the name of its scenario; the name of a single pair of files is empty.
@@ -36,6 +36,18 @@ fn us(ps: i128) -> String {
 fn interval(interval: &Interval, calls: f64) -> String {
     let us = |ps: i128| fixed_grouped(ps as f64 / 1e6 / calls, 1);
     format!("{} us ({}..{})", us(interval.best_ps), us(interval.low_ps), us(interval.high_ps))
+}
+
+/// Whether the measured pass lies `inside` or `outside` an interval.
+fn place(interval: &Interval, measured_ps: i128) -> &'static str {
+    if (interval.low_ps..=interval.high_ps).contains(&measured_ps) { "inside" } else { "outside" }
+}
+
+/// How much of the prediction comes from where, the most first.
+fn sources(ledger: &Ledger) -> Vec<(&'static str, i128)> {
+    let mut sources: Vec<_> = ledger.coverage_ps.iter().map(|(source, ps)| (source.name(), *ps)).collect();
+    sources.sort_by_key(|&(_, ps)| -ps);
+    sources
 }
 
 /// Microseconds with their sign.

@@ -5,9 +5,6 @@ use perfdb_doctor::{Entry, Finding, Report};
 use perfdb_files::escape::one_line;
 use serde_json::Value;
 
-/// Characters of the bar beside the share of the time that a finding touches.
-const BAR_WIDTH: usize = 8;
-
 /// The report: a line about the file, then two for each finding.
 pub fn text(report: &Report, layout: Layout) -> String {
     let mut head = format!("{}: {}", cut(&report.file), report.kind.name());
@@ -44,7 +41,7 @@ fn of_finding(finding: &Finding, layout: Layout) -> String {
         Column::name("").at_least(7),
         Column::name("").at_least(23).gap(1),
         Column::number("").at_least(7).gap(1),
-        Column::bar(BAR_WIDTH).gap(1).optional(1),
+        Column::bar().gap(1).optional(1),
         Column::sentence(""),
     ])
     .indented(2);

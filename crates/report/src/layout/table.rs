@@ -31,6 +31,8 @@ pub struct Column {
 
 /// Spaces between columns.
 const GAP: usize = 2;
+/// Characters of a bar.
+const BAR_WIDTH: usize = 8;
 
 impl Column {
     fn new(heading: &str, kind: Kind) -> Column {
@@ -53,8 +55,8 @@ impl Column {
     }
 
     /// Bars of [`Cell::part`]; there is no such column where a layout has no bars.
-    pub fn bar(width: usize) -> Column {
-        Column::new("", Kind::Bar).at_least(width)
+    pub fn bar() -> Column {
+        Column::new("", Kind::Bar).at_least(BAR_WIDTH)
     }
 
     /// The width that it has however short its cells are.
@@ -75,7 +77,7 @@ impl Column {
 
 /// What a colour says about a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tone {
+pub(crate) enum Tone {
     /// Nothing.
     #[default]
     Plain,
@@ -91,7 +93,7 @@ pub enum Tone {
 
 impl Tone {
     /// The tone of a difference; that of nothing is plain.
-    pub fn of_difference(difference: f64) -> Tone {
+    pub(crate) fn of_difference(difference: f64) -> Tone {
         match difference {
             difference if difference > 0.0 => Tone::TooMuch,
             difference if difference < 0.0 => Tone::TooLittle,
@@ -100,7 +102,7 @@ impl Tone {
     }
 
     /// The tone of findings of this weight.
-    pub fn of_severity(severity: perfdb_store::lint::Severity) -> Tone {
+    pub(crate) fn of_severity(severity: perfdb_store::lint::Severity) -> Tone {
         use perfdb_store::lint::Severity;
         match severity {
             Severity::Error => Tone::Error,
@@ -134,7 +136,7 @@ impl Cell {
     }
 
     /// The cell in the colour of its tone.
-    pub fn toned(self, tone: Tone) -> Cell {
+    pub(crate) fn toned(self, tone: Tone) -> Cell {
         Cell { tone, ..self }
     }
 }
@@ -354,7 +356,7 @@ mod tests {
 
     #[test]
     fn bars_and_colours_are_of_terminals_alone() {
-        let mut table = Table::new([Column::number("ms"), Column::bar(4), Column::name("")]);
+        let mut table = Table::new([Column::number("ms"), Column::bar().at_least(4), Column::name("")]);
         table.push([Cell::from("+1.5").toned(Tone::TooMuch), Cell::part(0.5), "x".into()]);
         assert_eq!(table.text(Layout::default()), "  ms\n+1.5  x\n");
         let terminal = Layout { has_bars: true, has_colours: true, ..layout(80) };

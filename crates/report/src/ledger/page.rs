@@ -2,9 +2,10 @@
 
 use super::actions::actions;
 use super::bars::{bars, why};
+use super::csv::calls_and_source;
 use super::{NamedExplanation, cancelled};
 use perfdb_compare::ledger::{
-    Detail, ExampleLayers, Explanation, FamilySum, Group, Interval, Join, LayerKernel, LayerKind, Layers, Leaf,
+    ExampleLayers, Explanation, FamilySum, Group, Interval, Join, LayerKernel, LayerKind, Layers, Leaf,
 };
 use perfdb_page::number::{percent, signed, signed_percent, time_us};
 use perfdb_page::{
@@ -176,8 +177,7 @@ fn notes(explanation: &Explanation) -> Vec<String> {
         ));
     }
     if let Some(interval) = &explanation.interval {
-        let holds = (interval.low_ps..=interval.high_ps).contains(&ledger.measured_ps);
-        let place = if holds { "inside" } else { "outside" };
+        let place = super::place(interval, ledger.measured_ps);
         let mut note = format!(
             "The database predicts {} for these kernels, nine times in ten {} to {}; the measured pass is {place} of that.",
             time_us(us(interval.best_ps)),
@@ -301,8 +301,7 @@ fn families(families: &[FamilySum]) -> perfdb_page::Chart {
 
 fn coverage(explanation: &Explanation) -> perfdb_page::Chart {
     let ledger = &explanation.ledger;
-    let mut sources: Vec<(&str, i128)> = ledger.coverage_ps.iter().map(|(source, ps)| (source.name(), *ps)).collect();
-    sources.sort_by_key(|(_, ps)| -ps);
+    let sources = super::sources(ledger);
     let parts = sources.iter().map(|(name, _)| *name).collect();
     let values = sources.iter().map(|(_, ps)| us(*ps)).collect();
     StackedBars { parts, bars: vec![StackedBar { name: "predicted", values }], unit: "µs" }
@@ -409,11 +408,7 @@ fn met_by(join: Join) -> &'static str {
 }
 
 fn leaf_table(leaves: &[Leaf], measured_ps: i128) -> Table {
-    let source = |leaf: &Leaf| match &leaf.detail {
-        Detail::Time(time) => time.source.text(),
-        Detail::Predicted(predicted) => predicted.source.text(),
-        _ => String::new(),
-    };
+    let source = |leaf: &Leaf| calls_and_source(leaf).source.unwrap_or_default();
     let mut columns = vec![
         Column::signed("Difference", leaves.iter().map(|leaf| us(leaf.difference_ps)), 1).unit("µs"),
         Column::signed("Of measured", leaves.iter().map(|leaf| share(leaf.difference_ps, measured_ps)), 2).unit("%"),

@@ -2,7 +2,7 @@
 
 use super::actions::actions;
 use super::bars::{bars, layers, why};
-use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, us};
+use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, sources, us};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 use perfdb_compare::ledger::{Explanation, LayerKind};
 use perfdb_files::escape::{for_terminal, one_line};
@@ -10,9 +10,6 @@ use perfdb_pycompat::format::{fixed, pad_left};
 
 /// How many kinds of layers are shown.
 const KINDS: usize = 5;
-
-/// Characters of a bar.
-const BAR_WIDTH: usize = 8;
 
 /// The text of one explanation, with at most `limit` causes and things to do. Control characters of names are escaped.
 pub fn text(named: &NamedExplanation, limit: usize, layout: Layout) -> String {
@@ -62,10 +59,8 @@ fn opening(explanation: &Explanation) -> String {
         percent(ledger.joined_ps, measured_ps),
         percent(ledger.joined_with_names_ps, measured_ps)
     );
-    let mut sources: Vec<(&str, i128)> = ledger.coverage_ps.iter().map(|(source, ps)| (source.name(), *ps)).collect();
-    sources.sort_by_key(|&(_, ps)| -ps);
     let sources: Vec<String> =
-        sources.into_iter().map(|(source, ps)| format!("{source} {}", percent(ps, predicted_ps))).collect();
+        sources(ledger).into_iter().map(|(source, ps)| format!("{source} {}", percent(ps, predicted_ps))).collect();
     if !sources.is_empty() {
         out += &format!("prediction from: {}\n", sources.join(", "));
     }
@@ -75,10 +70,9 @@ fn opening(explanation: &Explanation) -> String {
 /// How sure the prediction is, where a database tells.
 fn by_database(explanation: &Explanation) -> String {
     let Some(pass) = &explanation.interval else { return String::new() };
-    let (interval, measured_ps) = (super::interval(pass, 1.0), explanation.ledger.measured_ps);
-    let holds = if (pass.low_ps..=pass.high_ps).contains(&measured_ps) { "inside" } else { "outside" };
+    let (interval, place) = (super::interval(pass, 1.0), super::place(pass, explanation.ledger.measured_ps));
     let mut out = format!(
-        "the database predicts {interval} for these kernels; the measured pass is {holds} of that interval of 90 %"
+        "the database predicts {interval} for these kernels; the measured pass is {place} of that interval of 90 %"
     );
     if pass.unanswered_ps != 0 {
         let unanswered = percent(pass.unanswered_ps, pass.simulated_ps);
@@ -95,7 +89,7 @@ fn waterfall(explanation: &Explanation, limit: usize, layout: Layout) -> String 
     let mut table = Table::new([
         Column::number("us").at_least(12),
         Column::number("of measured").at_least(11),
-        Column::bar(BAR_WIDTH).gap(1).optional(1),
+        Column::bar().gap(1).optional(1),
         Column::name("why").at_least(27),
         Column::name("what").gap(1),
     ]);

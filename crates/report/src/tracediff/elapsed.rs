@@ -6,7 +6,7 @@ use perfdb_tracediff::{
     Basis, Confidence, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
 };
 
-use super::text::{BAR_WIDTH, KERNEL, OPERATION, escaped, part};
+use super::text::{KERNEL, OPERATION, escaped, part};
 use super::text_parts::counted;
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 
@@ -178,7 +178,7 @@ fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool, layout: L
         Column::number("trace 2").at_least(11).optional(1),
         Column::number("difference").at_least(11),
         Column::number("share %").at_least(7),
-        Column::bar(BAR_WIDTH).optional(3),
+        Column::bar().optional(3),
         Column::sentence(""),
     ]);
     let mut line = |name: &str, [first, second]: [f64; 2], largest: f64, remark: String| {

@@ -20,8 +20,6 @@ const ROWS_WITH_KERNELS: usize = 5;
 /// Characters of an operation's name, and of a kernel's beside it, in a report that goes into a file.
 pub(super) const OPERATION: usize = 25;
 pub(super) const KERNEL: usize = 60;
-/// Characters of the bar beside a difference.
-pub(super) const BAR_WIDTH: usize = 8;
 
 /// How much the text report shows.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -238,7 +236,7 @@ fn operations(
         Column::number("trace 2").at_least(11).optional(4),
         Column::number("difference").at_least(11),
         Column::number("share %").at_least(7),
-        Column::bar(BAR_WIDTH).optional(8),
+        Column::bar().optional(8),
         Column::name(if confidence.is_some() { "how sure" } else { "" }).optional(9),
     ]);
     let largest = sorted.first().map_or(0.0, |row| difference(row).abs());
