@@ -4,8 +4,7 @@ use perfdb_roofline::Precision;
 use perfdb_workload::{Arguments, Call, CallWork, Message, Unit};
 use rustc_hash::FxHashMap;
 
-use super::launches::{Launches, NO_LAUNCH};
-use super::operators::is_graph_launch;
+use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use crate::columns::{CallArguments, Columns, Frame, Kernel, Launch, OperatorCall};
 use crate::frames::frames_at_launches;
 use crate::id::Id;
@@ -64,12 +63,12 @@ pub(crate) fn find(
     let unlinked = columns.unlinked.iter().zip(launches.count() as u32..);
     let unlinked = IdIndex::first(unlinked.map(|(launch, at)| (launch.external, at)));
     let by_id = IdIndex::last(known.iter().zip(0..).map(|((call, _), at)| (call.external, at)));
-    let mut graphs: FxHashMap<NameId, bool> = FxHashMap::default();
+    let mut graphs = GraphLaunches::default();
     let call_of = |(kernel, launch): (&Kernel, &u32)| {
         let launch = (*launch != NO_LAUNCH).then_some(*launch as usize);
         let name = launch.map_or(NO_NAME, |launch| launches.get(launch as u32).name);
         // What stands around the replay of a graph is the work of none of its kernels.
-        if *graphs.entry(name).or_insert_with(|| is_graph_launch(names.get(name))) {
+        if graphs.has(name, names) {
             return NO_CALL;
         }
         let calling = launch.or_else(|| unlinked.get(kernel.external).map(|at| at as usize));

@@ -6,8 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::calls::{self, Calls, NO_CALL};
-use super::launches::{Launches, NO_LAUNCH};
-use super::operators::{self, Decision, KernelOperator, Operators, is_graph_launch};
+use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
+use super::operators::{self, Decision, KernelOperator, Operators};
 use crate::columns::{Columns, Kernel};
 use crate::copies::GpuCopy;
 use crate::frames::{NO_STACK, StackId};
@@ -39,12 +39,8 @@ pub(crate) struct Replays<'a> {
 impl Replays<'_> {
     /// Per kernel, whether a graph launched it; empty where none did.
     pub(crate) fn kernels_of_graphs(&self, names: &Names) -> Vec<bool> {
-        let mut graphs = vec![None; self.launches.count()];
-        let is_replayed = |launch: &u32| {
-            *launch != NO_LAUNCH
-                && *graphs[*launch as usize]
-                    .get_or_insert_with(|| is_graph_launch(names.get(self.launches.get(*launch).name)))
-        };
+        let mut graphs = GraphLaunches::default();
+        let is_replayed = |launch: &u32| *launch != NO_LAUNCH && graphs.has(self.launches.get(*launch).name, names);
         let replayed: Vec<bool> = self.launch_of.iter().map(is_replayed).collect();
         if replayed.contains(&true) { replayed } else { Vec::new() }
     }
@@ -157,11 +153,10 @@ fn captures(capture: &Columns, capture_names: &Names, names: &Names) -> Vec<Capt
 
 /// Steps of each replay in order of time, with the number of the kernel.
 fn graphs(replays: &Replays<'_>, names: &Names) -> Vec<Vec<(Step, u32)>> {
-    let mut is_graph: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut graphs = GraphLaunches::default();
     let mut launched: Vec<(u32, Picoseconds, Step, u32)> = Vec::new();
     let mut add = |launch: u32, start: Picoseconds, step: Step, at: u32| {
-        let of_graph = || is_graph_launch(names.get(replays.launches.get(launch).name));
-        if launch != NO_LAUNCH && *is_graph.entry(launch).or_insert_with(of_graph) {
+        if launch != NO_LAUNCH && graphs.has(replays.launches.get(launch).name, names) {
             launched.push((launch, start, step, at));
         }
     };

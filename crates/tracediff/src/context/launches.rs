@@ -1,8 +1,11 @@
 //! The call on the host that launched each kernel.
 
+use rustc_hash::FxHashMap;
+
 use crate::columns::{Columns, Kernel, Launch};
 use crate::id::Id;
 use crate::id_index::IdIndex;
+use crate::names::{NameId, Names};
 use crate::time::Picoseconds;
 
 /// No launch.
@@ -70,5 +73,18 @@ impl<'a> Launches<'a> {
         let number = number as usize;
         let calls = self.columns.launches.len();
         if number < calls { &self.columns.launches[number] } else { &self.columns.flows[number - calls] }
+    }
+}
+
+/// Which calls launch a whole graph, asked once per name.
+#[derive(Debug, Default)]
+pub(crate) struct GraphLaunches {
+    by_name: FxHashMap<NameId, bool>,
+}
+
+impl GraphLaunches {
+    /// Whether a call of this name does.
+    pub(crate) fn has(&mut self, name: NameId, names: &Names) -> bool {
+        *self.by_name.entry(name).or_insert_with(|| names.get(name).contains("GraphLaunch"))
     }
 }

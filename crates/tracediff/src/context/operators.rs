@@ -1,8 +1,6 @@
 //! The host operator and the Python stack of every kernel.
 
-use rustc_hash::FxHashMap;
-
-use super::launches::{Launches, NO_LAUNCH};
+use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
 use crate::columns::{Columns, Frame, HostOperator, Kernel, Launch};
 use crate::frames::{Chains, NO_STACK, StackId, Stacks, frames_at_launches};
 use crate::id::Id;
@@ -133,16 +131,16 @@ fn find_stacks(
 /// Summaries of stacks, made once per stack.
 struct Summaries {
     names: Vec<NameId>,
-    graph_launches: FxHashMap<NameId, bool>,
+    graph_launches: GraphLaunches,
 }
 
 impl Summaries {
     fn new(stacks: &Stacks) -> Summaries {
-        Summaries { names: vec![NO_NAME; stacks.len()], graph_launches: FxHashMap::default() }
+        Summaries { names: vec![NO_NAME; stacks.len()], graph_launches: GraphLaunches::default() }
     }
 
     fn of(&mut self, stack: StackId, launch: NameId, stacks: &Stacks, names: &mut Names) -> NameId {
-        if *self.graph_launches.entry(launch).or_insert_with(|| is_graph_launch(names.get(launch))) {
+        if self.graph_launches.has(launch, names) {
             return NO_NAME;
         }
         let known = &mut self.names[stack as usize];
@@ -153,9 +151,4 @@ impl Summaries {
         }
         *known
     }
-}
-
-/// Whether a call launches a whole graph.
-pub(crate) fn is_graph_launch(name: &str) -> bool {
-    name.contains("GraphLaunch")
 }
