@@ -4,7 +4,7 @@ use perfdb_roofline::Precision;
 
 /// What an element of a tensor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ElementType {
+pub(crate) enum ElementType {
     /// 64 bits, floating.
     Double,
     /// 32 bits, floating.
@@ -31,7 +31,7 @@ pub enum ElementType {
 
 impl ElementType {
     /// The type of a name: `c10::BFloat16`, `float`, `long int`, in any case; `None` for numbers that are no tensors.
-    pub fn of_name(name: &str) -> Option<ElementType> {
+    pub(crate) fn of_name(name: &str) -> Option<ElementType> {
         let lower = name.to_ascii_lowercase();
         let plain = lower.rsplit("::").next().unwrap_or(&lower);
         Some(match plain {
@@ -51,7 +51,7 @@ impl ElementType {
     }
 
     /// A short name: `bfloat16`, `float8`, `int64`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             ElementType::Double => "float64",
             ElementType::Float => "float32",
@@ -68,7 +68,7 @@ impl ElementType {
     }
 
     /// Bytes of an element.
-    pub fn bytes(self) -> f64 {
+    pub(crate) fn bytes(self) -> f64 {
         match self {
             ElementType::Double | ElementType::Long => 8.0,
             ElementType::Float | ElementType::Int => 4.0,
@@ -78,7 +78,7 @@ impl ElementType {
     }
 
     /// What the matrix units are asked for; `None` where they have no such type.
-    pub fn matrix_precision(self) -> Option<Precision> {
+    pub(crate) fn matrix_precision(self) -> Option<Precision> {
         Some(match self {
             ElementType::Double => Precision::Fp64,
             ElementType::Float => Precision::Fp32,
@@ -92,8 +92,13 @@ impl ElementType {
     }
 
     /// What the other units compute in: 32 bits, whatever is stored, and 64 where that is asked for.
-    pub fn vector_precision(self) -> Precision {
+    pub(crate) fn vector_precision(self) -> Precision {
         if self == ElementType::Double { Precision::Fp64 } else { Precision::Fp32 }
+    }
+
+    /// Whether it has an exponent.
+    pub(crate) fn is_floating(self) -> bool {
+        self.category() == 2
     }
 
     /// Rank in promotion: floating before integer before Boolean.
@@ -106,7 +111,7 @@ impl ElementType {
     }
 
     /// The type of the result of two tensors.
-    pub fn promoted(self, other: ElementType) -> ElementType {
+    pub(crate) fn promoted(self, other: ElementType) -> ElementType {
         let key = |element: ElementType| (element.category(), element.bytes() as u8);
         match (self, other) {
             (ElementType::Half, ElementType::BFloat16) | (ElementType::BFloat16, ElementType::Half) => {

@@ -22,5 +22,4 @@ mod element;
 mod family;
 
 pub use call::{Arguments, Call, CallWork, Message, Unit};
-pub use element::ElementType;
 pub use family::Family;

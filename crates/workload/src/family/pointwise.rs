@@ -7,32 +7,21 @@ use crate::element::ElementType;
 
 pub(super) fn binary(call: &Call, compares: bool) -> Option<CallWork> {
     let first = call.element(0)?;
-    let empty: &[f64] = &[];
-    let shapes = [0, 1].map(|at| call.shape(at).unwrap_or(empty));
+    let shapes = [0, 1].map(|at| call.shape(at).unwrap_or_default());
     let outputs: f64 = broadcast(shapes[0], shapes[1])?.iter().product();
     // A number that is no tensor is not read.
     let second = call.element(1);
     let inputs = call.elements(0)? * first.bytes()
         + second.map_or(0.0, |element| shapes[1].iter().product::<f64>() * element.bytes());
+    let promoted = second.map_or(first, |second| first.promoted(second));
     let result = match second {
         _ if compares => ElementType::Bool,
         // Of a tensor without dimensions, only the kind of number counts.
-        Some(second) if !shapes[0].is_empty() && shapes[1].is_empty() => {
-            if second.bytes() > first.bytes() {
-                first
-            } else {
-                first.promoted(second)
-            }
-        }
+        Some(second) if !shapes[0].is_empty() && shapes[1].is_empty() && second.bytes() > first.bytes() => first,
         Some(second) if shapes[0].is_empty() && !shapes[1].is_empty() => second,
-        Some(second) => first.promoted(second),
-        None => first,
+        _ => promoted,
     };
-    vector(Work { operations: outputs, bytes: inputs + outputs * result.bytes() }, result_unit(first, second))
-}
-
-fn result_unit(first: ElementType, second: Option<ElementType>) -> ElementType {
-    second.map_or(first, |second| first.promoted(second))
+    vector(Work { operations: outputs, bytes: inputs + outputs * result.bytes() }, promoted)
 }
 
 /// The shape of the result; `None` where the two do not fit.

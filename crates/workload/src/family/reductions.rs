@@ -5,7 +5,6 @@ use perfdb_roofline::Work;
 use super::Reduced;
 use super::pointwise::vector;
 use crate::call::{Call, CallWork};
-use crate::element::ElementType;
 
 pub(super) fn reduction(reduced: Reduced, call: &Call) -> Option<CallWork> {
     let (shape, element) = (call.shape(0)?, call.element(0)?);
@@ -17,14 +16,10 @@ pub(super) fn reduction(reduced: Reduced, call: &Call) -> Option<CallWork> {
         *kept.get_mut(from_start as usize).filter(|_| from_start >= 0.0)? = false;
     }
     let outputs: f64 = shape.iter().zip(kept).filter(|(_, kept)| *kept).map(|(size, _)| size).product();
-    let is_integer = matches!(
-        element,
-        ElementType::Int | ElementType::Short | ElementType::Char | ElementType::Bool | ElementType::Long
-    );
     let result_bytes = match reduced {
         Reduced::Position => 8.0,
         Reduced::Truth => 1.0,
-        Reduced::Sum if is_integer => 8.0,
+        Reduced::Sum if !element.is_floating() => 8.0,
         Reduced::Sum | Reduced::Same => element.bytes(),
     };
     vector(Work { operations: inputs, bytes: inputs * element.bytes() + outputs * result_bytes }, element)
