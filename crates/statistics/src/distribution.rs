@@ -1,12 +1,12 @@
 //! Student's t and Fisher's F, by the regularised incomplete beta function.
 
 /// Probability that |t| is above `limit` under Student's distribution with so many degrees of freedom.
-pub fn t_outside(limit: f64, degrees_of_freedom: f64) -> f64 {
+pub(crate) fn t_outside(limit: f64, degrees_of_freedom: f64) -> f64 {
     incomplete_beta(degrees_of_freedom / 2.0, 0.5, degrees_of_freedom / (degrees_of_freedom + limit * limit))
 }
 
 /// The limit that |t| exceeds with that probability, which must be above 0 and below 1.
-pub fn t_quantile(outside: f64, degrees_of_freedom: f64) -> f64 {
+pub(crate) fn t_quantile(outside: f64, degrees_of_freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while t_outside(high, degrees_of_freedom) > outside && high < 1e9 {
         low = high;
@@ -25,7 +25,7 @@ pub fn t_quantile(outside: f64, degrees_of_freedom: f64) -> f64 {
 }
 
 /// Probability that the ratio of two estimates of one variance, of so many degrees of freedom each, is above `ratio`.
-pub fn f_above(ratio: f64, [first, second]: [f64; 2]) -> f64 {
+pub(crate) fn f_above(ratio: f64, [first, second]: [f64; 2]) -> f64 {
     incomplete_beta(second / 2.0, first / 2.0, second / (second + first * ratio))
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::bootstrap::{block_length, inherited, variance_of_sum};
 use crate::distribution::{f_above, t_outside};
 use crate::series::{Series, without_outliers};
+use crate::verdict::{REACH, WANTED_PERCENT};
 
 /// The ratio of the times of two measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,12 +28,8 @@ const FEWEST_DEGREES: f64 = 3.0;
 const KNOWN_SHARE: f64 = 0.5;
 /// Quantile of the normal distribution that 95 % lie below.
 const POWER: f64 = 1.645;
-/// Logarithm of the ratio that is to be found wherever the samples allow.
-const WANTED: f64 = 0.029_558_802_241_544_4;
-/// Level at which it is found for certain, whatever else the report holds.
+/// Level at which [`WANTED_PERCENT`] is found for certain, whatever else the report holds.
 const SURE: f64 = 0.000_5;
-/// Level at which it may be found.
-const POSSIBLE: f64 = 0.1;
 
 /// What it takes for samples to count as dependent on each other.
 struct Suspicion {
@@ -92,7 +89,7 @@ pub fn estimate(sides: [&Series; 2], divisors: [f64; 2], same_calls: bool) -> Op
     if cautious.finds_wanted(SURE) {
         return Some(cautious);
     }
-    under(&TRUSTING).filter(|found| found.finds_wanted(POSSIBLE)).or(Some(cautious))
+    under(&TRUSTING).filter(|found| found.finds_wanted(REACH)).or(Some(cautious))
 }
 
 impl Estimate {
@@ -114,7 +111,8 @@ impl Estimate {
     /// Whether a test of that level finds what is wanted.
     fn finds_wanted(&self, level: f64) -> bool {
         self.standard_error == 0.0
-            || t_outside(self.quantile_to_find(WANTED).max(0.0), self.degrees_of_freedom) <= level
+            || t_outside(self.quantile_to_find((WANTED_PERCENT / 100.0).ln_1p()).max(0.0), self.degrees_of_freedom)
+                <= level
     }
 }
 

@@ -28,7 +28,6 @@ mod series;
 mod verdict;
 
 pub use bootstrap::{block_length, variance_of_sum};
-pub use distribution::{f_above, t_outside, t_quantile};
 pub use estimate::{Estimate, estimate};
-pub use series::Series;
+pub use series::{Series, median};
 pub use verdict::{Judgement, Limits, Verdict, judge};

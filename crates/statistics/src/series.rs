@@ -72,7 +72,11 @@ pub(crate) fn without_outliers(series: &Series) -> Vec<f64> {
     values
 }
 
-fn median(values: &mut [f64]) -> f64 {
+/// The median, by sorting; not a number of nothing.
+pub fn median(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
     values.sort_by(f64::total_cmp);
     let (half, odd) = (values.len() / 2, values.len() % 2 == 1);
     if odd { values[half] } else { (values[half - 1] + values[half]) / 2.0 }

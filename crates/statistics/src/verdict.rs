@@ -59,14 +59,16 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         // Of the one report in a hundred, a third is left for what is not normally distributed.
-        Limits { false_alarms: 0.007, smallest_percent: 0.5, same_percent: 1.0, wanted_percent: 3.0 }
+        Limits { false_alarms: 0.007, smallest_percent: 0.5, same_percent: 1.0, wanted_percent: WANTED_PERCENT }
     }
 }
 
+/// Difference, in percent, that is to be found wherever the samples allow.
+pub(crate) const WANTED_PERCENT: f64 = 3.0;
 /// Part of the false alarms that all estimates share alike; the rest goes to where it is needed to see what is wanted.
 const ALIKE: f64 = 0.25;
 /// Level from which on what is wanted is out of reach.
-const REACH: f64 = 0.1;
+pub(crate) const REACH: f64 = 0.1;
 
 /// Verdicts on the estimates of a report (`None`: too few samples).
 pub fn judge(estimates: &[Option<Estimate>], limits: &Limits) -> Vec<Judgement> {

@@ -1,5 +1,7 @@
 //! How much a time differs from pass to pass, and so how far two means must be apart to count as different.
 
+use perfdb_statistics::median;
+
 /// Quantile of the normal distribution for 99 % on both sides.
 const QUANTILE: f64 = 2.58;
 
@@ -25,12 +27,6 @@ fn variance_of_mean(mut values: Vec<f64>) -> f64 {
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     squares / (count - 1.0) / count
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (half, odd) = (values.len() / 2, values.len() % 2 == 1);
-    if odd { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
 }
 
 #[cfg(test)]
