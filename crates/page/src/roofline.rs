@@ -47,16 +47,15 @@ impl RooflineScatter<'_> {
         let (right, bottom) = (SIZE.0 - 12.0, SIZE.1 - BOTTOM);
         let points = || self.roofs.iter().flat_map(|roof| &roof.points);
         let corners = || self.roofs.iter().filter_map(|roof| roof.peaks.map(|(peak, memory)| (peak / memory, peak)));
-        let intensities = points().map(|point| point.intensity);
-        let across = Scale::logarithmic(intensities.chain(corners().map(|(corner, _)| 2.0 * corner)), LEFT, right);
-        let speeds = points().map(|point| point.tflop_s);
-        let up = Scale::logarithmic(speeds.chain(corners().map(|(_, peak)| peak)), bottom, TOP);
+        let speeds = || points().map(|point| point.tflop_s);
+        // A roof goes on behind its corner.
+        let intensities = || points().map(|point| point.intensity).chain(corners().map(|(corner, _)| 2.0 * corner));
+        let across = Scale::logarithmic(intensities(), LEFT, right);
+        let up = Scale::logarithmic(speeds().chain(corners().map(|(_, peak)| peak)), bottom, TOP);
         let mut svg = Svg::new("roofline", SIZE.0, SIZE.1, &format!("{title}: {} kernels", points().count()));
         across.draw_below(&mut svg, TOP, bottom, "operations per byte");
         up.draw_left(&mut svg, LEFT, right, "TFLOP/s");
-        let lowest = points().map(|point| point.tflop_s).fold(f64::INFINITY, f64::min);
-        let widest =
-            points().map(|point| point.intensity).chain(corners().map(|(corner, _)| 2.0 * corner)).fold(0.0, f64::max);
+        let (lowest, widest) = (speeds().fold(f64::INFINITY, f64::min), intensities().fold(0.0, f64::max));
         for (class, roof) in self.roofs.iter().enumerate() {
             let class = series(class);
             if let Some((peak, memory)) = roof.peaks {
