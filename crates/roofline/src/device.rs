@@ -113,10 +113,10 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// These before those that are known; `None` where a peak is no positive number, which names the device.
+    /// These, if every peak is a positive number.
     ///
     /// # Errors
-    /// The name of the device.
+    /// The name of a device with one that is not.
     pub fn checked(self) -> Result<Devices, String> {
         match self.devices.iter().find(|device| !device.is_sound()) {
             Some(device) => Err(device.name.clone().into_owned()),
