@@ -42,10 +42,7 @@ impl Layout {
         match self.columns {
             Some(columns) => without_middle(&name, columns.saturating_sub(used).max(FEWEST)),
             None if self.is_whole => name,
-            None => match name.char_indices().nth(longest) {
-                Some(_) => name.chars().take(longest.saturating_sub(3)).chain("...".chars()).collect(),
-                None => name,
-            },
+            None => cut(&name, longest),
         }
     }
 
@@ -115,6 +112,14 @@ impl Layout {
 /// A line about those of a list that were not shown; nothing where all were.
 pub fn more(count: usize, shown: usize, what: &str) -> String {
     if count > shown { format!("… and {} more {what}\n", count - shown) } else { String::new() }
+}
+
+/// A name of at most this many characters; one that is cut ends in `...`.
+pub(crate) fn cut(name: &str, characters: usize) -> String {
+    match name.char_indices().nth(characters) {
+        Some(_) => name.chars().take(characters.saturating_sub(3)).chain("...".chars()).collect(),
+        None => name.to_owned(),
+    }
 }
 
 /// A text of at most `room` characters. Where it is longer, the name before `: ` loses its middle, and if that is not enough, what is said of it

@@ -30,6 +30,5 @@ pub(crate) use csv::text_cell;
 pub use csv::{CsvTable, csv};
 pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
-pub(crate) use text_parts::{counted, shortened};
-
 pub use text::{TextOptions, text};
+pub(crate) use text_parts::counted;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use perfdb_ranks::{RankResult, Ranks, Straggler};
 
 use super::Sides;
-use crate::tracediff::{counted, shortened};
+use crate::layout::cut;
+use crate::tracediff::counted;
 
 /// A figure of a rank and its name.
 type Figure = (&'static str, fn(&RankResult) -> f64);
@@ -105,7 +106,7 @@ fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler) {
             place.kind,
             place.number,
             if ranks.per == "step" { " of the step" } else { "" },
-            shortened(before, 60)
+            cut(before, 60)
         );
     }
     beginning(out, ranks, found);
@@ -183,8 +184,8 @@ fn collectives(out: &mut String, ranks: &Ranks) {
         let _ = writeln!(
             out,
             "{:<16}{:<26}{:>6}{:>8}{:>12.2}{:>12.2}  rank {}, by {:.2} us; last to {:.0} %",
-            shortened(&row.kind, 15),
-            shortened(if row.group.is_empty() { "-" } else { &row.group }, 25),
+            cut(&row.kind, 15),
+            cut(if row.group.is_empty() { "-" } else { &row.group }, 25),
             row.ranks.len(),
             row.count,
             row.waiting_us,

@@ -11,14 +11,6 @@ pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// A name of at most this many characters; one that is cut ends in `...`.
-pub(crate) fn shortened(name: &str, characters: usize) -> String {
-    match name.char_indices().nth(characters) {
-        Some(_) => name.chars().take(characters - 3).chain("...".chars()).collect(),
-        None => name.to_owned(),
-    }
-}
-
 /// A ratio with three decimals; `inf` if there is none.
 pub(super) fn ratio(ratio: Option<f64>) -> String {
     fixed(ratio.unwrap_or(f64::INFINITY), 3)
