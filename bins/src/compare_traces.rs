@@ -7,6 +7,7 @@ mod ranks;
 mod remedy;
 mod request;
 mod single;
+mod workers;
 
 pub use parquet::ParquetTable;
 pub use plan::{Common, Compat};

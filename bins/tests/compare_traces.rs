@@ -423,6 +423,22 @@ fn the_late_rank_is_told_first() {
 }
 
 #[test]
+fn ranks_go_into_files_beside_the_text() {
+    let folder = TempDir::new().expect("a folder");
+    let ranks = demo_ranks().canonicalize().expect("a folder").display().to_string();
+    let of = |arguments: &[&str]| run(folder.path(), &[&["--ranks", ranks.as_str()], arguments].concat());
+    let both = of(&["--result-json", "r.json", "--result-csv", "r.csv"]);
+    assert_eq!((both.code, both.stdout), (0, of(&[]).stdout), "{}", both.stderr);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a result");
+    assert_eq!(read("r.json"), of(&["--format", "json"]).stdout);
+    assert_eq!(read("r.csv"), of(&["--format", "csv"]).stdout);
+    assert_eq!(of(&["--output", "r.txt", "--json", "-"]).stdout, read("r.json"));
+    assert_eq!(read("r.txt"), of(&[]).stdout);
+    let rank = demo_ranks().join("rank0.json").display().to_string();
+    assert_eq!(of(&["--result-json", &rank]).code, 1);
+}
+
+#[test]
 fn jobs_change_no_digit() {
     let of = |jobs, format| run(&demo_ranks(), &["--ranks", ".", "--jobs", jobs, "--format", format]).stdout;
     for format in ["text", "json", "csv"] {

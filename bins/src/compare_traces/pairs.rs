@@ -12,6 +12,7 @@ use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, anal
 use super::plan::{Common, Plan};
 use super::remedy::line_of_error;
 use super::single::warnings;
+use super::workers::Workers;
 use crate::shards::{GivenArguments, Part, ShardArguments, print_done, shared_inputs};
 use crate::{Failure, Status, error_line, print, print_error, progress, warn};
 
@@ -157,16 +158,15 @@ impl Pairs<'_> {
         work: impl Fn(usize, Outcome) -> T + Sync,
         mut done: impl FnMut(usize, T),
     ) {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let jobs = jobs.unwrap_or((cores / 2).max(1));
-        let options = self.common.load_options(true, (cores / (2 * jobs)).max(1));
+        let Workers { count, threads } = Workers::new(jobs, own.len());
+        let options = self.common.load_options(true, threads);
         let pairs: Vec<PairSpec> = own.iter().map(|&at| self.pairs[at].clone()).collect();
         let bar = progress::items("pairs", Some(pairs.len() as u64));
         let compare = |position: usize, loaded| {
             let at = own[position];
             work(at, compare(&self.pairs[at], &self.plans[at], loaded))
         };
-        run_pairs(&pairs, jobs, &options, compare, |position, outcome| {
+        run_pairs(&pairs, count, &options, compare, |position, outcome| {
             done(own[position], outcome);
             bar.inc(1);
         });

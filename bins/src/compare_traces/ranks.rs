@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use perfdb_files::escape::for_terminal;
-use perfdb_files::replace::{Parents, refuse_inputs, replace};
+use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_ranks::{Error, Rank, Ranks, find_traces, numbered, report};
 use perfdb_report::ranks::{Sides, csv, json, text};
@@ -11,6 +11,7 @@ use perfdb_tracediff::{Format, LoadOptions};
 
 use super::plan::Common;
 use super::remedy::line_of_error;
+use super::workers::Workers;
 use crate::{Failure, Status, error_line, print, progress};
 
 /// The traces of ranks, as they were given.
@@ -29,6 +30,10 @@ pub(super) struct Outputs<'a> {
     pub(super) result: Option<&'a Path>,
     /// Its form.
     pub(super) format: Format,
+    /// The result as JSON, besides.
+    pub(super) json: Option<&'a Path>,
+    /// The result as a table, besides.
+    pub(super) csv: Option<&'a Path>,
 }
 
 /// Finds who is late, with `jobs` traces read at the same time (`None`: half the cores).
@@ -47,7 +52,8 @@ pub(super) fn compare_ranks(
     };
     let found = sides.into_iter().map(|side| find_traces(side)).collect::<Result<Vec<_>, _>>()?;
     let registry = common.registry_file.as_deref();
-    refuse_inputs(outputs.result, found.iter().flatten().map(PathBuf::as_path).chain(registry))?;
+    let written = [outputs.result, outputs.json, outputs.csv].into_iter().flatten();
+    refuse_inputs(written, found.iter().flatten().map(PathBuf::as_path).chain(registry))?;
     let mut reports = Vec::new();
     for paths in &found {
         reports.push(read(paths, common, jobs)?);
@@ -63,20 +69,25 @@ pub(super) fn compare_ranks(
         // Names of kernels must not command a terminal from a file either.
         Format::Text => for_terminal(&text(&sides, common.show_all)).into_owned(),
     };
-    match outputs.result {
-        Some(output) => replace(output, result.as_bytes(), Parents::MustExist)?,
-        None => print(&result)?,
+    let stage = |path: &Path, text: &str| Staged::with(path, text.as_bytes(), Parents::MustExist);
+    let files = [
+        outputs.json.map(|path| stage(path, &json(&sides))),
+        outputs.csv.map(|path| stage(path, &csv(&sides))),
+        outputs.result.map(|path| stage(path, &result)),
+    ];
+    commit(files.into_iter().flatten().collect::<Result<_, _>>()?)?;
+    if outputs.result.is_none() {
+        print(&result)?;
     }
     Ok(Status::Success)
 }
 
 /// The ranks of one run. Traces are reduced to their collectives as they are read.
 fn read(paths: &[PathBuf], common: &Common, jobs: Option<usize>) -> Result<Ranks, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let jobs = jobs.unwrap_or((cores / 2).max(1)).min(paths.len());
-    let options: LoadOptions = common.load_options(false, (cores / (2 * jobs)).max(1));
+    let Workers { count, threads } = Workers::new(jobs, paths.len());
+    let options: LoadOptions = common.load_options(false, threads);
     let bar = progress::items("ranks", Some(paths.len() as u64));
-    let mut states = states(jobs, || ());
+    let mut states = states(count, || ());
     let mut tasks = (0..).zip(paths);
     let mut ranks = Vec::with_capacity(paths.len());
     let mut failed = Vec::new();

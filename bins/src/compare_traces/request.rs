@@ -80,7 +80,12 @@ impl Request {
         }
         if let Some(given) = &self.ranks {
             let format = self.settings.format.unwrap_or(Format::Text);
-            let outputs = ranks::Outputs { result: self.output.as_deref(), format };
+            let outputs = ranks::Outputs {
+                result: self.output.as_deref(),
+                format,
+                json: self.json.as_deref(),
+                csv: self.csv.as_deref(),
+            };
             return compare_ranks(given, &self.common, self.jobs, &outputs);
         }
         match (&self.list, self.traces.as_slice()) {

@@ -14,6 +14,7 @@ use perfdb_tracediff::{
 use super::parquet::{self, ParquetTable};
 use super::plan::{Common, Plan};
 use super::remedy::{line_of_caution, line_of_error};
+use crate::comparison::usable_cores;
 use crate::provenance::provenance;
 use crate::{Failure, Status, error_line, print, print_limit, print_styled, progress, warn};
 
@@ -61,7 +62,7 @@ pub(super) fn compare_one(
     let gate = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let tables = outputs.parquet.iter().map(ParquetTable::file).collect::<Result<Vec<_>, _>>()?;
-    let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+    let threads = usable_cores().div_ceil(2);
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);
     let loaded = load(traces, captures, &options)?;
     let analysis = compare(&plan, [&loaded[0], &loaded[1]], traces)?;
