@@ -1,5 +1,7 @@
 //! The whole analysis of two traces, in one call.
 
+mod overview;
+
 use std::time::Instant;
 
 use perfdb_files::escape::shown;
@@ -31,6 +33,8 @@ use crate::same_kernels::{SameKernelAnalysis, same_kernels};
 use crate::trace::Trace;
 use crate::trust::{self, Trust};
 use crate::warnings::{coverage_finding, findings};
+
+pub use overview::Overview;
 
 /// Which document is made of two traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -72,8 +72,8 @@ pub use compare::{CompareOptions, compare};
 pub use confidence::{Confidence, OperationVerdict, Verdict};
 pub use device::{Device, Platform};
 pub use document::{
-    AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, PlainDocument, View, analyse,
-    sections,
+    AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, Overview, PlainDocument, View,
+    analyse, sections,
 };
 pub use elapsed::{
     CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed, WaterfallKind,

@@ -6,11 +6,9 @@ use std::path::Path;
 use perfdb_pycompat::value::Value;
 use perfdb_trace::source::Source;
 
-use crate::document::Document;
-use crate::elapsed::ElapsedReport;
+use crate::document::{Document, Overview};
 use crate::error::Error;
 use crate::family::Family;
-use crate::result::Comparison;
 
 /// The elapsed time as a whole.
 const ELAPSED: &str = "elapsed";
@@ -69,15 +67,7 @@ impl Baseline {
     /// What has left the limit, of what is more than the noise and than 1 % of the elapsed time of trace 1. Documents
     /// without elapsed times have no such values.
     pub fn check(&self, document: &Document, limit_pct: f64) -> Vec<Regression> {
-        match document {
-            Document::Plain(plain) => self.check_rows(plain.elapsed.as_ref(), &plain.comparison, limit_pct),
-            Document::Full(full) => self.check_rows(full.elapsed.as_ref(), &full.comparison, limit_pct),
-            _ => Vec::new(),
-        }
-    }
-
-    fn check_rows(&self, elapsed: Option<&ElapsedReport>, comparison: &Comparison, limit_pct: f64) -> Vec<Regression> {
-        let Some(report) = elapsed else { return Vec::new() };
+        let Some(Overview { elapsed: Some(report), comparison, .. }) = document.overview() else { return Vec::new() };
         let mut found = Vec::new();
         let mut check = |name: &str, kernel: Option<&str>, [first, second]: [f64; 2], least_ms: f64| {
             let (Some(before_pct), after_pct) = (self.excess_pct.get(name).copied(), percent(first, second)) else {

@@ -9,7 +9,7 @@ use perfdb_page::{
     StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
 };
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, PartsMs, Rooflines, Strip, StripRow,
+    Basis, Comparison, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip, StripRow,
     TraceTrust, Trust as TraceTrusts, WaterfallRow,
 };
 
@@ -20,37 +20,12 @@ const COLOURS: usize = 8;
 
 /// The page of a comparison of operations; nothing for documents that have none (alignments, launch counts, old rules).
 pub fn traces_page(document: &Document, provenance: Provenance) -> Option<Page> {
-    let part = match document {
-        Document::Plain(found) => part(
-            &found.comparison,
-            found.elapsed.as_ref(),
-            found.trust.as_ref(),
-            (&found.groups, &found.strips),
-            found.roofline.as_ref(),
-        ),
-        Document::Full(found) => part(
-            &found.comparison,
-            found.elapsed.as_ref(),
-            found.trust.as_ref(),
-            (&found.groups, &found.strips),
-            found.roofline.as_ref(),
-        ),
-        Document::Aligned(_)
-        | Document::LaunchCounts(_)
-        | Document::Legacy(_)
-        | Document::LegacyAligned(_)
-        | Document::LegacyFull(_) => return None,
-    };
+    let part = part(&document.overview()?);
     Some(Page { title: "Two GPU traces of the same workload".to_owned(), parts: vec![part], provenance })
 }
 
-fn part(
-    comparison: &Comparison,
-    elapsed: Option<&ElapsedReport>,
-    trust: Option<&TraceTrusts>,
-    (groups, strips): (&[GroupRow], &[Strip]),
-    roofline: Option<&Rooflines>,
-) -> Part {
+fn part(found: &Overview<'_>) -> Part {
+    let Overview { comparison, elapsed, trust, groups, strips, roofline, .. } = *found;
     let mut blocks = Vec::new();
     if let Some(elapsed) = elapsed {
         blocks.push(Block::Chart(waterfall(elapsed)));

@@ -2,7 +2,7 @@
 
 use super::{Table, integer};
 use perfdb_tables::Column;
-use perfdb_tracediff::{Comparison, Document, EventRow, LayerRow, OperationRow, Status, UnmatchedOperation};
+use perfdb_tracediff::{Document, EventRow, LayerRow, OperationRow, Status, UnmatchedOperation};
 use std::borrow::Cow;
 
 /// An operation of both traces or of one. Infinite ratios are infinite.
@@ -57,14 +57,6 @@ impl<'d> Operation<'d> {
     }
 }
 
-fn comparison(document: &Document) -> Option<&Comparison> {
-    match document {
-        Document::Plain(plain) => Some(&plain.comparison),
-        Document::Full(full) => Some(&full.comparison),
-        _ => None,
-    }
-}
-
 /// The operations, those of one trace last; none for documents that have none.
 pub fn operations(document: &Document) -> Option<Table> {
     let columns: [Column<Operation<'_>>; 16] = [
@@ -85,7 +77,7 @@ pub fn operations(document: &Document) -> Option<Table> {
         Column::text("trace2_cpu_op", |row| row.host_operators[1].map(Cow::Borrowed)),
         Column::text("phases", |row| Some(row.phases.join("|").into())),
     ];
-    let comparison = comparison(document)?;
+    let comparison = document.overview()?.comparison;
     let matched = comparison.operations.iter().map(Operation::matched);
     let rows: Vec<_> = matched.chain(comparison.unmatched_operations.iter().map(Operation::unmatched)).collect();
     Some(Table::of("operations", &columns, &rows))
@@ -104,7 +96,7 @@ pub fn layers(document: &Document) -> Option<Table> {
         Column::text("status", |row| Some(row.status.name().into())),
         Column::truth("in_both", |row| Some(row.in_both)),
     ];
-    comparison(document).map(|comparison| Table::of("layers", &columns, &comparison.layers))
+    document.overview().map(|found| Table::of("layers", &columns, &found.comparison.layers))
 }
 
 /// The columns of the table of kernels.

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Platform, Rooflines, Status, Strip,
-    Trust,
+    Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Overview, Platform, Status,
 };
 
 use super::elapsed::per;
@@ -38,54 +37,19 @@ pub struct TextOptions {
 
 /// The report of a comparison, in which control characters of names are escaped; empty for documents that have none (alignments, launch counts, legacy rules).
 pub fn text(document: &Document, options: &TextOptions) -> String {
-    match document {
-        Document::Plain(plain) => {
-            let found = Found {
-                comparison: &plain.comparison,
-                elapsed: plain.elapsed.as_ref(),
-                confidence: plain.confidence.as_ref(),
-                trust: plain.trust.as_ref(),
-                strips: &plain.strips,
-                roofline: plain.roofline.as_ref(),
-            };
-            let mut out = report(&found, options);
-            if let Some(found) = &plain.explanation {
-                out.push_str(&explanation::text(found, options.layout));
-            }
-            out
-        }
-        Document::Full(full) => {
-            let found = Found {
-                comparison: &full.comparison,
-                elapsed: full.elapsed.as_ref(),
-                confidence: full.confidence.as_ref(),
-                trust: full.trust.as_ref(),
-                strips: &full.strips,
-                roofline: full.roofline.as_ref(),
-            };
-            report(&found, options)
-        }
-        Document::Aligned(_)
-        | Document::LaunchCounts(_)
-        | Document::Legacy(_)
-        | Document::LegacyAligned(_)
-        | Document::LegacyFull(_) => String::new(),
+    let Some(found) = document.overview() else { return String::new() };
+    let mut out = report(&found, options);
+    if let Document::Plain(plain) = document
+        && let Some(found) = &plain.explanation
+    {
+        out.push_str(&explanation::text(found, options.layout));
     }
-}
-
-/// What a report is made of.
-struct Found<'a> {
-    comparison: &'a Comparison,
-    elapsed: Option<&'a ElapsedReport>,
-    confidence: Option<&'a Confidence>,
-    trust: Option<&'a Trust>,
-    strips: &'a [Strip],
-    roofline: Option<&'a Rooflines>,
+    out
 }
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
-fn report(found: &Found<'_>, options: &TextOptions) -> String {
-    let Found { comparison, elapsed, confidence, trust, strips, roofline } = *found;
+fn report(found: &Overview<'_>, options: &TextOptions) -> String {
+    let Overview { comparison, elapsed, confidence, trust, strips, roofline, .. } = *found;
     let layout = options.layout;
     let mut out = String::new();
     if let Some(trust) = trust {
