@@ -1,6 +1,5 @@
 //! The collectives of one trace, for comparisons of many ranks.
 
-use crate::classify::COLLECTIVES;
 use crate::context::OUTSIDE;
 use crate::elapsed::{self, TraceElapsed};
 use crate::names::NO_NAME;
@@ -27,8 +26,7 @@ pub struct CollectiveCall<'a> {
 impl Trace {
     /// The kernels that communicate, by start.
     pub fn collectives(&self) -> Vec<CollectiveCall<'_>> {
-        let communicates: Vec<bool> =
-            self.operations.iter().map(|operation| COLLECTIVES.contains(&operation.as_str())).collect();
+        let communicates = self.communicating();
         let mut before = vec![NO_NAME; self.kernels.iter().map(|kernel| kernel.device as usize + 1).max().unwrap_or(0)];
         let mut found = Vec::new();
         for at in self.in_time_order() {

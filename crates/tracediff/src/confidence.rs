@@ -2,6 +2,8 @@
 
 mod calls;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use perfdb_statistics::{Estimate, Judgement, Limits, Series, estimate, judge};
@@ -9,7 +11,7 @@ use perfdb_statistics::{Estimate, Judgement, Limits, Series, estimate, judge};
 use crate::elapsed::{self, Compared};
 use crate::pairing::Pairing;
 use crate::steps::Basis;
-use crate::time::milliseconds;
+use crate::time::{Picoseconds, milliseconds};
 use calls::Calls;
 
 /// How sure the differences of a comparison are. All verdicts hold together: of a hundred comparisons of the same thing
@@ -59,21 +61,16 @@ pub struct Verdict {
 pub(crate) fn confidence(pairing: &Pairing<'_>) -> Option<Confidence> {
     let [first, second] = pairing.traces;
     let compared = elapsed::compared(first, second, pairing.filter)?;
-    let basis = compared[0].timeline.basis.min(compared[1].timeline.basis);
-    let calls = [
-        Calls::new(first, &compared[0], pairing.filter, basis)?,
-        Calls::new(second, &compared[1], pairing.filter, basis)?,
-    ];
-    let whole = Measured::whole(&compared, basis);
-    let operations = pairing.pairs.iter().map(|pair| Measured::operation(&pair.operation, &calls, &compared, basis));
+    let calls = [Calls::new(first, &compared[0], pairing.filter)?, Calls::new(second, &compared[1], pairing.filter)?];
+    let whole = Measured::whole(&compared);
+    let operations = pairing.pairs.iter().map(|pair| Measured::operation(&pair.operation, &calls, &compared));
     let measured: Vec<Measured> = std::iter::once(whole).chain(operations).collect();
     let estimates: Vec<Option<Estimate>> = measured.iter().map(|found| found.estimate).collect();
-    let mut judgements = judge(&estimates, &Limits::default()).into_iter();
-    let mut verdicts = measured.iter().map(|found| judgements.next().map(|judgement| found.verdict(judgement)));
-    let whole = verdicts.next().flatten()?;
+    let judgements = judge(&estimates, &Limits::default());
+    let mut verdicts = measured.iter().zip(judgements).map(|(found, judgement)| found.verdict(judgement));
+    let whole = verdicts.next()?;
     let named = pairing.pairs.iter().zip(verdicts);
-    let operations = named
-        .filter_map(|(pair, verdict)| Some(OperationVerdict { operation: pair.operation.clone(), verdict: verdict? }));
+    let operations = named.map(|(pair, verdict)| OperationVerdict { operation: pair.operation.clone(), verdict });
     Some(Confidence { whole, operations: operations.collect() })
 }
 
@@ -86,19 +83,19 @@ struct Measured {
 
 impl Measured {
     /// The elapsed time of passes.
-    fn whole(compared: &[Compared<'_>; 2], basis: Basis) -> Measured {
-        let series = compared.each_ref().map(|compared| passes(compared, basis));
+    fn whole(compared: &[Compared<'_>; 2]) -> Measured {
+        let series = compared.each_ref().map(passes);
         let samples = series.each_ref().map(|series| series.len() as u64);
         let divisors = samples.map(|samples| samples as f64);
         let estimate = estimate([&series[0], &series[1]], divisors, samples[0] == samples[1]);
-        Measured { estimate, per: if basis == Basis::Step { "step" } else { "pass" }, samples }
+        Measured { estimate, per: if compared[0].basis == Basis::Step { "step" } else { "pass" }, samples }
     }
 
     /// The kernels of an operation.
-    fn operation(operation: &str, calls: &[Calls; 2], compared: &[Compared<'_>; 2], basis: Basis) -> Measured {
+    fn operation(operation: &str, calls: &[Calls; 2], compared: &[Compared<'_>; 2]) -> Measured {
         let [first, second] = [0, 1].map(|side| calls[side].of(operation));
         let samples = [first.series.len() as u64, second.series.len() as u64];
-        let (divisors, per) = match basis {
+        let (divisors, per) = match compared[0].basis {
             Basis::Whole => (samples.map(|samples| samples as f64), "call"),
             Basis::Step => (compared.each_ref().map(Compared::per_pass), "step"),
             Basis::Pass => (compared.each_ref().map(Compared::per_pass), "pass"),
@@ -123,12 +120,12 @@ impl Measured {
 }
 
 /// Elapsed times of the passes, in ms and summed over devices; none where the whole is compared.
-fn passes(compared: &Compared<'_>, basis: Basis) -> Series {
+fn passes(compared: &Compared<'_>) -> Series {
     let mut series = Series::default();
-    if basis == Basis::Whole {
+    if compared.basis == Basis::Whole {
         return series;
     }
-    let mut times: std::collections::BTreeMap<Option<u32>, i128> = std::collections::BTreeMap::new();
+    let mut times: BTreeMap<Option<u32>, Picoseconds> = BTreeMap::new();
     for window in &compared.windows {
         *times.entry(window.pass).or_default() += window.length();
     }

@@ -172,9 +172,8 @@ pub struct ElapsedReport {
 /// Compares elapsed times; nothing under rules that have no timeline.
 pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter) -> Option<ElapsedReport> {
     let traces = [first, second];
-    let timelines = [first.timeline.as_ref()?, second.timeline.as_ref()?];
-    let basis = timelines[0].basis.min(timelines[1].basis);
-    let compared = [0, 1].map(|side| Compared::new(timelines[side], basis, phase));
+    let compared = compared(first, second, phase)?;
+    let basis = compared[0].basis;
     let [trace1, trace2] = [0, 1].map(|side| compared[side].result(traces[side]));
     let ratio = (trace1.per_pass_ms > 0.0).then(|| trace2.per_pass_ms / trace1.per_pass_ms);
     let ratio_per_layer = match (trace1.layers_per_pass, trace2.layers_per_pass) {
@@ -204,12 +203,8 @@ pub(crate) fn of_one(trace: &Trace) -> Option<TraceElapsed> {
 
 /// By what sums over all kernels of a trace are divided to get the time per pass and device.
 pub(crate) fn divisors(first: &Trace, second: &Trace, phase: PhaseFilter) -> [f64; 2] {
-    let (Some(one), Some(two)) = (&first.timeline, &second.timeline) else { return [1.0; 2] };
-    let basis = one.basis.min(two.basis);
-    [one, two].map(|timeline| {
-        let compared = Compared::new(timeline, basis, phase);
-        (compared.passes + compared.left_out) as f64 * compared.devices as f64
-    })
+    let Some(compared) = compared(first, second, phase) else { return [1.0; 2] };
+    compared.map(|compared| (compared.passes + compared.left_out) as f64 * compared.devices as f64)
 }
 
 fn passes_of(windows: &[&Window]) -> u64 {
@@ -222,6 +217,8 @@ fn passes_of(windows: &[&Window]) -> u64 {
 /// The windows of a trace that are compared.
 pub(crate) struct Compared<'a> {
     pub(crate) timeline: &'a Timeline,
+    /// What both traces have.
+    pub(crate) basis: Basis,
     pub(crate) windows: Vec<&'a Window>,
     pub(crate) parts: TimeParts,
     pub(crate) passes: u64,
@@ -248,7 +245,7 @@ impl<'a> Compared<'a> {
         let mut devices: Vec<u32> = windows.iter().map(|window| window.device).collect();
         devices.sort_unstable();
         devices.dedup();
-        Compared { timeline, windows, parts, passes, left_out, devices: devices.len().max(1) }
+        Compared { timeline, basis, windows, parts, passes, left_out, devices: devices.len().max(1) }
     }
 
     /// By what sums are divided to get the time per pass.

@@ -9,6 +9,8 @@ mod devices;
 mod identity;
 mod sums;
 
+use std::cmp::Ordering;
+
 use indexmap::IndexMap;
 use perfdb_roofline::{Bound, Device, Devices};
 use perfdb_workload::Unit;
@@ -171,11 +173,7 @@ pub(crate) fn rooflines(
         }
         operations.push(row(key, sides, time, calls, limits, split));
     }
-    let size = |row: &RooflineRow| (row.trace2_ms - row.trace1_ms).abs();
-    operations.sort_by(|a, b| {
-        let name = |row: &RooflineRow| (row.operator.clone(), row.shapes.clone(), row.types.clone());
-        size(b).total_cmp(&size(a)).then_with(|| name(a).cmp(&name(b)))
-    });
+    operations.sort_by(by_size);
     let all = [0, 1].map(|side| per_pass(side, sums[side].computing));
     let difference_ms = all[1] - all[0];
     // Sums of parts in another order may be a last digit above the whole.
@@ -184,7 +182,7 @@ pub(crate) fn rooflines(
     let replayed = [0, 1].map(|side| share(sums[side].replayed as f64, sums[side].all as f64));
     let captured =
         traces.map(|trace| trace.joined.map(|joined| share(joined.joined_kernels as f64, joined.kernels as f64)));
-    let found = Rooflines {
+    Some(Rooflines {
         trace1_peaks: peaks[0].cloned(),
         trace2_peaks: peaks[1].cloned(),
         coverage_trace1: coverage[0],
@@ -206,8 +204,7 @@ pub(crate) fn rooflines(
         trace2_captured: captured[1],
         verdict: verdict(&ratios, &names, peaks, !both.is_empty()),
         operations,
-    };
-    Some(found)
+    })
 }
 
 /// The least time of a call in ms, and what limits it.
@@ -264,6 +261,15 @@ fn row(
     }
 }
 
+/// The larger difference first, then by name.
+fn by_size(one: &RooflineRow, other: &RooflineRow) -> Ordering {
+    fn names(row: &RooflineRow) -> [&String; 3] {
+        [&row.operator, &row.shapes, &row.types]
+    }
+    let size = |row: &RooflineRow| (row.trace2_ms - row.trace1_ms).abs();
+    size(other).total_cmp(&size(one)).then_with(|| names(one).cmp(&names(other)))
+}
+
 fn bound(bounds: [Option<Bound>; 2]) -> &'static str {
     match bounds {
         [Some(Bound::Compute), Some(Bound::Memory)] => "compute, memory",
@@ -278,11 +284,10 @@ fn verdict(ratios: &Ratios, names: &[String; 2], peaks: [Option<&Device>; 2], ha
     if !has_shapes {
         return String::new();
     }
-    let unknown: Vec<&str> =
+    let mut unknown: Vec<&str> =
         names.iter().zip(peaks).filter(|(_, peaks)| peaks.is_none()).map(|(name, _)| name.as_str()).collect();
+    unknown.dedup();
     if !unknown.is_empty() {
-        let mut unknown = unknown;
-        unknown.dedup();
         return format!("no peaks are known of {}", unknown.join(" and "));
     }
     let (Some(time), Some(hardware), Some(work), Some(efficiency)) =
@@ -300,7 +305,7 @@ fn verdict(ratios: &Ratios, names: &[String; 2], peaks: [Option<&Device>; 2], ha
 }
 
 impl Rooflines {
-    /// Rows that run faster than their peak allows, by position: a wrong peak, data from the caches, or a wrong shape.
+    /// Rows that run faster than their peak allows: a wrong peak, data from the caches, or a wrong shape.
     pub fn too_efficient(&self) -> impl Iterator<Item = &RooflineRow> {
         let is_too_fast = |efficiency: Option<f64>| efficiency.is_some_and(|efficiency| efficiency > TOO_EFFICIENT);
         self.operations

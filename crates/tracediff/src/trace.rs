@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use perfdb_doctor::Report;
 
+use crate::classify::COLLECTIVES;
 use crate::columns::Kernel;
 use crate::context::KernelContext;
 use crate::context::calls::Calls;
@@ -22,7 +23,7 @@ use crate::overlaps::Overlaps;
 use crate::rules::Rules;
 use crate::steps::{Phase, PhaseFilter};
 use crate::structure::Structure;
-use crate::time::milliseconds;
+use crate::time::{Picoseconds, milliseconds};
 use crate::time_order::TimeOrder;
 
 /// A loaded trace.
@@ -140,6 +141,20 @@ impl Trace {
     /// Class of a kernel.
     pub(crate) fn operation(&self, kernel: usize) -> u32 {
         self.groups[self.contexts[kernel].group as usize].operation
+    }
+
+    /// Whether the kernels of each class communicate.
+    pub(crate) fn communicating(&self) -> Vec<bool> {
+        self.operations.iter().map(|operation| COLLECTIVES.contains(&operation.as_str())).collect()
+    }
+
+    /// Duration of each kernel without what it waits for the one before it.
+    pub(crate) fn working_times(&self) -> impl Iterator<Item = Picoseconds> + '_ {
+        let mut waiting = self.corrections.waiting.iter().peekable();
+        self.kernels.iter().zip(0..).map(move |(kernel, at)| {
+            let wait = waiting.next_if(|(kernel, _)| *kernel == at).map_or(0, |(_, wait)| *wait);
+            kernel.duration - wait
+        })
     }
 
     /// Kernel numbers by start, file order on ties.

@@ -57,7 +57,7 @@ enum Kind {
 
 impl Calls {
     /// The kernels of the compared passes; nothing where the trace has no structure.
-    pub(super) fn new(trace: &Trace, compared: &Compared<'_>, filter: PhaseFilter, basis: Basis) -> Option<Calls> {
+    pub(super) fn new(trace: &Trace, compared: &Compared<'_>, filter: PhaseFilter) -> Option<Calls> {
         let structure = trace.structure.as_ref()?;
         let mut passes: Vec<u32> = compared.windows.iter().filter_map(|window| window.pass).collect();
         passes.sort_unstable();
@@ -67,7 +67,7 @@ impl Calls {
         for sequence in &structure.sequences {
             let mut kernels = sequence.kernels.iter().chain(&sequence.side_kernels);
             let Some(pass) = kernels.clone().next().map(|at| trace.contexts[*at as usize].pass) else { continue };
-            let pass = match (basis, passes.binary_search(&pass)) {
+            let pass = match (compared.basis, passes.binary_search(&pass)) {
                 (_, Ok(pass)) => pass as u32,
                 (Basis::Whole, Err(_)) => passes.len() as u32,
                 // Outside of every pass, or in one that lacks kernels.

@@ -89,16 +89,13 @@ fn sums(groups: &Groups, trace: &Trace, side: usize, phase: PhaseFilter) -> Vec<
     let facts = facts(&trace.groups, &trace.operations, &trace.names);
     let families: Vec<Family> = groups.assignment.groups().iter().map(|group| group.family).collect();
     let mut sides = vec![Side::default(); families.len()];
-    let mut waits = trace.corrections.waiting.iter().peekable();
-    for (at, kernel) in trace.kernels.iter().enumerate() {
-        let wait = waits.next_if(|(waiting, _)| *waiting as usize == at).map_or(0, |(_, wait)| *wait);
+    for (at, (kernel, time)) in trace.kernels.iter().zip(trace.working_times()).enumerate() {
         if !phase.lets(trace.contexts[at].phase) {
             continue;
         }
         let group = groups.of_kernels[side][at] as usize;
         let Some(side) = sides.get_mut(group) else { continue };
         let kind = facts[trace.contexts[at].group as usize];
-        let time = kernel.duration - wait;
         side.kernels += 1;
         side.time += time;
         if kind == (families[group], Role::Core) {

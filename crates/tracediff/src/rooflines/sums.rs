@@ -4,7 +4,6 @@ use indexmap::IndexMap;
 use perfdb_roofline::{Precision, Work};
 use perfdb_workload::Unit;
 
-use crate::classify::COLLECTIVES;
 use crate::context::calls::CallShape;
 use crate::steps::PhaseFilter;
 use crate::time::{Picoseconds, microseconds};
@@ -67,11 +66,10 @@ pub(super) struct Sums {
 impl Sums {
     pub(super) fn of(trace: &Trace, phase: PhaseFilter) -> Sums {
         let mut sums = Sums::default();
-        let is_collective: Vec<bool> =
-            trace.operations.iter().map(|operation| COLLECTIVES.contains(&operation.as_str())).collect();
+        let communicates = trace.communicating();
         let mut shapes = vec![Sum::default(); trace.calls.shapes.len()];
         let mut counted = vec![false; trace.calls.shape_of.len()];
-        for (at, time) in worked(trace) {
+        for (at, time) in trace.working_times().enumerate() {
             if !phase.lets(trace.contexts[at].phase) {
                 continue;
             }
@@ -79,7 +77,7 @@ impl Sums {
             if trace.replayed.get(at) == Some(&true) {
                 sums.replayed += time;
             }
-            if !is_collective[trace.operation(at) as usize] {
+            if !communicates[trace.operation(at) as usize] {
                 sums.computing += time;
             }
             if let Some(call) = trace.calls.of(at) {
@@ -95,15 +93,6 @@ impl Sums {
         }
         sums
     }
-}
-
-/// Kernels with their durations, without what they wait for the one before them.
-fn worked(trace: &Trace) -> impl Iterator<Item = (usize, Picoseconds)> + '_ {
-    let mut waiting = trace.corrections.waiting.iter().peekable();
-    trace.kernels.iter().enumerate().map(move |(at, kernel)| {
-        let wait = waiting.next_if(|(kernel, _)| *kernel as usize == at).map_or(0, |(_, wait)| *wait);
-        (at, kernel.duration - wait)
-    })
 }
 
 /// A call of an operator of which a formula says what it must do.
@@ -124,7 +113,7 @@ pub struct OperatorCall {
 /// The calls of a trace that have kernels, in order of their first kernel in the file.
 pub fn operator_calls(trace: &Trace) -> Vec<OperatorCall> {
     let mut times: IndexMap<u32, Picoseconds> = IndexMap::new();
-    for (at, time) in worked(trace) {
+    for (at, time) in trace.working_times().enumerate() {
         if let Some(call) = trace.calls.of(at) {
             *times.entry(call).or_default() += time;
         }
