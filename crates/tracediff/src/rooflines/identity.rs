@@ -66,9 +66,10 @@ impl Split {
             return None;
         }
         let difference = time[1] - time[0];
-        let logarithm = (time[1] / time[0]).ln();
-        // Where the times are nearly equal, so is their mean to both; the quotient would be of rounding alone.
-        let mean = if logarithm.abs() < 1e-9 { (time[0] + time[1]) / 2.0 } else { difference / logarithm };
+        let change = difference / time[0];
+        // Of times that are nearly equal, the rounded ratio says less than their difference.
+        let logarithm = if change.abs() < 1e-3 { change.ln_1p() } else { (time[1] / time[0]).ln() };
+        let mean = if logarithm == 0.0 { time[0] } else { difference / logarithm };
         let work_ms = mean * (calls[1] / calls[0]).ln();
         let hardware_ms = mean * (limit[1] / limit[0]).ln();
         Some(Split { work_ms, hardware_ms, kernel_ms: difference - work_ms - hardware_ms })
@@ -119,6 +120,18 @@ mod tests {
                 let back = Split::of([time[1], time[0]], [calls[1], calls[0]], [limit[1], limit[0]]).expect("all positive");
                 prop_assert!(near(back.hardware_ms, -split.hardware_ms, scale) && near(back.kernel_ms, -split.kernel_ms, scale));
             }
+        }
+    }
+
+    #[test]
+    fn times_that_are_nearly_equal_are_split_to_the_last_digits() {
+        // By the series of the logarithmic mean: that of both times, less a twelfth of the square of their difference by their mean.
+        for apart in [1e-12, 1e-9, 1e-6, 7e-6, 1e-4] {
+            let times = [1000.0, 1000.0 * (1.0 + apart)];
+            let split = Split::of(times, [1.0, 1.0], [1.0, 0.5]).expect("all positive");
+            let (middle, difference) = ((times[0] + times[1]) / 2.0, times[1] - times[0]);
+            let mean = middle - difference * difference / (12.0 * middle);
+            assert!(near(split.hardware_ms, mean * 0.5_f64.ln(), 1000.0), "{apart} {}", split.hardware_ms);
         }
     }
 
