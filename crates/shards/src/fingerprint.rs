@@ -30,20 +30,7 @@ impl Fingerprint {
     /// # Errors
     /// When the file can't be read.
     pub fn of_content(path: &Path) -> Result<Fingerprint, Error> {
-        let whole = || {
-            let (mut file, mut hash, mut bytes) = (File::open(path)?, Sha256::new(), 0);
-            let mut buffer = vec![0; 1 << 16];
-            loop {
-                match file.read(&mut buffer)? {
-                    0 => return Ok(Fingerprint { bytes, sha256: hexadecimal(hash) }),
-                    read => {
-                        hash.update(&buffer[..read]);
-                        bytes += read as u64;
-                    }
-                }
-            }
-        };
-        whole().map_err(|source| Error::io(path, source))
+        File::open(path).and_then(whole).map_err(|source| Error::io(path, source))
     }
 
     /// Of the size and, beyond 16 KiB, of eight pieces from the first to the last: traces of many gigabytes cost no more
@@ -52,22 +39,36 @@ impl Fingerprint {
     /// # Errors
     /// When the file can't be read.
     pub fn of_pieces(path: &Path) -> Result<Fingerprint, Error> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
-        let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
-        if metadata.len() <= WHOLE_BYTES {
-            return Fingerprint::of_content(path);
-        }
-        let pieces = |file: &File, bytes: u64| -> io::Result<Fingerprint> {
-            let mut hash = Sha256::new();
-            let mut piece = [0; PIECE_BYTES as usize];
-            for number in 0..PIECES {
-                file.read_exact_at(&mut piece, (bytes - PIECE_BYTES) * number / (PIECES - 1))?;
-                hash.update(piece);
-            }
-            Ok(Fingerprint { bytes, sha256: hexadecimal(hash) })
+        let read = |file: File| match file.metadata()?.len() {
+            0..=WHOLE_BYTES => whole(file),
+            bytes => pieces(&file, bytes),
         };
-        pieces(&file, metadata.len()).map_err(|source| Error::io(path, source))
+        File::open(path).and_then(read).map_err(|source| Error::io(path, source))
     }
+}
+
+fn whole(mut file: File) -> io::Result<Fingerprint> {
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(Fingerprint { bytes, sha256: hexadecimal(hash) }),
+            read => {
+                hash.update(&buffer[..read]);
+                bytes += read as u64;
+            }
+        }
+    }
+}
+
+fn pieces(file: &File, bytes: u64) -> io::Result<Fingerprint> {
+    let mut hash = Sha256::new();
+    let mut piece = [0; PIECE_BYTES as usize];
+    for number in 0..PIECES {
+        file.read_exact_at(&mut piece, (bytes - PIECE_BYTES) * number / (PIECES - 1))?;
+        hash.update(piece);
+    }
+    Ok(Fingerprint { bytes, sha256: hexadecimal(hash) })
 }
 
 /// A file that a shard has read, or looked for.
