@@ -115,11 +115,6 @@ impl Manifest {
         Shard::new(self.shard, self.of)
     }
 
-    /// How many cases the shard has done.
-    pub fn case_count(&self) -> usize {
-        self.cases.own
-    }
-
     /// What two shards of one job would have in common and these have not.
     pub(crate) fn difference(&self, other: &Manifest) -> Option<String> {
         let differs = |what: &str, one: &str, two: &str| Some(format!("{what} {one} and {two}"));
