@@ -8,7 +8,7 @@ pub use events::{EventBatch, EventColumns};
 pub use traces::{kernel_columns, layers, operations};
 
 use crate::ledger::NamedExplanation;
-use crate::ledger::csv::calls_and_source;
+use crate::ledger::csv::{CallsAndSource, calls_and_source};
 use perfdb_compare::ledger::Leaf;
 use perfdb_compare::operators::{OpRow, measured_total_us, share_pct};
 use perfdb_compare::shapes::ShapeRow;
@@ -84,6 +84,7 @@ pub fn leaves(explanations: &[NamedExplanation]) -> Table {
     struct Line<'r> {
         scenario: &'r str,
         leaf: &'r Leaf,
+        said: CallsAndSource,
         measured_ps: i128,
     }
     fn us(ps: i128) -> f64 {
@@ -101,9 +102,9 @@ pub fn leaves(explanations: &[NamedExplanation]) -> Table {
             let share = 100.0 * line.leaf.difference_ps as f64 / line.measured_ps as f64;
             (line.measured_ps != 0).then_some(share)
         }),
-        Column::real("predicted_calls", |line| calls_and_source(line.leaf).predicted_calls),
-        Column::real("measured_calls", |line| calls_and_source(line.leaf).measured_calls),
-        Column::text("source", |line| calls_and_source(line.leaf).source.map(Into::into)),
+        Column::real("predicted_calls", |line| line.said.predicted_calls),
+        Column::real("measured_calls", |line| line.said.measured_calls),
+        Column::text("source", |line| line.said.source.as_deref().map(Into::into)),
         Column::real("simulated_us", |line| line.leaf.interval.as_ref().map(|it| us(it.simulated_ps))),
         Column::real("best_us", |line| line.leaf.interval.as_ref().map(|it| us(it.best_ps))),
         Column::real("low_us", |line| line.leaf.interval.as_ref().map(|it| us(it.low_ps))),
@@ -112,7 +113,8 @@ pub fn leaves(explanations: &[NamedExplanation]) -> Table {
     let mut lines = Vec::new();
     for NamedExplanation { name, explanation } in explanations {
         let measured_ps = explanation.ledger.measured_ps;
-        lines.extend(explanation.ledger.leaves.iter().map(|leaf| Line { scenario: name, leaf, measured_ps }));
+        let line = |leaf| Line { scenario: name, leaf, said: calls_and_source(leaf), measured_ps };
+        lines.extend(explanation.ledger.leaves.iter().map(line));
     }
     Table::of("leaves", &columns, &lines)
 }

@@ -3,8 +3,9 @@
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
-use perfdb_tracediff::{Comparison, Document, LayerRow, OperationRow, Status, UnmatchedOperation};
+use perfdb_tracediff::{Comparison, Document, LayerRow};
 
+use super::operation::Operation;
 use super::{explanation, legacy_csv, rooflines};
 
 /// Which table is written.
@@ -51,8 +52,7 @@ fn default_table(comparison: &Comparison, table: CsvTable) -> String {
         return out;
     }
     let mut out = OPERATIONS.to_owned();
-    comparison.operations.iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
-    comparison.unmatched_operations.iter().for_each(|row| push_record(&mut out, &unmatched_cells(row)));
+    Operation::all(comparison).iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
     out
 }
 
@@ -66,51 +66,28 @@ pub(crate) fn text_cell(cell: &str) -> String {
     spreadsheet_text(cell).into_owned()
 }
 
-fn operation_cells(row: &OperationRow) -> Vec<String> {
+fn operation_cells(row: &Operation<'_>) -> Vec<String> {
+    let [count1, count2] = row.counts.map(|count| count.to_string());
+    let [average1, average2] = row.averages_us.map(|us| us.map(|us| fixed(us, 3)).unwrap_or_default());
+    let [total1, total2] = row.totals_ms.map(|ms| fixed(ms, 6));
+    let [kernel1, kernel2] = row.kernels.map(|name| text_cell(name.unwrap_or_default()));
+    let [operator1, operator2] = row.host_operators.map(|name| text_cell(name.unwrap_or_default()));
     vec![
-        text_cell(&row.operation),
-        row.trace1_count.to_string(),
-        row.trace2_count.to_string(),
-        fixed(row.trace1_avg_us, 3),
-        fixed(row.trace2_avg_us, 3),
-        fixed(row.trace1_total_ms, 6),
-        fixed(row.trace2_total_ms, 6),
-        ratio(row.ratio),
-        ratio(row.avg_ratio),
+        text_cell(row.name),
+        count1,
+        count2,
+        average1,
+        average2,
+        total1,
+        total2,
+        fixed(row.ratio, 6),
+        row.average_ratio.map(|ratio| fixed(ratio, 6)).unwrap_or_default(),
         fixed(row.gap_ms, 6),
         row.status.name().to_owned(),
-        text_cell(&row.trace1_kernel),
-        text_cell(&row.trace2_kernel),
-        text_cell(row.trace1_cpu_op.as_deref().unwrap_or_default()),
-        text_cell(row.trace2_cpu_op.as_deref().unwrap_or_default()),
-        row.phases.join("|"),
-    ]
-}
-
-/// An operation of one trace: no ratio of it is finite and none of nothing is known.
-fn unmatched_cells(row: &UnmatchedOperation) -> Vec<String> {
-    let first = row.trace == 1;
-    let one = |text: String, here: bool| if here { text } else { String::new() };
-    let count = |here| one(row.count.to_string(), here);
-    let average = |here| one(fixed(row.avg_us, 3), here);
-    let total = |here: bool| fixed(if here { row.total_ms } else { 0.0 }, 6);
-    let counts = |here: bool| if here { count(true) } else { "0".to_owned() };
-    vec![
-        text_cell(&row.operation),
-        counts(first),
-        counts(!first),
-        average(first),
-        average(!first),
-        total(first),
-        total(!first),
-        if first { "inf".to_owned() } else { fixed(0.0, 6) },
-        String::new(),
-        fixed(if first { row.total_ms } else { -row.total_ms }, 6),
-        if first { Status::Trace1Only } else { Status::Trace2Only }.name().to_owned(),
-        one(text_cell(&row.kernel), first),
-        one(text_cell(&row.kernel), !first),
-        one(text_cell(row.cpu_op.as_deref().unwrap_or_default()), first),
-        one(text_cell(row.cpu_op.as_deref().unwrap_or_default()), !first),
+        kernel1,
+        kernel2,
+        operator1,
+        operator2,
         row.phases.join("|"),
     ]
 }
@@ -122,13 +99,38 @@ fn layer_cells(row: &LayerRow) -> Vec<String> {
         row.trace2_kernels.to_string(),
         fixed(row.trace1_total_ms, 6),
         fixed(row.trace2_total_ms, 6),
-        ratio(row.ratio),
+        fixed(row.ratio.unwrap_or(f64::INFINITY), 6),
         fixed(row.gap_ms, 6),
         row.status.name().to_owned(),
         row.in_both.to_string(),
     ]
 }
 
-fn ratio(ratio: Option<f64>) -> String {
-    fixed(ratio.unwrap_or(f64::INFINITY), 6)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
+
+    #[test]
+    fn operations_of_both_traces_and_of_one() -> Result<(), perfdb_tracediff::Error> {
+        let kernel = |name: &str, start: u32, duration: u32| {
+            format!(
+                r#"{{"ph": "X", "cat": "kernel", "name": "{name}", "ts": {start}, "dur": {duration}, "args": {{}}}}"#
+            )
+        };
+        let load = |kernels: [String; 2]| {
+            let text = format!(r#"{{"traceEvents": [{}]}}"#, kernels.join(","));
+            Trace::from_reader("trace.json", std::io::Cursor::new(text), &LoadOptions::default())
+        };
+        let first = load([kernel("=Alpha, one", 0, 30), kernel("Cijk_A", 40, 8)])?;
+        let second = load([kernel("Cijk_A", 0, 4), kernel("flash_fwd", 10, 5)])?;
+        let analysis = analyse(&first, &second, &AnalysisOptions::default())?;
+        let rows = "\
+Dense GEMM,1,1,8.000,4.000,0.008000,0.004000,2.000000,2.000000,0.004000,slower,Cijk_A,Cijk_A,,,all
+Other,1,0,30.000,,0.030000,0.000000,inf,,0.030000,trace1_only,\"'=Alpha, one\",,,,all
+Attention,0,1,,5.000,0.000000,0.005000,0.000000,,-0.005000,trace2_only,,flash_fwd,,,all
+";
+        assert_eq!(csv(&analysis.document, CsvTable::Operations), OPERATIONS.to_owned() + rows);
+        Ok(())
+    }
 }
