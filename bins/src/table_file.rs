@@ -27,9 +27,13 @@ pub(crate) struct TableFile {
 }
 
 impl TableFile {
-    /// The file that was asked for, if any. A program that cannot write it refuses, before there is any work.
+    /// The file that was asked for, if any: [`of`](TableFile::of).
     pub(crate) fn asked(tool: &str, path: Option<&Path>) -> Result<Option<TableFile>, Failure> {
-        let Some(path) = path else { return Ok(None) };
+        path.map(|path| TableFile::of(tool, path)).transpose()
+    }
+
+    /// A program that cannot write the file refuses, before there is any work.
+    pub(crate) fn of(tool: &str, path: &Path) -> Result<TableFile, Failure> {
         let Some(open) = PARQUET.get().copied() else {
             let elsewhere = "this program does not write Parquet";
             return Err(Failure::usage(if crate::program::has_all_tools() {
@@ -38,7 +42,7 @@ impl TableFile {
                 format!("--parquet: {elsewhere}; use `perfdb {tool}`")
             }));
         };
-        Ok(Some(TableFile { path: path.to_owned(), open }))
+        Ok(TableFile { path: path.to_owned(), open })
     }
 
     /// Begins the file.

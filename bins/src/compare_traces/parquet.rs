@@ -49,9 +49,7 @@ impl ParquetTable {
 
     /// The file, if this program can write it.
     pub(super) fn file(&self) -> Result<(Kind, TableFile), Failure> {
-        let file = TableFile::asked("compare-traces", Some(&self.path))?;
-        let file = file.ok_or_else(|| Failure::usage("--parquet: a file is needed"))?;
-        Ok((self.kind, file))
+        Ok((self.kind, TableFile::of("compare-traces", &self.path)?))
     }
 }
 
