@@ -38,5 +38,6 @@ pub mod process;
 pub mod replace;
 mod system;
 pub mod time;
+pub mod walk;
 
 pub use error::{Error, with_causes};

@@ -87,7 +87,7 @@ fn convert(
     let names = operator.kernel_types(table)?;
     let form = operator.form();
     for (row, kernel_type) in names.into_iter().enumerate() {
-        let duration_us = operator.latency_ms(table, row)? * 1000.0;
+        let duration_us = table.number("latency", row)? * 1000.0;
         if !perfdb_store::duration::is_valid(duration_us) {
             converted.without_duration += 1;
             continue;
@@ -117,19 +117,17 @@ fn convert(
 /// The mapping of a database directory: products of matrices and collectives, whose operators are known.
 fn mapping<'k>(directory: &Path, kernel_types: impl Iterator<Item = &'k String> + Clone) -> String {
     let device = directory.ancestors().nth(2).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let mut text = format!(
-        "# Made by import-database of tables of AIConfigurator.\nversion: \"1.0\"\ndevice: {device}\noperator_mappings:\n"
-    );
-    let mut any = false;
     let operators = [
         ("aten.mm.default", "gemm_bfloat16", ""),
         ("tensor_cast.all_reduce.default", "hcom_allReduce_", "    category: communication\n"),
     ];
-    for (operator, prefix, category) in operators {
-        if let Some(kernel_type) = kernel_types.clone().find(|name| name.starts_with(prefix)) {
-            text += &format!("  {operator}:\n    kernel_type: {kernel_type}\n{category}");
-            any = true;
-        }
-    }
-    if any { text } else { text.replace("operator_mappings:\n", "operator_mappings: {}\n") }
+    let entry = |(operator, prefix, category)| {
+        let kernel_type = kernel_types.clone().find(|name| name.starts_with(prefix))?;
+        Some(format!("  {operator}:\n    kernel_type: {kernel_type}\n{category}"))
+    };
+    let entries: String = operators.into_iter().filter_map(entry).collect();
+    let entries = if entries.is_empty() { " {}\n".to_owned() } else { format!("\n{entries}") };
+    format!(
+        "# Made by import-database of tables of AIConfigurator.\nversion: \"1.0\"\ndevice: {device}\noperator_mappings:{entries}"
+    )
 }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use perfdb_files::paths::{absolute, normalised, within};
 use perfdb_files::replace;
+use perfdb_files::walk::walk;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -104,8 +105,13 @@ pub fn version_directory(data_root: &Path, device: Device, name: &str) -> PathBu
     normalised(&data_root.join(device.name()).join("vllm_ascend").join(name))
 }
 
+/// Whether a path below a database is a table's. A folder with a table's name counts: reading it is the error.
+pub fn is_table(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_table_name(&name.to_string_lossy())) && (path.is_file() || path.is_dir())
+}
+
 /// Whether a file of a database is a table: a `.csv` that is none of the files that tools keep beside tables.
-pub(crate) fn is_table_name(name: &str) -> bool {
+fn is_table_name(name: &str) -> bool {
     name.ends_with(".csv")
         && !name.ends_with(".dropped.csv")
         && !name.ends_with(CONFLICTS)
@@ -131,7 +137,7 @@ pub(crate) fn check_table_name(source: &Path, kernel_type: &str, stem: &str) -> 
 }
 
 /// Whether a folder of a database holds no tables, whatever is in it.
-pub(crate) fn is_side_folder(name: &str) -> bool {
+pub fn is_side_folder(name: &str) -> bool {
     name == REPORTS || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }
 
@@ -147,14 +153,14 @@ pub fn is_in_side_folder(below: &Path) -> bool {
     folders.into_iter().any(|part| is_side_folder(&part.as_os_str().to_string_lossy()))
 }
 
-/// The tables of a directory, not below it, by name. A folder with a table's name counts: reading it is the error.
+/// The tables of a directory, not below it, by name.
 pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::io(directory, source);
     let mut tables = Vec::new();
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = within(directory, entry.file_name());
-        if is_table_name(&entry.file_name().to_string_lossy()) && (path.is_file() || path.is_dir()) {
+        if is_table(&path) {
             tables.push(path);
         }
     }
@@ -166,22 +172,16 @@ pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 /// that are links are not entered.
 pub fn tables_named(directory: &Path, file_name: &str) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
-    let mut folders = vec![directory.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let failed = |source| Error::io(&folder, source);
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = within(&folder, entry.file_name());
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name == file_name && is_table_name(&name) && (path.is_file() || path.is_dir()) {
-                found.push(path.clone());
+    walk(
+        directory,
+        |name| !is_side_folder(name),
+        |entry| {
+            let path = within(directory, entry.below);
+            if entry.name == file_name && is_table(&path) {
+                found.push(path);
             }
-            if entry.file_type().map_err(failed)?.is_dir() && !is_side_folder(&name) {
-                folders.push(path);
-            }
-        }
-    }
+        },
+    )?;
     found.sort();
     Ok(found)
 }

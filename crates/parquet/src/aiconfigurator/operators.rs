@@ -81,10 +81,6 @@ impl Operator {
         }
     }
 
-    pub(super) fn latency_ms(self, table: &SourceTable, row: usize) -> Result<f64, Error> {
-        table.number("latency", row)
-    }
-
     /// The kernel type of each row. Where rows of one name come from several kernels, the kernel is part of it.
     pub(super) fn kernel_types(self, table: &SourceTable) -> Result<Vec<String>, Error> {
         let names = (0..table.row_count()).map(|row| self.name(table, row)).collect::<Result<Vec<_>, _>>()?;

@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::read::ParquetFile;
+use perfdb_files::walk::walk;
 use perfdb_store::table::{ReadOptions, Table};
 use perfdb_tables::Values;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders between a system and its frameworks in newer versions.
@@ -54,22 +54,19 @@ impl Origin {
 /// All tables below a folder, in the order of their paths; of a table that is there in both forms the Parquet.
 pub(super) fn tables_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut tables = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(here) = folders.pop() {
-        let failed = |source| Error::io(&here, source);
-        for entry in fs::read_dir(&here).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let (name, path) = (entry.file_name(), here.join(entry.file_name()));
-            let name = name.to_string_lossy();
-            if entry.file_type().map_err(failed)?.is_dir() {
-                folders.push(path);
-            } else if name.ends_with("_perf.parquet")
-                || (name.ends_with("_perf.txt") && !path.with_extension("parquet").is_file())
-            {
+    walk(
+        folder,
+        |_| true,
+        |entry| {
+            let path = folder.join(entry.below);
+            let has_parquet = || path.with_extension("parquet").is_file();
+            let is_table =
+                entry.name.ends_with("_perf.parquet") || (entry.name.ends_with("_perf.txt") && !has_parquet());
+            if is_table && !entry.is_folder {
                 tables.push(path);
             }
-        }
-    }
+        },
+    )?;
     tables.sort();
     Ok(tables)
 }

@@ -9,8 +9,9 @@ use perfdb_store::columns;
 use perfdb_store::duration;
 use perfdb_store::table::{ReadOptions, Row, Table, push_csv_row};
 use perfdb_tables::{Batch, Kind, Schema, Values};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,29 +31,25 @@ pub struct Exported {
 pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
     check_apart(database, target)?;
     let files = files_below(database)?;
+    refuse_others(&files, target)?;
     let mut exported = Exported::default();
     let mut staged = Vec::new();
-    for file in &files {
-        match file {
-            File::Table(below) => {
-                let table = Table::read(&database.join(below), &ReadOptions::database())?;
-                let to = target.join(below).with_extension("parquet");
-                staged.push(write_table(&table, Staged::create(&to, Parents::Create)?)?);
-                exported.tables += 1;
-                exported.rows += table.row_count();
-            }
-            File::Other(below) => {
-                let from = database.join(below);
-                if is_parquet(below) {
-                    return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
-                }
-                let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
-                staged.push(Staged::with(&target.join(below), &bytes, Parents::Create)?);
-                exported.copied += 1;
-            }
+    for File { below, is_table } in files {
+        let from = database.join(&below);
+        if is_table {
+            let table = Table::read(&from, &ReadOptions::database())?;
+            let to = target.join(below).with_extension("parquet");
+            staged.push(write_table(&table, Staged::create(&to, Parents::Create)?)?);
+            exported.tables += 1;
+            exported.rows += table.row_count();
+        } else if is_parquet(&below) {
+            return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
+        } else {
+            let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
+            staged.push(Staged::with(&target.join(below), &bytes, Parents::Create)?);
+            exported.copied += 1;
         }
     }
-    refuse_others(&files, target)?;
     commit(staged)?;
     Ok(exported)
 }
@@ -62,18 +59,12 @@ fn refuse_others(files: &[File], target: &Path) -> Result<(), Error> {
     if !target.is_dir() {
         return Ok(());
     }
-    let ours = |below: &Path| {
-        files.iter().any(|file| matches!(file, File::Table(table) if table.with_extension("parquet") == below))
-    };
-    for file in files_below(target)? {
-        if let File::Other(below) = file
-            && is_parquet(&below)
-            && !ours(&below)
-        {
-            return Err(Error::unfit(
-                &target.join(below),
-                "is of no table of this database; export into another folder",
-            ));
+    let tables = files.iter().filter(|file| file.is_table);
+    let ours: BTreeSet<PathBuf> = tables.map(|table| table.below.with_extension("parquet")).collect();
+    for File { below, .. } in files_below(target)? {
+        if is_parquet(&below) && !ours.contains(&below) {
+            let reason = "is of no table of this database; export into another folder";
+            return Err(Error::unfit(&target.join(below), reason));
         }
     }
     Ok(())
@@ -91,7 +82,7 @@ fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
     let as_written = table.rows().map(|row| {
         canonical.clear();
         push_csv_row(&mut canonical, row.cells(), line_end);
-        let record = record_with_gap(table, row.index());
+        let record = table.source_to_next_record(row.index());
         (canonical != record).then(|| String::from_utf8_lossy(record).into_owned())
     });
     let as_written = Values::Text(as_written.collect());
@@ -111,14 +102,6 @@ fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
     let mut writer = open(file, &schema).map_err(failed)?;
     writer.write(batch).map_err(failed)?;
     writer.finish().map_err(failed)
-}
-
-/// The bytes from a row's record to the next one's, or to the end of the file.
-fn record_with_gap(table: &Table, row: usize) -> &[u8] {
-    let source = table.source();
-    let start_of = |row: usize| table.source_record(row).as_ptr().addr() - source.as_ptr().addr();
-    let end = if row + 1 < table.row_count() { start_of(row + 1) } else { source.len() };
-    &source[start_of(row)..end]
 }
 
 fn schema(table: &Table) -> Result<Schema, Error> {

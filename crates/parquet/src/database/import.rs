@@ -1,6 +1,6 @@
 //! A database from what [`export`](super::export) wrote.
 
-use super::files::{check_apart, files_below, is_parquet, path_of};
+use super::files::{File, check_apart, files_below, is_parquet};
 use super::{AS_WRITTEN, CSV, FORMAT_VERSION, Written};
 use crate::error::Error;
 use crate::read::ParquetFile;
@@ -30,10 +30,9 @@ pub fn import(source: &Path, database: &Path) -> Result<Imported, Error> {
     check_apart(source, database)?;
     let mut imported = Imported::default();
     let mut staged = Vec::new();
-    for file in files_below(source)? {
-        let below = path_of(&file);
-        let from = source.join(below);
-        let (to, bytes) = if is_parquet(below) {
+    for File { below, .. } in files_below(source)? {
+        let from = source.join(&below);
+        let (to, bytes) = if is_parquet(&below) {
             let (bytes, rows) = table(&ParquetFile::open(&from)?)?;
             imported.tables += 1;
             imported.rows += rows;
@@ -82,15 +81,15 @@ fn table(file: &ParquetFile) -> Result<(Vec<u8>, usize), Error> {
     let as_written = texts(AS_WRITTEN)?;
     let rows = columns.first().map_or(0, Vec::len);
     let cells = |row: usize| columns.iter().map(move |cells| cells[row].as_deref().unwrap_or_default());
-    let header = check_header(path, &written)?;
-    let mut out = header.to_owned().into_bytes();
+    check_header(path, &written)?;
+    let mut out = written.header.clone().into_bytes();
     for (row, record) in as_written.iter().enumerate() {
         // The last row of a file may end without a line end, and may not be the last one any more.
         if !matches!(out.last(), None | Some(b'\n' | b'\r')) {
             out.extend_from_slice(line_end.as_str().as_bytes());
         }
         match record {
-            Some(record) if says(&header, record, cells(row)) => out.extend_from_slice(record.as_bytes()),
+            Some(record) if says(&written.header, record, cells(row)) => out.extend_from_slice(record.as_bytes()),
             _ => push_csv_row(&mut out, cells(row), line_end),
         }
     }
@@ -106,11 +105,11 @@ fn says<'c>(header: &str, record: &str, cells: impl Iterator<Item = &'c str>) ->
     }
 }
 
-/// The header's text, which must name the columns that the metadata lists.
-fn check_header(path: &Path, written: &Written) -> Result<String, Error> {
+/// Refuses a header that names other columns than the metadata lists.
+fn check_header(path: &Path, written: &Written) -> Result<(), Error> {
     let table = Table::parse(path, written.header.clone().into_bytes(), &ReadOptions::database())?;
     if table.row_count() > 0 || !table.columns().iter().eq(written.columns.iter().map(|(column, _)| column)) {
         return Err(Error::unfit(path, "metadata: the header has other columns than are listed"));
     }
-    Ok(written.header.clone())
+    Ok(())
 }

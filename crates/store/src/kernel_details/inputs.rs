@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use perfdb_files::paths::within;
+use perfdb_files::walk::walk;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,19 +13,16 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
         return Ok(vec![path.to_owned()]);
     }
     let mut found = Vec::new();
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let failed = |source| Error::io(&folder, source);
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = within(&folder, entry.file_name());
-            if entry.file_type().map_err(failed)?.is_dir() {
-                folders.push(path);
-            } else if is_kernel_details(&entry.file_name().to_string_lossy()) && path.is_file() {
-                found.push(path);
+    walk(
+        path,
+        |_| true,
+        |entry| {
+            let file = within(path, entry.below);
+            if is_kernel_details(entry.name) && !entry.is_folder && file.is_file() {
+                found.push(file);
             }
-        }
-    }
+        },
+    )?;
     if found.is_empty() {
         return Err(Error::input(path, None, "no kernel_details*.csv file found below this directory"));
     }

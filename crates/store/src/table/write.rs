@@ -137,4 +137,11 @@ impl Table {
         let origin = self.rows[row];
         &self.source()[origin.start..origin.end]
     }
+
+    /// [`source_record`](Table::source_record) and the blank lines behind it: all bytes up to the record of the row that was read next, or to
+    /// the end of the file.
+    pub fn source_to_next_record(&self, row: usize) -> &[u8] {
+        let next = self.rows[row + 1..].iter().find(|next| next.record > 0);
+        &self.source()[self.rows[row].start..next.map_or(self.source_length, |next| next.start)]
+    }
 }

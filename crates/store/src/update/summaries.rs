@@ -2,26 +2,22 @@
 
 use crate::error::Error;
 use perfdb_files::paths::within;
+use perfdb_files::walk::walk;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every directory `PROF_*` at any depth below a directory, in the order of the paths' components. Links are not followed.
 pub fn find_profiles(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
-    let mut folders = vec![directory.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let failed = |source| Error::io(&folder, source);
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.file_type().map_err(failed)?.is_dir() {
-                let path = within(&folder, entry.file_name());
-                if entry.file_name().to_string_lossy().starts_with("PROF_") {
-                    found.push(path.clone());
-                }
-                folders.push(path);
+    walk(
+        directory,
+        |_| true,
+        |entry| {
+            if entry.is_folder && entry.name.starts_with("PROF_") {
+                found.push(within(directory, entry.below));
             }
-        }
-    }
+        },
+    )?;
     found.sort();
     Ok(found)
 }
