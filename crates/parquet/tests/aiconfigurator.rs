@@ -112,3 +112,30 @@ fn a_row_that_says_no_size_is_named() -> TestResult {
     assert_eq!(fs::read_dir(target.path())?.count(), 0);
     Ok(())
 }
+
+#[test]
+fn sizes_that_no_sum_holds_are_named() -> TestResult {
+    let source = tempfile::tempdir()?;
+    let folder = source.path().join("gpu/vllm/1.0");
+    fs::create_dir_all(&folder)?;
+    let most = u64::MAX;
+    for (name, header, row) in [
+        (
+            "context_attention",
+            "batch_size,isl,num_heads,num_key_value_heads,head_dim,attn_dtype,kv_cache_dtype,step,latency",
+            format!("2,128,8,2,64,bfloat16,fp8,{most},0.05"),
+        ),
+        (
+            "generation_mla",
+            "batch_size,isl,num_heads,mla_dtype,kv_cache_dtype,step,latency",
+            format!("2,1,8,bfloat16,fp8,{most},0.05"),
+        ),
+    ] {
+        let path = folder.join(format!("{name}_perf.txt"));
+        fs::write(&path, format!("{header}\n{row}\n"))?;
+        let error = import(source.path(), tempfile::tempdir()?.path()).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("column step: row 1: {most} is more than any sequence has")), "{error}");
+        fs::remove_file(&path)?;
+    }
+    Ok(())
+}

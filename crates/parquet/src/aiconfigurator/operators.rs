@@ -152,7 +152,7 @@ impl Operator {
             }
             Operator::Attention { .. } => {
                 let (batch, queries, width) = (size("batch_size")?, size("isl")?, size("head_dim")?);
-                let (heads, keys) = (size("num_heads")?, queries + size("step")?);
+                let (heads, keys) = (size("num_heads")?, keys(table, row)?);
                 // 0 stands for as many as there are heads.
                 let key_heads = Some(size("num_key_value_heads")?).filter(|heads| *heads > 0).unwrap_or(heads);
                 let (query, cache) = (types(text("attn_dtype")?).0, types(text("kv_cache_dtype")?).0);
@@ -164,7 +164,7 @@ impl Operator {
             Operator::LatentAttention { .. } => {
                 let (batch, queries, heads) = (size("batch_size")?, size("isl")?, size("num_heads")?);
                 let (query, cache) = (types(text("mla_dtype")?).0, types(text("kv_cache_dtype")?).0);
-                let keys = (vec![batch, queries + size("step")?], cache);
+                let keys = (vec![batch, keys(table, row)?], cache);
                 let query = (vec![batch, queries, heads], query);
                 let output = (query.0.clone(), "DT_BF16");
                 Case { inputs: vec![query, keys], output }
@@ -227,6 +227,13 @@ impl Operator {
             ((bandwidth * 100.0).round() / 100.0).to_string(),
         ])
     }
+}
+
+/// Keys that the queries of a call attend to: what stands before them, and they themselves.
+fn keys(table: &SourceTable, row: usize) -> Result<u64, Error> {
+    let (queries, before) = (table.size("isl", row)?, table.size("step", row)?);
+    let reason = "more than any sequence has";
+    queries.checked_add(before).ok_or_else(|| table.unfit("step", row, &before.to_string(), reason))
 }
 
 /// Types of activations and weights, as tables spell them. What names a whole scheme stands for the types that it computes on.
