@@ -72,6 +72,20 @@ fn nothing_is_replaced_and_nothing_half_written() -> TestResult {
     Ok(())
 }
 
+#[test]
+fn a_folder_in_the_database_is_refused_behind_a_link_too() -> TestResult {
+    let Folders { database, tables, .. } = &folders()?;
+    fs::write(database.join("A.csv"), "x\n1\n")?;
+    let link = database.with_file_name("link");
+    std::os::unix::fs::symlink(database, &link)?;
+    let error = export(database, &link.join("not/there/yet")).unwrap_err().to_string();
+    assert!(error.contains("name another folder"), "{error}");
+    export(&link, &link.join("../tables"))?;
+    assert!(tables.join("A.parquet").is_file());
+    assert_eq!(fs::read_dir(database)?.count(), 1);
+    Ok(())
+}
+
 /// The cells of a file as another program would write them anew, changed.
 fn rewrite(path: &Path, to: &Path, change: impl Fn(&str, &mut Vec<Option<String>>)) -> TestResult {
     let file = ParquetFile::open(path)?;

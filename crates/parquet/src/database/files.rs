@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use perfdb_files::lock::LOCK_FILE;
+use perfdb_files::paths::absolute;
 use perfdb_files::replace::is_leftover_name;
 use perfdb_files::walk::walk;
 use perfdb_store::directory::{is_side_folder, is_table};
@@ -39,8 +40,11 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<File>, Error> {
 
 /// Refuses two folders of which one lies in the other: what is written would be read.
 pub(super) fn check_apart(from: &Path, to: &Path) -> Result<(), Error> {
-    let place =
-        |path: &Path| perfdb_files::paths::absolute(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    // Of a folder that is not there yet, the part that is there may be a link.
+    let place = |path: &Path| {
+        let real = |above: &Path| Some(fs::canonicalize(above).ok()?.join(path.strip_prefix(above).ok()?));
+        absolute(&path.ancestors().find_map(real).unwrap_or_else(|| path.to_owned()))
+    };
     let (source, target) = (place(from), place(to));
     if source.starts_with(&target) || target.starts_with(&source) {
         return Err(Error::unfit(
