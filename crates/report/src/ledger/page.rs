@@ -130,11 +130,7 @@ fn trust(explanation: &Explanation) -> Trust {
         percent(100.0 * joined),
         percent(share(ledger.joined_with_names_ps, ledger.measured_ps))
     );
-    match joined {
-        joined if joined >= MOST_JOINED => Trust::high(reason),
-        joined if joined >= HALF_JOINED => Trust::limited(reason),
-        _ => Trust::low(reason),
-    }
+    Trust::of_share(joined, [MOST_JOINED, HALF_JOINED], reason)
 }
 
 fn figures(explanation: &Explanation) -> Vec<KeyFigure> {

@@ -43,11 +43,7 @@ fn workload(one: &WorkloadAudit) -> Part {
         percent(100.0 * shares.of_time(Standing::Partial)),
         percent(100.0 * shares.of_time(Standing::Missing))
     );
-    let trust = match on_rows {
-        part if part >= MOST => Trust::high(reason),
-        part if part >= MANY => Trust::limited(reason),
-        _ => Trust::low(reason),
-    };
+    let trust = Trust::of_share(on_rows, [MOST, MANY], reason);
     let total = shares.total();
     Part {
         name: one.name.clone(),

@@ -86,11 +86,7 @@ fn trust(evaluations: &[Evaluation]) -> Option<Trust> {
             percent(100.0 * part),
             counted(all, "trial", "trials")
         );
-        match part {
-            part if part >= MOST_HELD => Trust::high(reason),
-            part if part >= MANY_HELD => Trust::limited(reason),
-            _ => Trust::low(reason),
-        }
+        Trust::of_share(part, [MOST_HELD, MANY_HELD], reason)
     })
 }
 

@@ -43,11 +43,7 @@ fn part(name: &str, rows: &[OpRow]) -> Part {
         percent(share_with(&|row| row.status == RowStatus::Miss)),
         percent(share_with(&|row| row.status == RowStatus::Unmodelled))
     );
-    let trust = match found {
-        found if found >= MOST_FOUND_PCT => Trust::high(reason),
-        found if found >= HALF_FOUND_PCT => Trust::limited(reason),
-        _ => Trust::low(reason),
-    };
+    let trust = Trust::of_share(found, [MOST_FOUND_PCT, HALF_FOUND_PCT], reason);
     let difference_us = predicted_us - measured_us;
     Part {
         name: name.to_owned(),

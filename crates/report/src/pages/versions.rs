@@ -34,11 +34,7 @@ fn tables(found: &Comparison<'_>, listed: &[Listed]) -> Part {
         grouped((total.only_a + total.only_b) as f64, 0),
         grouped(total.cannot_tell as f64, 0),
     );
-    let trust = match compared {
-        part if part >= MOST => Trust::high(reason),
-        part if part >= MANY => Trust::limited(reason),
-        _ => Trust::low(reason),
-    };
+    let trust = Trust::of_share(compared, [MOST, MANY], reason);
     let mean = total
         .mean_ratio()
         .map_or_else(|| "–".to_owned(), |ratio| perfdb_page::number::signed_percent(100.0 * (ratio - 1.0)));
@@ -142,11 +138,7 @@ fn workload(workload: &WorkloadDiff) -> Part {
         "{} of the calls are answered by rows of both; {only_a} only by A, {only_b} only by B, {neither} by neither",
         percent(covered)
     );
-    let trust = match covered / 100.0 {
-        part if part >= MOST => Trust::high(reason),
-        part if part >= MANY => Trust::limited(reason),
-        _ => Trust::low(reason),
-    };
+    let trust = Trust::of_share(covered / 100.0, [MOST, MANY], reason);
     let verdict = match answered.a_us > 0.0 {
         true => format!(
             "{} → {}, {}.",
