@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use perfdb_files::escape::for_terminal;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_parallel::{OrderedMap, states};
-use perfdb_ranks::{Error, Rank, Ranks, find_traces, numbered, report};
+use perfdb_ranks::{Error, Rank, Ranks, find_traces, report};
 use perfdb_report::ranks::{Sides, csv, json, text};
 use perfdb_tracediff::{Format, LoadOptions};
 
@@ -108,5 +108,5 @@ fn read(paths: &[PathBuf], common: &Common, jobs: Option<usize>) -> Result<Ranks
     if !failed.is_empty() {
         return Err(Failure::lines(failed));
     }
-    Ok(report(&numbered(ranks)?))
+    Ok(report(ranks)?)
 }

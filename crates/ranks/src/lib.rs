@@ -25,11 +25,12 @@
 //!         .collect(),
 //!     parts: PartsPerStep { steps: 3, elapsed_ms: 9.0, ..PartsPerStep::default() },
 //! };
-//! let found = report(&[rank(0, 0, 0), rank(1, 400, 7_000_000)]);
+//! let found = report(vec![rank(0, 0, 0), rank(1, 400, 7_000_000)])?;
 //! let straggler = found.straggler.expect("one is late");
 //! let is = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
 //! assert!(straggler.rank == 1 && is(straggler.late_ms, 0.4));
 //! assert!(is(found.ranks[0].waiting_ms, 0.4) && is(found.ranks[1].transfer_ms, 0.1));
+//! # Ok::<(), perfdb_ranks::Error>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -44,7 +45,7 @@ mod statistics;
 mod straggler;
 
 pub use error::Error;
-pub use rank::{Call, PartsPerStep, Rank, find_traces, numbered};
+pub use rank::{Call, PartsPerStep, Rank, find_traces};
 pub use report::report;
 pub use result::{
     Collective, CollectiveOfRank, Occurrence, OccurrenceOfRank, Place, RankResult, Ranks, Step, Straggler,

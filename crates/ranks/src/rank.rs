@@ -144,21 +144,15 @@ pub fn find_traces(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// The ranks by number.
-///
-/// # Errors
-/// When two have the same number, or none shares a collective with another.
-pub fn numbered(mut ranks: Vec<Rank>) -> Result<Vec<Rank>, Error> {
+/// Puts ranks in the order of their numbers.
+pub(crate) fn number(ranks: &mut [Rank]) -> Result<(), Error> {
     ranks.sort_by_key(|rank| rank.rank);
-    if let Some([first, second]) = ranks.windows(2).find(|pair| pair[0].rank == pair[1].rank) {
-        let (first, second) = (first.path.clone(), second.path.clone());
-        let rank = ranks.iter().find(|rank| rank.path == first).map_or(0, |rank| rank.rank);
-        return Err(Error::SameRank { rank, first, second });
+    match ranks.windows(2).find(|pair| pair[0].rank == pair[1].rank) {
+        Some([first, second]) => {
+            Err(Error::SameRank { rank: first.rank, first: first.path.clone(), second: second.path.clone() })
+        }
+        _ => Ok(()),
     }
-    if crate::matching::matches(&ranks).is_empty() {
-        return Err(Error::NothingInCommon);
-    }
-    Ok(ranks)
 }
 
 #[cfg(test)]

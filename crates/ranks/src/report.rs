@@ -5,15 +5,24 @@ use std::collections::BTreeMap;
 use perfdb_trace::time::{Picoseconds, microseconds};
 
 use crate::clock::{Clock, clocks};
+use crate::error::Error;
 use crate::matching::{Match, matches};
-use crate::rank::Rank;
+use crate::rank::{Rank, number};
 use crate::result::{Collective, CollectiveOfRank, Occurrence, OccurrenceOfRank, RankResult, Ranks, Step};
 use crate::statistics::{mean, median};
 use crate::straggler;
 
 /// Matches the collectives of ranks, aligns their clocks, and finds who is late.
-pub fn report(ranks: &[Rank]) -> Ranks {
+///
+/// # Errors
+/// When two ranks have the same number, or none shares a collective with another.
+pub fn report(mut ranks: Vec<Rank>) -> Result<Ranks, Error> {
+    number(&mut ranks)?;
+    let ranks = ranks.as_slice();
     let matches = matches(ranks);
+    if matches.is_empty() {
+        return Err(Error::NothingInCommon);
+    }
     let clocks = clocks(ranks, &matches);
     let occurrences = occurrences(ranks, &matches, &clocks);
     let by_step = occurrences.iter().any(|found| found.step.is_some());
@@ -30,7 +39,7 @@ pub fn report(ranks: &[Rank]) -> Ranks {
         ranks.iter().zip(&clocks).map(|(rank, clock)| of_rank(rank, *clock, &occurrences, steps)).collect();
     straggler::mark_outliers(&mut results);
     let elapsed_ms = results.iter().map(|rank| rank.elapsed_ms).fold(0.0, f64::max);
-    Ranks {
+    Ok(Ranks {
         per: if by_step { "step" } else { "whole" },
         steps,
         world_size: ranks.iter().filter_map(|rank| rank.world_size).max(),
@@ -42,7 +51,7 @@ pub fn report(ranks: &[Rank]) -> Ranks {
         collectives: collectives(&occurrences),
         steps_ms: numbers.iter().filter_map(|step| of_step(*step, &occurrences)).collect(),
         occurrences,
-    }
+    })
 }
 
 /// Every collective by start. Ranks whose clock is not known are left out.

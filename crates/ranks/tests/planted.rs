@@ -7,7 +7,7 @@ mod demo;
 use std::path::PathBuf;
 
 use demo::{DEMO, Run, traces};
-use perfdb_ranks::{Error, Rank, Ranks, find_traces, numbered, report};
+use perfdb_ranks::{Error, Rank, Ranks, find_traces, report};
 use perfdb_tracediff::LoadOptions;
 
 const QUIET: Run = Run { late: None, ..DEMO };
@@ -19,11 +19,11 @@ fn ranks_of(run: &Run) -> Vec<Rank> {
     }
     let paths = find_traces(&[folder.path().to_owned()]).expect("traces");
     let open = |(at, path): (usize, &PathBuf)| Rank::open(path, at as u32, &LoadOptions::default()).expect("a rank");
-    numbered(paths.iter().enumerate().map(open).collect()).expect("ranks of one run")
+    paths.iter().enumerate().map(open).collect()
 }
 
 fn ranks(run: &Run) -> Ranks {
-    report(&ranks_of(run))
+    report(ranks_of(run)).expect("ranks of one run")
 }
 
 fn near(found: f64, expected: f64, share: f64) {
@@ -102,7 +102,7 @@ fn ranks_that_recorded_less_are_matched_where_they_belong() {
     for cut in [0..6, 30..36] {
         let mut less = whole.clone();
         less[3].calls.drain(cut);
-        let found = report(&less);
+        let found = report(less).expect("ranks of one run");
         let straggler = found.straggler.expect("one is late");
         assert_eq!(straggler.rank, 2);
         near(straggler.late_ms, 0.06, 0.02);
@@ -113,18 +113,18 @@ fn ranks_that_recorded_less_are_matched_where_they_belong() {
 #[test]
 fn order_of_files_does_not_matter() {
     let whole = ranks_of(&DEMO);
-    let backwards = numbered(whole.iter().rev().cloned().collect()).expect("ranks");
-    assert_eq!(report(&whole), report(&backwards));
+    let backwards = whole.iter().rev().cloned().collect();
+    assert_eq!(report(whole).expect("ranks"), report(backwards).expect("ranks"));
 }
 
 #[test]
 fn traces_that_are_no_ranks_of_one_run_are_refused() {
     let whole = ranks_of(&DEMO);
     let twice = vec![whole[0].clone(), whole[0].clone()];
-    assert!(matches!(numbered(twice), Err(Error::SameRank { rank: 0, .. })));
+    assert!(matches!(report(twice), Err(Error::SameRank { rank: 0, .. })));
     let mut other = whole;
     other[1].calls.iter_mut().for_each(|call| call.group = "another".into());
-    assert!(matches!(numbered(other[..2].to_vec()), Err(Error::NothingInCommon)));
+    assert!(matches!(report(other[..2].to_vec()), Err(Error::NothingInCommon)));
 }
 
 #[test]
