@@ -2,14 +2,12 @@
 
 mod text;
 
-use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
-use perfdb_pycompat::json::{Style, to_value, write};
-use perfdb_pycompat::value::Value;
+use perfdb_pycompat::json::to_string;
 use perfdb_ranks::Ranks;
 use serde::Serialize;
 
-use crate::tracediff::text_cell;
+use crate::tracediff::{push_record, text_cell};
 
 pub use text::text;
 
@@ -44,9 +42,7 @@ impl Sides {
 pub fn json(sides: &Sides) -> String {
     let document = Document { format_version: FORMAT_VERSION, sides: sides.all() };
     // Every key is a text, so it is always representable.
-    let mut text = write(&to_value(&document).unwrap_or(Value::None), Style::INDENTED);
-    text.push('\n');
-    text
+    to_string(&document).unwrap_or_default() + "\n"
 }
 
 const HEADER: &str = "side,step,collective,group,number,rank,start_us,waiting_us,transfer_us,late_us,last,before\n";
@@ -71,7 +67,7 @@ pub fn csv(sides: &Sides) -> String {
                     u8::from(found.last() == Some(rank.rank)).to_string(),
                     text_cell(&rank.before),
                 ];
-                push_row(&mut out, cells.iter().map(String::as_str), "\n");
+                push_record(&mut out, &cells);
             }
         }
     }

@@ -27,8 +27,8 @@ mod strips;
 mod text;
 mod text_parts;
 
-pub(crate) use csv::text_cell;
 pub use csv::{CsvTable, csv};
+pub(crate) use csv::{push_record, text_cell};
 pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
 pub(crate) use operation::Operation;

@@ -57,7 +57,7 @@ fn default_table(comparison: &Comparison, table: CsvTable) -> String {
 }
 
 /// One line, quoted where it must be.
-pub(super) fn push_record(out: &mut String, cells: &[String]) {
+pub(crate) fn push_record(out: &mut String, cells: &[String]) {
     push_row(out, cells.iter().map(String::as_str), "\n");
 }
 
