@@ -8,7 +8,7 @@ use perfdb_store::Error;
 use perfdb_store::directory::{DEVICES, Device, Home, data_root, version_directory};
 use perfdb_store::version::{Machine, VersionArguments, VersionText};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Names, without dashes, of the options of [`DatabaseArguments`] that the originals had.
@@ -72,9 +72,14 @@ impl DatabaseArguments {
     }
 
     /// Whose durations the directory takes.
-    pub fn home(&self, directory: &std::path::Path) -> Home {
+    pub fn home(&self, directory: &Path) -> Home {
         Home::of(directory, self.named_device())
     }
+}
+
+/// The files beside the tables of a database that say what it is and where it comes from; either may be missing.
+pub(crate) fn description_of(directory: &Path) -> [PathBuf; 2] {
+    ["op_mapping.yaml", perfdb_provenance::FILE_NAME].map(|name| directory.join(name))
 }
 
 /// The failure of versions that name no directory, with the options that help.

@@ -1,6 +1,6 @@
 //! Lint of a database directory.
 
-use crate::database::DatabaseArguments;
+use crate::database::{DatabaseArguments, description_of};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -83,7 +83,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     if let (Some(json), true) = (&json, database.is_dir()) {
         let mut inputs = tables_in(&database)?;
-        inputs.extend(["op_mapping.yaml", FILE_NAME].map(|name| database.join(name)));
+        inputs.extend(description_of(&database));
         refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
     }
     let refused = |kernel: &str, columns: &[String], cells: &[&str]| {

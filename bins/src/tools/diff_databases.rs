@@ -1,5 +1,6 @@
 //! What changed between two databases.
 
+use crate::database::description_of;
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
@@ -142,7 +143,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mut inputs: Vec<PathBuf> = arguments.workload.iter().map(PathBuf::from).collect();
     for place in [&a, &b] {
         inputs.extend(place.tables().map(|(_, path)| path.to_owned()));
-        inputs.extend(["op_mapping.yaml", "database.toml"].map(|name| place.directory.join(name)));
+        inputs.extend(description_of(&place.directory));
     }
     let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;

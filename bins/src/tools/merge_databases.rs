@@ -1,14 +1,14 @@
 //! Several databases brought into one.
 
-use crate::database::LockArguments;
+use crate::database::{LockArguments, description_of};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
+use crate::run_record::run_of;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
-use perfdb_provenance::Run;
 use perfdb_report::versions::{conflict_csv, merge_document, merge_text};
 use perfdb_store::directory::tables_in;
 use perfdb_versions::Error;
@@ -88,7 +88,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mut inputs: Vec<PathBuf> = arguments.decisions.iter().map(PathBuf::from).collect();
     for directory in std::iter::once(&into).chain(&from) {
         inputs.extend(tables_in(directory)?);
-        inputs.extend(["op_mapping.yaml", "database.toml"].map(|name| directory.join(name)));
+        inputs.extend(description_of(directory));
     }
     let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
@@ -101,7 +101,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         prefer: arguments.prefer.parse()?,
         decisions: &decisions(arguments.decisions.as_ref())?,
         dry_run: arguments.dry_run,
-        run: this_run()?,
+        run: run_of(TOOL.name)?,
         lock: arguments.lock.options(TOOL.name),
     };
     let mut pending = prepare(&options).map_err(|error| match error {
@@ -126,11 +126,4 @@ fn decisions(path: Option<&OsString>) -> Result<Decisions, Failure> {
     let Some(path) = path else { return Ok(Decisions::default()) };
     let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
     Ok(Decisions::parse(path.as_ref(), &bytes)?)
-}
-
-/// This run, as `database.toml` tells it.
-fn this_run() -> Result<Run, Failure> {
-    let mut run = Run::new(crate::run_record::date()?, TOOL.name);
-    run.tool_version = env!("PERFDB_VERSION").to_owned();
-    Ok(run)
 }

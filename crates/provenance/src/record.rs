@@ -1,6 +1,8 @@
 //! `database.toml`.
 
 use crate::{Error, Identity, Versions};
+use perfdb_files::paths::within;
+use perfdb_files::replace::{Parents, Staged};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -83,7 +85,7 @@ impl Record {
     /// # Errors
     /// When the file cannot be read or is no record.
     pub fn load(directory: &Path) -> Result<Option<Record>, Error> {
-        let path = perfdb_files::paths::within(directory, FILE_NAME);
+        let path = within(directory, FILE_NAME);
         match std::fs::read_to_string(&path) {
             Ok(text) => Record::parse(&path, &text).map(Some),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
@@ -115,6 +117,14 @@ impl Record {
     pub fn to_text(&self) -> Result<String, Error> {
         let text = toml::to_string(self).map_err(|error| Error::Unwritable(error.to_string()))?;
         Ok(format!("{HEADING}{text}"))
+    }
+
+    /// Stages the file of a database, to be replaced with its tables.
+    ///
+    /// # Errors
+    /// As [`to_text`](Self::to_text), and when the system refuses to write.
+    pub fn stage(&self, directory: &Path) -> Result<Staged, Error> {
+        Ok(Staged::with(&within(directory, FILE_NAME), self.to_text()?.as_bytes(), Parents::MustExist)?)
     }
 
     /// The runs, the oldest first.

@@ -10,7 +10,6 @@ use crate::{Failure, print, print_line, run_record, verbose, warn};
 use perfdb_files::replace::Staged;
 use perfdb_files::time::RunTime;
 use perfdb_microbench::run::{Publisher, ReportFiles, ReportTexts, Update};
-use perfdb_provenance::Run;
 use perfdb_replay::backend::Backend;
 use perfdb_report::microbench::{Detail, Report, RunFacts, differences};
 use perfdb_report::pages::microbench_page;
@@ -39,7 +38,7 @@ impl<'a> TerminalPublisher<'a> {
     /// The run's entry in `database.toml`, if tables change.
     fn record(&self, name: &str, update: Update<'_>) -> Result<Option<Staged>, Failure> {
         let arguments = self.arguments;
-        let mut run = Run::new(run_record::date()?, TOOL.name);
+        let mut run = run_record::run_of(TOOL.name)?;
         run.by = Some(name.to_owned());
         run.types = update.tables.iter().filter(|table| table.is_written).map(|table| table.operator.clone()).collect();
         let mut set = |key: &str, value: String| drop(run.settings.insert(key.to_owned(), value));
