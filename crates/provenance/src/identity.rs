@@ -134,18 +134,17 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Reads what a database states. An operator mapping that cannot be read states nothing.
+    /// Reads what a database with this operator mapping states.
     ///
     /// # Errors
     /// When there is a `database.toml` that cannot be read.
-    pub fn of(directory: &Path) -> Result<Statement, Error> {
+    pub fn of(directory: &Path, mapping: &OpMapping) -> Result<Statement, Error> {
         let record = Record::load(directory)?;
         let recorded = record.as_ref().map(Record::identity).unwrap_or_default();
-        let mapping = OpMapping::load(&directory.join("op_mapping.yaml")).ok().flatten().unwrap_or_default();
         Ok(Statement {
             named: recorded.or(Identity::of_path(directory)),
             collection_date: mapping.collection_date.clone(),
-            mapping: Identity::of_mapping(&mapping),
+            mapping: Identity::of_mapping(mapping),
             record,
         })
     }

@@ -13,18 +13,13 @@ pub use range::{Bound, SlowerRange};
 pub use rows::{RowDiff, Side};
 pub use table::TableDiff;
 pub use tally::{Slowest, Tally};
-pub use verdict::{Doubt, Outcome, Source};
+pub use verdict::{Doubt, Outcome};
 
-use crate::{Error, Place};
-use perfdb_parallel::{OrderedMap, states};
+use crate::{Error, Place, kernel_types};
 use perfdb_provenance::Difference;
 use perfdb_store::lint::Kind;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-
-/// Most threads: each holds two tables' rows.
-const MOST_THREADS: usize = 8;
 
 /// How durations are judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,7 +83,6 @@ pub fn compare<E: From<Error>>(
 ) -> Result<Diff, E> {
     a.check_other_than(b)?;
     let names: BTreeSet<&str> = a.tables().chain(b.tables()).map(|(name, _)| name).collect();
-    let mut waiting = names.into_iter();
     let paths = |name: &str| [a, b].map(|place| place.tables.get(name).map(PathBuf::as_path));
     let mut found = Diff {
         differences: a.statement.differences(&b.statement),
@@ -96,22 +90,19 @@ pub fn compare<E: From<Error>>(
         unreadable: Vec::new(),
         total: Tally::default(),
     };
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get()).min(MOST_THREADS);
-    let mut threads = states(threads, || ());
-    let ahead = threads.len();
-    OrderedMap::new(&mut threads).tasks_ahead(ahead).run(
-        || Ok(waiting.next()),
-        |(), name| table::compare(name, paths(name), options),
+    kernel_types::each(
+        names,
+        |name| table::compare(name, paths(name), options),
         |outcome: Result<TableDiff, perfdb_store::Error>| {
             match outcome {
                 Ok(table) => {
-                    found.total.add(&table.tally, &table.kernel_type);
+                    found.total.add(&table.summary.tally);
                     each(&table)?;
-                    found.tables.push(table.summary());
+                    found.tables.push(table.summary);
                 }
                 Err(error) => found.unreadable.push(unreadable(error)?),
             }
-            Ok::<_, E>(ControlFlow::Continue(()))
+            Ok::<_, E>(())
         },
     )?;
     Ok(found)

@@ -23,10 +23,13 @@
 mod case;
 pub mod diff;
 mod error;
+mod kernel_types;
 pub mod merge;
 mod place;
+mod source;
 pub mod workload;
 
 pub use case::Case;
 pub use error::Error;
 pub use place::Place;
+pub use source::Source;

@@ -8,22 +8,18 @@ mod conflict;
 mod kept;
 mod table;
 
-pub use conflict::{Conflict, Decisions, Duration, Prefer, Taken};
+pub use conflict::{Conflict, Decisions, Prefer, Taken};
 pub use table::TableMerge;
 
-use crate::{Error, Place};
+use crate::{Error, Place, kernel_types};
 use perfdb_files::escape::shown;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{self, Parents, Staged};
-use perfdb_parallel::{OrderedMap, states};
-use perfdb_provenance::{FILE_NAME, Run};
+use perfdb_provenance::Run;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Most threads: each holds whole tables.
-const MOST_THREADS: usize = 8;
 /// The file by which a set that was not replaced to its end is told.
 const JOURNAL: &str = ".perfdb.journal";
 const MAPPING: &str = "op_mapping.yaml";
@@ -104,11 +100,7 @@ pub fn prepare(options: &Options<'_>) -> Result<Pending, Error> {
     let from = options.from.iter().map(|directory| Place::open(directory)).collect::<Result<Vec<Place>, Error>>()?;
     check(&into, &from)?;
     let mut pending = Pending { tables: Vec::new(), notes: Vec::new(), staged: Vec::new(), locks };
-    let kernel_types: BTreeSet<&str> = from.iter().flat_map(Place::tables).map(|(name, _)| name).collect();
-    let mut waiting = kernel_types.into_iter();
-    let threads = std::thread::available_parallelism().map_or(1, |count| count.get()).min(MOST_THREADS);
-    let mut threads = states(threads, || ());
-    let ahead = threads.len();
+    let names: BTreeSet<&str> = from.iter().flat_map(Place::tables).map(|(name, _)| name).collect();
     let job = table::Job {
         into: &into,
         from: &from,
@@ -116,14 +108,14 @@ pub fn prepare(options: &Options<'_>) -> Result<Pending, Error> {
         decisions: options.decisions,
         writes: !options.dry_run,
     };
-    OrderedMap::new(&mut threads).tasks_ahead(ahead).run(
-        || Ok(waiting.next()),
-        |(), kernel_type| job.run(kernel_type),
+    kernel_types::each(
+        names,
+        |name| job.run(name),
         |outcome: Result<_, Error>| {
             let (table, staged) = outcome?;
             pending.tables.push(table);
             pending.staged.extend(staged);
-            Ok::<_, Error>(ControlFlow::Continue(()))
+            Ok::<_, Error>(())
         },
     )?;
     mapping(&into, &from, options.dry_run, &mut pending)?;
@@ -199,8 +191,7 @@ fn record(into: &Place, from: &[Place], options: &Options<'_>, pending: &mut Pen
     let mut run = options.run.clone();
     (run.types, run.from) = (types, names);
     record.add(run);
-    let path = within(&into.directory, FILE_NAME);
-    pending.staged.push(Staged::with(&path, record.to_text()?.as_bytes(), Parents::MustExist)?);
+    pending.staged.push(record.stage(&into.directory)?);
     Ok(())
 }
 

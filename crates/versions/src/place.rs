@@ -15,6 +15,8 @@ pub struct Place {
     pub directory: PathBuf,
     /// What it is of.
     pub statement: Statement,
+    /// Its operator mapping; one that cannot be read is as good as none.
+    pub(crate) mapping: OpMapping,
     pub(crate) tables: BTreeMap<String, PathBuf>,
 }
 
@@ -28,16 +30,17 @@ impl Place {
         if tables.is_empty() {
             return Err(Error::NoTables { path: directory.to_owned() });
         }
-        Ok(Place { directory: directory.to_owned(), statement: Statement::of(directory)?, tables })
+        let mapping = OpMapping::load(&directory.join("op_mapping.yaml")).ok().flatten().unwrap_or_default();
+        let statement = Statement::of(directory, &mapping)?;
+        Ok(Place { directory: directory.to_owned(), statement, mapping, tables })
     }
 
     /// Takes in the communication tables that the operator mapping refers to, where they lie elsewhere.
     ///
     /// # Errors
-    /// When their directory cannot be read. A mapping that cannot be read refers to nothing.
+    /// When their directory cannot be read.
     pub fn with_collectives(mut self) -> Result<Place, Error> {
-        let mapping = OpMapping::load(&self.directory.join("op_mapping.yaml")).ok().flatten();
-        let Some(reference) = mapping.and_then(|mapping| mapping.communication_data_ref) else { return Ok(self) };
+        let Some(reference) = &self.mapping.communication_data_ref else { return Ok(self) };
         let folder = normalised(&self.directory.join(reference));
         if folder.is_dir() {
             let found = by_kernel_type(tables_in(&folder)?);

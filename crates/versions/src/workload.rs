@@ -4,7 +4,6 @@ use crate::{Error, Place};
 use indexmap::IndexMap;
 use perfdb_coverage::{Asked, Options, Standing, Workload, audit};
 use perfdb_query::{Database, ReaderSemantics};
-use perfdb_store::op_mapping::OpMapping;
 
 /// A forward pass, as both databases have it.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,11 +51,10 @@ impl Change {
 pub fn compare(a: &Place, b: &Place, workloads: &[Workload]) -> Result<Vec<WorkloadDiff>, Error> {
     let ask = |place: &Place| -> Result<_, Error> {
         let database = Database::open(&place.directory)?;
-        let mapping = OpMapping::load(&place.directory.join("op_mapping.yaml")).ok().flatten().unwrap_or_default();
         let options = Options {
             directory: place.directory.clone(),
             semantics: ReaderSemantics::default(),
-            mapping,
+            mapping: place.mapping.clone(),
             leave_out: false,
         };
         Ok(audit(&database, workloads.to_vec(), &options)?.workloads)

@@ -31,7 +31,7 @@ pub fn csv_header() -> String {
 pub fn csv_rows(table: &TableDiff) -> String {
     let mut out = String::new();
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let kernel_type = spreadsheet_text(&table.kernel_type).into_owned();
+    let kernel_type = spreadsheet_text(&table.summary.kernel_type).into_owned();
     for row in &table.rows {
         let of = |value: fn(&Side) -> Option<f64>| [row.a, row.b].map(|side| number(side.as_ref().and_then(value)));
         let [duration_a, duration_b] = of(|side| side.duration_us);

@@ -14,9 +14,9 @@ pub fn opening(a: &Place, b: &Place) -> String {
 
 /// A table with the rows that are not the same, behind a comma unless it is the first.
 pub fn table(table: &TableDiff, is_first: bool) -> String {
-    let mut value = tally(&table.tally);
-    value.insert("kernel_type".to_owned(), table.kernel_type.clone().into());
-    let range = table.slower_range.map(|range| {
+    let mut value = tally(&table.summary.tally);
+    value.insert("kernel_type".to_owned(), table.summary.kernel_type.clone().into());
+    let range = table.summary.slower_range.map(|range| {
         json!({
             "axis": range.axis,
             "bound": range.bound.sign(),
@@ -26,7 +26,7 @@ pub fn table(table: &TableDiff, is_first: bool) -> String {
         })
     });
     value.insert("slower_range".to_owned(), range.into());
-    let [only_a, only_b] = &table.own_columns;
+    let [only_a, only_b] = &table.summary.own_columns;
     value.insert("columns_only_a".to_owned(), json!(only_a));
     value.insert("columns_only_b".to_owned(), json!(only_b));
     let is_told = |row: &&RowDiff| row.outcome != perfdb_versions::diff::Outcome::Same || !row.metadata.is_empty();

@@ -44,7 +44,7 @@ impl Listing {
         for row in table.rows.iter().filter(|row| is_wanted(row.outcome)) {
             let (Some(a), Some(b), Some(ratio)) = (row.a, row.b, row.ratio) else { continue };
             self.rows.push(Listed {
-                kernel_type: table.kernel_type.clone(),
+                kernel_type: table.summary.kernel_type.clone(),
                 case: row.case.to_string(),
                 lines: [a.line, b.line],
                 durations_us: [a, b].map(|side| side.duration_us.unwrap_or(f64::NAN)),

@@ -1,13 +1,11 @@
 //! The rows of a table, and how those of two tables are paired.
 
-use super::verdict::{Outcome, Source, Times};
-use crate::Case;
+use super::verdict::{Outcome, Times};
 use crate::case::{COLUMNS, Naming};
-use indexmap::IndexMap;
+use crate::{Case, Source};
+use indexmap::{IndexMap, IndexSet};
 use perfdb_store::Error;
-use perfdb_store::columns::{
-    COMMUNICATION_DURATION, MEASURED_DURATION, OLD_MEASURED_DURATION, PROFILED, PROFILED_DURATION,
-};
+use perfdb_store::columns::{PROFILED, PROFILED_DURATION};
 use perfdb_store::table::Scan;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
@@ -52,8 +50,10 @@ impl Side {
 }
 
 /// The columns of a duration, behind those of a case.
-const DURATION_COLUMNS: [&str; 5] =
-    [MEASURED_DURATION, OLD_MEASURED_DURATION, COMMUNICATION_DURATION, PROFILED_DURATION, PROFILED[2]];
+const DURATION_COLUMNS: [&str; 5] = {
+    let [measured, old, collective] = Source::MEASURED_COLUMNS;
+    [measured, old, collective, PROFILED_DURATION, PROFILED[2]]
+};
 
 /// A row as it is kept while its table is compared.
 #[derive(Debug)]
@@ -69,10 +69,10 @@ pub(super) struct Groups {
     pub(super) groups: IndexMap<Box<str>, [SmallVec<[u32; 1]>; 2], FxBuildHasher>,
     /// Rows of each table, in order.
     pub(super) rows: [Vec<Row>; 2],
-    /// Numbers of the texts of each table's rows, `metadata.len()` for each row.
-    texts: [Vec<u32>; 2],
-    numbers: FxHashMap<Box<str>, u32>,
-    names: Vec<Box<str>>,
+    /// The texts that describe rows, each once.
+    texts: IndexSet<Box<str>, FxBuildHasher>,
+    /// Numbers of the texts of each table's rows, `metadata` for each row.
+    numbers: [Vec<u32>; 2],
     metadata: usize,
 }
 
@@ -98,16 +98,9 @@ impl Groups {
             };
             for column in 0..metadata.len() {
                 let text = row.cell(COLUMNS.len() + DURATION_COLUMNS.len() + column);
-                let number = match self.numbers.get(text.as_ref()) {
-                    Some(number) => *number,
-                    None => {
-                        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-                        self.names.push(text.as_ref().into());
-                        self.numbers.insert(text.as_ref().into(), number);
-                        number
-                    }
-                };
-                self.texts[side].push(number);
+                let known = self.texts.get_index_of(text.as_ref());
+                let number = known.unwrap_or_else(|| self.texts.insert_full(text.as_ref().into()).0);
+                self.numbers[side].push(u32::try_from(number).unwrap_or(u32::MAX));
             }
             let index = u32::try_from(self.rows[side].len()).unwrap_or(u32::MAX);
             self.rows[side].push(Row { line: row.line, times, runtime });
@@ -118,10 +111,10 @@ impl Groups {
 
     /// The columns whose texts differ between two rows, with both texts.
     pub(super) fn metadata(&self, a: u32, b: u32) -> Vec<(usize, Box<str>, Box<str>)> {
-        let texts = |side: usize, row: u32| &self.texts[side][row as usize * self.metadata..][..self.metadata];
-        let pairs = texts(0, a).iter().zip(texts(1, b)).enumerate();
-        let name = |number: u32| self.names[number as usize].clone();
-        pairs.filter(|(_, (a, b))| a != b).map(|(column, (a, b))| (column, name(*a), name(*b))).collect()
+        let numbers = |side: usize, row: u32| &self.numbers[side][row as usize * self.metadata..][..self.metadata];
+        let pairs = numbers(0, a).iter().zip(numbers(1, b)).enumerate();
+        let text = |number: u32| self.texts[number as usize].clone();
+        pairs.filter(|(_, (a, b))| a != b).map(|(column, (a, b))| (column, text(*a), text(*b))).collect()
     }
 
     /// The rows of a group in pairs, those that stay alone last. Rows with equal runtime values come together, in order; a row without any
@@ -148,9 +141,9 @@ impl Groups {
             }
         }
         let mut plain = waiting.remove("").unwrap_or_default();
-        let taken: Vec<u32> = pairs.iter().filter_map(|(_, row)| *row).chain(plain.iter().copied()).collect();
-        let taken: rustc_hash::FxHashSet<u32> = taken.into_iter().collect();
-        let mut with_values: VecDeque<u32> = b.iter().copied().filter(|row| !taken.contains(row)).collect();
+        let mut with_values: Vec<u32> = waiting.into_values().flatten().collect();
+        with_values.sort_unstable();
+        let mut with_values = VecDeque::from(with_values);
         for row in left {
             let partner = if runtime(0, row).is_empty() { with_values.pop_front() } else { plain.pop_front() };
             pairs.push((Some(row), partner));

@@ -1,6 +1,6 @@
 //! The tables of one kernel type.
 
-use super::range::{SlowerRange, slower_range};
+use super::range::slower_range;
 use super::rows::{Groups, RowDiff};
 use super::tally::Tally;
 use super::verdict::{Outcome, judge};
@@ -15,30 +15,12 @@ use std::path::Path;
 /// The tables of one kernel type, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDiff {
-    /// The kernel type.
-    pub kernel_type: String,
+    /// Its figures.
+    pub summary: TableSummary,
     /// The rows, in the order of the first table, then those that only the second has.
     pub rows: Vec<RowDiff>,
     /// The columns that describe rows and that both tables have, for [`RowDiff::metadata`].
     pub metadata_columns: Vec<String>,
-    /// Its figures.
-    pub tally: Tally,
-    /// Sizes to which a slow-down is confined.
-    pub slower_range: Option<SlowerRange>,
-    /// Columns that only one of the tables has.
-    pub own_columns: [Vec<String>; 2],
-}
-
-impl TableDiff {
-    /// The figures without the rows.
-    pub(super) fn summary(&self) -> TableSummary {
-        TableSummary {
-            kernel_type: self.kernel_type.clone(),
-            tally: self.tally.clone(),
-            slower_range: self.slower_range,
-            own_columns: self.own_columns.clone(),
-        }
-    }
 }
 
 /// Whether a column describes a row and is neither its case nor a measurement.
@@ -72,19 +54,10 @@ pub(super) fn compare(kernel_type: &str, paths: [Option<&Path>; 2], options: &Op
     rows.sort_by_key(place);
     let mut tally = Tally::default();
     tally.rows = [groups.rows[0].len(), groups.rows[1].len()];
-    rows.iter().for_each(|row| tally.count(row));
-    if let Some(slowest) = &mut tally.slowest {
-        slowest.kernel_type = kernel_type.to_owned();
-    }
+    rows.iter().for_each(|row| tally.count(row, kernel_type));
     let slower_range = slower_range(kernel_type, &rows, options.tolerance);
-    Ok(TableDiff {
-        kernel_type: kernel_type.to_owned(),
-        rows,
-        metadata_columns: metadata,
-        tally,
-        slower_range,
-        own_columns,
-    })
+    let summary = TableSummary { kernel_type: kernel_type.to_owned(), tally, slower_range, own_columns };
+    Ok(TableDiff { summary, rows, metadata_columns: metadata })
 }
 
 fn row(groups: &Groups, signature: &str, pair: (Option<u32>, Option<u32>), options: &Options) -> RowDiff {

@@ -41,7 +41,7 @@ pub struct Slowest {
 }
 
 impl Tally {
-    pub(super) fn count(&mut self, row: &RowDiff) {
+    pub(super) fn count(&mut self, row: &RowDiff, kernel_type: &str) {
         let counter = match row.outcome {
             Outcome::Same => &mut self.same,
             Outcome::Slower => &mut self.slower,
@@ -56,12 +56,12 @@ impl Tally {
         self.logarithms += ratio.ln();
         let is_slowest = self.slowest.as_ref().is_none_or(|slowest| ratio > slowest.ratio);
         if row.outcome == Outcome::Slower && is_slowest {
-            self.slowest = Some(Slowest { kernel_type: String::new(), case: row.case.clone(), ratio });
+            self.slowest = Some(Slowest { kernel_type: kernel_type.to_owned(), case: row.case.clone(), ratio });
         }
     }
 
     /// Adds the figures of a table.
-    pub(super) fn add(&mut self, table: &Tally, kernel_type: &str) {
+    pub(super) fn add(&mut self, table: &Tally) {
         for (total, rows) in self.rows.iter_mut().zip(table.rows) {
             *total += rows;
         }
@@ -76,7 +76,7 @@ impl Tally {
         if let Some(slowest) = &table.slowest
             && self.slowest.as_ref().is_none_or(|known| slowest.ratio > known.ratio)
         {
-            self.slowest = Some(Slowest { kernel_type: kernel_type.to_owned(), ..slowest.clone() });
+            self.slowest = Some(slowest.clone());
         }
     }
 

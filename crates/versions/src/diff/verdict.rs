@@ -1,6 +1,7 @@
 //! Whether two durations of a case are the same.
 
 use super::rows::Side;
+use crate::Source;
 use perfdb_store::duration::{EIGHT_OF_TEN, is_valid};
 
 /// What came of a row.
@@ -60,25 +61,6 @@ impl Outcome {
     }
 }
 
-/// Where a duration comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// The minimum over replays of the kernel alone, or a bench of collectives.
-    Measured,
-    /// The mean in a profile.
-    Profiled,
-}
-
-impl Source {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Source::Measured => "measured",
-            Source::Profiled => "profiled",
-        }
-    }
-}
-
 /// The durations in the cells of a row; what is none is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Times {
@@ -99,7 +81,7 @@ impl Times {
 
     /// The duration that counts for the row alone.
     pub(super) fn side(&self, line: u64) -> Side {
-        let source = [Source::Measured, Source::Profiled].into_iter().find(|source| self.of(*source).is_some());
+        let source = Source::ALL.into_iter().find(|source| self.of(*source).is_some());
         self.side_of(line, source)
     }
 
@@ -113,7 +95,7 @@ impl Times {
 /// Compares like with like: measured with measured, else profiled with profiled. Returns both sides, and the ratio where there is one.
 pub(super) fn judge(a: (&Times, u64), b: (&Times, u64), tolerance: f64) -> (Side, Side, Option<f64>, Outcome) {
     let both = |source: &Source| a.0.of(*source).is_some() && b.0.of(*source).is_some();
-    let Some(source) = [Source::Measured, Source::Profiled].into_iter().find(both) else {
+    let Some(source) = Source::ALL.into_iter().find(both) else {
         let (first, second) = (a.0.side(a.1), b.0.side(b.1));
         let doubt = if first.duration_us.is_some() && second.duration_us.is_some() {
             Doubt::OtherSource

@@ -1,6 +1,6 @@
 //! Cases that two databases have different durations of, and what decides.
 
-use crate::{Case, Error};
+use crate::{Case, Error, Source};
 use perfdb_files::escape::spreadsheet_text;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -48,25 +48,6 @@ impl FromStr for Prefer {
     }
 }
 
-/// Durations of a row that come from one source and stay together with its counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Duration {
-    /// The minimum over replays, or a bench of collectives.
-    Measured,
-    /// The mean in a profile.
-    Profiled,
-}
-
-impl Duration {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Duration::Measured => "measured",
-            Duration::Profiled => "profiled",
-        }
-    }
-}
-
 /// Whose duration a conflict leaves in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
@@ -97,7 +78,7 @@ pub struct Conflict {
     /// The case.
     pub case: Case,
     /// Which duration.
-    pub duration: Duration,
+    pub duration: Source,
     /// The other database.
     pub from: PathBuf,
     /// The line in its table.

@@ -1,14 +1,12 @@
 //! The tables of one kernel type.
 
-use super::conflict::{Conflict, Decisions, Duration, Prefer, Taken};
+use super::conflict::{Conflict, Decisions, Prefer, Taken};
 use super::kept::{Kept, keep};
 use crate::case::{COLUMNS, Naming};
-use crate::{Case, Error, Place};
+use crate::{Case, Error, Place, Source};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{Parents, Staged};
-use perfdb_store::columns::{
-    COMMUNICATION, COMMUNICATION_DURATION, MEASURED_DURATION, OLD_MEASURED_DURATION, PROFILED_DURATION,
-};
+use perfdb_store::columns::{MEASURED_DURATION, OLD_MEASURED_DURATION};
 use perfdb_store::duration::{is_valid, number};
 use perfdb_store::table::{ReadOptions, Row, Table, Written};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -55,37 +53,19 @@ pub(super) struct Job<'a> {
     pub(super) writes: bool,
 }
 
-/// The group of columns that stays together, if it is one of durations and their counters.
-fn duration_of(column: &str) -> Option<Duration> {
-    let is_measured = [MEASURED_DURATION, OLD_MEASURED_DURATION, COMMUNICATION_DURATION, COMMUNICATION[5]]
-        .contains(&column)
-        || column.starts_with("MicroBench ");
-    match column {
-        _ if is_measured => Some(Duration::Measured),
-        _ if column.starts_with("Profiling ") => Some(Duration::Profiled),
-        _ => None,
-    }
-}
-
-const DURATIONS: [Duration; 2] = [Duration::Measured, Duration::Profiled];
-
 /// Where a table keeps what merging looks at.
 struct Places {
     case: [Option<usize>; COLUMNS.len()],
-    /// The columns of the two durations.
-    durations: [Option<usize>; 2],
+    /// The columns of the durations of each source.
+    durations: [Option<usize>; Source::ALL.len()],
     naming: Naming,
 }
 
 impl Places {
     fn of(kernel_type: &str, table: &Table) -> Places {
-        let first = |names: &[&str]| names.iter().find_map(|name| table.column(name));
         Places {
             case: COLUMNS.map(|name| table.column(name)),
-            durations: [
-                first(&[MEASURED_DURATION, OLD_MEASURED_DURATION, COMMUNICATION_DURATION]),
-                first(&[PROFILED_DURATION]),
-            ],
+            durations: Source::ALL.map(|source| source.columns().iter().find_map(|name| table.column(name))),
             naming: Naming::new(kernel_type, table.columns()),
         }
     }
@@ -94,8 +74,8 @@ impl Places {
         self.naming.case(|column| Cow::Borrowed(self.case[column].map_or("", |column| row.cell(column))))
     }
 
-    fn duration_us(&self, row: Row<'_>, duration: Duration) -> f64 {
-        self.durations[duration as usize].map_or(0.0, |column| number(row.cell(column)))
+    fn duration_us(&self, row: Row<'_>, source: Source) -> f64 {
+        self.durations[source as usize].map_or(0.0, |column| number(row.cell(column)))
     }
 }
 
@@ -138,6 +118,21 @@ impl Job<'_> {
     }
 }
 
+/// The database whose rows are being merged.
+struct Other<'a> {
+    place: &'a Place,
+    places: Places,
+    /// The target's column for each of its own.
+    columns: Vec<Option<usize>>,
+}
+
+impl Other<'_> {
+    /// The cells of a row with the target's columns that they belong in.
+    fn cells<'r>(&'r self, row: Row<'r>) -> impl Iterator<Item = (usize, &'r str)> {
+        self.columns.iter().zip(row.cells()).filter_map(|(column, cell)| Some(((*column)?, cell)))
+    }
+}
+
 /// A table while rows are merged into it.
 struct Merger<'a> {
     job: &'a Job<'a>,
@@ -156,9 +151,12 @@ impl Merger<'_> {
             None => Table::new(&self.result.path, other.columns()),
         };
         let columns = self.unite_columns(&mut table, other);
-        let kernel_type = self.result.kernel_type.clone();
-        let own = Places::of(&kernel_type, &table);
-        let theirs = Places::of(&kernel_type, other);
+        let mut sources = vec![None; table.columns().len()];
+        for (source, column) in columns.iter().enumerate().filter_map(|(source, column)| Some((source, (*column)?))) {
+            sources[column] = Some(source);
+        }
+        let own = Places::of(&self.result.kernel_type, &table);
+        let theirs = Other { place, places: Places::of(&self.result.kernel_type, other), columns };
         self.met.clear();
         let mut known: FxHashMap<Case, usize> = FxHashMap::default();
         for row in table.rows() {
@@ -166,12 +164,11 @@ impl Merger<'_> {
             known.entry(own.case(row)).or_insert(row.index());
         }
         for row in other.rows() {
-            let case = theirs.case(row);
+            let case = theirs.places.case(row);
             match known.get(&case) {
-                Some(&at) => self.meet(&mut table, at, &own, place, (row, &case), &theirs, &columns)?,
+                Some(&at) => self.meet((&mut table, at), &own, (row, &case), &theirs)?,
                 None => {
-                    let cell = |column: usize| columns.iter().position(|target| *target == column);
-                    let at = table.push_row(|column, _| cell(column).map_or("", |column| row.cell(column)));
+                    let at = table.push_row(|column, _| sources[column].map_or("", |source| row.cell(source)));
                     self.result.added += 1;
                     self.result.differs = true;
                     self.met.insert(at);
@@ -184,67 +181,67 @@ impl Merger<'_> {
     }
 
     /// Gives the table the columns that it lacks. Returns its column for each of the other's.
-    fn unite_columns(&mut self, table: &mut Table, other: &Table) -> Vec<usize> {
-        let has = |table: &Table, name: &str| table.column(name).is_some();
+    fn unite_columns(&mut self, table: &mut Table, other: &Table) -> Vec<Option<usize>> {
+        // Old and new tables call the measured duration differently.
+        let (own, old) = (table.column(MEASURED_DURATION), table.column(OLD_MEASURED_DURATION));
+        let is_renamed = other.column(MEASURED_DURATION).is_some();
         let mut places = Vec::with_capacity(other.columns().len());
         for name in other.columns() {
-            // Old and new tables call the measured duration differently.
             let known = match name.as_str() {
-                MEASURED_DURATION if !has(table, MEASURED_DURATION) => table.column(OLD_MEASURED_DURATION),
-                OLD_MEASURED_DURATION if !has(other, MEASURED_DURATION) => {
-                    table.column(MEASURED_DURATION).or(table.column(OLD_MEASURED_DURATION))
+                MEASURED_DURATION => own.or(old),
+                OLD_MEASURED_DURATION if !is_renamed => own.or(old),
+                // Of two measured durations the one of the new name counts, and takes the one place there is.
+                OLD_MEASURED_DURATION if own.is_none() && old.is_some() => {
+                    places.push(None);
+                    continue;
                 }
                 name => table.column(name),
             };
-            places.push(known.unwrap_or_else(|| {
+            places.push(Some(known.unwrap_or_else(|| {
                 table.push_column(name, "");
                 self.result.columns_added.push(name.clone());
                 self.result.differs = true;
                 table.columns().len() - 1
-            }));
+            })));
         }
         places
     }
 
     /// Merges a row into the one of the same case.
-    #[allow(clippy::too_many_arguments)]
     fn meet(
         &mut self,
-        table: &mut Table,
-        at: usize,
+        (table, at): (&mut Table, usize),
         own: &Places,
-        place: &Place,
         (row, case): (Row<'_>, &Case),
-        theirs: &Places,
-        columns: &[usize],
+        theirs: &Other<'_>,
     ) -> Result<(), Error> {
-        let before: Vec<(String, String)> = named(table.row(at), table.columns());
+        let mut taken_over = Vec::new();
         let (mut is_filled, mut has_conflict, mut is_replaced, mut is_refused) = (false, false, false, false);
-        for duration in DURATIONS {
-            let (into_us, from_us) = (own.duration_us(table.row(at), duration), theirs.duration_us(row, duration));
+        for source in Source::ALL {
+            let (into_us, from_us) = (own.duration_us(table.row(at), source), theirs.places.duration_us(row, source));
             if !is_valid(from_us) {
                 continue;
             }
             if !is_valid(into_us) {
-                self.copy(table, at, row, columns, duration);
+                taken_over.push(source);
                 is_filled = true;
             } else if into_us != from_us {
                 has_conflict = true;
                 let mut conflict = Conflict {
                     kernel_type: self.result.kernel_type.clone(),
                     case: case.clone(),
-                    duration,
-                    from: place.directory.clone(),
+                    duration: source,
+                    from: theirs.place.directory.clone(),
                     from_line: row.line().unwrap_or_default(),
                     into_line: table.line(at),
                     into_us,
                     from_us,
                     taken: Taken::Undecided,
                 };
-                conflict.taken = self.decide(&conflict, place, self.met.contains(&at))?;
+                conflict.taken = self.decide(&conflict, theirs.place, self.met.contains(&at))?;
                 match conflict.taken {
                     Taken::From => {
-                        self.copy(table, at, row, columns, duration);
+                        taken_over.push(source);
                         is_replaced = true;
                     }
                     Taken::Into => is_refused = true,
@@ -253,45 +250,50 @@ impl Merger<'_> {
                 self.result.conflicts.push(conflict);
             }
         }
-        self.fill_gaps(table, at, row, columns);
+        if is_replaced {
+            let cells = table.columns().iter().cloned().zip(table.row(at).cells().map(str::to_owned)).collect();
+            self.keep("replaced", theirs.place, cells);
+        }
+        if is_refused {
+            let named = |(column, cell): (usize, &str)| (table.columns()[column].clone(), cell.to_owned());
+            self.keep("not taken", theirs.place, theirs.cells(row).map(named).collect());
+        }
+        self.copy(table, at, theirs.cells(row), &taken_over);
         self.met.insert(at);
         self.result.filled += usize::from(is_filled);
         self.result.same += usize::from(!is_filled && !has_conflict);
-        let database = place.directory.to_string_lossy();
-        if is_replaced {
-            self.kept.push(Kept { what: "replaced", database: database.clone().into_owned(), cells: before });
-        }
-        if is_refused {
-            let cells =
-                row.cells().zip(columns).map(|(cell, column)| (table.columns()[*column].clone(), cell.to_owned()));
-            self.kept.push(Kept { what: "not taken", database: database.into_owned(), cells: cells.collect() });
-        }
         Ok(())
     }
 
-    /// Copies a duration with its counters.
-    fn copy(&mut self, table: &mut Table, at: usize, row: Row<'_>, columns: &[usize], duration: Duration) {
-        for (cell, &column) in row.cells().zip(columns) {
-            if duration_of(&table.columns()[column]) == Some(duration) && table.cell(at, column) != cell {
-                table.set(at, column, cell);
-                self.result.differs = true;
-            }
-        }
+    /// Keeps a row that lost beside the table.
+    fn keep(&mut self, what: &'static str, place: &Place, cells: Vec<(String, String)>) {
+        self.kept.push(Kept { what, database: place.directory.to_string_lossy().into_owned(), cells });
     }
 
-    /// Fills empty cells that belong to no duration.
-    fn fill_gaps(&mut self, table: &mut Table, at: usize, row: Row<'_>, columns: &[usize]) {
-        for (cell, &column) in row.cells().zip(columns) {
-            let name = &table.columns()[column];
-            if duration_of(name).is_some() || COLUMNS.contains(&name.as_str()) || cell.is_empty() {
+    /// Copies the durations that are taken over with their counters, and fills empty cells that belong to no duration.
+    fn copy<'r>(
+        &mut self,
+        table: &mut Table,
+        at: usize,
+        cells: impl Iterator<Item = (usize, &'r str)>,
+        taken_over: &[Source],
+    ) {
+        for (column, cell) in cells {
+            let (name, own) = (table.columns()[column].as_str(), table.cell(at, column));
+            if own == cell {
                 continue;
             }
-            let own = table.cell(at, column);
-            if own.is_empty() {
+            let takes = match Source::of_column(name) {
+                Some(source) => taken_over.contains(&source),
+                None if COLUMNS.contains(&name) || cell.is_empty() => false,
+                None => {
+                    self.result.other_metadata += usize::from(!own.is_empty());
+                    own.is_empty()
+                }
+            };
+            if takes {
                 table.set(at, column, cell);
                 self.result.differs = true;
-            } else if own != cell {
-                self.result.other_metadata += 1;
             }
         }
     }
@@ -328,10 +330,6 @@ fn is_later(date: &str, other: &str) -> bool {
     date.as_bytes()[..length] > other.as_bytes()[..length]
 }
 
-fn named(row: Row<'_>, columns: &[String]) -> Vec<(String, String)> {
-    columns.iter().cloned().zip(row.cells().map(str::to_owned)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,13 +338,5 @@ mod tests {
     fn a_day_is_not_later_than_a_time_of_it() {
         assert!(is_later("2026-02-01", "2026-01-31T23:00:00Z"));
         assert!(!is_later("2026-02-01", "2026-02-01T08:00:00Z") && !is_later("2026-02-01T08:00:00Z", "2026-02-01"));
-    }
-
-    #[test]
-    fn counters_go_with_their_duration() {
-        assert_eq!(duration_of("MicroBench aiv_time(us)"), Some(Duration::Measured));
-        assert_eq!(duration_of("Profiling Average aiv_time(us)"), Some(Duration::Profiled));
-        assert_eq!(duration_of("bandwidth_gbps"), Some(Duration::Measured));
-        assert_eq!(duration_of("OP State"), None);
     }
 }
