@@ -5,7 +5,7 @@ use clap::Args;
 use perfdb_files::lock::{LockOptions, Notice};
 use perfdb_files::paths::normalised;
 use perfdb_store::Error;
-use perfdb_store::directory::{DEVICES, Device, Home, data_root, version_directory};
+use perfdb_store::directory::{DEVICES, Device, Home, data_root, tables_in, version_directory};
 use perfdb_store::version::{Machine, VersionArguments, VersionText};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,13 @@ impl DatabaseArguments {
     pub fn home(&self, directory: &Path) -> Home {
         Home::of(directory, self.named_device())
     }
+}
+
+/// The files of a database: its tables, and those that describe it, whether it has them or not.
+pub(crate) fn files_of(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = tables_in(directory)?;
+    files.extend(description_of(directory));
+    Ok(files)
 }
 
 /// The files beside the tables of a database that say what it is and where it comes from; either may be missing.

@@ -1,6 +1,6 @@
 //! Where a database is measured too sparsely.
 
-use crate::database::DatabaseArguments;
+use crate::database::{DatabaseArguments, files_of};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -13,7 +13,6 @@ use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
 use perfdb_query::Surroundings;
 use perfdb_report::density::{document, text};
-use perfdb_store::directory::tables_in;
 use perfdb_trace::source::Source;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -118,8 +117,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         .map(PathBuf::from)
         .collect();
     for database in [Some(&directory), baseline.as_ref()].into_iter().flatten() {
-        files.extend(tables_in(database)?);
-        files.push(database.join("op_mapping.yaml"));
+        files.extend(files_of(database)?);
     }
     refuse_inputs(arguments.json.as_deref().map(Path::new), files.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.

@@ -1,6 +1,6 @@
 //! What the predictions of a database are worth.
 
-use crate::database::DatabaseArguments;
+use crate::database::{DatabaseArguments, files_of};
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
@@ -11,7 +11,6 @@ use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::Database;
 use perfdb_report::evaluation::{document, text};
 use perfdb_report::pages::evaluation_page;
-use perfdb_store::directory::tables_in;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,8 +68,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let directory = arguments.database.directory(None)?;
     let database = Database::open(&directory)?;
-    let mut inputs = tables_in(&directory)?;
-    inputs.push(directory.join("op_mapping.yaml"));
+    let inputs = files_of(&directory)?;
     let outputs = [&arguments.json, &arguments.html].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     // What cannot be written is told before the work.

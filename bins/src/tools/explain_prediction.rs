@@ -6,6 +6,7 @@ mod report;
 mod shard;
 
 use crate::comparison::{WarningLine, check_regressions, usable_cores};
+use crate::database::files_of;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
 use crate::table_file::TableFile;
@@ -21,7 +22,7 @@ use perfdb_shards::ShardWriter;
 use perfdb_store::op_mapping::OpMapping;
 use report::CaseReport;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -113,9 +114,9 @@ fn database(folder: &Path) -> Result<Option<Reader>, Failure> {
 
 /// Refuses outputs that are inputs.
 fn refuse_overwriting(arguments: &Arguments, scenarios: &[Scenario]) -> Result<(), Failure> {
-    let mapping_file = arguments.data_dir.as_ref().map(|folder| folder.join("op_mapping.yaml"));
-    let named =
-        [&arguments.scenarios, &arguments.families, &mapping_file].into_iter().filter_map(|file| file.as_deref());
+    let database = arguments.data_dir.as_deref().map(files_of).transpose()?.unwrap_or_default();
+    let named = [&arguments.scenarios, &arguments.families].into_iter().flatten().chain(&database);
+    let named = named.map(PathBuf::as_path);
     let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
     let outputs = [&arguments.json, &arguments.csv, &arguments.parquet, &arguments.html, &arguments.trace_out];
     Ok(refuse_inputs(outputs.into_iter().filter_map(|file| file.as_deref()), inputs)?)

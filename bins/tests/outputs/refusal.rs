@@ -31,7 +31,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "explain-prediction --tc-trace t.json --prof-trace p.csv --data-dir db --json OUT",
-        &["t.json", "db/op_mapping.yaml"],
+        &["t.json", "db/op_mapping.yaml", "db/Add.csv"],
     ),
     ("explain-prediction --tc-trace t.json --prof-trace p.csv --csv OUT", &["p.csv"]),
     ("explain-prediction --tc-trace t.json --prof-trace p.csv --families families.yaml --html OUT", &["families.yaml"]),

@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::report::CaseReport;
 use crate::comparison::WarningLine;
+use crate::database::files_of;
 use crate::shards::{GivenArguments, print_done, shared_inputs};
 use crate::{Failure, Status};
 use perfdb_compare::ledger::{Options, explain_scenarios};
@@ -12,18 +13,11 @@ use std::path::{Path, PathBuf};
 
 /// The explanation of all scenarios.
 pub(super) fn job(arguments: &Arguments, given: &GivenArguments, scenarios: &[Scenario]) -> Result<Job, Failure> {
-    let database = arguments.data_dir.as_deref().map(files_of_database).transpose()?.unwrap_or_default();
+    let database = arguments.data_dir.as_deref().map(files_of).transpose()?.unwrap_or_default();
     let named = [&arguments.scenarios, &arguments.families].into_iter().flatten().chain(&database);
     let shared = named.map(PathBuf::as_path).chain(arguments.regression.baseline_file());
     let names = scenarios.iter().map(|scenario| scenario.name.clone()).collect();
     given.job(super::TOOL.name, shared_inputs(shared)?, names)
-}
-
-/// The operator mapping and the tables of a folder.
-fn files_of_database(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut tables = perfdb_store::directory::tables_in(folder)?;
-    tables.push(folder.join("op_mapping.yaml"));
-    Ok(tables)
 }
 
 /// Explains the scenarios of a shard.
