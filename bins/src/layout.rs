@@ -1,14 +1,14 @@
 //! How devices are laid out, for tools that look operators up.
 
 use clap::Args;
-use perfdb_query::Grid;
+use perfdb_query::{Grid, Surroundings};
 
 /// How the devices of a simulation are laid out.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LayoutArguments {
     /// Sequence parallelism is on
     #[arg(long)]
-    pub(crate) sequence_parallel: bool,
+    sequence_parallel: bool,
 
     /// Device grid from the outermost dimension to the innermost, with --tiers
     #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "tiers")]
@@ -20,6 +20,11 @@ pub(crate) struct LayoutArguments {
 }
 
 impl LayoutArguments {
+    /// What surrounds each call, with these sizes of groups.
+    pub(crate) fn surroundings(&self, tp_size: Option<i64>, ep_size: Option<i64>) -> Surroundings {
+        Surroundings { tp_size, ep_size, sequence_parallel: self.sequence_parallel }
+    }
+
     /// The device grid, if it was given.
     pub(crate) fn grid(&self) -> Option<Grid> {
         (!self.grid.is_empty()).then(|| Grid { shape: self.grid.clone(), tiers: self.tiers.clone() })

@@ -3,7 +3,7 @@
 mod density;
 mod forecast;
 
-use crate::database::{DatabaseArguments, LockArguments};
+use crate::database::{DatabaseArguments, LockArguments, files_of};
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
@@ -18,12 +18,11 @@ use forecast::ForecastArguments;
 use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, suggest};
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Staged, commit, refuse_inputs};
-use perfdb_query::{Database, ReaderSemantics, Surroundings};
+use perfdb_query::{Database, ReaderSemantics};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
 use perfdb_report::density::text as density_text;
 use perfdb_report::pages::coverage_page;
 use perfdb_report::tables;
-use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -190,8 +189,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let mut inputs: Vec<PathBuf> = asked.from_trace.iter().chain(&asked.manifest).map(PathBuf::from).collect();
     inputs.extend(description);
     inputs.extend(arguments.density.files().map(PathBuf::from));
-    inputs.extend(tables_in(&directory)?);
-    inputs.push(mapping.clone());
+    inputs.extend(files_of(&directory)?);
     let outputs = [&arguments.json, &arguments.csv, &arguments.html].into_iter().flatten().map(Path::new);
     let outputs = outputs.chain(arguments.parquet.as_deref());
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
@@ -276,8 +274,7 @@ fn append_rows(
 }
 
 fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {
-    let sequence_parallel = asked.layout.sequence_parallel;
-    let surroundings = Surroundings { tp_size: asked.tp_size, ep_size: asked.ep_size, sequence_parallel };
+    let surroundings = asked.layout.surroundings(asked.tp_size, asked.ep_size);
     let grid = asked.layout.grid();
     let mut workloads = Vec::new();
     for trace in &asked.from_trace {

@@ -10,7 +10,6 @@ use clap::Parser;
 use perfdb_coverage::Workload;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
-use perfdb_query::Surroundings;
 use perfdb_report::pages::versions_page;
 use perfdb_report::versions::{Comparison, Listing, closing, csv_header, csv_rows, opening, table, text};
 use perfdb_versions::diff::{Diff, Options, Outcome, TableDiff, Tally, compare};
@@ -198,8 +197,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 }
 
 fn workloads(arguments: &Arguments) -> Result<Vec<Workload>, Failure> {
-    let sequence_parallel = arguments.layout.sequence_parallel;
-    let surroundings = Surroundings { tp_size: arguments.tp_size, ep_size: arguments.ep_size, sequence_parallel };
+    let surroundings = arguments.layout.surroundings(arguments.tp_size, arguments.ep_size);
     let grid = arguments.layout.grid();
     let read = |trace: &OsString| Workload::of_trace(trace.as_ref(), &surroundings, grid.as_ref());
     Ok(arguments.workload.iter().map(read).collect::<Result<_, _>>()?)

@@ -6,7 +6,7 @@ mod questions;
 mod sink;
 mod version;
 
-use crate::database::DatabaseArguments;
+use crate::database::{DatabaseArguments, files_of};
 use crate::layout::LayoutArguments;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -19,7 +19,6 @@ use perfdb_files::escape::shown;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings};
 use perfdb_report::answers::Details;
-use perfdb_store::directory::tables_in;
 use questions::Questions;
 use sink::Sink;
 use std::ffi::OsString;
@@ -149,7 +148,7 @@ struct SurroundingArguments {
 impl SurroundingArguments {
     /// What they say about each call.
     fn of_calls(&self) -> Surroundings {
-        Surroundings { tp_size: self.tp_size, ep_size: self.ep_size, sequence_parallel: self.layout.sequence_parallel }
+        self.layout.surroundings(self.tp_size, self.ep_size)
     }
 }
 
@@ -210,7 +209,6 @@ impl Arguments {
 fn refuse_overwriting(arguments: &Arguments, sink: &Sink, directory: &Path) -> Result<(), Failure> {
     let asked = &arguments.question;
     let questions = [&asked.manifest, &asked.from_trace].into_iter().flatten().map(Path::new);
-    let mut database_files = if directory.is_dir() { tables_in(directory)? } else { Vec::new() };
-    database_files.push(directory.join("op_mapping.yaml"));
+    let database_files = if directory.is_dir() { files_of(directory)? } else { Vec::new() };
     Ok(refuse_inputs(sink.files(), questions.chain(database_files.iter().map(PathBuf::as_path)))?)
 }

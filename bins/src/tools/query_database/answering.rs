@@ -6,7 +6,7 @@ use crate::{Failure, print_escaped, print_styled};
 use perfdb_files::escape::for_terminal;
 use perfdb_query::{Answer, Miss, Query, Reader};
 use perfdb_report::answers::{Details, Named, details, sentences, table};
-use perfdb_report::layout::Layout;
+use perfdb_report::layout::{Layout, more};
 use serde_json::Value;
 use std::io::Write as _;
 
@@ -72,8 +72,8 @@ impl Asking {
         self.show(&mut waiting)?;
         self.sink.flush()?;
         ended?;
-        if let Some(limit) = self.limit.filter(|limit| *limit < asked && self.sink.shows_table()) {
-            print_escaped(&format!("… and {} more answers\n", asked - limit))?;
+        if let Some(limit) = self.limit.filter(|_| self.sink.shows_table()) {
+            print_escaped(&more(asked, limit, "answers"))?;
         }
         self.sink.finish()?;
         Ok(!has_misses)

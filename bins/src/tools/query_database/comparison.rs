@@ -28,11 +28,7 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
     let mut found = 0;
     let (mut asked, mut different, mut unanswered) = (0, 0, 0);
     for call in &calls {
-        let query = match arguments.surroundings.layout.grid() {
-            Some(grid) => call.query.clone().grid(grid),
-            None => call.query.clone(),
-        };
-        let answer = reader.lookup(&query);
+        let answer = reader.lookup(&call.query);
         asked += call.count;
         unanswered += if answer.is_err() { call.count } else { 0 };
         sink.add(&Some(Value::from(call.event)), (&call.operator, &answer))?;

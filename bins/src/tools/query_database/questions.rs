@@ -56,32 +56,29 @@ impl Questions {
 }
 
 fn surrounded(query: Query, arguments: &SurroundingArguments) -> Query {
-    let query = query.ep_size(arguments.ep_size).tp_size(arguments.tp_size);
-    query.sequence_parallel(arguments.layout.sequence_parallel).grid(arguments.layout.grid())
+    let Surroundings { tp_size, ep_size, sequence_parallel } = arguments.of_calls();
+    query.tp_size(tp_size).ep_size(ep_size).sequence_parallel(sequence_parallel).grid(arguments.layout.grid())
 }
 
 fn of_trace(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<Question>, Failure> {
     let calls = traced_calls(path, arguments)?;
-    let question = |call: TracedCall| {
-        let query = match arguments.layout.grid() {
-            Some(grid) => call.query.grid(grid),
-            None => call.query,
-        };
-        Question { id: Some(Value::from(call.event)), name: call.operator, query }
-    };
+    let question =
+        |call: TracedCall| Question { id: Some(Value::from(call.event)), name: call.operator, query: call.query };
     Ok(calls.into_iter().map(question).collect())
 }
 
 /// The calls of a trace that a profiling database answered, or was asked for in vain.
 pub(super) fn traced_calls(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<TracedCall>, Failure> {
     let calls = read_trace(path, &arguments.of_calls())?;
-    match calls.is_empty() {
-        true => Err(Failure::lines(vec![format!(
+    if calls.is_empty() {
+        return Err(Failure::lines(vec![format!(
             "{}: no calls that were looked up in a profiling database (was it written by the analytic model?)",
             path.display()
-        )])),
-        false => Ok(calls),
+        )]));
     }
+    let Some(grid) = arguments.layout.grid() else { return Ok(calls) };
+    let on_grid = |call: TracedCall| TracedCall { query: call.query.grid(grid.clone()), ..call };
+    Ok(calls.into_iter().map(on_grid).collect())
 }
 
 fn results(outputs: &[String]) -> Result<Results, Failure> {
