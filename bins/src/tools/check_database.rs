@@ -1,6 +1,6 @@
 //! Lint of a database directory.
 
-use crate::database::{DatabaseArguments, description_of};
+use crate::database::{DatabaseArguments, files_of};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -14,7 +14,6 @@ use perfdb_provenance::{Error as RecordError, FILE_NAME, Record};
 use perfdb_query::add_findings;
 use perfdb_replay::plan::refusal;
 use perfdb_report::database_check::{Shown, Summary, text};
-use perfdb_store::directory::tables_in;
 use perfdb_store::kernel::operator_name;
 use perfdb_store::lint::{Checked, Finding, Kind, check_with, disagreements};
 use std::ffi::OsString;
@@ -82,8 +81,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let database = arguments.database.directory(None)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     if let (Some(json), true) = (&json, database.is_dir()) {
-        let mut inputs = tables_in(&database)?;
-        inputs.extend(description_of(&database));
+        let inputs = files_of(&database)?;
         refuse_inputs([json.path()], inputs.iter().map(PathBuf::as_path))?;
     }
     let refused = |kernel: &str, columns: &[String], cells: &[&str]| {

@@ -1,6 +1,6 @@
 //! Several databases brought into one.
 
-use crate::database::{LockArguments, description_of};
+use crate::database::{LockArguments, files_of};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::run_record::run_of;
@@ -10,7 +10,6 @@ use clap::builder::PossibleValuesParser;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_report::versions::{conflict_csv, merge_document, merge_text};
-use perfdb_store::directory::tables_in;
 use perfdb_versions::Error;
 use perfdb_versions::merge::{Decisions, Options, Prefer, TableMerge, Taken, prepare};
 use std::ffi::OsString;
@@ -87,8 +86,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let from: Vec<PathBuf> = arguments.from.iter().map(|path| normalised(path.as_ref())).collect();
     let mut inputs: Vec<PathBuf> = arguments.decisions.iter().map(PathBuf::from).collect();
     for directory in std::iter::once(&into).chain(&from) {
-        inputs.extend(tables_in(directory)?);
-        inputs.extend(description_of(directory));
+        inputs.extend(files_of(directory)?);
     }
     let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
