@@ -1,6 +1,7 @@
 //! What the tools of the communication bench share: options of a run, progress, and how errors and outcomes are shown.
 
 use crate::database::LockArguments;
+use crate::run_record::measured_by;
 use crate::{Failure, error_line, print_error, print_line, print_note, progress, warn};
 use clap::{Args, ValueEnum};
 use perfdb_comm::Error;
@@ -12,6 +13,7 @@ use perfdb_comm::engine::{Event, Launcher, NamedInterpreter};
 use perfdb_comm::plan::{BenchMode, PlanWarning};
 use perfdb_comm::tables::Existing;
 use perfdb_files::escape::shown;
+use perfdb_provenance::Run;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -40,6 +42,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
+    /// Record in database.toml beside the tables that NAME has measured these operators now, and how
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["plan", "plan_out"])]
+    pub measured_by: Option<String>,
+
     /// Write times into the folder of a device whose engine did not measure them
     #[arg(long)]
     pub allow_foreign_times: bool,
@@ -65,6 +71,11 @@ impl RunArguments {
             BackendName::Nccl => Some(Backend::Nccl),
             BackendName::Gloo => Some(Backend::Gloo),
         }
+    }
+
+    /// What is recorded of a run of this tool, if it is to be.
+    pub fn run_of(&self, tool: &str) -> Result<Option<Run>, Failure> {
+        self.measured_by.as_ref().map(|name| measured_by(name, tool)).transpose()
     }
 
     /// What starts the ranks.

@@ -1,11 +1,8 @@
 //! What runs tell of themselves in `database.toml`.
 
 use crate::{Failure, replay::variable};
-use perfdb_files::replace::Staged;
 use perfdb_files::time::utc_text;
-use perfdb_provenance::{Identity, Record, Run};
-use perfdb_store::directory::Device;
-use std::path::Path;
+use perfdb_provenance::Run;
 use std::time::{Duration, SystemTime};
 
 /// A run of a tool of this version, now, or at the time that `SOURCE_DATE_EPOCH` fixes, in UTC.
@@ -18,15 +15,9 @@ pub(crate) fn run_of(tool: &str) -> Result<Run, Failure> {
     Ok(run)
 }
 
-/// The record of a database with a run added to it, to be replaced with the tables; nothing for a run that changed no table. To be called
-/// under the lock of the database.
-pub(crate) fn stage(database: &Path, device: Option<Device>, run: Run) -> Result<Option<Staged>, Failure> {
-    if run.types.is_empty() {
-        return Ok(None);
-    }
-    let mut record = Record::load(database)?.unwrap_or_default();
-    let named = Identity { device: device.map(|device| device.name().to_owned()), ..Identity::default() };
-    record.identify(named.or(Identity::of_path(database)));
-    record.add(run);
-    Ok(Some(record.stage(database)?))
+/// The same for measurements of a person (`--measured-by`).
+pub(crate) fn measured_by(name: &str, tool: &str) -> Result<Run, Failure> {
+    let mut run = run_of(tool)?;
+    run.by = Some(name.to_owned());
+    Ok(run)
 }

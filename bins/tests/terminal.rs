@@ -56,7 +56,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-const LINES: [&str; 9] = [
+const LINES: [&str; 11] = [
     "compare-traces gpu-traces/mi300x.json gpu-traces/h100.json --layers --explain",
     "check-trace gpu-traces/mi300x.json",
     "evaluate-database --database-path first-database/database",
@@ -65,6 +65,8 @@ const LINES: [&str; 9] = [
     "check-database --database-path first-database/database",
     "query-database --database-path first-database/database --from-trace first-database/trace.json --semantics best",
     "query-database --database-path first-database/database --from-trace first-database/trace.json --compare",
+    "diff-databases first-database/database demo-database/HOST_CPU/demo --workload first-database/trace.json",
+    "merge-databases first-database/database demo-database/HOST_CPU/demo --dry-run",
     "explain-prediction --tc-trace scenarios/qwen3_32b_decode/trace.json --prof-trace scenarios/qwen3_32b_decode/forward_pass.csv --data-dir scenarios",
 ];
 
@@ -78,7 +80,10 @@ fn lines_fit_the_terminal() -> TestResult {
             assert!(shown.chars().count() <= 72 || is_whole, "{line}: {shown}");
         }
         // What a check prints is only coloured where something is wrong.
-        assert!(text.contains("\u{1b}[") || line.starts_with("check-"), "{line}: no colours:\n{text}");
+        assert!(
+            text.contains("\u{1b}[") || line.starts_with("check-") || line.starts_with("merge-"),
+            "{line}: no colours:\n{text}"
+        );
     }
     Ok(())
 }

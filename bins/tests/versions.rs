@@ -235,6 +235,33 @@ fn who_measured_is_recorded_where_it_is_asked_for() -> TestResult {
 }
 
 #[test]
+fn who_measured_collectives_is_recorded_where_it_is_asked_for() -> TestResult {
+    let folder = TempDir::new()?;
+    let at = folder.path();
+    let results = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../testdata/golden/generate-comm-microbench/r07-gloo-report/results");
+    let line = format!("generate-comm-microbench --from-results {}", results.display());
+    let database = "--output-dir HOST_CPU/hccl/v8.5";
+    assert_eq!(run(at, &format!("{line} {database}"))?.0, Some(0));
+    assert!(!at.join("HOST_CPU/hccl/v8.5/database.toml").exists());
+    assert_eq!(run(at, &format!("{line} {database} --measured-by Ana"))?.0, Some(0));
+    insta::assert_snapshot!(
+        "who_measured_collectives",
+        fs::read_to_string(at.join("HOST_CPU/hccl/v8.5/database.toml"))?
+    );
+    for without_database in ["--report o.csv", "--ops all_reduce --output-csv o.csv"] {
+        let (status, _, stderr) = run(at, &format!("{line} --measured-by Ana {without_database}"))?;
+        assert_eq!(status, Some(2), "{without_database}: {stderr}");
+        assert!(!at.join("o.csv").exists() && stderr.contains("--output-dir"), "{stderr}");
+    }
+    write(at, "HOST_CPU/hccl/v8.5/database.toml", "format_version = 1\nrun = 3\n")?;
+    let (status, _, stderr) = run(at, &format!("{line} {database} --measured-by Ana"))?;
+    assert_eq!(status, Some(1));
+    assert!(stderr.contains("error: HOST_CPU/hccl/v8.5/database.toml:2: "), "{stderr}");
+    Ok(())
+}
+
+#[test]
 fn a_database_is_held_against_its_samples() -> TestResult {
     let folder = TempDir::new()?;
     let header = format!("{HEADER},Profiling Average Duration(us),Profiling Std Duration(us)\n");

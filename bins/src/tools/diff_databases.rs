@@ -5,7 +5,8 @@ use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print_escaped, print_limit, progress, run, warn};
+use crate::terminal::TerminalArguments;
+use crate::{Failure, Status, command_of, print_limit, print_styled, progress, run, warn};
 use clap::Parser;
 use perfdb_coverage::Workload;
 use perfdb_files::paths::normalised;
@@ -74,6 +75,9 @@ struct Arguments {
     /// Also write one HTML page with charts and the rows that changed most
     #[arg(long, value_name = "FILE")]
     html: Option<OsString>,
+
+    #[command(flatten)]
+    terminal: TerminalArguments,
 
     /// Also tell what the change does to the forward pass of a simulator's trace; once for each
     #[arg(long, value_name = "TRACE", help_heading = "Forward passes")]
@@ -189,7 +193,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let read = provenance(TOOL.name, databases.into_iter().chain(traces));
         staged.push(page.stage_text(&versions_page(&found, &changed.into_rows(), read).to_html()?)?);
     }
-    print_escaped(&text(&found, &slowest.into_rows()))?;
+    print_styled(&text(&found, &slowest.into_rows(), arguments.terminal.layout()))?;
     commit(staged)?;
     let broken = arguments.fail_slower.map(|limit| broken(&diff, limit, arguments.min_rows)).unwrap_or_default();
     broken.iter().for_each(|line| print_limit(line));

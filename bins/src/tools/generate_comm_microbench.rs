@@ -69,7 +69,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
         }
         return Ok(Status::Success);
     }
-    let output = Output { page: arguments.html.clone().map(|path| page(path, &arguments)), ..arguments.output() };
+    let output = Output { page: arguments.html.clone().map(|path| page(path, &arguments)), ..arguments.output()? };
     let display = Display::default();
     let events = |event| display.show(event);
     let outcome = match &arguments.from_results {

@@ -4,6 +4,7 @@ use crate::database::{LockArguments, files_of};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::run_record::run_of;
+use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -63,6 +64,9 @@ struct Arguments {
     json: Option<OsString>,
 
     #[command(flatten)]
+    terminal: TerminalArguments,
+
+    #[command(flatten)]
     lock: LockArguments,
 }
 
@@ -115,7 +119,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     pending.notes().iter().for_each(|note| print_note(note));
     let tables = pending.commit()?;
-    print_escaped(&merge_text(&tables, arguments.dry_run))?;
+    print_escaped(&merge_text(&tables, arguments.dry_run, arguments.terminal.layout()))?;
     let is_open = |table: &TableMerge| table.conflicts.iter().any(|conflict| conflict.taken == Taken::Undecided);
     Ok(if tables.iter().any(is_open) { Status::LimitPassed } else { Status::Success })
 }

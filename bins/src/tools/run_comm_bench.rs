@@ -46,7 +46,7 @@ fn collect(arguments: Arguments) -> Result<Status, Failure> {
         }
         return Ok(Status::Success);
     }
-    let options = arguments.collection();
+    let options = arguments.collection()?;
     let collection = Collection::new(&plan, &options).map_err(failure)?;
     let interrupt = perfdb_files::interrupt::cooperate().flag();
     let interpreter = Interpreter::find(arguments.run.interpreter().as_ref(), interrupt).map_err(failure)?;

@@ -12,6 +12,7 @@ use crate::{Failure, Status, command_of, run};
 use arguments::{Arguments, original_options};
 use perfdb_microbench::error::Error;
 use perfdb_microbench::run::Microbench;
+use perfdb_provenance::Record;
 use perfdb_shards::ShardWriter;
 use perfdb_store::update::target_tables;
 use publisher::{TerminalPublisher, print_own_line};
@@ -55,6 +56,10 @@ fn execute(mut arguments: Arguments, given: &GivenArguments) -> Result<Status, F
         lock: arguments.lock.options(TOOL.name),
         outputs: json.iter().chain(&page).map(|json| json.path().to_owned()).collect(),
     };
+    if arguments.measured_by.is_some() {
+        // A record that cannot be extended is told before hours of measuring.
+        Record::load(&database)?;
+    }
     let publisher = TerminalPublisher::new(&arguments, &database, json, page);
     let run = measuring::Run { arguments: &arguments, microbench: &microbench };
     let job = || {

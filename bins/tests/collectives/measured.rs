@@ -88,7 +88,8 @@ pub(crate) fn every_dtype_is_verified() -> TestResult {
 pub(crate) fn the_standard_collection() -> TestResult {
     let case = Case::new()?;
     let arguments = "out --backend gloo --bench-mode event --grid-shape 2 2 --num-devices 2 --bytes-grid 1024 4096 --report report.json";
-    let output = case.tool("run-comm-bench").args(arguments.split_whitespace()).output()?;
+    let recorded = ["--measured-by", "Ana"];
+    let output = case.tool("run-comm-bench").args(arguments.split_whitespace()).args(recorded).output()?;
     expect_status(&output, 0)?;
     let parts = ["[1/3] allReduce nd=2", "[3/3] alltoallv nd=2", "ok: 4 rows", "out/hcom_reduceScatter_.csv: 2 rows"];
     expect_parts(&output.stdout, &parts)?;
@@ -97,6 +98,12 @@ pub(crate) fn the_standard_collection() -> TestResult {
     }
     let report: Vec<serde_json::Value> = serde_json::from_str(&case.read("report.json")?)?;
     assert_eq!(report.len(), 8);
+    // The sessions are one run.
+    let record = perfdb_provenance::Record::load(&case.path("out"))?.ok_or("a record")?;
+    let [run] = record.runs() else { return Err(format!("{:?}", record.runs()).into()) };
+    assert_eq!((run.by.as_deref(), run.types.len()), (Some("Ana"), TABLES.len()));
+    let setting = |name: &str| run.settings.get(name).map(String::as_str);
+    assert_eq!([setting("backend"), setting("timing"), setting("iters")], [Some("gloo"), Some("event"), Some("100")]);
 
     let output =
         case.tool("run-comm-bench").args(arguments.split_whitespace()).args(["--existing", "error"]).output()?;

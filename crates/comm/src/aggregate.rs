@@ -22,6 +22,17 @@ pub enum DispatchOverhead {
     Off,
 }
 
+impl DispatchOverhead {
+    /// Whether it is added to times of this engine.
+    pub(crate) fn is_added(self, backend: Backend) -> bool {
+        match self {
+            Self::Auto => backend == Backend::Hccl,
+            Self::On => true,
+            Self::Off => false,
+        }
+    }
+}
+
 /// The value of one point, without correction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
@@ -130,11 +141,7 @@ pub fn aggregate(results: &Results, dispatch_overhead: DispatchOverhead) -> Aggr
         Timing::Event => (0..plan.configs.len()).collect(),
         Timing::Profiler => plan.batches.iter().flat_map(|b| b.small.iter().chain(&b.large).copied()).collect(),
     };
-    let corrected = match dispatch_overhead {
-        DispatchOverhead::Auto => results.run.backend == Backend::Hccl,
-        DispatchOverhead::On => true,
-        DispatchOverhead::Off => false,
-    };
+    let corrected = dispatch_overhead.is_added(results.run.backend);
     let row_of = |config: usize| {
         let value = values.get(config)?.as_ref().ok()?;
         Some(row(plan, value, results.run.executed_dtype, corrected))

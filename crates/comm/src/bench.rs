@@ -11,9 +11,10 @@ use crate::home;
 use crate::plan::{BenchMode, Plan, PlanRequest};
 use crate::results::{Results, Timing};
 use crate::results_folder::ResultsFolder;
-use crate::tables::{self, Destination, Existing, WrittenTable};
+use crate::tables::{self, Destination, Existing, Target, WrittenTable};
 use perfdb_files::escape::shown;
 use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
+use perfdb_provenance::Run;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,6 +60,8 @@ pub struct Output {
     pub dispatch_overhead: DispatchOverhead,
     /// Name of the tool, for the lock's message.
     pub tool: &'static str,
+    /// What `database.toml` beside the tables will say of the run; its types and settings are filled in. `None` = nothing.
+    pub run: Option<Run>,
 }
 
 impl Default for Output {
@@ -72,6 +75,7 @@ impl Default for Output {
             lock_timeout: DEFAULT_TIMEOUT,
             dispatch_overhead: DispatchOverhead::Auto,
             tool: "perfdb-comm",
+            run: None,
         }
     }
 }
@@ -83,6 +87,26 @@ impl Output {
             Some(destination) if !self.allow_foreign_times => home::check(&destination.folder(), backend),
             _ => Ok(()),
         }
+    }
+
+    /// What `database.toml` will say of a run, with how it measured.
+    fn run_of(&self, results: &Results) -> Option<Run> {
+        let mut run = self.run.clone()?;
+        let (record, plan) = (&results.run, &results.plan);
+        let is_corrected = self.dispatch_overhead.is_added(record.backend);
+        let grid: Vec<String> = plan.grid_shape.iter().map(u64::to_string).collect();
+        run.settings.extend(
+            [
+                ("backend", record.backend.to_string()),
+                ("dispatch-overhead", if is_corrected { "on" } else { "off" }.to_owned()),
+                ("dtype", record.executed_dtype.table_name().to_owned()),
+                ("grid-shape", grid.join(" ")),
+                ("timing", record.timing.name().to_owned()),
+                ("torch", record.torch.clone()),
+            ]
+            .map(|(key, value)| (key.to_owned(), value)),
+        );
+        Some(run)
     }
 }
 
@@ -176,7 +200,12 @@ fn finish(
     if let Some(Page { path, content }) = &output.page {
         besides.push((path, content(&outcome).map_err(|source| Error::io(path, source))?));
     }
-    outcome.written = tables::write(&outcome.rows, output.destination.as_ref(), output.existing, &besides, &lock)?;
+    let target = output.destination.as_ref().map(|destination| Target {
+        destination,
+        existing: output.existing,
+        run: output.run_of(results),
+    });
+    outcome.written = tables::write(&outcome.rows, target, &besides, &lock)?;
     Ok(outcome)
 }
 
@@ -212,6 +241,9 @@ impl Bench {
             }
             if let Some(destination) = &bench.output.destination {
                 tables::check(destination, &bench.plan.ops(), bench.output.existing)?;
+            }
+            if bench.output.run.is_some() {
+                tables::check_record(bench.output.destination.as_ref())?;
             }
             for file in bench.output.report.iter().chain(bench.output.page.as_ref().map(|page| &page.path)) {
                 tables::check_file(file)?;
@@ -354,6 +386,16 @@ impl Bench {
         }
     }
 
+    /// What `database.toml` will say of this run, with how often calls were made, which results alone do not tell.
+    fn run_of(&self, timing: Timing) -> Option<Run> {
+        let mut run = self.output.run.clone()?;
+        run.settings.insert("warmup".to_owned(), self.options.warmup.to_string());
+        if timing == Timing::Event {
+            run.settings.insert("iters".to_owned(), self.options.iters.to_string());
+        }
+        Some(run)
+    }
+
     /// What the run came to. The result files decide, not the launcher's exit status.
     fn judge(&self, folder: ResultsFolder, ending: Ending, events: &(dyn Fn(Event) + Sync)) -> Result<Outcome, Error> {
         if ending.interrupted {
@@ -390,7 +432,8 @@ impl Bench {
                 return Err(error);
             }
         };
-        match finish(&results, &self.output, ending.failure, events) {
+        let output = Output { run: self.run_of(results.run.timing), ..self.output.clone() };
+        match finish(&results, &output, ending.failure, events) {
             Ok(mut outcome) => {
                 outcome.bad_shutdown = ending.bad_shutdown;
                 outcome.kept_results =

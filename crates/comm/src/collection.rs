@@ -11,6 +11,7 @@ use crate::plan::PlanWarning;
 use crate::sessions::{Session, SessionPlan};
 use crate::tables::{self, Destination, Existing};
 use perfdb_files::replace::{Parents, replace};
+use perfdb_provenance::Run;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -34,6 +35,8 @@ pub struct CollectionOptions {
     pub lock_timeout: Duration,
     /// Name of the tool, for the lock's message.
     pub tool: &'static str,
+    /// What `database.toml` beside the tables will say of the collection, see [`Output::run`].
+    pub run: Option<Run>,
 }
 
 /// What a collection reports while it goes on.
@@ -91,6 +94,9 @@ impl<'a> Collection<'a> {
         tables::check(&Destination::Directory(folder.to_owned()), &Collective::ALL, options.existing)?;
         if let Some(report) = &options.report {
             tables::check_file(report)?;
+        }
+        if options.run.is_some() {
+            tables::check_record(Some(&Destination::Directory(folder.to_owned())))?;
         }
         Ok(Self { plan, options, folder })
     }
@@ -162,6 +168,7 @@ impl<'a> Collection<'a> {
             allow_foreign_times: options.allow_foreign_times,
             lock_timeout: options.lock_timeout,
             tool: options.tool,
+            run: options.run.clone(),
             ..Output::default()
         };
         let bench = Bench::new(&session.request(options.dtype), run, output)?;

@@ -77,6 +77,9 @@ pub enum Error {
     /// A database table or lock, as the store reports it.
     #[error(transparent)]
     Store(#[from] perfdb_store::Error),
+    /// `database.toml`.
+    #[error(transparent)]
+    Provenance(#[from] perfdb_provenance::Error),
     /// A file that could not be replaced or locked.
     #[error(transparent)]
     Files(#[from] perfdb_files::Error),

@@ -30,6 +30,16 @@ pub enum Timing {
     Event,
 }
 
+impl Timing {
+    /// `profiler` or `event`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Profiler => "profiler",
+            Self::Event => "event",
+        }
+    }
+}
+
 /// `run.json`: which engine ran the plan.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {

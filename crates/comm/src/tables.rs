@@ -11,6 +11,7 @@ use perfdb_files::escape::shown;
 use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_provenance::{Identity, Record, Run};
 use perfdb_store::table::{ReadOptions, Table};
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,17 @@ impl Destination {
             Self::File(file) => file.clone(),
         }
     }
+}
+
+/// Where rows go, and how.
+#[derive(Clone, Debug)]
+pub struct Target<'a> {
+    /// Where rows go.
+    pub destination: &'a Destination,
+    /// What happens to rows that are there already.
+    pub existing: Existing,
+    /// What `database.toml` beside the tables will say of the run; its types are filled in. A single file is no database, and gets none.
+    pub run: Option<Run>,
 }
 
 /// What happens to rows that are there already.
@@ -84,6 +96,14 @@ pub fn check(destination: &Destination, ops: &[Collective], existing: Existing) 
     Ok(())
 }
 
+/// Checks, before hours of measuring, that a run could be recorded beside its tables.
+pub(crate) fn check_record(destination: Option<&Destination>) -> Result<(), Error> {
+    match destination {
+        Some(Destination::Directory(folder)) => Ok(Record::load(folder).map(drop)?),
+        _ => Ok(()),
+    }
+}
+
 /// Checks, without changing anything, that a file could be written.
 pub(crate) fn check_file(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
@@ -109,8 +129,7 @@ fn check_folder(folder: &Path) -> Result<(), Error> {
 /// changed and no new folder is left.
 pub fn write(
     rows: &[Row],
-    destination: Option<&Destination>,
-    existing: Existing,
+    target: Option<Target<'_>>,
     besides: &[(&Path, Vec<u8>)],
     lock: &LockOptions<'_>,
 ) -> Result<Vec<WrittenTable>, Error> {
@@ -119,7 +138,7 @@ pub fn write(
     let mut locks = None;
     let mut staged = Vec::new();
     let mut written = Vec::new();
-    if let (Some(destination), false) = (destination, rows.is_empty()) {
+    if let (Some(Target { destination, existing, run }), false) = (target, rows.is_empty()) {
         let folder = destination.folder();
         made = make(&folder)?;
         locks = Some(DirectoryLocks::acquire([&folder], lock)?);
@@ -139,6 +158,11 @@ pub fn write(
                 replaced_rows: table.replaced_rows,
                 total_rows: table.kept_rows + table.new_rows,
             });
+        }
+        if let (Some(mut run), Destination::Directory(_)) = (run, destination) {
+            let name = |table: &WrittenTable| Some(table.path.file_stem()?.to_string_lossy().into_owned());
+            run.types = written.iter().filter_map(name).collect();
+            staged.extend(Record::stage_run(&folder, Identity::default(), run)?);
         }
     }
     for (path, bytes) in besides {
@@ -205,13 +229,48 @@ mod tests {
         let report = folder.path().to_owned();
         let destination = Destination::Directory(out.clone());
         let lock = LockOptions { tool: "test", timeout: std::time::Duration::ZERO, notice: &|_| {} };
-        let failed = write(&[row(1024, 1.0)], Some(&destination), Existing::Merge, &[(&report, b"x".to_vec())], &lock);
+        let target = Target { destination: &destination, existing: Existing::Merge, run: None };
+        let failed = write(&[row(1024, 1.0)], Some(target.clone()), &[(&report, b"x".to_vec())], &lock);
         assert!(failed.is_err());
         assert!(!folder.path().join("a").exists());
-        let written = write(&[row(1024, 1.0)], Some(&destination), Existing::Merge, &[], &lock).unwrap();
+        let written = write(&[row(1024, 1.0)], Some(target), &[], &lock).unwrap();
         assert_eq!((written[0].new_rows, written[0].total_rows), (1, 1));
         let names: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["hcom_allReduce_.csv"]);
+    }
+
+    #[test]
+    fn a_run_is_recorded_beside_its_tables_and_sessions_of_one_collection_are_one_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("ATLAS_800_A3_752T_128G_DIE/hccl/v8.5");
+        let lock = LockOptions { tool: "test", timeout: std::time::Duration::ZERO, notice: &|_| {} };
+        let destination = Destination::Directory(out.clone());
+        let run = |by: &str| {
+            let mut run = Run::new("2026-01-01T00:00:00Z", "test");
+            run.by = Some(by.to_owned());
+            Some(run)
+        };
+        let target = |by| Target { destination: &destination, existing: Existing::Merge, run: run(by) };
+        for (bytes, by) in [(1024, "Ana"), (2048, "Ana"), (4096, "Wei")] {
+            write(&[row(bytes, 1.0)], Some(target(by)), &[], &lock).unwrap();
+        }
+        let record = Record::load(&out).unwrap().unwrap();
+        assert_eq!(record.device.as_deref(), Some("ATLAS_800_A3_752T_128G_DIE"));
+        assert_eq!(record.versions.cann.as_deref(), Some("8.5"));
+        let runs: Vec<_> = record.runs().iter().map(|run| (run.by.as_deref(), run.types.as_slice())).collect();
+        let types = ["hcom_allReduce_".to_owned()];
+        assert_eq!(runs, [(Some("Ana"), types.as_slice()), (Some("Wei"), types.as_slice())]);
+
+        std::fs::write(out.join("database.toml"), "format_version = x").unwrap();
+        assert!(check_record(Some(&destination)).is_err());
+        let before = std::fs::read(out.join("hcom_allReduce_.csv")).unwrap();
+        assert!(write(&[row(8192, 1.0)], Some(target("Ana")), &[], &lock).is_err());
+        assert_eq!(std::fs::read(out.join("hcom_allReduce_.csv")).unwrap(), before);
+
+        let file = Destination::File(folder.path().join("rows.csv"));
+        let target = Target { destination: &file, existing: Existing::Merge, run: run("Ana") };
+        write(&[row(1024, 1.0)], Some(target), &[], &lock).unwrap();
+        assert!(!folder.path().join("database.toml").exists());
     }
 
     #[test]

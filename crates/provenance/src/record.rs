@@ -127,6 +127,22 @@ impl Record {
         Ok(Staged::with(&within(directory, FILE_NAME), self.to_text()?.as_bytes(), Parents::MustExist)?)
     }
 
+    /// Stages the file of a database with a run added to it, to be replaced with its tables; nothing for a run that wrote no kernel type.
+    /// Device and versions are those of `known`, else those that the path of the database tells. To be called under the lock of the
+    /// database.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load) and [`stage`](Self::stage).
+    pub fn stage_run(directory: &Path, known: Identity, run: Run) -> Result<Option<Staged>, Error> {
+        if run.types.is_empty() {
+            return Ok(None);
+        }
+        let mut record = Record::load(directory)?.unwrap_or_default();
+        record.identify(known.or(Identity::of_path(directory)));
+        record.add_part(run);
+        record.stage(directory).map(Some)
+    }
+
     /// The runs, the oldest first.
     pub fn runs(&self) -> &[Run] {
         &self.runs
@@ -150,6 +166,17 @@ impl Record {
             let at = self.runs.partition_point(|known| key(known) <= key(&run));
             self.runs.insert(at, run);
         }
+    }
+
+    /// Adds what a part of a run wrote: parts that differ in their types alone are one run.
+    fn add_part(&mut self, mut run: Run) {
+        let is_same = |known: &Run| Run { types: run.types.clone(), ..known.clone() } == run;
+        if let Some(at) = self.runs.iter().position(is_same) {
+            let known = self.runs.remove(at).types;
+            run.types.retain(|name| !known.contains(name));
+            run.types.splice(0..0, known);
+        }
+        self.add(run);
     }
 
     /// Takes over the runs, and what stands in unknown keys that are not here, of another record.
@@ -209,6 +236,21 @@ mod tests {
         );
         let dates: Vec<&str> = record.runs().iter().map(|run| run.date.as_str()).collect();
         assert_eq!(dates, ["2026-01", "2026-02", "2026-03"]);
+    }
+
+    #[test]
+    fn parts_of_a_run_are_one_run() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        for (date, types) in
+            [("2026-01", &["Mul"]), ("2026-01", &["Add"]), ("2026-01", &["Mul"]), ("2026-02", &["Add"])]
+        {
+            let staged = Record::stage_run(folder.path(), Identity::default(), run(date, types))?;
+            perfdb_files::replace::commit(staged.into_iter().collect())?;
+        }
+        assert!(Record::stage_run(folder.path(), Identity::default(), run("2026-03", &[]))?.is_none());
+        let record = Record::load(folder.path())?.ok_or("a record")?;
+        assert_eq!(record.runs(), [run("2026-01", &["Mul", "Add"]), run("2026-02", &["Add"])]);
+        Ok(())
     }
 
     proptest! {

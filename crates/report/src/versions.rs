@@ -14,6 +14,8 @@ pub use listing::{Listed, Listing};
 pub use merge::{conflict_csv, merge_document, merge_text};
 pub use text::text;
 
+use crate::layout::Layout;
+use perfdb_files::escape::{excerpt, one_line};
 use perfdb_pycompat::format::fixed;
 use perfdb_versions::Place;
 use perfdb_versions::diff::Diff;
@@ -32,6 +34,11 @@ pub struct Comparison<'c> {
     pub workloads: &'c [WorkloadDiff],
     /// Up to this part more or less a duration is the same.
     pub tolerance: f64,
+}
+
+/// A case in a text: whole where a layout shortens lines itself or is to show all, else its beginning.
+fn case_text(case: &str, layout: Layout) -> String {
+    if layout.is_whole || layout.columns.is_some() { one_line(case) } else { excerpt(case) }
 }
 
 /// How much a ratio is above or below 1: `+4.2 %`.

@@ -181,10 +181,13 @@ impl Arguments {
     }
 
     /// Where the rows go.
-    pub(super) fn output(&self) -> Output {
+    pub(super) fn output(&self) -> Result<Output, Failure> {
         let folder = self.output_dir.clone().or_else(|| self.database_path.clone());
         let file = self.output_csv.clone().map(Destination::File);
-        Output {
+        if self.run.measured_by.is_some() && (folder.is_none() || file.is_some()) {
+            return Err(Failure::usage("--measured-by: database.toml stands beside the tables of --output-dir DIR"));
+        }
+        Ok(Output {
             destination: file.or(folder.map(Destination::Directory)),
             existing: self.run.existing(),
             report: self.run.report.clone(),
@@ -196,8 +199,9 @@ impl Arguments {
                 Overhead::On => DispatchOverhead::On,
                 Overhead::Off => DispatchOverhead::Off,
             },
-            tool: "generate-comm-microbench",
-        }
+            tool: super::TOOL.name,
+            run: self.run.run_of(super::TOOL.name)?,
+        })
     }
 
     /// How the plan is to be run, by flags and variables.

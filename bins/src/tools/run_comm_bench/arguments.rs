@@ -1,5 +1,6 @@
 //! The command line of run-comm-bench.
 
+use crate::Failure;
 use crate::communication::{BenchModeName, RunArguments, count, data_type};
 use crate::path_argument::path;
 use clap::Parser;
@@ -87,8 +88,8 @@ impl Arguments {
     }
 
     /// How to run them.
-    pub(super) fn collection(&self) -> CollectionOptions {
-        CollectionOptions {
+    pub(super) fn collection(&self) -> Result<CollectionOptions, Failure> {
+        Ok(CollectionOptions {
             dtype: self.dtype,
             backend: self.run.backend(),
             launcher: self.run.launcher(),
@@ -97,6 +98,7 @@ impl Arguments {
             allow_foreign_times: self.run.allow_foreign_times,
             lock_timeout: self.run.lock.lock_timeout,
             tool: super::TOOL.name,
-        }
+            run: self.run.run_of(super::TOOL.name)?,
+        })
     }
 }

@@ -10,6 +10,7 @@ use crate::{Failure, print, print_line, run_record, verbose, warn};
 use perfdb_files::replace::Staged;
 use perfdb_files::time::RunTime;
 use perfdb_microbench::run::{Publisher, ReportFiles, ReportTexts, Update};
+use perfdb_provenance::{Identity, Record};
 use perfdb_replay::backend::Backend;
 use perfdb_report::microbench::{Detail, Report, RunFacts, differences};
 use perfdb_report::pages::microbench_page;
@@ -38,8 +39,7 @@ impl<'a> TerminalPublisher<'a> {
     /// The run's entry in `database.toml`, if tables change.
     fn record(&self, name: &str, update: Update<'_>) -> Result<Option<Staged>, Failure> {
         let arguments = self.arguments;
-        let mut run = run_record::run_of(TOOL.name)?;
-        run.by = Some(name.to_owned());
+        let mut run = run_record::measured_by(name, TOOL.name)?;
         run.types = update.tables.iter().filter(|table| table.is_written).map(|table| table.operator.clone()).collect();
         let mut set = |key: &str, value: String| drop(run.settings.insert(key.to_owned(), value));
         set("update-mode", arguments.update_mode.name().to_owned());
@@ -50,7 +50,9 @@ impl<'a> TerminalPublisher<'a> {
                 set("repeat-count", arguments.repeat_count.to_string());
             }
         }
-        run_record::stage(self.database, arguments.database.named_device(), run)
+        let device = arguments.database.named_device().map(|device| device.name().to_owned());
+        let known = Identity { device, ..Identity::default() };
+        Ok(Record::stage_run(self.database, known, run)?)
     }
 
     fn facts(&self, files: Option<&ReportFiles>) -> RunFacts<'static> {

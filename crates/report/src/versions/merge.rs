@@ -1,5 +1,7 @@
 //! What merging did.
 
+use super::case_text;
+use crate::layout::Layout;
 use perfdb_files::escape::{excerpt, one_line, shown};
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_versions::merge::{Conflict, TableMerge, Taken};
@@ -41,7 +43,7 @@ fn number_of(count: usize, what: &str) -> String {
 }
 
 /// A line for each table that changes or has conflicts, the first conflicts, and sums. `is_dry` says that nothing was written.
-pub fn merge_text(tables: &[TableMerge], is_dry: bool) -> String {
+pub fn merge_text(tables: &[TableMerge], is_dry: bool, layout: Layout) -> String {
     let mut out = String::new();
     for table in tables {
         let mut said = Vec::new();
@@ -81,7 +83,7 @@ pub fn merge_text(tables: &[TableMerge], is_dry: bool) -> String {
             conflict.from_line,
             conflict.from_us,
             one_line(&conflict.kernel_type),
-            excerpt(&conflict.case.to_string())
+            case_text(&conflict.case.to_string(), layout)
         );
     }
     let count = conflicts().count();
@@ -91,7 +93,7 @@ pub fn merge_text(tables: &[TableMerge], is_dry: bool) -> String {
     let changed = tables.iter().filter(|table| table.is_changed()).count();
     let sum = |of: fn(&TableMerge) -> usize| tables.iter().map(of).sum::<usize>();
     let verb = if is_dry { "would change" } else { "changed" };
-    out + &format!(
+    out += &format!(
         "{} {verb}: {} added, {} filled, {} the same, {} ({})\n",
         number_of(changed, "table"),
         number_of(sum(|table| table.added), "row"),
@@ -99,7 +101,8 @@ pub fn merge_text(tables: &[TableMerge], is_dry: bool) -> String {
         sum(|table| table.same),
         number_of(count, "conflict"),
         conflict_text(counts(conflicts()))
-    )
+    );
+    layout.wrapped_lines(&out)
 }
 
 /// All conflicts as CSV; its column `keep` can be filled in and given back.

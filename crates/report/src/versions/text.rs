@@ -1,75 +1,84 @@
 //! What changed, for people.
 
-use super::{Comparison, Listed, change, headline};
+use super::{Comparison, Listed, case_text, change, headline};
+use crate::layout::{Cell, Column, Layout, Table, Tone};
 use perfdb_files::escape::{excerpt, one_line};
 use perfdb_page::number::time_us;
-use perfdb_pycompat::format::{fixed, pad_left, pad_right};
+use perfdb_pycompat::format::{fixed, pad_left};
 use perfdb_versions::diff::{TableSummary, Tally};
 use perfdb_versions::workload::{Change, WorkloadDiff};
 
-const COLUMNS: [&str; 10] =
-    ["rows A", "rows B", "same", "slower", "faster", "can't tell", "only A", "only B", "mean", "slowest row"];
-const WIDTHS: [usize; 10] = [8, 8, 8, 8, 8, 12, 8, 8, 10, 0];
 /// Kernel types of a workload that are shown.
 const KERNELS: usize = 8;
 
 /// The headline, a line for each kernel type, the rows that became slower, what else differs, and forward passes.
-pub fn text(found: &Comparison<'_>, slowest: &[Listed]) -> String {
+pub fn text(found: &Comparison<'_>, slowest: &[Listed], layout: Layout) -> String {
     let diff = found.diff;
-    let width = diff.tables.iter().map(|table| one_line(&table.kernel_type).chars().count()).max().unwrap_or(0).max(11);
-    let mut out = format!("{}\n\n", headline(found));
-    out += &line("kernel type", width, COLUMNS.map(str::to_owned));
-    for table in &diff.tables {
-        out += &line(&one_line(&table.kernel_type), width, cells(&table.tally, false));
-    }
-    if diff.tables.len() > 1 {
-        out += &line("all", width, cells(&diff.total, true));
-    }
+    let mut out = format!("{}\n\n", layout.wrapped(&headline(found), 0));
+    out += &kernel_types(found, layout);
     if !slowest.is_empty() {
         out += "\nrows that became slower, the most first\n";
         for row in slowest {
             let [a, b] = row.durations_us.map(|us| fixed(us, 2));
             let [line_a, line_b] = row.lines;
-            out += &format!(
-                "{}  {} -> {} us  {}  (lines {line_a}, {line_b})\n    {}\n",
-                pad_left(&change(row.ratio), 9),
-                a,
-                b,
-                one_line(&row.kernel_type),
-                excerpt(&row.case)
-            );
+            let before = format!("{}  {a} -> {b} us  ", pad_left(&change(row.ratio), 9));
+            let behind = format!("  (lines {line_a}, {line_b})");
+            let kernel_type = one_line(&row.kernel_type);
+            let kernel_type = layout.shortened(&kernel_type, before.len() + behind.len());
+            let case = layout.wrapped(&case_text(&row.case, layout), 4);
+            out += &format!("{before}{kernel_type}{behind}\n    {case}\n");
         }
     }
-    out += &remarks(&diff.tables);
+    out += &layout.wrapped_lines(&remarks(&diff.tables));
     for workload in found.workloads {
-        out += &of_workload(workload);
+        out += &layout.wrapped_lines(&of_workload(workload));
     }
     out
 }
 
-fn line(name: &str, width: usize, cells: [String; 10]) -> String {
-    let cells: String = cells
-        .iter()
-        .zip(WIDTHS)
-        .map(|(cell, width)| if width == 0 { format!("  {cell}") } else { pad_left(cell, width) })
-        .collect();
-    format!("{}\n", format!("{}{cells}", pad_right(name, width)).trim_end())
-}
-
-fn cells(tally: &Tally, names_kernel: bool) -> [String; 10] {
-    let [rows_a, rows_b] = tally.rows;
-    let counts =
-        [rows_a, rows_b, tally.same, tally.slower, tally.faster, tally.cannot_tell, tally.only_a, tally.only_b];
-    let mut cells: [String; 10] = Default::default();
-    for (cell, count) in cells.iter_mut().zip(counts) {
-        *cell = count.to_string();
+fn kernel_types(found: &Comparison<'_>, layout: Layout) -> String {
+    let count = |heading: &str| Column::number(heading).at_least(6);
+    // The slowest rows are listed below as well.
+    let mut table = Table::new([
+        Column::name("kernel type"),
+        count("rows A").optional(4),
+        count("rows B").optional(3),
+        count("same").optional(2),
+        count("slower"),
+        count("faster"),
+        count("can't tell").optional(1),
+        count("only A"),
+        count("only B"),
+        Column::number("mean").at_least(8),
+        Column::name("slowest row").optional(5),
+    ]);
+    let mut push = |name: &str, tally: &Tally, names_kernel: bool| {
+        let [rows_a, rows_b] = tally.rows;
+        let counts =
+            [rows_a, rows_b, tally.same, tally.slower, tally.faster, tally.cannot_tell, tally.only_a, tally.only_b];
+        let mean = tally.mean_ratio();
+        let slowest = tally.slowest.as_ref().map(|slowest| {
+            let kernel = if names_kernel { format!("{}: ", slowest.kernel_type) } else { String::new() };
+            format!("{} {kernel}{}", change(slowest.ratio), case_text(&slowest.case.to_string(), layout))
+        });
+        let tone = match mean {
+            Some(ratio) if ratio > 1.0 + found.tolerance => Tone::TooMuch,
+            Some(ratio) if ratio < 1.0 / (1.0 + found.tolerance) => Tone::TooLittle,
+            _ => Tone::Plain,
+        };
+        let mut cells = vec![Cell::from(name)];
+        cells.extend(counts.map(|count| count.to_string().into()));
+        cells.push(Cell::from(mean.map_or_else(|| "-".to_owned(), change)).toned(tone));
+        cells.push(slowest.unwrap_or_default().into());
+        table.push(cells);
+    };
+    for one in &found.diff.tables {
+        push(&one.kernel_type, &one.tally, false);
     }
-    cells[8] = tally.mean_ratio().map_or_else(|| "-".to_owned(), change);
-    if let Some(slowest) = &tally.slowest {
-        let kernel = if names_kernel { format!("{}: ", one_line(&slowest.kernel_type)) } else { String::new() };
-        cells[9] = format!("{} {kernel}{}", change(slowest.ratio), excerpt(&slowest.case.to_string()));
+    if found.diff.tables.len() > 1 {
+        push("all", &found.diff.total, true);
     }
-    cells
+    table.text(layout)
 }
 
 /// What differs besides durations.
