@@ -21,7 +21,8 @@ impl<'a, W> Matrix<'a, W> {
     /// # Panics
     /// If `values` is shorter than `rows · columns`.
     pub fn row_major(values: &'a [W], rows: usize, columns: usize) -> Self {
-        assert!(values.len() >= rows * columns, "a {rows} by {columns} matrix in {} values", values.len());
+        let fits = rows.checked_mul(columns).is_some_and(|count| count <= values.len());
+        assert!(fits, "a {rows} by {columns} matrix in {} values", values.len());
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
@@ -54,7 +55,7 @@ pub enum Previous {
 pub fn multiply<W: Wide>(a: Matrix<'_, W>, b: Matrix<'_, W>, out: &mut [W], previous: Previous) {
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(b.rows, k, "inner dimensions");
-    assert_eq!(out.len(), m * n, "size of the product");
+    assert_eq!(Some(out.len()), m.checked_mul(n), "size of the product");
     if out.is_empty() {
         return;
     }
@@ -97,6 +98,7 @@ pub fn multiply<W: Wide>(a: Matrix<'_, W>, b: Matrix<'_, W>, out: &mut [W], prev
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn plain_and_transposed() {
@@ -125,5 +127,64 @@ mod tests {
     #[should_panic(expected = "a 2 by 3 matrix in 5 values")]
     fn short_slices_are_refused() {
         Matrix::row_major(&[0.0f32; 5], 2, 3);
+    }
+
+    /// The sizes overflow to one that fits, without overflow checks.
+    #[test]
+    #[should_panic(expected = "matrix in 2 values")]
+    fn sizes_beyond_memory_are_refused() {
+        Matrix::row_major(&[0.0f32; 2], usize::MAX / 2 + 2, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "size of the product")]
+    fn a_product_beyond_memory_is_refused() {
+        let rows = usize::MAX / 2 + 2;
+        let (a, b) = (Matrix::row_major(&[], rows, 0), Matrix::row_major(&[], 0, 2));
+        multiply(a, b, &mut [0.0f32; 2], Previous::Replaced);
+    }
+
+    const GUARD: usize = 70;
+
+    /// Values between guards that are no numbers: one that is read makes a sum none, one that is written is one.
+    fn between_guards(values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let guard = || std::iter::repeat_n(f64::NAN, GUARD);
+        guard().chain(values).chain(guard()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_outside_the_slices_is_read_or_written(
+            (m, n, k) in (0usize..40, 0usize..40, 0usize..40),
+            transposed: (bool, bool),
+            kept: bool,
+        ) {
+            let small = |index: usize, step: usize| (index * step % 13) as f64 - 6.0;
+            let left = between_guards((0..m * k).map(|index| small(index, 5)));
+            let right = between_guards((0..k * n).map(|index| small(index, 7)));
+            let mut out = between_guards((0..m * n).map(|_| 1.0));
+            let matrix = |values: &'_ [f64], rows: usize, columns: usize, transposed: bool| {
+                let at = move |row: usize, column: usize| if transposed { column * rows + row } else { row * columns + column };
+                let values = values[GUARD..GUARD + rows * columns].to_vec();
+                move |row, column| values[at(row, column)]
+            };
+            let (a_at, b_at) = (matrix(&left, m, k, transposed.0), matrix(&right, k, n, transposed.1));
+            let face = |values, rows, columns, transposed| match transposed {
+                true => Matrix::row_major(values, columns, rows).transposed(),
+                false => Matrix::row_major(values, rows, columns),
+            };
+            let a = face(&left[GUARD..GUARD + m * k], m, k, transposed.0);
+            let b = face(&right[GUARD..GUARD + k * n], k, n, transposed.1);
+            let previous = if kept { Previous::Kept } else { Previous::Replaced };
+            multiply(a, b, &mut out[GUARD..GUARD + m * n], previous);
+            for row in 0..m {
+                for column in 0..n {
+                    let sum: f64 = (0..k).map(|inner| a_at(row, inner) * b_at(inner, column)).sum();
+                    let before = if kept { 1.0 } else { 0.0 };
+                    prop_assert_eq!(out[GUARD + row * n + column], sum + before);
+                }
+            }
+            prop_assert!(out[..GUARD].iter().chain(&out[GUARD + m * n..]).all(|value| value.is_nan()));
+        }
     }
 }

@@ -64,6 +64,7 @@
 //! | `perfdb-shards` | parts of a job for several machines, and sets of them that are whole |
 //! | `perfdb-parallel` | work on several threads with results in order |
 //! | `perfdb-pycompat` | text as CPython writes and reads it |
+//! | `perfdb-properties` | what must hold for readers whatever bytes they are given, for tests and fuzz targets |
 //!
 //! Dependencies point one way, from the tools down to `perfdb-pycompat` and `perfdb-dtype`; `CONTRIBUTING.md` has the picture.
 #![forbid(unsafe_code)]

@@ -69,6 +69,34 @@ pub struct WorkerExecutor {
     _command: WorkerCommand,
 }
 
+/// What the driver takes a line of a worker for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// A message of the protocol.
+    Message,
+    /// Anything that a library may print.
+    Noise,
+}
+
+/// What a line is that a worker writes, for tests of workers.
+///
+/// # Errors
+/// A message of the protocol that lacks something, or is no JSON: what is wrong.
+///
+/// ```
+/// use perfdb_replay::executor::worker::{LineKind, line_kind};
+/// assert_eq!(line_kind(r#"{"type":"progress","id":1,"done":3}"#), Ok(LineKind::Message));
+/// assert_eq!(line_kind("[W socket.cpp] no IPv6"), Ok(LineKind::Noise));
+/// assert!(line_kind(r#"{"type":"result","id":1}"#).is_err());
+/// ```
+pub fn line_kind(line: &str) -> Result<LineKind, String> {
+    match message::read(line) {
+        Received::Message(_) => Ok(LineKind::Message),
+        Received::Noise => Ok(LineKind::Noise),
+        Received::Malformed(fault) => Err(fault),
+    }
+}
+
 /// The error of a case that had no answer in time; seconds in their shortest form.
 pub(crate) fn no_answer(limit: Duration) -> CaseError {
     CaseError::new(ErrorKind::Timeout, format!("no answer within {} s", limit.as_secs_f64()))
