@@ -36,7 +36,7 @@ pub use scanner::Scanner;
 pub use text::{HalfPair, Text, TextRule};
 pub use value::{Raw, Value};
 
-pub(crate) use fast::{Behind, Fast, Key, short_list_of_integers, short_number};
+pub(crate) use fast::{Behind, Fast, Key, longer_number, short_list_of_integers, short_number};
 pub(crate) use skip::Skip;
 pub(crate) use text_end::{BLOCK, common_prefix, equal_bytes, has_any_of};
 pub(crate) use value::{Kind, Span};

@@ -16,15 +16,16 @@ pub(super) enum Category {
 }
 
 /// The category of an event, and whether it has the name that old profilers gave it.
+#[inline]
 pub(super) fn category(event: &Event<'_>) -> (Category, bool) {
-    let Some(Value::Text(text)) = event.field(Field::Category) else { return (Category::Other, false) };
-    let decoded;
-    let name = if text.is_escaped() {
-        decoded = text.decode_lossy();
-        decoded.as_bytes()
-    } else {
-        text.raw()
-    };
+    match event.field(Field::Category) {
+        Some(Value::Text(text)) if text.is_escaped() => category_named(text.decode_lossy().as_bytes()),
+        Some(Value::Text(text)) => category_named(text.raw()),
+        _ => (Category::Other, false),
+    }
+}
+
+fn category_named(name: &[u8]) -> (Category, bool) {
     match name {
         b"kernel" => (Category::Kernel, false),
         b"cpu_op" => (Category::Operator, false),

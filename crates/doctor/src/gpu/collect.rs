@@ -5,7 +5,7 @@ use std::time::Instant;
 use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::id::Id;
 use perfdb_trace::names::{NO_NAME, NameId};
-use perfdb_trace::scan::{Text, Value};
+use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds_up_to};
 
 use super::category::{Category, category};
@@ -107,6 +107,7 @@ impl Collector {
     pub const MEMBERS: [&'static str; 3] = MEMBERS;
 
     /// Takes the next event.
+    #[inline]
     pub fn take(&mut self, event: &Event<'_>) -> Taken {
         self.lint.look_at_event(event);
         self.columns.take(event)
@@ -184,16 +185,14 @@ impl Collector {
 }
 
 impl Columns {
+    #[inline]
     pub(crate) fn take(&mut self, event: &Event<'_>) -> Taken {
         let index = self.events;
         self.events += 1;
-        let start = match event.field(Field::Timestamp) {
-            Some(Value::Text(_)) => {
-                self.text_times += 1;
-                None
-            }
-            value => time(value),
-        };
+        let start = event.timestamp().and_then(time);
+        if start.is_none() && matches!(event.field(Field::Timestamp), Some(Value::Text(_))) {
+            self.text_times += 1;
+        }
         if let Some(start) = start {
             self.has_times = true;
             self.has_fractions = self.has_fractions || start % MICROSECOND != 0;
@@ -310,8 +309,9 @@ pub(super) const STEPS: [&str; 3] = ["ProfilerStep#", "step[", "execute_"];
 /// Largest magnitude of a time: 1e24 µs, so that stamps since 1970 in another unit are still recognised.
 const LIMIT: Picoseconds = 1_000_000_000_000_000_000_000_000 * MICROSECOND;
 
-fn time(value: Option<Value<'_>>) -> Option<Picoseconds> {
-    picoseconds_up_to(value?.as_number()?.raw(), LIMIT)
+#[inline(always)]
+fn time(number: Number<'_>) -> Option<Picoseconds> {
+    picoseconds_up_to(number.raw(), LIMIT)
 }
 
 /// `dur` of an event.
@@ -327,11 +327,12 @@ impl Duration {
     fn of(event: &Event<'_>) -> Duration {
         match event.field(Field::Duration) {
             None | Some(Value::Null) => Duration::Missing,
-            value => match time(value) {
+            Some(Value::Number(number)) => match time(number) {
                 Some(duration) if duration < 0 => Duration::Negative(duration),
                 Some(duration) => Duration::Usable(duration),
                 None => Duration::NoTime,
             },
+            Some(_) => Duration::NoTime,
         }
     }
 

@@ -5,13 +5,21 @@
 //! below the gap in front of it, and an event whose gaps are all in the tree is taken by comparing bytes: only its values are looked at. A
 //! gap in the tree was found to be good JSON at that place of an event, and behind other good values it still is.
 //!
+//! Many values of a layout are the same in event after event: phase, category, process. Where a few events of a layout have shown which,
+//! these values are taken together with the gaps around them, as [stretches].
+//!
 //! What is not in the tree is taken key by key and put into it, so that the next event of its layout is. Where layouts do not repeat,
 //! this switches itself off.
 
-use super::event::{Field, Record};
+mod outline;
+mod stretches;
+
+use super::event::Record;
 use super::form::Form;
-use super::keys::{Named, WantedArgs, named};
-use crate::scan::{BLOCK, Fast, Kind, Span, equal_bytes, short_list_of_integers, short_number};
+use super::keys::WantedArgs;
+use crate::scan::{BLOCK, Fast, Kind, Span, equal_bytes, longer_number, short_list_of_integers, short_number};
+use outline::{Outline, Role};
+use stretches::{Samples, Stretches};
 
 /// Bytes of the longest gap that is kept.
 pub(super) const LONGEST_GAP: usize = 3 * BLOCK;
@@ -32,6 +40,8 @@ const ROOT: u16 = 0;
 #[derive(Debug, Clone)]
 pub(super) struct Layouts {
     gaps: Vec<Gap>,
+    stretches: Stretches,
+    samples: Samples,
     credit: i32,
 }
 
@@ -55,19 +65,8 @@ struct Gap {
     /// The first gap that may follow, and the next one that may stand in place of this one.
     first_next: u16,
     alternative: u16,
-    /// Hash of the keys up to here.
+    /// At the end of an event: hash of its keys.
     keys: u64,
-}
-
-/// What a value is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Field(Field),
-    /// The member of `args` at this position of those that are wanted.
-    Wanted(u8),
-    Other,
-    /// There is none: the event ends with the gap.
-    End,
 }
 
 impl Gap {
@@ -121,7 +120,7 @@ fn blocks(bytes: &[u8; LONGEST_GAP]) -> [&[u8; BLOCK]; 3] {
 
 impl Layouts {
     pub(super) fn new() -> Layouts {
-        Layouts { gaps: Vec::new(), credit: CREDIT }
+        Layouts { gaps: Vec::new(), stretches: Stretches::default(), samples: Samples::default(), credit: CREDIT }
     }
 
     /// Whether looking is worth it.
@@ -130,18 +129,20 @@ impl Layouts {
         self.credit > 0
     }
 
-    /// The first of some gaps, each the alternative of the one in front, that `rest` begins with.
+    /// The first of some gaps, each the alternative of the one in front, that `rest` begins with, and its number.
     #[inline(always)]
-    fn find(&self, first: u16, rest: &[u8]) -> Option<&Gap> {
+    fn find(&self, first: u16, rest: &[u8]) -> Option<(&Gap, u16)> {
         let start = rest.first_chunk::<LONGEST_GAP>()?;
-        let mut gap = self.gaps.get(usize::from(first))?;
+        let mut number = first;
+        let mut gap = self.gaps.get(usize::from(number))?;
         while !gap.begins(start) {
             if gap.alternative == ROOT {
                 return None;
             }
-            gap = self.gaps.get(usize::from(gap.alternative))?;
+            number = gap.alternative;
+            gap = self.gaps.get(usize::from(number))?;
         }
-        Some(gap)
+        Some((gap, number))
     }
 
     /// Puts the layout of a good event, whose `{` stands at `start`, into the tree.
@@ -150,66 +151,21 @@ impl Layouts {
         self.credit -= 2;
         if self.gaps.len() < GAPS && self.are_worth_it() {
             // What is not learned is taken key by key the next time, too.
-            let _ = self.learn_gaps(fast, start, wanted);
+            let _ = Outline::of(fast, start, wanted).and_then(|outline| self.learn_gaps(fast, &outline));
         }
     }
 
-    fn learn_gaps(&mut self, fast: Fast<'_>, start: usize, wanted: &WantedArgs<'_>) -> Option<()> {
-        let mut form = Form::NEW;
-        let (mut before, mut gap_start) = (ROOT, start);
-        let (mut args_seen, mut in_args) = (false, false);
-        let mut gap = Gap::EMPTY;
-        let mut rest = fast.from(start + 1);
-        loop {
-            rest = fast.space(rest);
-            if let [b'}', behind @ ..] = rest {
-                rest = behind;
-                let end = fast.position(rest);
-                if in_args {
-                    in_args = false;
-                    form.bracket();
-                    gap.args_end = u8::try_from(end - gap_start).ok()?;
-                    continue;
-                }
-                gap.role = Role::End;
-                gap.keys = form.keys();
-                return self.add(before, fast.raw(Span { start: gap_start, end, kind: Kind::Object }), gap).map(drop);
-            }
-            if let [b',', behind @ ..] = rest {
-                rest = fast.space(behind);
-            }
-            let key = fast.key(rest)?;
-            form.key(key);
-            if form.is_odd() {
-                return None;
-            }
-            let value_text = fast.space(key.rest);
-            gap.role = match named(key) {
-                _ if in_args => {
-                    wanted.position(key).and_then(|at| u8::try_from(at).ok()).map_or(Role::Other, Role::Wanted)
-                }
-                Named::Field(field) => Role::Field(field),
-                Named::Other => Role::Other,
-                Named::Args => {
-                    let [b'{', behind @ ..] = value_text else { return None };
-                    if std::mem::replace(&mut args_seen, true) {
-                        return None;
-                    }
-                    in_args = true;
-                    form.bracket();
-                    gap.args_open = u8::try_from(fast.position(value_text) - gap_start).ok()?;
-                    rest = behind;
-                    continue;
-                }
-            };
-            let (value, behind) = fast.value(value_text)?;
-            rest = behind;
-            gap.is_text = matches!(value.kind, Kind::PlainText | Kind::EscapedText);
-            gap.keys = form.keys();
-            let text = fast.raw(Span { start: gap_start, end: value.start, kind: Kind::Object });
-            before = self.add(before, text, std::mem::replace(&mut gap, Gap::EMPTY))?;
-            gap_start = value.end;
+    fn learn_gaps(&mut self, fast: Fast<'_>, outline: &Outline) -> Option<()> {
+        let (mut before, mut from) = (ROOT, outline.start);
+        for part in &outline.parts {
+            let (args_open, args_end) = outline.args_between(from, part.value.start)?;
+            let gap = Gap { role: part.role, is_text: part.is_text(), args_open, args_end, ..Gap::EMPTY };
+            before = self.add(before, text_between(fast, from, part.value.start), gap)?;
+            from = part.value.end;
         }
+        let (args_open, args_end) = outline.args_between(from, outline.end)?;
+        let gap = Gap { role: Role::End, keys: outline.keys, args_open, args_end, ..Gap::EMPTY };
+        self.add(before, text_between(fast, from, outline.end), gap).map(drop)
     }
 
     /// The gap of this text behind another one; `None` where there is no room for it.
@@ -244,16 +200,35 @@ impl Layouts {
     }
 }
 
+fn text_between(fast: Fast<'_>, start: usize, end: usize) -> &[u8] {
+    fast.raw(Span { start, end, kind: Kind::Object })
+}
+
 /// Takes the event whose `{` stands at `start`, if its layout is known: the position behind it. Otherwise the record may hold anything.
 #[inline]
-pub(super) fn take_known(fast: Fast<'_>, start: usize, record: &mut Record) -> Option<usize> {
+pub(super) fn take_known(fast: Fast<'_>, start: usize, wanted: &WantedArgs<'_>, record: &mut Record) -> Option<usize> {
+    if let Some(end) = stretches::take_known(fast, start, record) {
+        record.layouts.credit = (record.layouts.credit + 1).min(CREDIT);
+        return Some(end);
+    }
+    record.clear(start);
+    let (end, layout) = take_by_gaps(fast, start, record)?;
+    let Layouts { samples, stretches, credit, .. } = &mut record.layouts;
+    *credit = (*credit + 1).min(CREDIT);
+    samples.take(layout, fast, start, wanted, stretches);
+    Some(end)
+}
+
+/// [`take_known`] by gaps alone; besides the position behind the event the number of its last gap, which is different for each layout.
+#[inline]
+fn take_by_gaps(fast: Fast<'_>, start: usize, record: &mut Record) -> Option<(usize, u16)> {
     let mut rest = fast.from(start);
     let mut next = record.layouts.gaps.first()?.first_next;
     let mut args_start = 0;
     // What is kept of a layout is ASCII.
     let mut form = Form { ascii: true, ..Form::NEW };
     loop {
-        let gap = record.layouts.find(next, rest)?;
+        let (gap, number) = record.layouts.find(next, rest)?;
         let (role, is_text, keys) = (gap.role, gap.is_text, gap.keys);
         next = gap.first_next;
         let (args_open, args_end) = (usize::from(gap.args_open), usize::from(gap.args_end));
@@ -270,39 +245,45 @@ pub(super) fn take_known(fast: Fast<'_>, start: usize, record: &mut Record) -> O
         }
         if role == Role::End {
             record.form = Form { hash: keys, ..form };
-            record.layouts.credit = (record.layouts.credit + 1).min(CREDIT);
-            return Some(fast.position(rest));
+            return Some((fast.position(rest), number));
         }
-        let start = fast.position(rest);
-        let value = if is_text {
-            let (length, kind) = match fast.ascii_text(rest) {
-                Some(length) => (length, Kind::PlainText),
-                None => {
-                    form.ascii = false;
-                    fast.long_text(rest)?
-                }
-            };
-            // The quote belongs to the next gap.
-            rest = rest.get(length..)?;
-            Span { start, end: start + length, kind }
-        } else if let Some((length, kind)) = short_number(rest) {
-            rest = rest.get(length..)?;
-            Span { start, end: start + length, kind }
-        } else if let Some(length) = short_list_of_integers(rest) {
-            rest = rest.get(length..)?;
-            Span { start, end: start + length, kind: Kind::List }
-        } else {
-            let (value, behind) = fast.other_value(rest)?;
-            form.value(fast.all(), value);
-            rest = behind;
-            value
-        };
+        let value;
+        (value, rest) = take_value(fast, rest, is_text, &mut form)?;
         match role {
             Role::Field(field) => record.fields[field as usize] = value,
             Role::Wanted(position) => *record.wanted.get_mut(usize::from(position))? = value,
             Role::Other | Role::End => {}
         }
     }
+}
+
+/// Takes the value behind a gap, and what is odd about it.
+#[inline(always)]
+fn take_value<'a>(fast: Fast<'a>, rest: &'a [u8], is_text: bool, form: &mut Form) -> Option<(Span, &'a [u8])> {
+    let start = fast.position(rest);
+    let (length, kind) = if is_text {
+        match fast.ascii_text(rest) {
+            Some(length) => (length, Kind::PlainText),
+            // The quote belongs to the next gap.
+            None => {
+                form.ascii = false;
+                fast.long_text(rest)?
+            }
+        }
+    } else if let Some(number) = short_number(rest) {
+        number
+    } else if let Some(found) = match rest {
+        [b'[', ..] => short_list_of_integers(rest).map(|length| (length, Kind::List)),
+        [b'0'..=b'9', ..] => longer_number(rest),
+        _ => None,
+    } {
+        found
+    } else {
+        let (value, behind) = fast.other_value(rest)?;
+        form.value(fast.all(), value);
+        return Some((value, behind));
+    };
+    Some((Span { start, end: start + length, kind }, rest.get(length..)?))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) fn take_event(
     if !record.layouts.are_worth_it() {
         return take_keys::<true>(fast, start, wanted, record);
     }
-    if let Some(end) = take_known(fast, start, record) {
+    if let Some(end) = take_known(fast, start, wanted, record) {
         return Some(end);
     }
     record.clear(start);

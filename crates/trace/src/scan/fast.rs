@@ -6,12 +6,12 @@
 
 mod numbers;
 
-pub(crate) use numbers::{short_list_of_integers, short_number};
+pub(crate) use numbers::{longer_number, short_list_of_integers, short_number};
 
 use super::number::number_end;
 use super::text_end::{BLOCK, stops};
 use super::{Kind, Scanner, Span, TextRule};
-use numbers::{behind_integers, longer_number};
+use numbers::behind_integers;
 
 /// Lists and objects inside each other that are passed over by recursion; deeper ones take the slow way.
 const RECURSION: u32 = 32;

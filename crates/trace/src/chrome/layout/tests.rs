@@ -80,7 +80,8 @@ proptest! {
     #[test]
     fn events_of_known_layouts_are_those_taken_key_by_key(
         events in prop::collection::vec(event(), 1..8),
-        order in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+        // The longer ones are long enough for layouts to be of stretches.
+        order in prop::collection::vec(any::<prop::sample::Index>(), 1..200),
     ) {
         // Alone, an event is the first of its layout.
         let alone: Vec<String> = events.iter().flat_map(|event| read(&format!("[{event}]"))).collect();
@@ -100,4 +101,36 @@ fn a_gap_fits_its_place_alone() {
     let alone: Vec<String> = events.iter().flat_map(|event| read(&format!("[{event}]"))).collect();
     let twice = read(&format!("[{},{}{}]", events.join(","), events.join(","), " ".repeat(100)));
     assert_eq!(twice, [alone.clone(), alone].concat());
+}
+
+#[test]
+fn values_that_stay_the_same_are_taken_with_the_gaps_around_them() {
+    let event = |thread: usize, name: &str, ts: usize, b: &str| {
+        format!(
+            r#"{{"ph": "X", "name": "{name}", "tid": {thread}, "ts": {ts}.125, "args": {{"b": {b}, "kind": "Dispatch", "a longer one": 7}}}}"#
+        )
+    };
+    // Threads, names and values change now and then, and once everything is as it was in other events.
+    let mut events: Vec<String> = (0..60).map(|at| event(7, ["gemm", "add"][at % 2], 1000 + at, "1")).collect();
+    events.extend((0..60).map(|at| event(7 + at % 3, "copy", 2000 + at, ["1", "2", "\"1\"", "[1, 2]"][at % 4])));
+    events.extend((0..60).map(|at| event(7 + at % 30, "gemm", 3000, &at.to_string())));
+    events.extend([event(7, "gemm", 9, "NaN"), event(7, "g\\u00e9mm", 9, "1"), event(70, "gémm", 9, "1")]);
+    let alone: Vec<String> = events.iter().flat_map(|event| read(&format!("[{event}]"))).collect();
+    let together = read(&format!("[{}{}]", events.join(",\n"), " ".repeat(100)));
+    assert_eq!(together, alone);
+}
+
+#[test]
+fn bad_json_is_no_event_of_a_known_layout() {
+    let event = |ts: &str| format!(r#"{{"ph": "X", "tid": 7, "ts": {ts}, "args": {{"b": 1}}}}"#);
+    let good: Vec<String> = (0..60).map(|at| event(&at.to_string())).collect();
+    for (bad, is_good) in [("1.5", true), ("1.", false), ("01", false), ("1 2", false), ("", false), ("\"", false)] {
+        let text = format!("[{},\n{}{}]", good.join(",\n"), event(bad), " ".repeat(100));
+        let mut source = Source::from_bytes("t.json", text).expect("in memory");
+        let options = ReadOptions::profiler().args(["b"]).with_forms();
+        let mut reader = Reader::new(&mut source, &options);
+        let read = std::iter::from_fn(|| reader.next_item().map(|item| item.map(drop)).transpose())
+            .collect::<Result<Vec<_>, _>>();
+        assert_eq!(read.is_ok(), is_good, "{bad}");
+    }
 }

@@ -59,7 +59,7 @@ pub(crate) fn short_number(rest: &[u8]) -> Option<(usize, Kind)> {
 
 /// [`short_number`] of up to 31 bytes: microseconds since 1970 have three decimals.
 #[inline(never)]
-pub(super) fn longer_number(rest: &[u8]) -> Option<(usize, Kind)> {
+pub(crate) fn longer_number(rest: &[u8]) -> Option<(usize, Kind)> {
     let bytes = rest.first_chunk::<{ 2 * BLOCK }>()?;
     let (first, second) = bytes.split_first_chunk::<BLOCK>()?;
     number_before(bytes, no_digits(first) | no_digits(second.first_chunk()?) << BLOCK)
