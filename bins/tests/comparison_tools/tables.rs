@@ -76,6 +76,167 @@ fn comparisons() -> TestResult {
     Ok(())
 }
 
+impl Folder {
+    /// Checks that a table has the columns of a CSV in their order, each of the type that is told, and the same cells. Numbers of the CSV may
+    /// be rounded to their last decimal; texts that a spreadsheet would run have an apostrophe there.
+    fn agrees(&self, csv: &str, table: &str, columns: &[(&str, &str)]) -> TestResult {
+        let file = ParquetFile::open(&self.0.path().join(table))?;
+        let mut lines = csv::Reader::from_reader(csv.as_bytes());
+        let names: Vec<String> = lines.headers()?.iter().map(str::to_owned).collect();
+        assert_eq!(names, columns.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        assert_eq!(file.column_names(), names);
+        let rows = lines.records().collect::<Result<Vec<_>, _>>()?;
+        assert!(!rows.is_empty());
+        assert_eq!(file.row_count()?, rows.len());
+        for (at, (name, kind)) in columns.iter().enumerate() {
+            let cells = rows.iter().map(|row| row.get(at).unwrap_or_default());
+            let values = file.read_column(name)?.ok_or("no such column")?;
+            let count = match &values {
+                Values::Text(cells) => cells.len(),
+                Values::Integer(cells) => cells.len(),
+                Values::Real(cells) => cells.len(),
+                Values::Truth(cells) => cells.len(),
+            };
+            assert_eq!(count, rows.len(), "{name}");
+            let same = |row: usize, cell: &str| match &values {
+                Values::Text(values) => values[row].as_deref().unwrap_or_default() == cell.trim_start_matches('\''),
+                Values::Integer(values) => values[row] == cell.parse().ok(),
+                Values::Truth(values) => values[row] == cell.parse().ok(),
+                Values::Real(values) => match (values[row], cell.parse::<f64>()) {
+                    (Some(value), Ok(read)) => {
+                        let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
+                        value == read || (value - read).abs() <= 0.5001 * 10_f64.powi(-decimals)
+                    }
+                    (Some(value), Err(_)) => value.is_infinite(),
+                    (None, read) => read.is_err(),
+                },
+            };
+            let found = match &values {
+                Values::Text(_) => "text",
+                Values::Integer(_) => "integer",
+                Values::Real(_) => "double",
+                Values::Truth(_) => "boolean",
+            };
+            assert_eq!(found, *kind, "{name}");
+            for (row, cell) in cells.enumerate() {
+                assert!(same(row, cell), "{table}: {name} of row {row} is not {cell}: {values:?}");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shipped(path: &str) -> String {
+    repository().join("testdata").join(path).display().to_string()
+}
+
+#[test]
+fn two_traces() -> TestResult {
+    let folder = Folder::new()?;
+    let traces = [shipped("gpu-traces/mi300x.json"), shipped("gpu-traces/h100.json")];
+    let compare = |further: &[&str]| {
+        let arguments = [&["compare-traces", &traces[0], &traces[1], "--quiet", "--output", "o.txt"][..], further];
+        folder.run("perfdb", &arguments.concat())
+    };
+    let tables = ["--parquet", "o.parquet", "--parquet", "kernels=k.parquet", "--parquet", "layers=l.parquet"];
+    let csv = ["--result-csv", "o.csv", "--events", "k.csv"];
+    assert_eq!(compare(&[&tables[..], &csv].concat())?.code, Some(0));
+    assert_eq!(compare(&["--layers", "--result-csv", "l.csv"])?.code, Some(0));
+    let operations = [
+        ("operation", "text"),
+        ("trace1_count", "integer"),
+        ("trace2_count", "integer"),
+        ("trace1_avg_us", "double"),
+        ("trace2_avg_us", "double"),
+        ("trace1_total_ms", "double"),
+        ("trace2_total_ms", "double"),
+        ("ratio", "double"),
+        ("avg_ratio", "double"),
+        ("gap_ms", "double"),
+        ("status", "text"),
+        ("trace1_kernel", "text"),
+        ("trace2_kernel", "text"),
+        ("trace1_cpu_op", "text"),
+        ("trace2_cpu_op", "text"),
+        ("phases", "text"),
+    ];
+    folder.agrees(&folder.read("o.csv")?, "o.parquet", &operations)?;
+    let kernels = [
+        ("trace", "integer"),
+        ("index", "integer"),
+        ("name", "text"),
+        ("start_us", "double"),
+        ("duration_us", "double"),
+        ("class", "text"),
+        ("family", "text"),
+        ("layer", "integer"),
+        ("part", "text"),
+        ("pair", "text"),
+    ];
+    folder.agrees(&folder.read("k.csv")?, "k.parquet", &kernels)?;
+    let layers = [
+        ("layer", "integer"),
+        ("trace1_kernels", "integer"),
+        ("trace2_kernels", "integer"),
+        ("trace1_total_ms", "double"),
+        ("trace2_total_ms", "double"),
+        ("ratio", "double"),
+        ("gap_ms", "double"),
+        ("status", "text"),
+        ("in_both", "boolean"),
+    ];
+    folder.agrees(&folder.read("l.csv")?, "l.parquet", &layers)
+}
+
+#[test]
+fn questions_of_workloads() -> TestResult {
+    let folder = Folder::new()?;
+    let database = shipped("first-database/database");
+    let trace = shipped("demo-database/trace.json");
+    let manifest = r#"{"id": "asked", "critical": true, "calls": 3, "query": {"kernel": "MatMulV2", "inputs": [
+        {"shape": [1, 1024], "dtype": "bf16"}, {"shape": [768, 1024], "dtype": "bf16"}]}}"#;
+    folder.write("m.jsonl", manifest.replace('\n', ""))?;
+    let arguments = [
+        "audit-coverage",
+        "--database-path",
+        &database,
+        "--from-trace",
+        &trace,
+        "--manifest",
+        "m.jsonl",
+        "--csv",
+        "a.csv",
+    ];
+    let ran = folder.run("perfdb", &[&arguments[..], &["--parquet", "a.parquet"]].concat())?;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let columns = [
+        ("workload", "text"),
+        ("place", "integer"),
+        ("name", "text"),
+        ("kernel_type", "text"),
+        ("critical", "boolean"),
+        ("standing", "text"),
+        ("axes", "text"),
+        ("calls", "integer"),
+        ("duration_us", "double"),
+        ("low_us", "double"),
+        ("high_us", "double"),
+        ("time_us", "double"),
+        ("reason", "text"),
+        ("rows", "text"),
+    ];
+    folder.agrees(&folder.read("a.csv")?, "a.parquet", &columns)?;
+    // Both kinds of workloads are there, and calls with an answer as well as without.
+    let workloads = folder.column("a.parquet", "workload")?;
+    assert!(
+        workloads.contains(&"\"trace\"".to_owned()) && workloads.contains(&"\"asked\"".to_owned()),
+        "{workloads:?}"
+    );
+    let bounds = folder.column("a.parquet", "low_us")?;
+    assert!(bounds.iter().any(|cell| cell == "-") && bounds.iter().any(|cell| cell != "-"), "{bounds:?}");
+    Ok(())
+}
+
 #[test]
 fn a_program_of_one_tool_says_where_parquet_is() -> TestResult {
     let folder = Folder::new()?;

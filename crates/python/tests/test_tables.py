@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -36,11 +37,13 @@ def test_the_guide_of_tables(tmp_path, monkeypatch, capsys):
         pytest.skip(f"not installed, their block was not run: {', '.join(sorted(skipped))}")
 
 
-@pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars", "pandas"])
+@pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars", "pandas", "pyspark"])
 def test_every_engine_reads_every_type(engine, tmp_path):
     pytest.importorskip(engine)
     if engine == "pandas":
         pytest.importorskip("pyarrow")
+    if engine == "pyspark" and not shutil.which("java"):
+        pytest.skip("Spark needs Java, which is not installed")
     scenario = ROOT / "testdata" / "scenarios" / "qwen3_32b_decode"
     path = tmp_path / "leaves.parquet"
     command = ["explain-prediction", "--tc-trace", scenario / "trace.json", "--prof-trace", scenario / "forward_pass.csv"]
@@ -62,6 +65,15 @@ def test_every_engine_reads_every_type(engine, tmp_path):
         import polars
 
         whole = polars.read_parquet(path)["difference_ps"].sum()
+    elif engine == "pyspark":
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+        table = spark.read.parquet(str(path))
+        types = dict(table.dtypes)
+        whole = sum(row.difference_ps for row in table.select("difference_ps").collect())
+        spark.stop()
+        assert types["difference_us"] == "double" and types["difference_ps"] == "bigint" and types["cause"] == "string"
     else:
         import pandas
 
