@@ -56,7 +56,9 @@ fn cells(table: &Table) -> Vec<Vec<&str>> {
 }
 
 fn written_anew_it_is_the_same(table: &Table) {
-    for byte_order_mark in [false, true] {
+    // A name that begins with a second byte order mark has the only one then, as with Python.
+    let is_doubled = table.columns().first().is_some_and(|name| name.starts_with('\u{feff}'));
+    for byte_order_mark in [false, true].into_iter().filter(|mark| *mark || !is_doubled) {
         for line_end in [LineEnd::CrLf, LineEnd::Lf] {
             let text = table.to_csv(Written { byte_order_mark, line_end });
             let again = Table::parse(table.path(), text.clone(), &ReadOptions::shape_grid())
