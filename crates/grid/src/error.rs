@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use perfdb_files::escape::{excerpt, shown};
+use perfdb_files::escape::{excerpt, one_line, shown};
 use perfdb_store::CsvFault;
 
 use crate::template::EnumerationError;
@@ -21,7 +21,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A rule file, an op mapping or a model description that cannot be used.
-    #[error("{}: {reason}", shown(.path))]
+    #[error("{}: {}", shown(.path), one_line(.reason))]
     Malformed {
         /// The file.
         path: PathBuf,

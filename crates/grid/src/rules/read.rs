@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use indexmap::IndexMap;
+use perfdb_files::escape::one_line;
 use perfdb_pycompat::yaml::{self, Key, Map, Node, NodePath, Step};
 
 use super::{Pattern, RuleFile, SKIP, read_template};
@@ -67,7 +68,7 @@ fn checked(path: &Path, document: &Node) -> Result<RuleFile> {
     };
     for_each(top, "patterns", |name, node| {
         let pattern = pattern(node, |warning| {
-            rules.warnings.push(format!("{}: patterns.{name}.{warning}", path.display()));
+            rules.warnings.push(one_line(&format!("{}: patterns.{name}.{warning}", path.display())));
         })?;
         rules.patterns.insert(name.to_owned(), pattern);
         Ok(())

@@ -73,6 +73,7 @@ fn the_file_as_a_whole() {
         ("", "the top level must be a mapping"),
         ("- a", "the top level must be a mapping"),
         ("extra: 1", "extra: unknown key 'extra' (line 1)"),
+        ("\"a\\nb\": 1", r"a\nb: unknown key 'a\nb' (line 1)"),
         ("patterns: 3", "patterns: must be a mapping, not a number (line 1)"),
         ("patterns: {p: x}", "patterns.p: a pattern must be a mapping, not a text (line 1)"),
         ("assignments:\n  Add: nothing_here", "assignments.Add: unknown pattern 'nothing_here' (line 2)"),
