@@ -48,6 +48,43 @@ fn whitespace_inside_quotes_of_a_slot_is_trimmed() {
     assert_eq!(signature.parts().collect::<Vec<_>>(), ["4;5", "A;B", "X;Y", "", ""]);
 }
 
+#[test]
+fn the_inner_dimension_is_found_where_no_orientation_fits() {
+    use super::matmul::fitting;
+    // Rows stand in the second input as well: the other common dimension is the inner one.
+    assert_eq!(fitting([24, 512], [24, 512], [24, 99]), Some([24, 512, 99]));
+    assert_eq!(fitting([99, 512], [512, 7], [24, 99]), Some([24, 512, 99]));
+    // Both common dimensions are those of the output: which one is summed over cannot be told.
+    assert_eq!(fitting([5, 3], [5, 3], [3, 5]), None);
+    assert_eq!(fitting([5, 3], [7, 9], [5, 7]), None);
+    assert_eq!(fitting([8, 8], [8, 8], [8, 8]), Some([8, 8, 8]));
+}
+
+#[test]
+fn products_are_those_of_matmuls_alone() {
+    let product = |operator| Rules::new(operator, Variant::ShapeGrid).product([24, 512], [512, 4096], [24, 4096]);
+    assert_eq!(product("MatMulV2"), Some([24, 512, 4096]));
+    assert_eq!(product("Add"), None);
+    let takes_all = |operator| Rules::new(operator, Variant::ShapeGrid).takes_all_shapes();
+    assert!(takes_all("MatMulV2") && takes_all("Add") && takes_all("DispatchFFNCombine"));
+    assert!(!takes_all("Index") && !takes_all("Slice"));
+}
+
+#[test]
+fn cells_of_a_row_are_those_of_its_columns() -> Result<(), crate::Error> {
+    use crate::table::{ReadOptions, Table};
+    let text = "EP Size,Output Data Types,Output Shapes,Input Formats,Input Data Types,Input Shapes,x\n6,5,4,3,2,1,x\n";
+    let table = Table::parse("T.csv".as_ref(), text.into(), &ReadOptions::database())?;
+    let cells = SignatureColumns::of(&table).cells(table.row(0));
+    let [input_shapes, input_types, input_formats, output_shapes, output_types, ep_size] =
+        ["1", "2", "3", "4", "5", "6"];
+    let expected = Cells { input_shapes, input_types, input_formats, output_shapes, output_types, ep_size };
+    assert_eq!(cells, expected);
+    let table = Table::parse("T.csv".as_ref(), "x\n1\n".into(), &ReadOptions::database())?;
+    assert_eq!(SignatureColumns::of(&table).cells(table.row(0)), Cells::default());
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn the_short_way_agrees_with_the_general_one(

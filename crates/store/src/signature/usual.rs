@@ -56,3 +56,42 @@ fn clean_slots(text: &str) -> Option<usize> {
     }
     Some(slots)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_counted_where_the_text_is_usual() {
+        for (text, slots) in [("16,512", 1), ("16,512;2048,512;8", 3), ("0", 1), ("9;9", 2)] {
+            assert_eq!(normal_slots(text), Some(slots), "{text}");
+        }
+        for text in ["", ";", "1;", ";1", "1,", "1,,2", "1;;2", " 1", "(1)", "a", "-1"] {
+            assert_eq!(normal_slots(text), None, "{text}");
+        }
+        for (text, slots) in [("", 0), ("A", 1), ("A;B", 2), (";", 2), ("A;;", 3)] {
+            assert_eq!(clean_slots(text), Some(slots), "{text}");
+        }
+        for text in [" ", "A B", "\"", "A;\"B", "é", "\n"] {
+            assert_eq!(clean_slots(text), None, "{text}");
+        }
+    }
+
+    /// The general way gives the same; this one is there to be quick, so it has to be taken.
+    #[test]
+    fn usual_rows_are_taken_and_others_left() {
+        let row = Cells {
+            input_shapes: "\"16,512;512,8\"",
+            input_types: "DT_BF16;DT_BF16",
+            input_formats: "ND",
+            output_shapes: "16,8",
+            output_types: "DT_BF16",
+            ep_size: "",
+        };
+        let signature = usual(&row).map(|signature| signature.parts().map(str::to_owned).collect::<Vec<_>>());
+        let expected = ["16,512;512,8", "DT_BF16;DT_BF16", "ND", "16,8", "DT_BF16"].map(str::to_owned);
+        assert_eq!(signature, Some(expected.to_vec()));
+        assert_eq!(usual(&Cells { input_types: "A;B;C", ..row }), None, "more types than shapes");
+        assert_eq!(usual(&Cells { input_shapes: "16,512;", ..row }), None);
+    }
+}
