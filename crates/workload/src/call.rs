@@ -4,7 +4,7 @@ use perfdb_roofline::{Precision, Work};
 use serde_json::Value;
 
 use crate::element::ElementType;
-use crate::family::Family;
+use crate::family::{Family, PackedAttention};
 
 /// The arguments of a call as a profile has them: three JSON lists. An empty text is a list that was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +91,20 @@ impl Call {
         numbers.iter().all(|number| number.is_finite() && *number >= 0.0).then_some(found)
     }
 
+    /// The call as attention over packed sequences, which must do something for sequences of known lengths; `None` where it is
+    /// something else, or its arguments do not fit.
+    pub fn packed_attention(&self) -> Option<PackedAttention> {
+        match self.family()? {
+            Family::PackedAttention(how) => PackedAttention::of(how, self),
+            _ => None,
+        }
+    }
+
+    /// What the cache of keys and values holds that the call writes to; `None` where it writes to none.
+    pub fn written_cache(&self) -> Option<ElementType> {
+        if self.family()? == Family::CacheWrite { self.element(2) } else { None }
+    }
+
     /// The name without namespace, and without the `_` of operators that work in place.
     pub fn operator(&self) -> &str {
         &self.operator
@@ -99,7 +113,7 @@ impl Call {
     /// What the same work is called whoever does it: the name, or `attention` for all operators of attention.
     pub fn label(&self) -> &str {
         match self.family() {
-            Some(Family::Attention(_)) => "attention",
+            Some(Family::Attention(_) | Family::PackedAttention(_)) => "attention",
             _ => &self.operator,
         }
     }

@@ -4,7 +4,7 @@ use perfdb_roofline::Precision;
 
 /// What an element of a tensor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ElementType {
+pub enum ElementType {
     /// 64 bits, floating.
     Double,
     /// 32 bits, floating.
@@ -31,7 +31,7 @@ pub(crate) enum ElementType {
 
 impl ElementType {
     /// The type of a name: `c10::BFloat16`, `float`, `long int`, in any case; `None` for numbers that are no tensors.
-    pub(crate) fn of_name(name: &str) -> Option<ElementType> {
+    pub fn of_name(name: &str) -> Option<ElementType> {
         let lower = name.to_ascii_lowercase();
         let plain = lower.rsplit("::").next().unwrap_or(&lower);
         Some(match plain {
@@ -51,7 +51,7 @@ impl ElementType {
     }
 
     /// A short name: `bfloat16`, `float8`, `int64`.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             ElementType::Double => "float64",
             ElementType::Float => "float32",
@@ -68,7 +68,7 @@ impl ElementType {
     }
 
     /// Bytes of an element.
-    pub(crate) fn bytes(self) -> f64 {
+    pub fn bytes(self) -> f64 {
         match self {
             ElementType::Double | ElementType::Long => 8.0,
             ElementType::Float | ElementType::Int => 4.0,

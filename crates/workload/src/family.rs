@@ -8,6 +8,7 @@
 //! | grouped product, m rows over g weights | 2·m·n·k | m·k + g·k·n + m·n elements |
 //! | convolution | 2·\|out\|·Π w\[1…\] (transposed: 2·\|in\|·Π w\[1…\]), with bias and \|out\| | in, weight, out, with bias and its channels |
 //! | attention | 2·b·h·q·k·(d + dv), half of it under a causal mask where q = k | query, key, value, result |
+//! | attention over packed sequences | 2·h·(d + dv)·Σ(q·k), less Σq²/2 of prompts; the lengths are those that the server annotates | query, key, value, result, keys and values of the cache |
 //! | two tensors, element by element | \|out\| | both in, out |
 //! | one tensor, element by element | n | in, out |
 //! | copy | 0 | in, out |
@@ -16,13 +17,17 @@
 //! | RMS norm, r rows of h | r·(2·h + 2) + n, with weight 2·n | in, out, weight |
 //! | layer norm | 5·n + 6·r | in, out, 2·h of weight and bias, 2·r of statistics |
 //! | fused experts, T tokens to k of E experts | 2·T·k·n·k of each product | in, out, the experts that can be touched |
+//! | writing to a cache of keys and values | 0 | keys and values, in and out |
+//! | generated kernel | not known | each tensor, where the kernel goes through all of it |
 //! | collective of n ranks | 0 | by ring: 2·(n − 1)/n of an all-reduce, (n − 1)/n of the larger side of others |
 
 mod attention;
 mod collectives;
 mod convolution;
 mod experts;
+mod generated;
 mod norms;
+mod packed;
 mod pointwise;
 mod products;
 mod reductions;
@@ -30,6 +35,7 @@ mod reductions;
 use crate::call::{Call, CallWork};
 
 pub(crate) use collectives::collective;
+pub use packed::{Keys, PackedAttention, PackedCall};
 
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +46,12 @@ pub enum Family {
     Convolution,
     /// Attention.
     Attention(AttentionCall),
+    /// Attention over sequences that stand one behind the other, whose lengths are known from elsewhere.
+    PackedAttention(PackedCall),
+    /// Keys and values into the cache.
+    CacheWrite,
+    /// A kernel that TorchInductor generated.
+    Generated,
     /// Two tensors element by element.
     Binary {
         /// Whether the result is true or false.
@@ -166,6 +178,7 @@ impl Family {
     /// The family of an operator, by its name without namespace and without the `_` of operators that work in place.
     pub fn of(base_name: &str) -> Option<Family> {
         let sdpa = |heads_first, causal_at| Some(Family::Attention(AttentionCall { heads_first, causal_at }));
+        let packed = |query_at, keys, mask_at| Some(Family::PackedAttention(PackedCall { query_at, keys, mask_at }));
         match base_name {
             "mm" | "matmul" => Some(Family::Product(Product::Plain)),
             "addmm" => Some(Family::Product(Product::Added)),
@@ -180,6 +193,12 @@ impl Family {
             "_scaled_dot_product_efficient_attention" | "_scaled_dot_product_cudnn_attention" => sdpa(true, 6),
             "_flash_attention_forward" => sdpa(false, 8),
             "_flash_attn_forward" | "FlashAttnFunc" => sdpa(false, 5),
+            "unified_attention" | "unified_attention_with_output" => packed(0, Keys::New, None),
+            "mha_batch_prefill" => packed(0, Keys::Cache, Some([12, 13])),
+            "paged_attention_ragged" => packed(2, Keys::Cache, None),
+            "fmha_v3_varlen_fwd" | "mha_varlen_fwd" => packed(0, Keys::Packed, Some([12, 13])),
+            "_flash_attn_varlen_forward" => packed(0, Keys::Packed, Some([9, 10])),
+            "reshape_and_cache" | "reshape_and_cache_flash" => Some(Family::CacheWrite),
             "copy" | "clone" => Some(Family::Copy),
             "sum" | "prod" | "nansum" => Some(Family::Reduction(Reduced::Sum)),
             "mean" | "amax" | "amin" => Some(Family::Reduction(Reduced::Same)),
@@ -193,6 +212,7 @@ impl Family {
             "rocm_aiter_fused_moe" | "fused_experts" | "inplace_fused_experts" | "outplace_fused_experts" => {
                 Some(Family::Experts)
             }
+            _ if generated::is_generated(base_name) => Some(Family::Generated),
             _ if UNARY.contains(&base_name) => Some(Family::Unary),
             _ if BINARY.contains(&base_name) => Some(Family::Binary { compares: false }),
             _ if COMPARISONS.contains(&base_name) => Some(Family::Binary { compares: true }),
@@ -205,6 +225,10 @@ impl Family {
             Family::Product(product) => products::work(product, call),
             Family::Convolution => convolution::work(call),
             Family::Attention(how) => attention::work(how, call),
+            // The arguments alone do not tell.
+            Family::PackedAttention(_) => None,
+            Family::CacheWrite => packed::cache_write(call),
+            Family::Generated => generated::work(call),
             Family::Binary { compares } => pointwise::binary(call, compares),
             Family::Unary => pointwise::unary(call),
             Family::Copy => pointwise::copy(call),

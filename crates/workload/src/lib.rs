@@ -20,6 +20,11 @@
 mod call;
 mod element;
 mod family;
+mod kernel;
+mod lengths;
 
 pub use call::{Arguments, Call, CallWork, Message, Unit};
-pub use family::Family;
+pub use element::ElementType;
+pub use family::{Family, Keys, PackedAttention, PackedCall};
+pub use kernel::{AttentionKernel, product_precision};
+pub use lengths::{BatchLengths, Lengths};
