@@ -47,6 +47,8 @@ pub struct Common {
     pub min_group_size: usize,
     /// Whether impossible durations are cut.
     pub clip_overlaps: bool,
+    /// Whether no layer of the model has a window.
+    pub unwindowed: bool,
     /// Findings that would be errors and are none.
     pub accept: Vec<Code>,
     /// Top-level keys to keep.
@@ -81,6 +83,7 @@ impl Common {
             stacks,
             registry: self.registry.clone().unwrap_or_default(),
             clip_overlaps: self.clip_overlaps,
+            unwindowed: self.unwindowed,
             accept: self.accept.clone(),
             threads,
         }

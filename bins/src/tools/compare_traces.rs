@@ -25,9 +25,10 @@ pub const TOOL: Tool = Tool {
 };
 
 /// Options that are about two traces or pairs of them, and not about ranks.
-const OF_TWO_TRACES: [&str; 26] = [
+const OF_TWO_TRACES: [&str; 27] = [
     "shapes",
     "devices",
+    "unwindowed",
     "capture1",
     "capture2",
     "traces",
@@ -141,6 +142,10 @@ struct Arguments {
     /// Peaks of devices (YAML), before those that are known
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with = "compat")]
     devices: Option<PathBuf>,
+
+    /// No layer of attention hides far keys behind a window, where the trace does not say
+    #[arg(long, conflicts_with = "compat")]
+    unwindowed: bool,
 
     /// Trace of the capture of the graphs that trace 1 replays: their kernels get operators, shapes and stacks
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "compat"])]
@@ -299,6 +304,7 @@ impl From<Arguments> for Request {
             fusion: arguments.fusion,
             min_group_size: arguments.min_group_size,
             clip_overlaps: arguments.clip_overlaps,
+            unwindowed: arguments.unwindowed,
             accept: arguments.accept,
             sections: arguments.sections.map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
             no_kernels: arguments.no_kernels,

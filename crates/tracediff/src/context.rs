@@ -3,6 +3,7 @@
 //! Each file finds one of these for all kernels of a trace, under the default rules; [`legacy`](crate::legacy) has the
 //! others.
 
+pub(crate) mod attention;
 pub(crate) mod calls;
 pub(crate) mod captures;
 pub(crate) mod classes;

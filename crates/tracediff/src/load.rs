@@ -9,6 +9,7 @@ use perfdb_files::escape::shown;
 
 use crate::classify::Registry;
 use crate::columns::Columns;
+use crate::context::attention;
 use crate::context::calls::{self, Calls};
 use crate::context::captures::{self, Replays};
 use crate::context::classes::{self, Classifier};
@@ -40,6 +41,8 @@ pub struct LoadOptions {
     pub registry: Registry,
     /// Whether kernels that reach into their successor on the same stream end where that begins.
     pub clip_overlaps: bool,
+    /// Whether no layer of the model hides far keys behind a window, where the trace itself does not say.
+    pub unwindowed: bool,
     /// Findings that would be errors and are none.
     pub accept: Vec<Code>,
     /// Threads that read one trace.
@@ -53,6 +56,7 @@ impl Default for LoadOptions {
             stacks: true,
             registry: Registry::default(),
             clip_overlaps: false,
+            unwindowed: false,
             accept: Vec::new(),
             threads: 1,
         }
@@ -203,6 +207,7 @@ fn load(
             joined = capture.map(|mut capture| {
                 captures::join(&replays, &mut capture, options.stacks, &mut names, &mut operators, &mut calls)
             });
+            attention::resolve(&mut calls, &kernels, &passes, &finder.lengths(), &names, options.unwindowed);
             replayed = replays.kernels_of_graphs(&names);
             classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);
             let sources = Sources {

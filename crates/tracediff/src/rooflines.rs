@@ -69,6 +69,10 @@ pub struct Rooflines {
     pub trace1_captured: Option<f64>,
     /// The same of trace 2.
     pub trace2_captured: Option<f64>,
+    /// Calls of attention of trace 1 of which everything is known but whether a window hides keys.
+    pub trace1_unknown_windows: u64,
+    /// The same of trace 2.
+    pub trace2_unknown_windows: u64,
     /// All of it in one sentence; empty where there is nothing to say.
     pub verdict: String,
     /// Operators by the size of their difference, then by name.
@@ -202,6 +206,8 @@ pub(crate) fn rooflines(
         trace2_replayed: replayed[1],
         trace1_captured: captured[0],
         trace2_captured: captured[1],
+        trace1_unknown_windows: traces[0].calls.unknown_windows,
+        trace2_unknown_windows: traces[1].calls.unknown_windows,
         verdict: verdict(&ratios, &names, peaks, !both.is_empty()),
         operations,
     })

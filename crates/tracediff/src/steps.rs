@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
+use perfdb_workload::BatchLengths;
+
 use crate::columns::Annotation;
 use crate::time::Picoseconds;
 
@@ -105,6 +107,8 @@ pub(crate) struct Window {
     pub(crate) start: Picoseconds,
     pub(crate) end: Picoseconds,
     pub(crate) phase: Option<Phase>,
+    /// The sequences of the pass, where the annotation or one inside it tells how long they are.
+    pub(crate) lengths: Option<BatchLengths>,
 }
 
 /// The forward passes of a trace, by start; neither starts nor ends repeat.
@@ -124,6 +128,7 @@ impl Steps {
             start: annotation.start,
             end: annotation.start + annotation.duration,
             phase,
+            lengths: BatchLengths::of_annotation(&annotation.name),
         };
         let recognised: Vec<Window> = annotations
             .iter()
@@ -168,7 +173,7 @@ const FRAMEWORK_STEPS: [&str; 3] = ["execute_", "_forward_step", "[executor]"];
 /// Whether an annotation can be a step under any rule set.
 pub(crate) fn may_be_step(name: &str) -> bool {
     let starts = |start: &&str| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start));
-    PROFILER_STEPS.iter().chain(&FRAMEWORK_STEPS).chain(&["step["]).any(starts)
+    PROFILER_STEPS.iter().chain(&FRAMEWORK_STEPS).chain(&["step[", "prefill[bs=", "decode[bs="]).any(starts)
 }
 
 /// A step whose phase is not certain.
@@ -212,8 +217,9 @@ fn outermost(mut windows: Vec<Window>) -> Vec<Window> {
     windows.sort_by(|a, b| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
     let mut kept: Vec<Window> = Vec::with_capacity(windows.len());
     for window in windows {
-        if kept.last().is_none_or(|last| window.end > last.end) {
-            kept.push(window);
+        match kept.last_mut() {
+            Some(last) if window.end <= last.end => last.lengths = last.lengths.or(window.lengths),
+            _ => kept.push(window),
         }
     }
     kept
@@ -230,6 +236,13 @@ pub(crate) fn step_phase(name: &str) -> Option<Option<Phase>> {
             "mixed" => Some(Phase::Mixed),
             _ => None,
         });
+    }
+    if name.starts_with("prefill[bs=") {
+        return Some(Some(Phase::Prefill));
+    }
+    if let Some(rest) = name.strip_prefix("decode[bs=") {
+        let has_prompts = rest.split([' ', ']']).any(|word| word.starts_with("p=") && word != "p=0");
+        return Some(Some(if has_prompts { Phase::Mixed } else { Phase::Decode }));
     }
     let rest = name.strip_prefix("execute_")?;
     if rest
@@ -298,6 +311,10 @@ mod tests {
             ("step DECODE", None),
             ("Step[decode bs=2]", Some(Some(Decode))),
             ("EXECUTE_CONTEXT_1(9)_GENERATION_0(0)", Some(Some(Prefill))),
+            ("prefill[bs=2 tok=14721 ctx=[7803, 6918]]", Some(Some(Prefill))),
+            ("decode[bs=117/128 tok=117 d=117]", Some(Some(Decode))),
+            ("decode[bs=128 tok=384 p=2 d=126]", Some(Some(Mixed))),
+            ("decode[x]", None),
             ("execute_diffusion_3", Some(None)),
             ("execute_4_diffusion_step", Some(None)),
         ] {
@@ -328,10 +345,25 @@ mod tests {
     }
 
     #[test]
+    fn lengths_come_from_the_step_or_one_inside_it() {
+        let told = "execute_2_context_0(sq0sk0sqsq0sqsk0)_generation_2(sq2sk9sqsq2sqsk9)";
+        let steps = Steps::new(&[
+            annotation("step[DECODE bs=2]", 0, 100),
+            annotation(told, 10, 50),
+            annotation("step[DECODE bs=2]", 200, 100),
+        ]);
+        let keys: Vec<_> = steps.windows.iter().map(|window| window.lengths.map(|lengths| lengths.keys())).collect();
+        assert_eq!(keys, [Some(9), None]);
+    }
+
+    #[test]
     fn profiler_steps_are_the_last_resort() {
         let steps = Steps::new(&[annotation("ProfilerStep#3", 5, 10), annotation("execute_model", 0, 100)]);
         assert!(!steps.recognised);
-        assert_eq!((steps.windows, steps.basis), (vec![Window { start: 0, end: 100, phase: None }], Basis::Pass));
+        assert_eq!(
+            (steps.windows, steps.basis),
+            (vec![Window { start: 0, end: 100, phase: None, lengths: None }], Basis::Pass)
+        );
         let steps = Steps::new(&[annotation("ProfilerStep#3", 5, 10), annotation("execute_model", 7, 2)]);
         assert_eq!((steps.windows.len(), steps.basis), (1, Basis::Step));
     }

@@ -235,3 +235,65 @@ fn replays_alone_have_no_operator() {
     let roofline = plain.roofline.expect("rooflines");
     assert_eq!((roofline.trace1_replayed, roofline.trace1_captured, roofline.operations.len()), (1.0, None, 0));
 }
+
+/// A step of a server with two layers, whose kernels are launched by an operator on packed sequences.
+fn served(step: &str, kernel: &str) -> Vec<String> {
+    let attention = r#""Input Dims": [[8, 4, 16], [8, 2, 16], [8, 2, 16], [8, 4, 16]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16"], "Concrete Inputs": []"#;
+    let cache = r#""Input Dims": [[8, 2, 16], [8, 2, 16], [90, 16, 2, 16], [90, 16, 2, 16], [8]], "Input type": ["c10::BFloat16", "c10::BFloat16", "unsigned char", "unsigned char", "long int"], "Concrete Inputs": []"#;
+    let mut events = vec![event("user_annotation", step, 0.0, 100.0, "")];
+    for layer in 0..2_u32 {
+        let (start, number) = (f64::from(layer) * 40.0, 2 * layer);
+        let launch = |number: u32| format!(r#""correlation": {number}"#);
+        events.extend([
+            event("cpu_op", "vllm::unified_attention_with_output", start, 30.0, attention),
+            event("cpu_op", "_C_cache_ops::reshape_and_cache_flash", start + 1.0, 9.0, cache),
+            event("cuda_runtime", "cudaLaunchKernel", start + 5.0, 1.0, &launch(number + 1)),
+            event("cuda_runtime", "cudaLaunchKernel", start + 20.0, 1.0, &launch(number + 2)),
+            event("kernel", "reshape_and_cache_flash_kernel", start + 25.0, 2.0, &launch(number + 1)),
+            event("kernel", kernel, start + 28.0, 10.0, &launch(number + 2)),
+        ]);
+    }
+    events
+}
+
+#[test]
+fn attention_of_servers_has_the_lengths_of_its_step() {
+    let step = "execute_5_context_1(sq3sk5sqsq9sqsk15)_generation_2(sq2sk9sqsq2sqsk9)";
+    let causal = "fmhaSm100aKernel_QkvE4m3OBfloat16H16PagedKvCausalP16VarSeqQ128Kv128PersistentContext";
+    let windowed = "fmhaSm100aKernel_QkvE4m3OBfloat16H16PagedKvSlidingOrChunkedCausalP16VarSeqQ128Kv128";
+    let calls = |step: &str, kernel: &str| operator_calls(&trace("NVIDIA B200", &served(step, kernel)));
+    let attention = |step: &str, kernel: &str| {
+        let calls = calls(step, kernel);
+        let works: Vec<_> =
+            calls.iter().filter(|call| call.operator.contains("attention")).map(|call| call.work).collect();
+        assert!(works.windows(2).all(|pair| pair[0] == pair[1]));
+        works.first().copied()
+    };
+    let found = attention(step, causal).expect("everything is known");
+    assert_eq!(found.operations, 2.0 * 4.0 * 32.0 * (15.0 - 4.5 + 9.0));
+    assert_eq!(found.bytes, 5.0 * 6.0 * 32.0 * 2.0 + 9.0 * 2.0 * 32.0);
+    // A window, a name that says nothing, a step that says too little.
+    assert_eq!(attention(step, windowed), None);
+    assert_eq!(attention(step, "kernel_unified_attention_2d"), None);
+    assert_eq!(attention("execute_context_1(3)_generation_2(2)", causal), None);
+    // The cache was written to in any case: keys and values of eight tokens, read in 16 bits and written in 8.
+    let written: Vec<f64> = calls(step, windowed).iter().map(|call| call.work.bytes).collect();
+    assert_eq!(written, [8.0 * 2.0 * 32.0 * 3.0; 2]);
+}
+
+#[test]
+fn whoever_knows_the_model_may_say_that_it_has_no_windows() {
+    let step = "step[DECODE bs=2 g_sq=2 g_sqsq=2 g_sqsk=90 g_sk=90]";
+    let text = list(&served(step, "kernel_unified_attention_2d"));
+    let open = |unwindowed| {
+        let options = LoadOptions { unwindowed, ..LoadOptions::default() };
+        Trace::from_reader("t.json", Cursor::new(text.clone()), &options).expect("a trace")
+    };
+    let (unknown, known) = (open(false), open(true));
+    let found = rooflines(&unknown, &known);
+    assert_eq!((found.trace1_unknown_windows, found.trace2_unknown_windows), (2, 0));
+    let row = found.operations.iter().find(|row| row.operator == "attention").expect("attention");
+    assert_eq!((row.trace1_calls, row.trace2_calls), (0, 2));
+    assert_eq!(row.shapes, "2 of 90 tokens, 4/2 heads of 16");
+    assert_eq!(row.gflop, 2.0 * 4.0 * 32.0 * 90.0 / 1e9);
+}

@@ -8,6 +8,7 @@ use perfdb_tracediff::{Basis, RooflineRow, Rooflines};
 use super::csv::{push_record, text_cell};
 use super::elapsed::per;
 use super::text::escaped;
+use super::text_parts::counted;
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Rows that are shown where not all are.
@@ -24,7 +25,22 @@ pub(super) fn text(out: &mut String, found: &Rooflines, basis: Basis, show_all: 
         operations(out, found, show_all, layout);
         escaped(out, layout, |out| too_efficient(out, found));
     }
-    escaped(out, layout, |out| replays(out, found));
+    escaped(out, layout, |out| {
+        unknown_windows(out, found);
+        replays(out, found);
+    });
+}
+
+/// Attention that has no figures for one reason alone, and how to give it some.
+fn unknown_windows(out: &mut String, found: &Rooflines) {
+    let calls = found.trace1_unknown_windows + found.trace2_unknown_windows;
+    if calls > 0 {
+        let calls = counted(calls, "call", "calls");
+        let _ = writeln!(
+            out,
+            "  {calls} of attention without figures: nothing says whether a window hides keys; --unwindowed says that none does"
+        );
+    }
 }
 
 fn heading(out: &mut String, found: &Rooflines, basis: Basis) {

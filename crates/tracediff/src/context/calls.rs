@@ -1,7 +1,7 @@
 //! The operator call that each kernel works for, and what that must do.
 
 use perfdb_roofline::Precision;
-use perfdb_workload::{Arguments, Call, CallWork, Message, Unit};
+use perfdb_workload::{Arguments, Call, CallWork, ElementType, Message, PackedAttention, Unit, product_precision};
 use rustc_hash::FxHashMap;
 
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
@@ -23,6 +23,8 @@ pub(crate) struct Calls {
     pub(crate) shape_of: Vec<u32>,
     /// What is called, each once.
     pub(crate) shapes: Vec<CallShape>,
+    /// Calls of attention of which everything is known but whether a window hides keys.
+    pub(crate) unknown_windows: u64,
 }
 
 /// An operator with the shapes and types of its arguments.
@@ -34,7 +36,12 @@ pub(crate) struct CallShape {
     pub(crate) operator: String,
     pub(crate) shapes: String,
     pub(crate) types: String,
-    pub(crate) work: CallWork,
+    /// Nothing where the arguments alone do not tell, and nothing else did.
+    pub(crate) work: Option<CallWork>,
+    /// Attention of which the lengths are still to be known.
+    pub(crate) packed: Option<PackedAttention>,
+    /// What the cache holds that the call writes to.
+    pub(crate) cache: Option<ElementType>,
 }
 
 impl Calls {
@@ -80,9 +87,13 @@ pub(crate) fn find(
         around.or_else(external).unwrap_or(NO_CALL)
     };
     let of_kernels: Vec<u32> = kernels.iter().zip(launch_of).map(call_of).collect();
-    let mut calls =
-        Calls { of_kernels, shape_of: known.iter().map(|(_, shape)| *shape).collect(), shapes: shapes.found };
-    calls.tell_cut_products(kernels, names);
+    let mut calls = Calls {
+        of_kernels,
+        shape_of: known.iter().map(|(_, shape)| *shape).collect(),
+        shapes: shapes.found,
+        unknown_windows: 0,
+    };
+    calls.tell_multiplied_types(kernels, names);
     calls
 }
 
@@ -139,23 +150,25 @@ fn nested(
 }
 
 impl Calls {
-    /// Products of 32-bit numbers whose kernels cut them to fewer bits first: their names say so.
-    fn tell_cut_products(&mut self, kernels: &[Kernel], names: &Names) {
-        let is_whole = |shape: &CallShape| shape.work.unit == Unit::Matrix && shape.work.precision == Precision::Fp32;
-        if !self.shapes.iter().any(is_whole) {
+    /// Products whose kernels multiply another type than the operands have: 32-bit numbers that are cut to fewer bits first, or bytes
+    /// that are numbers of 8 or 4 bits. Their names say so.
+    fn tell_multiplied_types(&mut self, kernels: &[Kernel], names: &Names) {
+        let is_matrix = |work: &CallWork| work.unit == Unit::Matrix;
+        if !self.shapes.iter().any(|shape| shape.work.as_ref().is_some_and(is_matrix)) {
             return;
         }
-        let mut cut: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut cuts: FxHashMap<NameId, bool> = FxHashMap::default();
+        let mut told: FxHashMap<(u32, Precision), u32> = FxHashMap::default();
+        let mut of_names: FxHashMap<NameId, Option<Precision>> = FxHashMap::default();
         for (kernel, call) in kernels.iter().zip(&self.of_kernels).filter(|(_, call)| **call != NO_CALL) {
             let shape = self.shape_of[*call as usize];
             let found = &self.shapes[shape as usize];
-            if !is_whole(found) || !*cuts.entry(kernel.name).or_insert_with(|| cuts_operands(names.get(kernel.name))) {
-                continue;
-            }
-            let copy = CallShape { work: CallWork { precision: Precision::Tf32, ..found.work }, ..found.clone() };
+            let Some(work) = found.work.filter(is_matrix) else { continue };
+            let of_name =
+                *of_names.entry(kernel.name).or_insert_with(|| multiplied(names.get(kernel.name), work.precision));
+            let Some(precision) = of_name.filter(|precision| *precision != work.precision) else { continue };
+            let copy = CallShape { work: Some(CallWork { precision, ..work }), ..found.clone() };
             let next = self.shapes.len() as u32;
-            let number = *cut.entry(shape).or_insert(next);
+            let number = *told.entry((shape, precision)).or_insert(next);
             if number == next {
                 self.shapes.push(copy);
             }
@@ -164,7 +177,12 @@ impl Calls {
     }
 }
 
-/// Names of kernels that multiply TF32 or XF32.
+/// The type that a kernel multiplies, where its name tells it.
+fn multiplied(name: &str, precision: Precision) -> Option<Precision> {
+    product_precision(name).or_else(|| (precision == Precision::Fp32 && cuts_operands(name)).then_some(Precision::Tf32))
+}
+
+/// Names of kernels, convolutions among them, that cut 32-bit numbers to TF32 or XF32.
 fn cuts_operands(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["tf32", "xf32", "s1688"].iter().any(|mark| lower.contains(mark))
@@ -192,12 +210,15 @@ fn shape(name: &str, arguments: CallArguments, texts: &Names) -> Option<CallShap
         CallArguments::Lists { dims, types, values } => {
             let arguments = Arguments { dims: texts.get(dims), types: texts.get(types), values: texts.get(values) };
             let call = Call::new(name, arguments)?;
-            Some(CallShape {
+            let (work, packed) = (call.work(), call.packed_attention());
+            (work.is_some() || packed.is_some()).then(|| CallShape {
                 name: name.to_owned(),
                 operator: call.label().to_owned(),
                 shapes: call.shapes(),
                 types: call.types(),
-                work: call.work()?,
+                work,
+                packed,
+                cache: call.written_cache(),
             })
         }
         CallArguments::Message { collective, element_type, elements_in, elements_out, ranks } => {
@@ -208,7 +229,9 @@ fn shape(name: &str, arguments: CallArguments, texts: &Names) -> Option<CallShap
                 operator: collective.to_owned(),
                 shapes: format!("{elements_in} → {elements_out}, {ranks} ranks"),
                 types: element_type.to_lowercase(),
-                work: message.work()?,
+                work: Some(message.work()?),
+                packed: None,
+                cache: None,
             })
         }
     }

@@ -1,6 +1,8 @@
 //! The forward pass and the phase of every kernel, by the time of its launch: a kernel may run long after the step that
 //! launched it has ended on the host.
 
+use perfdb_workload::BatchLengths;
+
 use super::OUTSIDE;
 use super::launches::Launches;
 use crate::columns::{Annotation, Kernel};
@@ -43,6 +45,11 @@ impl<'a> PassFinder<'a> {
     /// What the annotations separate.
     pub(crate) fn basis(&self) -> Basis {
         self.steps.basis
+    }
+
+    /// The lengths of the sequences of each pass, where its step tells them.
+    pub(crate) fn lengths(&self) -> Vec<Option<BatchLengths>> {
+        self.steps.windows.iter().map(|window| window.lengths).collect()
     }
 
     /// Passes that lack kernels, ascending: those of marked kernels, and those of launches without kernels.

@@ -22,16 +22,18 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn of(shape: &CallShape) -> Key {
-        Key {
+    /// The key of what is called; nothing where it is not known what it must do.
+    fn of(shape: &CallShape) -> Option<Key> {
+        let work = shape.work?;
+        Some(Key {
             operator: shape.operator.clone(),
             shapes: shape.shapes.clone(),
             types: shape.types.clone(),
-            precision: shape.work.precision,
-            unit: shape.work.unit,
-            operations: shape.work.work.operations.to_bits(),
-            bytes: shape.work.work.bytes.to_bits(),
-        }
+            precision: work.precision,
+            unit: work.unit,
+            operations: work.work.operations.to_bits(),
+            bytes: work.work.bytes.to_bits(),
+        })
     }
 
     pub(super) fn work(&self) -> Work {
@@ -87,7 +89,8 @@ impl Sums {
             }
         }
         for (shape, sum) in trace.calls.shapes.iter().zip(shapes).filter(|(_, sum)| sum.calls > 0) {
-            let all = sums.operators.entry(Key::of(shape)).or_default();
+            let Some(key) = Key::of(shape) else { continue };
+            let all = sums.operators.entry(key).or_default();
             all.calls += sum.calls;
             all.time += sum.time;
         }
@@ -120,13 +123,13 @@ pub fn operator_calls(trace: &Trace) -> Vec<OperatorCall> {
     }
     let call = |(call, time): (u32, Picoseconds)| {
         let shape = &trace.calls.shapes[trace.calls.shape_of[call as usize] as usize];
-        OperatorCall {
+        Some(OperatorCall {
             operator: shape.name.clone(),
             shapes: shape.shapes.clone(),
             types: shape.types.clone(),
-            work: shape.work.work,
+            work: shape.work?.work,
             kernel_us: microseconds(time),
-        }
+        })
     };
-    times.into_iter().map(call).collect()
+    times.into_iter().filter_map(call).collect()
 }
