@@ -1,20 +1,39 @@
-//! The devices that are known.
+//! The devices that are known, one by one from what their makers publish: dense figures (half of what a sheet prints "with
+//! sparsity"), of one device as a profiler sees it (one die of an MI250X, an eighth of an HGX board, a seventy-second of a rack),
+//! rates of matrix units in 64 and 32 bits where a sheet has them. What no sheet says is not there.
 //!
-//! AMD and NVIDIA: data sheets of the products, dense figures, of one device as a profiler sees it (one die of an MI250X). Where a
-//! sheet has 64-bit and 32-bit rates of matrix units, they are these. Ascend: the number in the name is the 16-bit peak in TFLOP/s of
-//! a package; a die of the A3 has half of it. 8-bit integers run at twice the rate.
+//! | devices | source |
+//! | --- | --- |
+//! | Ascend | the number in the name is the 16-bit peak in TFLOP/s of a package; a die of the A3 has half of it; 8-bit integers run at twice the rate |
+//! | MI210, MI250, MI250X | AMD Instinct MI200 series data sheets; those of MI250 and MI250X are of two dies |
+//! | MI300A, MI300X, MI325X, MI350X, MI355X | AMD Instinct data sheet of each |
+//! | V100, T4, A10, A40, L4, L40, L40S | NVIDIA data sheet of each |
+//! | A100 | NVIDIA A100 data sheet (2021) |
+//! | H100 SXM, H200, GH200 | NVIDIA H100 white paper (V1.04: 66.9, 494.7, 989.4, 1978.9), memories by the data sheets of H100, H200 and GH200 (96 GB) |
+//! | H100 PCIe | NVIDIA H100 white paper |
+//! | H100 NVL, H200 NVL | NVIDIA data sheet of each |
+//! | H20, L20 | figures that NVIDIA gave to partners (2023); no public sheet |
+//! | B200, B300 | NVIDIA HGX and DGX B200 and B300 sheets, of eight: 600 TFLOP/s of FP32 each, 296 and 10 of FP64, 108 PFLOP/s of dense FP4 on the B300 |
+//! | GB200, GB300 | NVIDIA GB200 and GB300 NVL72 sheets, of seventy-two: 5760 TFLOP/s and 6 PFLOP/s of FP32, 2880 and 100 TFLOP/s of FP64, 24 POP/s of sparse INT8 on the GB300 |
+//! | RTX 4090 | NVIDIA Ada white paper, with 32-bit accumulation |
 
 use std::borrow::Cow;
 
 use super::Device;
 
-/// Columns: 16, 8 and 4 bits, TF32, FP32 and FP64 in TFLOP/s, and the memory in TB/s; 0 where there are no units for it.
+/// Columns: 16, 8 and 4 bits, TF32, FP32 and FP64 in TFLOP/s, and the memory in TB/s; 0 where there are no units for it, or no sheet says.
 const fn device(name: &'static str, peaks: [f64; 7]) -> Device {
+    with_int8(name, 0.0, peaks)
+}
+
+/// The same, with another rate of 8-bit integers.
+const fn with_int8(name: &'static str, int8: f64, peaks: [f64; 7]) -> Device {
     let [sixteen, eight, four, tf32, fp32, fp64, memory] = peaks;
     Device {
         name: Cow::Borrowed(name),
         sixteen_bit_tflop_s: sixteen,
         eight_bit_tflop_s: known(eight),
+        int8_tflop_s: known(int8),
         four_bit_tflop_s: known(four),
         tf32_tflop_s: known(tf32),
         fp32_tflop_s: known(fp32),
@@ -27,7 +46,7 @@ const fn known(peak: f64) -> Option<f64> {
     if peak > 0.0 { Some(peak) } else { None }
 }
 
-pub(super) static DEVICES: [Device; 39] = [
+pub(super) static DEVICES: [Device; 40] = [
     device("ATLAS_800_A2_376T_64G", [376.0, 752.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
     device("ATLAS_800_A2_313T_64G", [313.0, 626.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
     device("ATLAS_800_A2_280T_64G", [280.0, 560.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
@@ -36,6 +55,7 @@ pub(super) static DEVICES: [Device; 39] = [
     device("ATLAS_800_A3_752T_128G_DIE", [376.0, 752.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
     device("ATLAS_800_A3_560T_128G_DIE", [280.0, 560.0, 0.0, 0.0, 0.0, 0.0, 1.6]),
     device("AMD Instinct MI210", [181.0, 181.0, 0.0, 0.0, 45.3, 45.3, 1.638]),
+    device("AMD Instinct MI250", [181.0, 181.0, 0.0, 0.0, 45.3, 45.3, 1.638]),
     device("AMD Instinct MI250X", [191.5, 191.5, 0.0, 0.0, 47.9, 47.9, 1.638]),
     device("AMD Instinct MI300A", [980.6, 1961.2, 0.0, 490.3, 122.6, 122.6, 5.3]),
     device("AMD Instinct MI300X", [1307.4, 2614.9, 0.0, 653.7, 163.4, 163.4, 5.3]),
@@ -58,8 +78,8 @@ pub(super) static DEVICES: [Device; 39] = [
     device("NVIDIA H20", [148.0, 296.0, 0.0, 74.0, 44.0, 1.0, 4.0]),
     device("NVIDIA B200", [2250.0, 4500.0, 9000.0, 1125.0, 75.0, 37.0, 8.0]),
     device("NVIDIA GB200", [2500.0, 5000.0, 10000.0, 1250.0, 80.0, 40.0, 8.0]),
-    device("NVIDIA B300", [2250.0, 4500.0, 13500.0, 1125.0, 75.0, 1.2, 8.0]),
-    device("NVIDIA GB300", [2500.0, 5000.0, 15000.0, 1250.0, 80.0, 1.3, 8.0]),
+    with_int8("NVIDIA B300", 150.0, [2250.0, 4500.0, 13500.0, 1125.0, 75.0, 1.25, 8.0]),
+    with_int8("NVIDIA GB300", 166.7, [2500.0, 5000.0, 15000.0, 1250.0, 83.3, 1.39, 8.0]),
     device("NVIDIA L40S", [362.05, 733.0, 0.0, 183.0, 91.6, 0.0, 0.864]),
     device("NVIDIA L40", [181.05, 362.0, 0.0, 90.5, 90.5, 0.0, 0.864]),
     device("NVIDIA L20", [119.5, 239.0, 0.0, 59.8, 59.8, 0.0, 0.864]),
@@ -73,7 +93,7 @@ pub(super) static DEVICES: [Device; 39] = [
 pub(super) static MARKS: [(&[&str], &str); 33] = [
     (&["mi210"], "AMD Instinct MI210"),
     (&["mi250x"], "AMD Instinct MI250X"),
-    (&["mi250"], "AMD Instinct MI250X"),
+    (&["mi250"], "AMD Instinct MI250"),
     (&["mi300a"], "AMD Instinct MI300A"),
     (&["mi300x"], "AMD Instinct MI300X"),
     (&["mi325x"], "AMD Instinct MI325X"),

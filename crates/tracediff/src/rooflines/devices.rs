@@ -14,7 +14,7 @@ use crate::error::Error;
 /// devices:
 ///   - name: H100 80GB              # all its words stand in the name that the trace has
 ///     sixteen_bit_tflop_s: 740     # required, as is memory_tb_s
-///     eight_bit_tflop_s: 1480      # also four_bit_, tf32_, fp32_ and fp64_tflop_s
+///     eight_bit_tflop_s: 1480      # also int8_, four_bit_, tf32_, fp32_ and fp64_tflop_s
 ///     memory_tb_s: 3.0
 /// ```
 ///

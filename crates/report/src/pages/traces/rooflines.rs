@@ -31,8 +31,10 @@ pub(super) fn chart(found: &Rooflines) -> Chart {
         let uses = |part: &str| found.operations.iter().any(|row| row.unit == "matrix" && row.types.contains(part));
         let fastest = if uses("float4") {
             device.four_bit_tflop_s
-        } else if uses("float8") || uses("int8") {
+        } else if uses("float8") {
             device.eight_bit_tflop_s
+        } else if uses("int8") {
+            device.int8_tflop_s.or(device.eight_bit_tflop_s)
         } else {
             None
         };
