@@ -118,21 +118,22 @@ impl Call {
         }
     }
 
-    /// The shapes of the tensors: `256×4096, 4096×512`.
+    /// The shapes of the tensors: `256×4096, 4096×512`. Of a write to a cache, the new keys: the cache is as large as the memory that
+    /// was left.
     pub fn shapes(&self) -> String {
+        let dims = if self.family() == Some(Family::CacheWrite) { self.dims.get(..1) } else { None };
         let shape = |shape: &Vec<f64>| shape.iter().map(f64::to_string).collect::<Vec<String>>().join("×");
-        let shapes = self.dims.iter().filter(|shape| !shape.is_empty()).map(shape);
+        let shapes = dims.unwrap_or(&self.dims).iter().filter(|shape| !shape.is_empty()).map(shape);
         shapes.collect::<Vec<String>>().join(", ")
     }
 
     /// The types of the tensors that have a shape, once where all are the same: `bfloat16`.
     pub fn types(&self) -> String {
-        let tensors = self.dims.iter().zip(&self.types).filter(|(shape, _)| !shape.is_empty());
-        let mut names: Vec<&str> = tensors.map(|(_, element)| element.map_or("?", ElementType::name)).collect();
-        if names.windows(2).all(|pair| pair[0] == pair[1]) {
-            names.truncate(1);
+        if self.family() == Some(Family::CacheWrite) {
+            return names_of([self.element(0), self.element(2)]);
         }
-        names.join(", ")
+        let tensors = self.dims.iter().zip(&self.types).filter(|(shape, _)| !shape.is_empty());
+        names_of(tensors.map(|(_, element)| *element))
     }
 
     /// The shape of an argument, if it is a tensor with dimensions.
@@ -188,6 +189,15 @@ impl Message<'_> {
     pub fn work(&self) -> Option<CallWork> {
         crate::family::collective(self)
     }
+}
+
+/// Names of types, one where all are the same; `?` for what is none.
+pub(crate) fn names_of(types: impl IntoIterator<Item = Option<ElementType>>) -> String {
+    let mut names: Vec<&str> = types.into_iter().map(|element| element.map_or("?", ElementType::name)).collect();
+    if names.windows(2).all(|pair| pair[0] == pair[1]) {
+        names.truncate(1);
+    }
+    names.join(", ")
 }
 
 /// The name without namespace and without the `_` of operators that work in place.

@@ -84,7 +84,8 @@ fn resolved(
     let packed: &PackedAttention = shape.packed.as_ref()?;
     let lengths = lengths.get(evidence.pass as usize)?.as_ref()?;
     let work = packed.work(lengths, evidence.kernel, cache)?;
-    Some(CallShape { shapes: packed.shapes(lengths), work: Some(work), packed: None, ..shape.clone() })
+    let types = packed.types(lengths, evidence.kernel, cache);
+    Some(CallShape { shapes: packed.shapes(lengths), types, work: Some(work), packed: None, ..shape.clone() })
 }
 
 /// What the cache holds by the operators that write to it, where all say the same.

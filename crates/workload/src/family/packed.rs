@@ -4,7 +4,7 @@
 use perfdb_roofline::Work;
 
 use super::products::matrix;
-use crate::call::{Call, CallWork};
+use crate::call::{Call, CallWork, names_of};
 use crate::element::ElementType;
 use crate::kernel::AttentionKernel;
 use crate::lengths::BatchLengths;
@@ -114,16 +114,35 @@ impl PackedAttention {
         if !is_whole || !is_causal || is_windowed {
             return None;
         }
-        let (new, old) = match self.keys {
-            Keys::New => (self.query, kernel.cache.or(cache).or((keys == queries).then_some(self.key))?),
-            Keys::Packed | Keys::Cache => (self.key, self.key),
-        };
+        let (new, old) = (self.new_keys(), self.old_keys(lengths, kernel, cache)?);
         let sides = self.size + self.value_size;
         let of_keys = self.key_heads * sides;
         let bytes = queries * (self.heads * sides * self.query.bytes() + of_keys * new.bytes())
             + (keys - queries) * of_keys * old.bytes();
         let operations = 2.0 * self.heads * sides * lengths.pairs();
         matrix(Work { operations, bytes }, self.query)
+    }
+
+    fn new_keys(&self) -> ElementType {
+        if self.keys == Keys::New { self.query } else { self.key }
+    }
+
+    /// The type of keys and values of earlier steps.
+    fn old_keys(
+        &self,
+        lengths: &BatchLengths,
+        kernel: AttentionKernel,
+        cache: Option<ElementType>,
+    ) -> Option<ElementType> {
+        match self.keys {
+            Keys::New => kernel.cache.or(cache).or((lengths.keys() == lengths.queries()).then_some(self.key)),
+            Keys::Packed | Keys::Cache => Some(self.key),
+        }
+    }
+
+    /// The types of queries and of keys and values of earlier steps, once where they are the same.
+    pub fn types(&self, lengths: &BatchLengths, kernel: AttentionKernel, cache: Option<ElementType>) -> String {
+        names_of([Some(self.query), self.old_keys(lengths, kernel, cache)])
     }
 
     /// The sequences and heads: `32 of 32785 tokens, 32/8 heads of 128`.
@@ -174,6 +193,7 @@ mod tests {
         // Five queries and results of four heads, five keys and values of two heads; nine of the cache in 8 bits.
         assert_eq!(known.bytes, 5.0 * (4.0 * 32.0 + 2.0 * 32.0) * 2.0 + 9.0 * 2.0 * 32.0);
         assert_eq!(found.shapes(&mixed), "5 of 14 tokens, 4/2 heads of 16");
+        assert_eq!(found.types(&mixed, UNWINDOWED, Some(ElementType::Float8)), "bfloat16, float8");
         // The kernel knows its cache better than the rest of the trace.
         let kernel = AttentionKernel { cache: Some(ElementType::BFloat16), ..UNWINDOWED };
         assert_eq!(
@@ -227,5 +247,7 @@ mod tests {
         let call = call.expect("lists");
         assert_eq!(call.work().map(|found| found.work.bytes), Some(6.0 * 2.0 * 32.0 * 3.0));
         assert_eq!(call.written_cache(), Some(ElementType::Char));
+        // Not how large the cache is, which differs between devices.
+        assert_eq!((call.shapes(), call.types()), ("8×2×16".to_owned(), "bfloat16, int8".to_owned()));
     }
 }
