@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_files::escape::for_terminal;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_ranks::{Error, Rank, Ranks, find_traces, report};
@@ -66,8 +65,7 @@ pub(super) fn compare_ranks(
     let result = match outputs.format {
         Format::Json => json(&sides),
         Format::Csv => csv(&sides),
-        // Names of kernels must not command a terminal from a file either.
-        Format::Text => for_terminal(&text(&sides, common.show_all)).into_owned(),
+        Format::Text => text(&sides, common.show_all, common.layout),
     };
     let stage = |path: &Path, text: &str| Staged::with(path, text.as_bytes(), Parents::MustExist);
     let files = [

@@ -27,10 +27,12 @@ mod strips;
 mod text;
 mod text_parts;
 
+pub(crate) use confidence::{of_operation, words};
 pub use csv::{CsvTable, csv};
 pub(crate) use csv::{push_record, text_cell};
 pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;
 pub(crate) use operation::Operation;
+pub(crate) use text::escaped;
 pub use text::{TextOptions, text};
 pub(crate) use text_parts::counted;

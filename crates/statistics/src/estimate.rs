@@ -27,7 +27,9 @@ const FEWEST_DEGREES: f64 = 3.0;
 /// Share of the time that must be in calls of which there are several.
 const KNOWN_SHARE: f64 = 0.5;
 /// Quantile of the normal distribution that 95 % lie below.
-const POWER: f64 = 1.645;
+pub(crate) const POWER: f64 = 1.645;
+/// The same of 99 %.
+pub(crate) const HIGH_POWER: f64 = 2.326;
 /// Level at which [`WANTED_PERCENT`] is found for certain, whatever else the report holds.
 const SURE: f64 = 0.000_5;
 
@@ -93,13 +95,14 @@ pub fn estimate(sides: [&Series; 2], divisors: [f64; 2], same_calls: bool) -> Op
 }
 
 impl Estimate {
-    /// The quantile below which this finds a logarithm of that size 95 times of 100.
-    pub(crate) fn quantile_to_find(&self, log_ratio: f64) -> f64 {
+    /// The quantile below which this finds a logarithm of that size as often as `power` says, which is a quantile of the normal
+    /// distribution.
+    pub(crate) fn quantile_to_find(&self, log_ratio: f64, power: f64) -> f64 {
         let distance = log_ratio / self.standard_error;
-        distance - POWER * (1.0 + distance * distance / (2.0 * self.degrees_of_freedom)).sqrt()
+        distance - power * (1.0 + distance * distance / (2.0 * self.degrees_of_freedom)).sqrt()
     }
 
-    /// The logarithm that a test of that quantile finds 95 times of 100: the inverse of [`Self::quantile_to_find`].
+    /// The logarithm that a test of that quantile finds 95 times of 100: the inverse of [`Self::quantile_to_find`] for [`POWER`].
     pub(crate) fn log_ratio_found(&self, quantile: f64) -> f64 {
         // Each round is nearer by a factor of the degrees of freedom, at least 2.
         let next = |distance: f64| {
@@ -111,8 +114,10 @@ impl Estimate {
     /// Whether a test of that level finds what is wanted.
     fn finds_wanted(&self, level: f64) -> bool {
         self.standard_error == 0.0
-            || t_outside(self.quantile_to_find((WANTED_PERCENT / 100.0).ln_1p()).max(0.0), self.degrees_of_freedom)
-                <= level
+            || t_outside(
+                self.quantile_to_find((WANTED_PERCENT / 100.0).ln_1p(), POWER).max(0.0),
+                self.degrees_of_freedom,
+            ) <= level
     }
 }
 

@@ -1,7 +1,7 @@
 //! From estimates to verdicts that hold together.
 
 use crate::distribution::{t_outside, t_quantile};
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, HIGH_POWER, POWER};
 
 /// What can be said of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Default for Limits {
 /// Difference, in percent, that is to be found wherever the samples allow.
 pub(crate) const WANTED_PERCENT: f64 = 3.0;
 /// Part of the false alarms that all estimates share alike; the rest goes to where it is needed to see what is wanted.
-const ALIKE: f64 = 0.25;
+const ALIKE: f64 = 0.1;
 /// Level from which on what is wanted is out of reach.
 pub(crate) const REACH: f64 = 0.1;
 
@@ -86,20 +86,24 @@ fn levels(estimates: &[Option<Estimate>], limits: &Limits) -> Vec<f64> {
     let alike = ALIKE * limits.false_alarms / count;
     let mut left = (1.0 - ALIKE) * limits.false_alarms;
     let mut levels = vec![alike; estimates.len()];
-    // The level at which an estimate finds what is wanted 95 times of 100, if it needs a higher one than it has.
+    // The level at which an estimate finds what is wanted 95 times of 100, if it needs a higher one than it has; what is left then goes
+    // to finding it more often: noise is an estimate itself, and comes out too large as often as too small.
     let wanted = limits.wanted_percent / 100.0;
-    let needed = |estimate: &Estimate| {
-        let degrees = estimate.degrees_of_freedom;
-        let quantile = estimate.quantile_to_find(wanted.ln_1p());
-        (quantile > 0.0).then(|| t_outside(quantile, degrees)).filter(|level| (alike..REACH).contains(level))
-    };
-    let with_need = |(at, estimate): (usize, &Option<Estimate>)| Some((needed(estimate.as_ref()?)?, at));
-    let mut needs: Vec<(f64, usize)> = estimates.iter().enumerate().filter_map(with_need).collect();
-    needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (need, at) in needs {
-        let given = (need - alike).min(left);
-        left -= given;
-        levels[at] += given;
+    for power in [POWER, HIGH_POWER] {
+        let needed = |estimate: &Estimate, level: f64| {
+            let quantile = estimate.quantile_to_find(wanted.ln_1p(), power);
+            let needed = (quantile > 0.0).then(|| t_outside(quantile, estimate.degrees_of_freedom))?;
+            (level..REACH).contains(&needed).then_some(needed)
+        };
+        let with_need =
+            |(at, estimate): (usize, &Option<Estimate>)| Some((needed(estimate.as_ref()?, levels[at])?, at));
+        let mut needs: Vec<(f64, usize)> = estimates.iter().enumerate().filter_map(with_need).collect();
+        needs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (need, at) in needs {
+            let given = (need - levels[at]).min(left);
+            left -= given;
+            levels[at] += given;
+        }
     }
     levels.iter_mut().for_each(|level| *level += left / count);
     levels

@@ -85,9 +85,9 @@ fn one_report_in_a_hundred_at_most_has_a_false_alarm() {
     let kinds = [0.002, 0.01, 0.025, 0.03, 0.05, 0.1, 0.2, 0.3].map(|call| Noise { call, ..Noise::default() });
     let sizes = [[4, 4], [5, 16], [8, 4], [24, 2], [1, 24]].map(|size| (size, UNEQUAL));
     let sizes = sizes.into_iter().chain([([4, 4], EQUAL)]);
-    let alarms: Vec<u32> = sizes.map(|size| false_alarms(7, 500, &kinds, size)).collect();
-    assert!(alarms.iter().sum::<u32>() <= 30, "{alarms:?} of 500 each");
-    assert!(alarms.iter().all(|alarms| *alarms <= 10), "{alarms:?} of 500 each");
+    let alarms: Vec<u32> = sizes.map(|size| false_alarms(7, 1000, &kinds, size)).collect();
+    assert!(alarms.iter().sum::<u32>() <= 60, "{alarms:?} of 1000 each");
+    assert!(alarms.iter().all(|alarms| *alarms <= 18), "{alarms:?} of 1000 each");
 }
 
 #[test]
@@ -123,21 +123,16 @@ fn found(reports: u32, call: f64, size: Size) -> u32 {
 }
 
 #[test]
-fn three_percent_are_found_in_32_calls_that_vary_by_less() {
-    // The last is all that such a number of calls can show.
-    for call in [0.01, 0.02, 0.023] {
+fn three_percent_are_found_in_32_calls_that_vary_by_at_most_two_and_a_half() {
+    for (call, reports) in [(0.01, 200), (0.02, 200), (0.025, 800)] {
         for size in [[2, 8], [4, 4], [1, 16]] {
-            let found = found(400, call, (size, EQUAL));
-            assert!(found >= 380, "{call} {size:?}: {found} of 400");
+            let found = found(reports, call, (size, EQUAL));
+            assert!(100 * found >= 95 * reports, "{call} {size:?}: {found} of {reports}");
         }
     }
     for size in [([5, 4], EQUAL), ([5, 8], UNEQUAL), ([1, 24], EQUAL)] {
         let found = found(400, 0.025, size);
-        assert!(found >= 380, "{size:?}: {found} of 400");
-    }
-    for size in [[2, 8], [4, 4], [1, 16]] {
-        let found = found(400, 0.025, (size, EQUAL));
-        assert!(found >= 368, "{size:?}: {found} of 400");
+        assert!(found >= 388, "{size:?}: {found} of 400");
     }
 }
 

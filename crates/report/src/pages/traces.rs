@@ -3,14 +3,15 @@
 mod rooflines;
 
 use super::share;
+use crate::tracediff::{of_operation, words};
 use perfdb_page::number::{grouped, percent, signed, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
     StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
 };
 use perfdb_tracediff::{
-    Basis, Comparison, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip, StripRow,
-    TraceTrust, Trust as TraceTrusts, WaterfallRow,
+    Basis, Comparison, Confidence, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip,
+    StripRow, TraceTrust, Trust as TraceTrusts, WaterfallRow,
 };
 
 /// Steps of the waterfall.
@@ -25,7 +26,7 @@ pub fn traces_page(document: &Document, provenance: Provenance) -> Option<Page> 
 }
 
 fn part(found: &Overview<'_>) -> Part {
-    let Overview { comparison, elapsed, trust, groups, strips, roofline, .. } = *found;
+    let Overview { comparison, confidence, elapsed, trust, groups, strips, roofline } = *found;
     let mut blocks = Vec::new();
     if let Some(elapsed) = elapsed {
         blocks.push(Block::Chart(waterfall(elapsed)));
@@ -45,7 +46,7 @@ fn part(found: &Overview<'_>) -> Part {
     if !groups.is_empty() {
         blocks.push(Block::Table(group_table(groups)));
     }
-    blocks.push(Block::Table(operation_table(&comparison.operations)));
+    blocks.push(Block::Table(operation_table(&comparison.operations, confidence)));
     if !comparison.unmatched_operations.is_empty() {
         blocks.push(Block::Table(unmatched_table(comparison)));
     }
@@ -55,7 +56,7 @@ fn part(found: &Overview<'_>) -> Part {
     Part {
         verdict: verdict(comparison, elapsed),
         trust: trust.map(trust_of),
-        figures: figures(comparison, elapsed),
+        figures: figures(comparison, elapsed, confidence),
         notes: notes(comparison, trust).into_iter().chain(roofline.and_then(rooflines::note)).collect(),
         blocks,
         ..Part::default()
@@ -104,7 +105,11 @@ fn per(basis: Basis) -> &'static str {
     }
 }
 
-fn figures(comparison: &Comparison, elapsed: Option<&ElapsedReport>) -> Vec<KeyFigure> {
+fn figures(
+    comparison: &Comparison,
+    elapsed: Option<&ElapsedReport>,
+    confidence: Option<&Confidence>,
+) -> Vec<KeyFigure> {
     let metadata = &comparison.metadata;
     let mut figures = Vec::new();
     if let Some(found) = elapsed {
@@ -118,6 +123,10 @@ fn figures(comparison: &Comparison, elapsed: Option<&ElapsedReport>) -> Vec<KeyF
             KeyFigure::new("Difference", format!("{} ms", signed(second - first, 3)))
                 .note(format!("{} of trace 1", signed_percent(share(second - first, first)))),
         );
+    }
+    // Where passes are not known, nothing can be said of the whole.
+    if let Some(whole) = confidence.map(|confidence| &confidence.whole).filter(|whole| whole.ratio.is_some()) {
+        figures.push(KeyFigure::new("How sure", whole.verdict).note(words(whole)));
     }
     let compared = share(
         metadata.trace1_compared_ms + metadata.trace2_compared_ms,
@@ -276,30 +285,37 @@ fn group_table(groups: &[GroupRow]) -> Table {
     )
 }
 
-fn operation_table(rows: &[OperationRow]) -> Table {
-    Table::new(
-        "operations",
-        "Operations of both traces",
-        vec![
-            Column::text("Operation", rows.iter().map(|row| row.operation.as_str())),
-            Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_total_ms), 3).unit("ms"),
-            Column::decimal("Trace 2", rows.iter().map(|row| row.trace2_total_ms), 3).unit("ms"),
-            Column::signed("Difference", rows.iter().map(|row| row.trace2_total_ms - row.trace1_total_ms), 3)
-                .unit("ms"),
-            Column::signed(
-                "Change",
-                rows.iter().map(|row| share(row.trace2_total_ms - row.trace1_total_ms, row.trace1_total_ms)),
-                1,
-            )
-            .unit("%"),
-            Column::whole("Calls 1", rows.iter().map(|row| row.trace1_count as f64)),
-            Column::whole("Calls 2", rows.iter().map(|row| row.trace2_count as f64)),
-            Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us), 2).unit("µs"),
-            Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us), 2).unit("µs"),
-            Column::text("Kernel of trace 1", rows.iter().map(|row| row.trace1_kernel.as_str())).hidden(),
-            Column::text("Kernel of trace 2", rows.iter().map(|row| row.trace2_kernel.as_str())).hidden(),
-        ],
-    )
+fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>) -> Table {
+    let sure = |row: &OperationRow| {
+        let verdict = confidence.and_then(|confidence| of_operation(confidence, &row.operation));
+        verdict.map(words).unwrap_or_default()
+    };
+    let mut columns = operation_columns(rows);
+    if confidence.is_some() {
+        columns.insert(5, Column::text("How sure", rows.iter().map(sure)));
+    }
+    Table::new("operations", "Operations of both traces", columns)
+}
+
+fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
+    vec![
+        Column::text("Operation", rows.iter().map(|row| row.operation.as_str())),
+        Column::decimal("Trace 1", rows.iter().map(|row| row.trace1_total_ms), 3).unit("ms"),
+        Column::decimal("Trace 2", rows.iter().map(|row| row.trace2_total_ms), 3).unit("ms"),
+        Column::signed("Difference", rows.iter().map(|row| row.trace2_total_ms - row.trace1_total_ms), 3).unit("ms"),
+        Column::signed(
+            "Change",
+            rows.iter().map(|row| share(row.trace2_total_ms - row.trace1_total_ms, row.trace1_total_ms)),
+            1,
+        )
+        .unit("%"),
+        Column::whole("Calls 1", rows.iter().map(|row| row.trace1_count as f64)),
+        Column::whole("Calls 2", rows.iter().map(|row| row.trace2_count as f64)),
+        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us), 2).unit("µs"),
+        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us), 2).unit("µs"),
+        Column::text("Kernel of trace 1", rows.iter().map(|row| row.trace1_kernel.as_str())).hidden(),
+        Column::text("Kernel of trace 2", rows.iter().map(|row| row.trace2_kernel.as_str())).hidden(),
+    ]
 }
 
 fn unmatched_table(comparison: &Comparison) -> Table {

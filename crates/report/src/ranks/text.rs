@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use perfdb_ranks::{RankResult, Ranks, Straggler};
 
 use super::Sides;
-use crate::layout::cut;
-use crate::tracediff::counted;
+use crate::layout::{Cell, Column, Layout, Table, Tone};
+use crate::tracediff::{counted, escaped};
 
 /// A figure of a rank and its name.
 type Figure = (&'static str, fn(&RankResult) -> f64);
@@ -16,16 +16,20 @@ const STEPS: usize = 5;
 /// Ranks that are shown.
 const RANKS: usize = 16;
 
+/// Characters of a rule between sides, where a line has no end.
+const RULE: usize = 120;
+
 /// The report.
-pub fn text(sides: &Sides, show_all: bool) -> String {
+pub fn text(sides: &Sides, show_all: bool, layout: Layout) -> String {
     let mut out = String::new();
     match sides {
-        Sides::One(ranks) => side(&mut out, ranks, show_all),
+        Sides::One(ranks) => side(&mut out, ranks, show_all, layout),
         Sides::Two(both) => {
-            comparison(&mut out, both);
+            comparison(&mut out, both, layout);
             for (number, ranks) in (1..).zip(both.iter()) {
-                let _ = writeln!(out, "\nSIDE {number}\n{}", "=".repeat(120));
-                side(&mut out, ranks, show_all);
+                let rule = "=".repeat(layout.columns.unwrap_or(RULE));
+                let _ = writeln!(out, "\n{}\n{rule}", layout.heading(&format!("SIDE {number}")));
+                side(&mut out, ranks, show_all, layout);
             }
         }
     }
@@ -33,20 +37,20 @@ pub fn text(sides: &Sides, show_all: bool) -> String {
 }
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
-fn side(out: &mut String, ranks: &Ranks, show_all: bool) {
-    headline(out, ranks);
-    rank_table(out, ranks, show_all);
-    collectives(out, ranks);
-    steps(out, ranks, show_all);
+fn side(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
+    escaped(out, layout, |out| headline(out, ranks, layout));
+    rank_table(out, ranks, show_all, layout);
+    collectives(out, ranks, layout);
+    steps(out, ranks, show_all, layout);
 }
 
 fn per(ranks: &Ranks) -> &'static str {
     if ranks.per == "step" { " per step" } else { " in all" }
 }
 
-fn headline(out: &mut String, ranks: &Ranks) {
+fn headline(out: &mut String, ranks: &Ranks, layout: Layout) {
     match &ranks.straggler {
-        Some(found) => straggler(out, ranks, found),
+        Some(found) => straggler(out, ranks, found, layout),
         None => {
             let _ = writeln!(out, "no rank is late by 1 % of the time{}", per(ranks));
         }
@@ -73,7 +77,7 @@ fn headline(out: &mut String, ranks: &Ranks) {
     }
 }
 
-fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler) {
+fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler, layout: Layout) {
     let share = found.share.map_or_else(String::new, |share| {
         let of = if ranks.per == "step" { "a step" } else { "the whole" };
         format!(" ({:.1} % of {of}, {:.3} ms)", 100.0 * share, ranks.elapsed_ms)
@@ -106,11 +110,14 @@ fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler) {
             place.kind,
             place.number,
             if ranks.per == "step" { " of the step" } else { "" },
-            cut(before, 60)
+            layout.name(before, 60, PLACE)
         );
     }
     beginning(out, ranks, found);
 }
+
+/// Characters of a line before the kernel in it, about.
+const PLACE: usize = 60;
 
 /// A remark where the traces may only have begun at different times.
 fn beginning(out: &mut String, ranks: &Ranks, found: &Straggler) {
@@ -124,24 +131,21 @@ fn beginning(out: &mut String, ranks: &Ranks, found: &Straggler) {
     }
 }
 
-fn rank_table(out: &mut String, ranks: &Ranks, show_all: bool) {
-    let _ = writeln!(
-        out,
-        "\nRANKS, ms{}\n{:>4}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}{:>8}{:>14}",
-        per(ranks),
-        "rank",
-        "elapsed",
-        "busy",
-        "compute",
-        "exposed",
-        "host late",
-        "idle",
-        "waiting",
-        "transfer",
-        "late",
-        "last %",
-        "clock us"
-    );
+fn rank_table(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
+    let mut table = Table::new([
+        Column::number("rank").at_least(4),
+        Column::number("elapsed").at_least(9),
+        Column::number("busy").at_least(9).optional(7),
+        Column::number("compute").at_least(9).optional(1),
+        Column::number("exposed").at_least(9).optional(2),
+        Column::number("host late").at_least(9).optional(4),
+        Column::number("idle").at_least(9).optional(5),
+        Column::number("waiting").at_least(9),
+        Column::number("transfer").at_least(9).optional(3),
+        Column::number("late").at_least(9),
+        Column::number("last %").at_least(6),
+        Column::number("clock us").at_least(12).optional(6),
+    ]);
     let mut rows: Vec<&RankResult> = ranks.ranks.iter().collect();
     let shown = if show_all { rows.len() } else { RANKS };
     if rows.len() > shown {
@@ -150,12 +154,10 @@ fn rank_table(out: &mut String, ranks: &Ranks, show_all: bool) {
         rows.truncate(shown);
         rows.sort_by_key(|rank| rank.rank);
     }
+    let straggler = ranks.straggler.as_ref().map(|found| found.rank);
     for rank in &rows {
-        let clock = rank.clock_ahead_us.map_or_else(|| "-".to_owned(), |ahead| format!("{ahead:+.3}"));
-        let _ = writeln!(
-            out,
-            "{:>4}{:>11.3}{:>11.3}{:>11.3}{:>11.3}{:>11.3}{:>11.3}{:>11.3}{:>11.3}{:>+11.3}{:>8.0}{:>14}",
-            rank.rank,
+        let tone = if straggler == Some(rank.rank) { Tone::TooMuch } else { Tone::Plain };
+        let times = [
             rank.elapsed_ms,
             rank.busy_ms,
             rank.compute_ms,
@@ -164,67 +166,78 @@ fn rank_table(out: &mut String, ranks: &Ranks, show_all: bool) {
             rank.device_idle_ms,
             rank.waiting_ms,
             rank.transfer_ms,
-            rank.late_ms,
-            100.0 * rank.last as f64 / rank.collectives.max(1) as f64,
-            clock
-        );
+        ];
+        let mut cells = vec![Cell::from(rank.rank.to_string()).toned(tone)];
+        cells.extend(times.map(|ms| Cell::from(format!("{ms:.3}"))));
+        cells.push(Cell::from(format!("{:+.3}", rank.late_ms)).toned(tone));
+        cells.push(format!("{:.0}", 100.0 * rank.last as f64 / rank.collectives.max(1) as f64).into());
+        cells.push(rank.clock_ahead_us.map_or_else(|| "-".to_owned(), |ahead| format!("{ahead:+.3}")).into());
+        table.push(cells);
     }
+    let heading = format!("RANKS, ms{}", per(ranks));
+    let _ = writeln!(out, "\n{}", layout.heading(&heading));
+    out.push_str(&table.text(layout));
     if ranks.ranks.len() > rows.len() {
         let _ = writeln!(out, "(the {} latest of {}; --show-all shows all)", rows.len(), ranks.ranks.len());
     }
 }
 
-fn collectives(out: &mut String, ranks: &Ranks) {
-    let _ = writeln!(
-        out,
-        "\nCOLLECTIVES, us of a rank in one\n{:<16}{:<26}{:>6}{:>8}{:>12}{:>12}  latest on average",
-        "kind", "group", "ranks", "count", "waiting", "transfer"
-    );
+fn collectives(out: &mut String, ranks: &Ranks, layout: Layout) {
+    let mut table = Table::new([
+        Column::name("kind"),
+        Column::name("group").optional(3),
+        Column::number("ranks").optional(2),
+        Column::number("count").at_least(6),
+        Column::number("waiting").at_least(10),
+        Column::number("transfer").at_least(10),
+        Column::sentence("latest on average"),
+    ]);
     for row in &ranks.collectives {
-        let _ = writeln!(
-            out,
-            "{:<16}{:<26}{:>6}{:>8}{:>12.2}{:>12.2}  rank {}, by {:.2} us; last to {:.0} %",
-            cut(&row.kind, 15),
-            cut(if row.group.is_empty() { "-" } else { &row.group }, 25),
-            row.ranks.len(),
-            row.count,
-            row.waiting_us,
-            row.transfer_us,
-            row.latest_rank,
-            row.late_us,
-            100.0 * row.last_share
-        );
+        table.push([
+            Cell::from(layout.name(&row.kind, 30, 0)),
+            layout.name(if row.group.is_empty() { "-" } else { &row.group }, 40, 0).into(),
+            row.ranks.len().to_string().into(),
+            row.count.to_string().into(),
+            format!("{:.2}", row.waiting_us).into(),
+            format!("{:.2}", row.transfer_us).into(),
+            format!("rank {}, by {:.2} us; last to {:.0} %", row.latest_rank, row.late_us, 100.0 * row.last_share)
+                .into(),
+        ]);
     }
+    let _ = writeln!(out, "\n{}", layout.heading("COLLECTIVES, us of a rank in one"));
+    out.push_str(&table.text(layout));
 }
 
-fn steps(out: &mut String, ranks: &Ranks, show_all: bool) {
+fn steps(out: &mut String, ranks: &Ranks, show_all: bool, layout: Layout) {
     if ranks.per != "step" || ranks.steps_ms.len() < 2 {
         return;
     }
-    let _ = writeln!(
-        out,
-        "\nSTEPS, the latest first, ms\n{:>6}{:>13}{:>11}{:>19}",
-        "step", "latest rank", "late", "waiting per rank"
-    );
+    let mut table = Table::new([
+        Column::number("step").at_least(5),
+        Column::number("latest rank"),
+        Column::number("late").at_least(9),
+        Column::number("waiting per rank"),
+    ]);
     let mut rows: Vec<_> = ranks.steps_ms.iter().collect();
     rows.sort_by(|a, b| b.late_ms.total_cmp(&a.late_ms));
-    for row in rows.iter().take(if show_all { usize::MAX } else { STEPS }) {
-        let step = row.step.map_or_else(|| "-".to_owned(), |step| step.to_string());
-        let _ = writeln!(out, "{step:>6}{:>13}{:>11.3}{:>19.3}", row.rank, row.late_ms, row.waiting_ms);
+    let shown = if show_all { usize::MAX } else { STEPS };
+    for row in rows.iter().take(shown) {
+        table.push([
+            Cell::from(row.step.map_or_else(|| "-".to_owned(), |step| step.to_string())),
+            row.rank.to_string().into(),
+            format!("{:.3}", row.late_ms).into(),
+            format!("{:.3}", row.waiting_ms).into(),
+        ]);
+    }
+    let _ = writeln!(out, "\n{}", layout.heading("STEPS, the latest first, ms"));
+    out.push_str(&table.text(layout));
+    if rows.len() > shown {
+        let _ = writeln!(out, "(of {}; --show-all shows all)", rows.len());
     }
 }
 
 /// What both sides have per step.
-fn comparison(out: &mut String, sides: &[Ranks; 2]) {
-    let _ = writeln!(
-        out,
-        "FROM SIDE 1 TO SIDE 2, ms per {}, mean of the ranks\n{:<26}{:>13}{:>13}{:>13}",
-        if sides.iter().all(|side| side.per == "step") { "step" } else { "trace" },
-        "",
-        "side 1",
-        "side 2",
-        "difference"
-    );
+fn comparison(out: &mut String, sides: &[Ranks; 2], layout: Layout) {
     let mean = |side: &Ranks, time: fn(&RankResult) -> f64| {
         side.ranks.iter().map(time).sum::<f64>() / side.ranks.len().max(1) as f64
     };
@@ -237,12 +250,84 @@ fn comparison(out: &mut String, sides: &[Ranks; 2]) {
         ("collectives: waiting", |rank| rank.waiting_ms),
         ("collectives: transfer", |rank| rank.transfer_ms),
     ];
+    let mut table = Table::new([
+        Column::name(""),
+        Column::number("side 1").at_least(11),
+        Column::number("side 2").at_least(11),
+        Column::number("difference").at_least(11),
+    ]);
     let mut line = |name: &str, [first, second]: [f64; 2]| {
-        let _ = writeln!(out, "{name:<26}{first:>13.3}{second:>13.3}{:>+13.3}", second - first);
+        let difference = second - first;
+        table.push([
+            Cell::from(name),
+            format!("{first:.3}").into(),
+            format!("{second:.3}").into(),
+            Cell::from(format!("{difference:+.3}")).toned(Tone::of_difference(difference)),
+        ]);
     };
     for (name, time) in rows {
         line(name, [mean(&sides[0], time), mean(&sides[1], time)]);
     }
     let held_up = |side: &Ranks| side.straggler.as_ref().map_or(0.0, |straggler| straggler.held_up_ms);
     line("waiting for one rank alone", [held_up(&sides[0]), held_up(&sides[1])]);
+    let per = if sides.iter().all(|side| side.per == "step") { "step" } else { "trace" };
+    let heading = format!("FROM SIDE 1 TO SIDE 2, ms per {per}, mean of the ranks");
+    let _ = writeln!(out, "{}", layout.heading(&heading));
+    out.push_str(&table.text(layout));
+}
+
+#[cfg(test)]
+mod tests {
+    use perfdb_ranks::{Rank, report};
+    use perfdb_tracediff::LoadOptions;
+
+    use super::*;
+
+    /// Two ranks with three collectives each, of which the second one is late to the last by 40 us.
+    fn ranks() -> Sides {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rank = |number: u32| {
+            let kernel = |name: &str, start: u32, duration: u32, args: &str| {
+                format!(
+                    r#"{{"ph": "X", "cat": "kernel", "name": "{name}", "ts": {start}, "dur": {duration}, "args": {{{args}}}}}"#
+                )
+            };
+            let late = 40 * number;
+            let group = r#""Collective name": "allreduce", "Process Group Name": "tp", "Group size": 2, "In msg nelems": 8, "dtype": "Float""#;
+            let kernels = [
+                kernel("gemm", 0, 80, ""),
+                kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 30, group),
+                kernel(
+                    "a_kernel_with_a_name_that_is_much_longer_than_any_line_of_a_terminal_can_be",
+                    140,
+                    40 + late,
+                    "",
+                ),
+                kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 200 + late, 70 - late, group),
+                kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 300, 30, group),
+            ];
+            let text = format!(
+                r#"{{"distributedInfo": {{"rank": {number}, "world_size": 2}}, "traceEvents": [{}]}}"#,
+                kernels.join(",")
+            );
+            let path = folder.path().join(format!("rank{number}.json"));
+            std::fs::write(&path, text).expect("a file");
+            Rank::open(&path, number, &LoadOptions::default()).expect("a rank")
+        };
+        Sides::One(Box::new(report(vec![rank(0), rank(1)]).expect("ranks of one run")))
+    }
+
+    #[test]
+    fn lines_fit_the_terminal_and_files_have_all() {
+        let found = ranks();
+        for columns in [80, 100, 140] {
+            let layout = Layout { columns: Some(columns), ..Layout::default() };
+            let shown = text(&found, false, layout);
+            let longest = shown.lines().map(|line| line.chars().count()).max();
+            assert!(longest.is_some_and(|longest| longest <= columns), "{columns}:\n{shown}");
+        }
+        let whole = text(&found, false, Layout { is_whole: true, ..Layout::default() });
+        assert!(whole.contains("can_be"), "{whole}");
+        assert!(whole.lines().any(|line| line.contains("clock us")));
+    }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// The operations, those of one trace last; none for documents that have none.
 pub fn operations(document: &Document) -> Option<Table> {
-    let columns: [Column<Operation<'_>>; 16] = [
+    let columns: [Column<Operation<'_>>; 20] = [
         Column::text("operation", |row| Some(row.name.into())),
         Column::integer("trace1_count", |row| integer(row.counts[0])),
         Column::integer("trace2_count", |row| integer(row.counts[1])),
@@ -25,8 +25,13 @@ pub fn operations(document: &Document) -> Option<Table> {
         Column::text("trace1_cpu_op", |row| row.host_operators[0].map(Cow::Borrowed)),
         Column::text("trace2_cpu_op", |row| row.host_operators[1].map(Cow::Borrowed)),
         Column::text("phases", |row| Some(row.phases.join("|").into())),
+        Column::text("verdict", |row| row.verdict.map(|verdict| verdict.verdict.into())),
+        Column::real("interval_low", |row| row.interval().map(|[low, _]| low)),
+        Column::real("interval_high", |row| row.interval().map(|[_, high]| high)),
+        Column::real("detectable_percent", |row| row.verdict.and_then(|verdict| verdict.detectable_percent)),
     ];
-    document.overview().map(|found| Table::of("operations", &columns, &Operation::all(found.comparison)))
+    let rows = |comparison, confidence| Table::of("operations", &columns, &Operation::all(comparison, confidence));
+    document.overview().map(|found| rows(found.comparison, found.confidence))
 }
 
 /// The layers; none for documents that have none.

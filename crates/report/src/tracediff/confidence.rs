@@ -21,8 +21,8 @@ pub(super) fn whole(out: &mut String, confidence: &Confidence) {
 }
 
 /// The verdict on an operation.
-pub(super) fn of_operation(confidence: &Confidence, operation: &str) -> Option<String> {
-    confidence.operations.iter().find(|row| row.operation == operation).map(|row| words(&row.verdict))
+pub(crate) fn of_operation<'d>(confidence: &'d Confidence, operation: &str) -> Option<&'d Verdict> {
+    confidence.operations.iter().find(|row| row.operation == operation).map(|row| &row.verdict)
 }
 
 /// `slower by 1.2 to 3.4 %`, and its like.

@@ -3,7 +3,7 @@
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
-use perfdb_tracediff::{Comparison, Document, LayerRow};
+use perfdb_tracediff::{Comparison, Confidence, Document, LayerRow};
 
 use super::operation::Operation;
 use super::{explanation, legacy_csv, rooflines};
@@ -23,7 +23,8 @@ pub enum CsvTable {
 }
 
 const OPERATIONS: &str = "operation,trace1_count,trace2_count,trace1_avg_us,trace2_avg_us,trace1_total_ms,trace2_total_ms,ratio,\
-avg_ratio,gap_ms,status,trace1_kernel,trace2_kernel,trace1_cpu_op,trace2_cpu_op,phases\n";
+avg_ratio,gap_ms,status,trace1_kernel,trace2_kernel,trace1_cpu_op,trace2_cpu_op,phases,verdict,interval_low,interval_high,\
+detectable_percent\n";
 const LAYERS: &str =
     "layer,trace1_kernels,trace2_kernels,trace1_total_ms,trace2_total_ms,ratio,gap_ms,status,in_both\n";
 
@@ -36,8 +37,8 @@ pub fn csv(document: &Document, table: CsvTable) -> String {
         Document::Plain(plain) if table == CsvTable::Shapes => {
             plain.roofline.as_ref().map(rooflines::csv).unwrap_or_default()
         }
-        Document::Plain(plain) => default_table(&plain.comparison, table),
-        Document::Full(full) => default_table(&full.comparison, table),
+        Document::Plain(plain) => default_table(&plain.comparison, plain.confidence.as_ref(), table),
+        Document::Full(full) => default_table(&full.comparison, full.confidence.as_ref(), table),
         Document::Legacy(comparison) => legacy_csv::csv(comparison, table),
         Document::Aligned(_) | Document::LaunchCounts(_) | Document::LegacyAligned(_) | Document::LegacyFull(_) => {
             String::new()
@@ -45,14 +46,14 @@ pub fn csv(document: &Document, table: CsvTable) -> String {
     }
 }
 
-fn default_table(comparison: &Comparison, table: CsvTable) -> String {
+fn default_table(comparison: &Comparison, confidence: Option<&Confidence>, table: CsvTable) -> String {
     if table == CsvTable::Layers {
         let mut out = LAYERS.to_owned();
         comparison.layers.iter().for_each(|row| push_record(&mut out, &layer_cells(row)));
         return out;
     }
     let mut out = OPERATIONS.to_owned();
-    Operation::all(comparison).iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
+    Operation::all(comparison, confidence).iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
     out
 }
 
@@ -72,6 +73,9 @@ fn operation_cells(row: &Operation<'_>) -> Vec<String> {
     let [total1, total2] = row.totals_ms.map(|ms| fixed(ms, 6));
     let [kernel1, kernel2] = row.kernels.map(|name| text_cell(name.unwrap_or_default()));
     let [operator1, operator2] = row.host_operators.map(|name| text_cell(name.unwrap_or_default()));
+    let [low, high] = row.interval().map_or([None; 2], |interval| interval.map(Some));
+    let detectable = row.verdict.and_then(|verdict| verdict.detectable_percent);
+    let some = |value: Option<f64>, digits: usize| value.map(|value| fixed(value, digits)).unwrap_or_default();
     vec![
         text_cell(row.name),
         count1,
@@ -89,6 +93,10 @@ fn operation_cells(row: &Operation<'_>) -> Vec<String> {
         operator1,
         operator2,
         row.phases.join("|"),
+        row.verdict.map(|verdict| verdict.verdict.to_owned()).unwrap_or_default(),
+        some(low, 6),
+        some(high, 6),
+        some(detectable, 3),
     ]
 }
 
@@ -126,11 +134,35 @@ mod tests {
         let second = load([kernel("Cijk_A", 0, 4), kernel("flash_fwd", 10, 5)])?;
         let analysis = analyse(&first, &second, &AnalysisOptions::default())?;
         let rows = "\
-Dense GEMM,1,1,8.000,4.000,0.008000,0.004000,2.000000,2.000000,0.004000,slower,Cijk_A,Cijk_A,,,all
-Other,1,0,30.000,,0.030000,0.000000,inf,,0.030000,trace1_only,\"'=Alpha, one\",,,,all
-Attention,0,1,,5.000,0.000000,0.005000,0.000000,,-0.005000,trace2_only,,flash_fwd,,,all
+Dense GEMM,1,1,8.000,4.000,0.008000,0.004000,2.000000,2.000000,0.004000,slower,Cijk_A,Cijk_A,,,all,,,,
+Other,1,0,30.000,,0.030000,0.000000,inf,,0.030000,trace1_only,\"'=Alpha, one\",,,,all,,,,
+Attention,0,1,,5.000,0.000000,0.005000,0.000000,,-0.005000,trace2_only,,flash_fwd,,,all,,,,
 ";
         assert_eq!(csv(&analysis.document, CsvTable::Operations), OPERATIONS.to_owned() + rows);
+        Ok(())
+    }
+
+    #[test]
+    fn verdicts_stand_behind_the_other_columns() -> Result<(), perfdb_tracediff::Error> {
+        let load = |duration: u32| {
+            let kernel = |at: u32| {
+                let duration = duration + at % 3;
+                format!(
+                    r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {duration}, "args": {{}}}}"#,
+                    1000 * at
+                )
+            };
+            let kernels: Vec<String> = (0..40).map(kernel).collect();
+            let text = format!(r#"{{"traceEvents": [{}]}}"#, kernels.join(","));
+            Trace::from_reader("trace.json", std::io::Cursor::new(text), &LoadOptions::default())
+        };
+        let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
+        let table = csv(&analyse(&load(100)?, &load(200)?, &options)?.document, CsvTable::Operations);
+        let row = table.lines().nth(1).expect("an operation");
+        let [detectable, high, low, verdict] = row.rsplit(',').take(4).collect::<Vec<_>>()[..] else { panic!("{row}") };
+        assert_eq!(verdict, "slower", "{row}");
+        let [low, high, detectable] = [low, high, detectable].map(|cell| cell.parse::<f64>().expect(cell));
+        assert!(low < 201.0 / 101.0 && 201.0 / 101.0 < high && detectable < 5.0, "{row}");
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! The operations of a comparison as the rows of its tables, in whatever form those are.
 
-use perfdb_tracediff::{Comparison, OperationRow, Status, UnmatchedOperation};
+use perfdb_tracediff::{Comparison, Confidence, OperationRow, Status, UnmatchedOperation, Verdict};
+
+use super::confidence::of_operation;
 
 /// An operation of both traces or of one. Infinite ratios are infinite; of two values the first is trace 1's.
 pub(crate) struct Operation<'d> {
@@ -15,13 +17,22 @@ pub(crate) struct Operation<'d> {
     pub(crate) kernels: [Option<&'d str>; 2],
     pub(crate) host_operators: [Option<&'d str>; 2],
     pub(crate) phases: &'d [&'static str],
+    /// How sure the difference is, where that was asked for and both traces have the operation.
+    pub(crate) verdict: Option<&'d Verdict>,
 }
 
 impl<'d> Operation<'d> {
     /// The operations, those of one trace last.
-    pub(crate) fn all(comparison: &'d Comparison) -> Vec<Operation<'d>> {
-        let matched = comparison.operations.iter().map(Operation::matched);
+    pub(crate) fn all(comparison: &'d Comparison, confidence: Option<&'d Confidence>) -> Vec<Operation<'d>> {
+        let verdict = |row: &OperationRow| of_operation(confidence?, &row.operation);
+        let matched =
+            comparison.operations.iter().map(|row| Operation { verdict: verdict(row), ..Operation::matched(row) });
         matched.chain(comparison.unmatched_operations.iter().map(Operation::unmatched)).collect()
+    }
+
+    /// Where the true ratio lies, if somebody can say.
+    pub(crate) fn interval(&self) -> Option<[f64; 2]> {
+        self.verdict?.interval
     }
 
     fn matched(row: &'d OperationRow) -> Operation<'d> {
@@ -37,6 +48,7 @@ impl<'d> Operation<'d> {
             kernels: [Some(&row.trace1_kernel), Some(&row.trace2_kernel)],
             host_operators: [row.trace1_cpu_op.as_deref(), row.trace2_cpu_op.as_deref()],
             phases: &row.phases,
+            verdict: None,
         }
     }
 
@@ -58,6 +70,7 @@ impl<'d> Operation<'d> {
             kernels: one(is_first, Some(&row.kernel), None),
             host_operators: one(is_first, row.cpu_op.as_deref(), None),
             phases: &row.phases,
+            verdict: None,
         }
     }
 }

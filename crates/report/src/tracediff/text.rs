@@ -6,6 +6,7 @@ use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Overview, Platform, Status,
 };
 
+use super::confidence::{of_operation, words};
 use super::elapsed::per;
 use super::explanation;
 use super::text_parts::{counted, general, layers, python_stacks, unknown, warnings};
@@ -82,7 +83,7 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
 }
 
 /// Adds a part of the report that has names but no colours.
-pub(super) fn escaped(out: &mut String, layout: Layout, write: impl FnOnce(&mut String)) {
+pub(crate) fn escaped(out: &mut String, layout: Layout, write: impl FnOnce(&mut String)) {
     let mut part = String::new();
     write(&mut part);
     out.push_str(&layout.wrapped_lines(&for_terminal(&part)));
@@ -224,7 +225,7 @@ fn operations(
             share,
             bar,
         ];
-        let verdict = confidence.and_then(|found| super::confidence::of_operation(found, &row.operation));
+        let verdict = confidence.and_then(|found| of_operation(found, &row.operation)).map(words);
         cells.push(verdict.unwrap_or_default().into());
         table.push(cells);
     }
