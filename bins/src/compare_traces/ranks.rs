@@ -11,7 +11,7 @@ use perfdb_tracediff::{Format, LoadOptions};
 use super::plan::Common;
 use super::remedy::line_of_error;
 use super::workers::Workers;
-use crate::{Failure, Status, error_line, print, progress};
+use crate::{Failure, Status, error_line, print, print_styled, progress};
 
 /// The traces of ranks, as they were given.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ pub(super) fn compare_ranks(
     ];
     commit(files.into_iter().flatten().collect::<Result<_, _>>()?)?;
     if outputs.result.is_none() {
-        print(&result)?;
+        if outputs.format == Format::Text { print_styled(&result)? } else { print(&result)? }
     }
     Ok(Status::Success)
 }

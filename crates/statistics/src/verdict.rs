@@ -66,7 +66,7 @@ impl Default for Limits {
 /// Difference, in percent, that is to be found wherever the samples allow.
 pub(crate) const WANTED_PERCENT: f64 = 3.0;
 /// Part of the false alarms that all estimates share alike; the rest goes to where it is needed to see what is wanted.
-const ALIKE: f64 = 0.1;
+const ALIKE: f64 = 0.15;
 /// Level from which on what is wanted is out of reach.
 pub(crate) const REACH: f64 = 0.1;
 

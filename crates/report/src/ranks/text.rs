@@ -90,12 +90,8 @@ fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler, layout: Layout)
         per(ranks),
         100.0 * found.last_share
     );
-    let _ = writeln!(
-        out,
-        "  cost: all others wait {:.3} ms{} for it alone; that is what mending it can save",
-        found.held_up_ms,
-        per(ranks)
-    );
+    let saved = if is_of_the_beginning(found) { "" } else { "; that is what mending it can save" };
+    let _ = writeln!(out, "  cost: all others wait {:.3} ms{} for it alone{saved}", found.held_up_ms, per(ranks));
     let longer: Vec<String> =
         found.longer_ms.iter().take(3).map(|(what, more_ms)| format!("{what} {more_ms:+.3} ms")).collect();
     if !longer.is_empty() {
@@ -119,9 +115,14 @@ fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler, layout: Layout)
 /// Characters of a line before the kernel in it, about.
 const PLACE: usize = 60;
 
-/// A remark where the traces may only have begun at different times.
+/// Whether the traces may only have begun at different times.
+fn is_of_the_beginning(found: &Straggler) -> bool {
+    2.0 * found.first_ms > found.late_ms
+}
+
+/// A remark where that may be so.
 fn beginning(out: &mut String, ranks: &Ranks, found: &Straggler) {
-    if 2.0 * found.first_ms > found.late_ms {
+    if is_of_the_beginning(found) {
         let _ = writeln!(
             out,
             "  note: {:.3} ms{} of it at the first collective of the traces; profilers that begin at different times look so too",
