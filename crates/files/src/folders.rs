@@ -6,6 +6,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Folders that were made and are not wanted any more, but were not empty yet: another output of the same run lay there.
+static NOT_YET_EMPTY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// The folders that did not exist before. Dropped without [`keep`](MadeFolders::keep) they are removed again, as far as nobody has put
 /// anything into them.
@@ -45,9 +49,13 @@ impl MadeFolders {
 
 impl Drop for MadeFolders {
     fn drop(&mut self) {
-        for (folder, _) in &self.made {
-            let _ = fs::remove_dir(folder);
-        }
+        let mut waiting = NOT_YET_EMPTY.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.extend(self.made.drain(..).map(|(folder, _)| folder));
+        // Those within others first.
+        waiting.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        waiting.retain(|folder| {
+            fs::remove_dir(folder).is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty)
+        });
     }
 }
 
@@ -110,6 +118,20 @@ mod tests {
         assert!(outer.exists() && !inner.exists());
         MadeFolders::make(&inner)?.keep();
         assert!(inner.exists());
+        Ok(())
+    }
+
+    #[test]
+    fn folders_of_outputs_that_are_dropped_one_by_one_vanish_with_the_last() -> Result<(), crate::Error> {
+        use crate::replace::{Parents, Staged};
+        let folder = tempfile::tempdir().map_err(|source| crate::Error::io(Path::new(""), source))?;
+        let outer = folder.path().join("a");
+        let names = ["a/b/1.csv", "a/b/2.csv", "a/c/3.csv", "a/4.csv"];
+        let staged = names.map(|name| Staged::with(&folder.path().join(name), b"x", Parents::Create));
+        let staged: Vec<Staged> = staged.into_iter().collect::<Result<_, _>>()?;
+        assert!(outer.join("b").is_dir());
+        drop(staged);
+        assert!(!outer.exists());
         Ok(())
     }
 

@@ -2,7 +2,10 @@
 
 use crate::paths::parent_of;
 use crate::system;
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -92,7 +95,11 @@ pub(super) fn remove_own_leftovers(target: &Path) {
     let is_of_target = |name: &OsStr| -> bool {
         let target = target.file_name().unwrap_or_default().as_bytes();
         let rest = name.as_bytes().strip_prefix(b".").and_then(|rest| rest.strip_prefix(target));
-        rest.is_some_and(|rest| rest.starts_with(b".tmp-") && rest != ours.as_bytes())
+        rest.is_some_and(|rest| match rest.strip_prefix(b".old") {
+            // Second names are not locked: whoever has given one may still want it.
+            Some(rest) => rest.strip_prefix(b".tmp-").is_some_and(has_ended),
+            None => rest.starts_with(b".tmp-") && rest != ours.as_bytes(),
+        })
     };
     names.retain(|name| {
         let is_found = is_of_target(name);
@@ -101,6 +108,12 @@ pub(super) fn remove_own_leftovers(target: &Path) {
         }
         !is_found
     });
+}
+
+/// Whether there is no process of that number.
+fn has_ended(process: &[u8]) -> bool {
+    let number = std::str::from_utf8(process).ok().and_then(|digits| digits.parse().ok());
+    number.is_some_and(|number| kill(Pid::from_raw(number), None) == Err(Errno::ESRCH))
 }
 
 fn leftover_names(folder: &Path) -> Vec<OsString> {
@@ -171,6 +184,18 @@ mod tests {
         }
         remove_own_leftovers(&folder.path().join("a.csv"));
         assert_eq!(names(folder.path())?, [".b.csv.tmp-999999999"]);
+        Ok(())
+    }
+
+    #[test]
+    fn outside_databases_a_second_name_stays_while_whoever_has_given_it_lives() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let living = format!(".a.csv.old.tmp-{}", std::os::unix::process::parent_id());
+        for name in [".a.csv.old.tmp-999999999", &living] {
+            fs::write(folder.path().join(name), "old")?;
+        }
+        remove_own_leftovers(&folder.path().join("a.csv"));
+        assert_eq!(names(folder.path())?, [living]);
         Ok(())
     }
 }
