@@ -4,6 +4,7 @@ use crate::kernels::{KernelAudit, kernels, trust};
 use crate::standing::{Finding, Judge, Standing};
 use crate::{Error, Question, Share, Shares, Workload};
 use indexmap::IndexMap;
+use perfdb_parallel::on_all_cores;
 use perfdb_query::{Database, ReaderSemantics};
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use rayon::prelude::*;
@@ -98,15 +99,14 @@ pub fn audit(database: &Database, workloads: Vec<Workload>, options: &Options) -
 }
 
 fn of_workload(judge: &Judge<'_>, workload: Workload, mapping: &OpMapping) -> WorkloadAudit {
-    let asked: Vec<Asked> = workload
-        .questions
-        .into_par_iter()
-        .map(|question| {
+    let asked: Vec<Asked> = on_all_cores(|| {
+        let ask = |question: Question| -> Asked {
             let entry = mapping.find(question.query.name(), Lookup::Nested);
             let table = entry.as_ref().and_then(|entry| entry.kernel_type.as_deref());
             Asked { finding: judge.finding(&question.query, table), question }
-        })
-        .collect();
+        };
+        workload.questions.into_par_iter().map(ask).collect()
+    });
     let mut shares = Shares::default();
     let mut free_calls = 0;
     let mut by_axes: IndexMap<Vec<&'static str>, Share> = IndexMap::new();

@@ -3,6 +3,7 @@
 use crate::audit::Asked;
 use crate::{Shares, Standing};
 use indexmap::IndexMap;
+use perfdb_parallel::on_all_cores;
 use perfdb_query::{Database, Score};
 use rayon::prelude::*;
 
@@ -65,8 +66,9 @@ pub(crate) fn kernels<'a>(asked: impl Iterator<Item = &'a Asked>) -> Vec<KernelA
 
 /// Leaves rows of the kernels' tables out and predicts them from the others.
 pub(crate) fn trust(database: &Database, kernels: &mut [KernelAudit]) {
-    kernels.par_iter_mut().for_each(|kernel| {
+    let judge = |kernel: &mut KernelAudit| {
         let evaluation = database.evaluate(&kernel.kernel_type).ok().flatten();
         kernel.trust = evaluation.map(|found| Trust { rows: found.rows, scores: found.scores() });
-    });
+    };
+    on_all_cores(|| kernels.par_iter_mut().for_each(judge));
 }

@@ -25,8 +25,10 @@
 
 mod join;
 mod ordered;
+mod pool;
 mod spawn;
 
 pub use join::join;
 pub use ordered::{OrderedMap, states};
+pub use pool::on_all_cores;
 pub use spawn::{Refused, spawn};

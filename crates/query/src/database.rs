@@ -10,6 +10,7 @@ use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
 use crate::state::State;
 use crate::table::KernelRows;
+use perfdb_parallel::on_all_cores;
 use perfdb_store::Error as StoreError;
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -110,11 +111,12 @@ impl Database {
     pub fn load_all(&self) {
         let state = self.state();
         let names: Vec<&Arc<str>> = state.kernel_types().filter(|name| !name.starts_with("hcom_")).collect();
-        names.par_iter().for_each(|name| {
+        let load = |name: &&Arc<str>| {
             if let Ok(Some(table)) = state.rows(state.slot(name)) {
                 table.index();
             }
-        });
+        };
+        on_all_cores(|| names.par_iter().for_each(load));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::answer::Miss;
 use crate::between::{Learnt, learnt};
 use crate::semantics::ReaderSemantics;
 use crate::state::State;
+use perfdb_parallel::on_all_cores;
 use perfdb_predict::{Class, Estimate, LeftOut, Place, Rows, Trials};
 use rayon::prelude::*;
 use std::fmt;
@@ -187,10 +188,12 @@ fn of_slices(sliced: Sliced) -> Evaluation {
         .iter()
         .flat_map(|(slice, trials)| (0..trials.rounds()).map(move |round| (*slice, trials, round)))
         .collect();
-    let trials: Vec<Vec<Trial>> = rounds
-        .into_par_iter()
-        .map(|(slice, trials, round)| trials.run(round).into_iter().map(|trial| of_trial(slice, trial)).collect())
-        .collect();
+    let trials: Vec<Vec<Trial>> = on_all_cores(|| {
+        let run = |(slice, trials, round): (&Slice, &Trials, usize)| -> Vec<Trial> {
+            trials.run(round).into_iter().map(|trial| of_trial(slice, trial)).collect()
+        };
+        rounds.into_par_iter().map(run).collect()
+    });
     Evaluation {
         kernel_type,
         path,

@@ -3,6 +3,7 @@
 use super::sliced;
 use crate::error::Error;
 use crate::state::State;
+use perfdb_parallel::on_all_cores;
 use perfdb_predict::{Model, Rows};
 use rayon::prelude::*;
 use std::path::Path;
@@ -32,7 +33,7 @@ pub struct Outlier {
 pub fn outliers(directory: impl AsRef<Path>) -> Result<Vec<Outlier>, Error> {
     let state = State::open(directory.as_ref(), None)?;
     let names: Vec<&Arc<str>> = state.kernel_types().collect();
-    let found: Vec<Vec<Outlier>> = names.par_iter().map(|name| of_table(&state, name)).collect();
+    let found: Vec<Vec<Outlier>> = on_all_cores(|| names.par_iter().map(|name| of_table(&state, name)).collect());
     Ok(found.into_iter().flatten().collect())
 }
 

@@ -15,6 +15,7 @@ use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{Parents, Staged};
+use perfdb_parallel::on_all_cores;
 use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use rayon::prelude::*;
@@ -268,7 +269,7 @@ struct Old {
 }
 
 fn judge_old(options: &Options<'_>, tables: &[tables::NewTable]) -> Result<Vec<Old>, Error> {
-    tables.par_iter().map(|table| Old::of(&table_path(options, table))).collect()
+    on_all_cores(|| tables.par_iter().map(|table| Old::of(&table_path(options, table))).collect())
 }
 
 impl Old {
@@ -321,7 +322,7 @@ fn stage(
         }
     }
     let stage = |table: &NewTable| Staged::with(&table_path(options, table), &table.content, Parents::MustExist);
-    let staged: Vec<Staged> = tables.par_iter().map(stage).collect::<Result<_, _>>()?;
+    let staged: Vec<Staged> = on_all_cores(|| tables.par_iter().map(stage).collect::<Result<_, _>>())?;
     staging.set.extend(staged);
     Ok((old, staging))
 }

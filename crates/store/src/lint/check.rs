@@ -7,6 +7,7 @@ use crate::directory::tables_in;
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
 use perfdb_files::paths::{normalised, within};
+use perfdb_parallel::on_all_cores;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,8 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
         }
     }
     let _span = tracing::info_span!("look at tables", tables = paths.len()).entered();
-    let seen: Vec<Seen> = paths.par_iter().map(|path| look_at(path, refusal)).collect::<Result<_, _>>()?;
+    let seen: Vec<Seen> =
+        on_all_cores(|| paths.par_iter().map(|path| look_at(path, refusal)).collect::<Result<_, _>>())?;
     let mut tables = Tables::new();
     for (path, seen) in paths.iter().zip(&seen) {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

@@ -7,6 +7,7 @@ use crate::duration::{EIGHT_OF_TEN, is_valid};
 use crate::error::Error;
 use crate::table::Scan;
 use crate::update::Gap;
+use perfdb_parallel::on_all_cores;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -16,8 +17,9 @@ use std::path::Path;
 /// # Errors
 /// When the directory cannot be read.
 pub fn disagreements(database: &Path) -> Result<Vec<Finding>, Error> {
+    let tables = tables_in(database)?;
     let found: Vec<Vec<Finding>> =
-        tables_in(database)?.par_iter().map(|path| of_table(path).unwrap_or_default()).collect();
+        on_all_cores(|| tables.par_iter().map(|path| of_table(path).unwrap_or_default()).collect());
     Ok(found.into_iter().flatten().collect())
 }
 

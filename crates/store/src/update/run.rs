@@ -12,6 +12,7 @@ use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::paths::{parent_of, within};
 use perfdb_files::replace::{self, Parents, Staged};
+use perfdb_parallel::on_all_cores;
 use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,15 +113,15 @@ pub fn prepare(samples: &Samples, options: &UpdateOptions<'_>) -> Result<Pending
     }
     let jobs = jobs(options, targets, samples)?;
     let span = tracing::info_span!("update tables", tables = jobs.len()).entered();
-    let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = jobs
-        .par_iter()
-        .map(|(path, operators)| {
+    let results: Vec<Result<(TableUpdate, Option<Staged>), Error>> = on_all_cores(|| {
+        let run = |(path, operators): &(PathBuf, Vec<String>)| -> Result<_, Error> {
             let (operator, namesakes) =
                 operators.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
             let UpdateOptions { mode, prune, record_changes, dry_run, .. } = *options;
             Job { path, operator, namesakes, mode, prune, record_changes, dry_run }.run(samples)
-        })
-        .collect();
+        };
+        jobs.par_iter().map(run).collect()
+    });
     drop(span);
     let mut updates = Vec::with_capacity(jobs.len());
     let mut pending = Pending {
