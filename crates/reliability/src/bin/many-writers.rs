@@ -1,0 +1,40 @@
+//! Ten writers, readers and a victim at one database.
+
+use clap::Parser;
+use perfdb_reliability::Error;
+use perfdb_reliability::contention::{rounds, rounds_of_a_database};
+use perfdb_reliability::findings::{Tally, on_threads, report};
+use perfdb_reliability::program::Program;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Let ten writers, three readers and a writer that is killed work at one database at once: no row is lost, none comes twice, none is half there
+#[derive(Parser)]
+struct Arguments {
+    /// What the draws start from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many rounds; twenty share a database
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// Databases at a time
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// The perfdb to run [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+}
+
+fn main() -> Result<ExitCode, Error> {
+    let arguments = Arguments::parse();
+    let program = Program::find(arguments.program.as_deref())?;
+    let tally = Tally::default();
+    let firsts = (0..arguments.count).step_by(usize::try_from(rounds_of_a_database())?);
+    on_threads(arguments.jobs, firsts, |first| {
+        if let Err(error) = rounds(&program, arguments.seed, first, arguments.count, &tally) {
+            tally.found(first, format!("the round could not be made: {error}"));
+        }
+    });
+    let repeat = format!("many-writers --seed {} --count {}", arguments.seed, arguments.count);
+    Ok(if report(&tally, &repeat) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
