@@ -95,18 +95,30 @@ pub fn fixed_grouped(x: f64, decimals: usize) -> String {
 
 /// `format(text, ">{width}")`: spaces in front up to `width` code points; a longer text is not cut.
 pub fn pad_left(text: &str, width: usize) -> String {
-    format!("{text:>width$}")
+    let mut out = " ".repeat(width.saturating_sub(text.chars().count()));
+    out.push_str(text);
+    out
 }
 
 /// `format(text, "<{width}")`: spaces behind up to `width` code points; a longer text is not cut.
 pub fn pad_right(text: &str, width: usize) -> String {
-    format!("{text:<width$}")
+    let mut out = text.to_owned();
+    out.extend(std::iter::repeat_n(' ', width.saturating_sub(text.chars().count())));
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn columns_may_be_wider_than_rust_formats() {
+        assert_eq!((pad_left("é", 3), pad_right("é", 3)), ("  é".to_owned(), "é  ".to_owned()));
+        assert_eq!((pad_left("long", 3), pad_right("long", 3)), ("long".to_owned(), "long".to_owned()));
+        let wide = usize::from(u16::MAX) + 2;
+        assert_eq!((pad_left("a", wide).len(), pad_right("a", wide).len()), (wide, wide));
+    }
 
     #[test]
     fn groups_by_three() {
