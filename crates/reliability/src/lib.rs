@@ -6,6 +6,7 @@
 //! cargo run -p perfdb-reliability --bin mutated-inputs -- --seed 1 --count 10000
 //! cargo run -p perfdb-reliability --bin interrupted-writers -- --seed 1 --count 1000
 //! cargo run -p perfdb-reliability --bin many-writers -- --seed 1 --count 1000
+//! cargo run -p perfdb-reliability --bin beside-originals -- --originals CHECKOUT --seed 1 --count 1000
 //! ```
 //!
 //! Each finding comes with the command that repeats it. `docs/reliability.md` has the figures of the runs so far.
@@ -30,6 +31,7 @@ pub mod findings;
 pub mod interruptions;
 pub mod mutated;
 pub mod mutations;
+pub mod originals;
 pub mod program;
 pub mod world;
 

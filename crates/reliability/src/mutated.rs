@@ -6,7 +6,7 @@ use crate::draws::Draws;
 use crate::files::{self, Entry, Files};
 use crate::findings::Tally;
 use crate::mutations::mutate;
-use crate::program::{Ended, Limits, Outcome, Program};
+use crate::program::{Ended, Limits, Line, Outcome, Program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,11 +33,30 @@ struct Usual {
 
 /// A run: the case, the file, what was done to it.
 #[derive(Debug)]
-struct Run<'c> {
+pub(crate) struct Run<'c> {
     case: &'c Case,
     file: PathBuf,
     mutations: Vec<&'static str>,
     before: Files,
+}
+
+impl Run<'_> {
+    /// What is run.
+    pub(crate) fn line(&self) -> &Line {
+        &self.case.line
+    }
+
+    /// What is there, with the mutated file.
+    pub(crate) fn before(&self) -> &Files {
+        &self.before
+    }
+
+    /// The case, its command line, and what was done to which file.
+    pub(crate) fn described(&self) -> String {
+        let line = self.case.line.words.join(" ");
+        let case = if self.case.name == line { String::new() } else { format!("{}: ", self.case.name) };
+        format!("{case}{line}\n    {}: {}", self.file.display(), self.mutations.join(", "))
+    }
 }
 
 impl Mutated {
@@ -74,7 +93,8 @@ impl Mutated {
         Ok(found)
     }
 
-    fn draw(&self, seed: u64, number: u64) -> Run<'_> {
+    /// The run of this number.
+    pub(crate) fn draw(&self, seed: u64, number: u64) -> Run<'_> {
         let mut draws = Draws::of(seed, number);
         let tool = draws.one_of(&self.tools);
         let case = draws.one_of(&self.cases[tool]);
@@ -116,16 +136,7 @@ impl Mutated {
         tally.count(format!("{} of {}", outcome.ended, run.case.line.tool()));
         tally.count(outcome.ended.to_string());
         for what in &wrong {
-            let line = run.case.line.words.join(" ");
-            tally.found(
-                number,
-                format!(
-                    "{what}\n    {}: {line}\n    {}: {}",
-                    run.case.name,
-                    run.file.display(),
-                    run.mutations.join(", ")
-                ),
-            );
+            tally.found(number, format!("{what}\n    {}", run.described()));
         }
         if let Some(keep) = keep.filter(|_| !wrong.is_empty()) {
             let keep = keep.join(number.to_string());
@@ -244,16 +255,14 @@ fn wrong_with_output(run: &Run<'_>, usual: &Usual, path: &Path, entry: Option<&E
         Some(Entry::File(old)) => Some(old),
         _ => None,
     };
-    let is_usual = usual.changed.contains(path) || usual.places.iter().any(|place| path.parent() == Some(place));
-    if !matches!(usual.ended, Ended::Exit(0 | 3)) {
-        // Nothing is known of a case that usually fails.
-    } else if !is_usual && !usual.places.iter().any(|place| !place.as_os_str().is_empty() && path.starts_with(place)) {
+    // A folder that the command line names, a database, may get tables of other names.
+    let is_named = run.case.line.words.iter().any(|word| path.parent() == Some(Path::new(word.trim_end_matches('/'))));
+    let is_below =
+        |place: &PathBuf| path.parent() == Some(place) || !place.as_os_str().is_empty() && path.starts_with(place);
+    // Nothing is known of a case that usually fails.
+    let is_known = matches!(usual.ended, Ended::Exit(0 | 3));
+    if is_known && !is_named && !usual.changed.contains(path) && !usual.places.iter().any(is_below) {
         return Some(format!("{shown} is written, which is usually not"));
-    } else if old.is_some()
-        && !usual.changed.contains(path)
-        && !usual.changed.iter().any(|known| known.extension() == path.extension())
-    {
-        return Some(format!("{shown} is changed, which is usually not"));
     }
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => {
@@ -265,9 +274,10 @@ fn wrong_with_output(run: &Run<'_>, usual: &Usual, path: &Path, entry: Option<&E
             }
             Some(format!("{shown} is no JSON: {error}"))
         }
-        // Rows that are kept aside stay as they were, whatever they are.
-        Some("csv") if old.is_none() && !shown.to_string().ends_with(".dropped.csv") => {
-            let mut reader = csv::ReaderBuilder::new().from_reader(bytes.as_slice());
+        Some("csv") if old.is_none() => {
+            // Rows that are kept aside or cut out stay as they were, whatever they are.
+            let are_copied = shown.to_string().ends_with(".dropped.csv") || run.case.line.tool() == "cut-forward-pass";
+            let mut reader = csv::ReaderBuilder::new().flexible(are_copied).from_reader(bytes.as_slice());
             let error = reader.byte_records().find_map(Result::err)?;
             Some(format!("{shown} is no table: {error}"))
         }
