@@ -63,6 +63,7 @@
 //! | `perfdb-files` | replacing files whole, locks, child processes, interrupts |
 //! | `perfdb-shards` | parts of a job for several machines, and sets of them that are whole |
 //! | `perfdb-parallel` | work on several threads with results in order |
+//! | `perfdb-reliability` | trying the tools from outside: mutated inputs, kills, failing system calls; published nowhere |
 //! | `perfdb-pycompat` | text as CPython writes and reads it |
 //! | `perfdb-properties` | what must hold for readers whatever bytes they are given, for tests and fuzz targets |
 //!

@@ -109,8 +109,9 @@ fn described(run: &Run<'_>, what: &str) -> String {
 
 /// What differs: standard output, then the files that either has changed.
 fn difference(before: &Files, original: (&Outcome, &Files), ours: (&Outcome, &Files)) -> Option<String> {
-    if original.0.stdout != ours.0.stdout {
-        return Some(format!("stdout: {}", first_difference(&original.0.stdout, &ours.0.stdout)));
+    let printed = without_progress(&original.0.stdout);
+    if printed != ours.0.stdout {
+        return Some(format!("stdout: {}", first_difference(&printed, &ours.0.stdout)));
     }
     let changed: BTreeSet<&Path> =
         [original.1, ours.1].into_iter().flat_map(|after| files::changed(before, after)).collect();
@@ -125,6 +126,15 @@ fn difference(before: &Files, original: (&Outcome, &Files), ours: (&Outcome, &Fi
             _ => None,
         }
     })
+}
+
+/// What stays of lines that were written over: bars of progress, which perfdb has on stderr.
+fn without_progress(printed: &[u8]) -> Vec<u8> {
+    let last = |line: &[u8]| -> Vec<u8> {
+        let at = line.iter().rposition(|&byte| byte == b'\r').map_or(0, |before| before + 1);
+        if at < line.len() { line[at..].to_vec() } else { line.to_vec() }
+    };
+    printed.split(|&byte| byte == b'\n').map(last).collect::<Vec<_>>().join(&b'\n')
 }
 
 fn first_difference(original: &[u8], ours: &[u8]) -> String {
