@@ -142,6 +142,30 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_attention_with_other_lengths_are_not_called_the_same_case() -> TestResult {
+        let header = HEADER.replace('\n', ",Runtime source_profile,Runtime avg_seq_len\n");
+        let row = |source: &str, length: u32| format!("4,A,ND,4,A,1,1,{source},{length}\n");
+        let rows = [row("a", 16), row("a", 17), row("b", 17), row("b", 16)].concat();
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join("FusedInferAttentionScore.csv"), format!("{header}{rows}"))?;
+        let mut said = Vec::new();
+        for finding in check(folder.path())?.findings {
+            if let (Kind::DuplicateSignature, Some(line)) = (finding.kind, finding.line) {
+                let message: String =
+                    finding.message.chars().take_while(|&letter| letter != ',' && letter != ':').collect();
+                said.push((line, message));
+            }
+        }
+        let expected = [
+            (3, "the shapes of line 2 with other runtime values"),
+            (4, "the same case as line 3"),
+            (5, "the same case as line 2"),
+        ];
+        assert_eq!(said, expected.map(|(line, message)| (line, message.to_owned())));
+        Ok(())
+    }
+
+    #[test]
     fn files_and_columns_are_judged() -> TestResult {
         let files = [
             ("db/Bad.csv", "a,b\n1,2,3\n"),

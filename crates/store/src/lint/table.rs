@@ -3,7 +3,7 @@
 use super::finding::{Finding, Kind};
 use crate::columns::{
     COMMUNICATION, DURATIONS, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS, OBSOLETE,
-    OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
+    OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION, RUNTIME,
 };
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
@@ -83,6 +83,10 @@ struct Look<'t> {
     measured_and_profiled: Option<[usize; 2]>,
     /// The line of the first row of each signature.
     first_rows: FxHashMap<Signature, u64>,
+    /// Columns of values that lookups of attention tell rows of one signature apart by.
+    runtime_columns: Vec<usize>,
+    /// The line of the first row of each signature, named by its own first line, with each set of these values.
+    first_with_values: FxHashMap<(u64, String), u64>,
     inputs: Option<FxHashSet<String>>,
     /// Rows without a valid duration.
     without: usize,
@@ -104,6 +108,8 @@ impl<'t> Look<'t> {
             durations: DURATIONS.iter().filter_map(|name| Some((*name, position(name)?))).collect(),
             measured_and_profiled: both[0].zip(both[1]).map(|(measured, profiled)| [measured, profiled]),
             first_rows: FxHashMap::default(),
+            runtime_columns: (0..columns.len()).filter(|&column| is_runtime_value(&columns[column])).collect(),
+            first_with_values: FxHashMap::default(),
             inputs: (!is_communication && position(INPUT_SHAPES).is_some()).then(FxHashSet::default),
             without: 0,
         }
@@ -194,10 +200,22 @@ impl<'t> Look<'t> {
             inputs.insert(signature.parts().take(3).collect::<Vec<_>>().join("\u{1f}"));
         }
         let first = *self.first_rows.entry(signature).or_insert(row.line);
-        if first != row.line {
-            let what = format!("the same case as line {first}, which alone is updated and answers; remove one of them");
-            self.add(Kind::DuplicateSignature, Some(row.line), what);
-        }
+        let same = if self.runtime_columns.is_empty() {
+            first
+        } else {
+            let values = self.runtime_columns.iter().map(|&column| row.cell(column)).collect::<Vec<_>>().join("\u{1f}");
+            *self.first_with_values.entry((first, values)).or_insert(row.line)
+        };
+        let what = if same != row.line {
+            format!("the same case as line {same}, which alone is updated and answers; remove one of them")
+        } else if first != row.line {
+            format!(
+                "the shapes of line {first} with other runtime values: lookups tell them apart, but start-microbench writes what it measures to line {first} alone"
+            )
+        } else {
+            return;
+        };
+        self.add(Kind::DuplicateSignature, Some(row.line), what);
     }
 
     fn durations(&mut self, row: FileRow<'_>) {
@@ -254,4 +272,9 @@ fn is_old(name: &str) -> bool {
         || name == OLD_MEASURED_DURATION
         || matches!(name, "Median Duration(us)" | "Std Duration(us)" | "avg_seq_len")
         || is_old_metric()
+}
+
+/// Whether a column says with what an attention kernel ran, and not only where that is known from.
+fn is_runtime_value(column: &str) -> bool {
+    RUNTIME.contains(&column) && !matches!(column, "Runtime source_profile" | "Runtime metadata_completeness")
 }
