@@ -42,6 +42,7 @@ mod provenance;
 pub mod registry;
 pub mod replay;
 mod run_record;
+mod scenarios;
 pub mod semantics;
 pub mod shards;
 pub mod standard_streams;

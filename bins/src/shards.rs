@@ -4,10 +4,10 @@
 //! results; putting shards together is the tool again, on the command line that the shards remember, with the results taken
 //! from them. Whatever a tool can write, it writes so too, byte for byte.
 
-use crate::Failure;
 use crate::output::{print_note, quiet, verbose};
 use crate::path_argument::path;
-use perfdb_shards::{InputFile, Job, Manifest, Shard, ShardSet};
+use crate::{Failure, Status};
+use perfdb_shards::{InputFile, Job, Manifest, Shard, ShardSet, ShardWriter};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -119,9 +119,19 @@ pub fn shared_inputs<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<Ve
     Ok(paths.into_iter().map(InputFile::shared).collect::<Result<_, _>>()?)
 }
 
-/// Says where a shard lies that is done.
-pub fn print_done(shard: Shard, [own, all]: [usize; 2], folder: &Path) {
+/// Ends a shard that has done `own` of `all` cases, and says where it lies.
+///
+/// # Errors
+/// When the shard can't be written, and what failed: a failure is a result, and the shard is there all the same.
+pub fn finish(
+    shard: Shard,
+    writer: ShardWriter,
+    [own, all]: [usize; 2],
+    errors: Vec<String>,
+) -> Result<Status, Failure> {
+    let folder = writer.finish()?;
     print_note(&format!("shard {shard}: {own} of {all} cases done, in {}", folder.display()));
+    if errors.is_empty() { Ok(Status::Success) } else { Err(Failure::lines(errors)) }
 }
 
 /// Says where a shard lies that has measured so many rows.

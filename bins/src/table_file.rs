@@ -24,6 +24,7 @@ pub(crate) fn set_parquet(open: Open) {
 pub(crate) struct TableFile {
     path: PathBuf,
     open: Open,
+    parents: Parents,
 }
 
 impl TableFile {
@@ -42,12 +43,22 @@ impl TableFile {
                 format!("--parquet: {elsewhere}; use `perfdb {tool}`")
             }));
         };
-        Ok(TableFile { path: path.to_owned(), open })
+        Ok(TableFile { path: path.to_owned(), open, parents: Parents::MustExist })
+    }
+
+    /// The same file, whose folder is made if it is not there.
+    pub(crate) fn making_folders(self) -> TableFile {
+        TableFile { parents: Parents::Create, ..self }
+    }
+
+    /// Whether the file can be written, which is told before the work.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        Staged::create(&self.path, self.parents).map(drop)
     }
 
     /// Begins the file.
     pub(crate) fn begin(&self, schema: &Schema) -> Result<OpenTable, Error> {
-        let staged = Staged::create(&self.path, Parents::MustExist)?;
+        let staged = Staged::create(&self.path, self.parents)?;
         let writer = (self.open)(staged, schema).map_err(|source| Error::io(&self.path, source))?;
         Ok(OpenTable { path: self.path.clone(), writer })
     }

@@ -13,7 +13,7 @@ use super::plan::{Common, Plan};
 use super::remedy::line_of_error;
 use super::single::warnings;
 use super::workers::Workers;
-use crate::shards::{GivenArguments, Part, ShardArguments, print_done, shared_inputs};
+use crate::shards::{GivenArguments, Part, ShardArguments, finish, shared_inputs};
 use crate::{Failure, Status, error_line, print, print_error, progress, warn};
 
 /// What became of a pair.
@@ -146,8 +146,7 @@ impl Pairs<'_> {
             },
         );
         written?;
-        print_done(shard, [own.len(), self.pairs.len()], &writer.finish()?);
-        if errors.is_empty() { Ok(Status::Success) } else { Err(Failure::lines(errors)) }
+        finish(shard, writer, [own.len(), self.pairs.len()], errors)
     }
 
     /// Compares the pairs of these numbers. `work` goes on with an outcome on the worker, `done` gets it in order.

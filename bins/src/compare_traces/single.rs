@@ -62,6 +62,7 @@ pub(super) fn compare_one(
     let gate = outputs.gate.map(|(path, limit)| Ok::<_, Error>((Baseline::read(path)?, limit))).transpose()?;
     let plan = common.plan(settings).map_err(Failure::usage)?;
     let tables = outputs.parquet.iter().map(ParquetTable::file).collect::<Result<Vec<_>, _>>()?;
+    tables.iter().try_for_each(|(_, file)| file.check())?;
     let threads = usable_cores().div_ceil(2);
     let options = common.load_options(!settings.no_stacks.unwrap_or(false), threads);
     let loaded = load(traces, captures, &options)?;

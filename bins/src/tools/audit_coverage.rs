@@ -197,6 +197,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open(arguments.json.as_deref())?;
     let table = JsonFile::open(arguments.csv.as_deref())?;
     let page = JsonFile::open(arguments.html.as_deref())?;
+    parquet.iter().try_for_each(TableFile::check)?;
     let workloads = workloads(asked, &arguments.forecast)?;
     let density = check_density(&arguments.density, &directory, &workloads)?;
     if database.kernel_types().is_empty() {

@@ -99,7 +99,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();
-    let shown = if arguments.all { Shown::All } else { Shown::OfKind(arguments.limit) };
+    let shown = if arguments.all { Shown::All } else { Shown::OfKind { limit: arguments.limit, hint: "--all" } };
     print_styled(&text(&checked, &listed, record.as_ref(), shown, arguments.terminal.layout()))?;
     if let Some(json) = json {
         json.write(&Summary::new(&database, &checked, record.as_ref(), is_ignored))?;

@@ -10,11 +10,11 @@ use crate::database::files_of;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
 use crate::table_file::TableFile;
-use crate::{Failure, Status, command_of, print_styled, run};
+use crate::{Failure, Status, command_of, print_styled, run, scenarios};
 use arguments::Arguments;
 use perfdb_compare::ledger::{Families, Options, explain_files_and_show, explain_scenarios};
 use perfdb_compare::regression::Regression;
-use perfdb_compare::scenario::{Scenario, read_scenarios};
+use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Database, Layer, Reader, ReaderSemantics};
 use perfdb_report::ledger::{NamedExplanation, text};
@@ -49,15 +49,17 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
         None => (None, None),
     };
     let families = arguments.families.as_deref().map(Families::read).transpose()?.unwrap_or_default();
-    let scenarios = match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
-        (Some(path), _, _) => read_scenarios(path, &arguments.trace_dir)?,
-        (None, Some(trace), Some(profile)) => {
-            vec![Scenario::of_files("", trace, profile, arguments.n_forward_passes.value())]
-        }
-        _ => return Err(Failure::Usage("--tc-trace and --prof-trace, or --scenarios, are needed".to_owned())),
-    };
+    let scenarios = scenarios::named(
+        (arguments.scenarios.as_deref(), &arguments.trace_dir),
+        (arguments.tc_trace.as_ref(), arguments.prof_trace.as_ref()),
+        |trace, pass| Scenario::of_files("", trace, pass, arguments.n_forward_passes.value()),
+    )?
+    .ok_or_else(|| Failure::usage("--tc-trace and --prof-trace, or --scenarios, are needed"))?;
     let baseline = arguments.regression.read()?;
     refuse_overwriting(&arguments, &scenarios)?;
+    if arguments.shards.shard().is_none() {
+        parquet.iter().try_for_each(TableFile::check)?;
+    }
     let passes = arguments.n_forward_passes;
     let options = Options { mapping: mapping.as_ref(), passes, families, database: database.as_ref() };
     let jobs = arguments.jobs.map_or_else(usable_cores, |jobs| jobs as usize);

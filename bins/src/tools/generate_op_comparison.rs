@@ -10,10 +10,10 @@ use crate::comparison::{WarningLine, print_warnings};
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
 use crate::table_file::TableFile;
-use crate::{Failure, Status, command_of, error_line, print, run, warn};
+use crate::{Failure, Status, command_of, error_line, print, run, scenarios, warn};
 use arguments::{Arguments, DATA_DIR};
 use perfdb_compare::operators::{OpRow, Order, sort_rows};
-use perfdb_compare::scenario::{Scenario, compare_scenarios, read_scenarios};
+use perfdb_compare::scenario::{Scenario, compare_scenarios};
 use perfdb_compare::{Semantics, Warning};
 use perfdb_files::replace::refuse_inputs;
 use perfdb_report::operators::{english_table, table};
@@ -42,7 +42,7 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     if arguments.output.as_os_str().is_empty() {
         return Err(Failure::lines(vec!["--output: a file name is needed".to_owned()]));
     }
-    let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
+    let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?.map(TableFile::making_folders);
     let mapping_path = arguments.data_dir.join("op_mapping.yaml");
     let mapping = OpMapping::load(&mapping_path)?;
     // The folder of the default is there in a checkout of the simulator alone.
@@ -52,13 +52,16 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     }
     let mapping = mapping.unwrap_or_default();
     let baseline = arguments.regression.read()?;
-    let mut scenarios = scenarios(&arguments)?;
+    let mut scenarios = chosen(&arguments)?;
     let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);
     let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
     let optional = [&arguments.html, &arguments.csv, &arguments.parquet].into_iter().filter_map(|file| file.as_deref());
     refuse_inputs(optional.chain([arguments.output.as_path()]), inputs)?;
+    if arguments.shards.shard().is_none() {
+        parquet.iter().try_for_each(TableFile::check)?;
+    }
     let shared = || [&arguments.scenarios].into_iter().flatten().chain([&mapping_path]).map(PathBuf::as_path);
-    let job = || shard::job(given, shared().chain(arguments.regression.baseline_file()), &scenarios);
+    let job = || scenarios::job(given, TOOL.name, shared().chain(arguments.regression.baseline_file()), &scenarios);
     let mut computed = Vec::new();
     let mut comparison = Comparison::default();
     match arguments.shards.part()? {
@@ -104,15 +107,17 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     }
 }
 
-fn scenarios(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
-    Ok(match (&arguments.scenarios, &arguments.tc_trace, &arguments.prof_trace) {
-        (Some(path), _, _) => read_scenarios(path, &arguments.trace_dir)?,
-        (None, Some(trace), Some(profile)) => {
+/// The scenarios that are asked for, else the four default ones.
+fn chosen(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
+    let named = scenarios::named(
+        (arguments.scenarios.as_deref(), &arguments.trace_dir),
+        (arguments.tc_trace.as_ref(), arguments.prof_trace.as_ref()),
+        |trace, pass| {
             let name = trace.file_stem().unwrap_or_default().to_string_lossy();
-            vec![Scenario::of_files(name, trace, profile, 1.0)]
-        }
-        _ => Scenario::defaults(&arguments.trace_dir),
-    })
+            Scenario::of_files(name, trace, pass, 1.0)
+        },
+    )?;
+    Ok(named.unwrap_or_else(|| Scenario::defaults(&arguments.trace_dir)))
 }
 
 /// What came of the scenarios.

@@ -82,6 +82,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     let parquet = arguments.parquet.as_deref();
     refuse_inputs([Path::new(&arguments.output)].into_iter().chain(page).chain(parquet), inputs)?;
     let parquet = TableFile::asked(TOOL.name, parquet)?;
+    parquet.iter().try_for_each(TableFile::check)?;
     let outcome = compare_files(Path::new(&arguments.tc_trace), Path::new(&arguments.prof_trace), arguments.semantics)?;
     print_warnings(&outcome.warnings);
     let page = page.map(|path| -> Result<Staged, Failure> {

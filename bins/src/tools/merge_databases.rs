@@ -119,7 +119,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     pending.notes().iter().for_each(|note| print_note(note));
     let tables = pending.commit()?;
-    print_escaped(&merge_text(&tables, arguments.dry_run, arguments.terminal.layout()))?;
+    print_escaped(&merge_text(&tables, arguments.dry_run, "--conflicts FILE has all", arguments.terminal.layout()))?;
     let is_open = |table: &TableMerge| table.conflicts.iter().any(|conflict| conflict.taken == Taken::Undecided);
     Ok(if tables.iter().any(is_open) { Status::LimitPassed } else { Status::Success })
 }

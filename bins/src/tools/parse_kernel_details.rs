@@ -3,7 +3,7 @@
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::{JsonFile, Versioned};
 use crate::registry::{Job, Tool};
-use crate::shards::{GivenArguments, Part, ShardArguments, print_done};
+use crate::shards::{GivenArguments, Part, ShardArguments, finish};
 use crate::{Failure, Status, command_of, error_line, print, progress, run, warn};
 use clap::Parser;
 use perfdb_files::paths::normalised;
@@ -145,8 +145,7 @@ fn write_shard(
     for ((number, _), table) in own.zip(tables) {
         writer.record(Case::done(number), table)?;
     }
-    print_done(shard, [tables.len(), overview.tables.len()], &writer.finish()?);
-    Ok(Status::Success)
+    finish(shard, writer, [tables.len(), overview.tables.len()], Vec::new())
 }
 
 /// The failure of a profile that cannot be read as it is, with the option that helps.

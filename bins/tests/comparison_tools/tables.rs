@@ -238,6 +238,30 @@ fn questions_of_workloads() -> TestResult {
 }
 
 #[test]
+fn a_table_that_cannot_be_written_is_told_before_the_work() -> TestResult {
+    let folder = Folder::new()?;
+    let files = ["--tc-trace", "t.json", "--prof-trace", "no.csv"];
+    for tool in [
+        &["generate-per-shape-comparison"][..],
+        &["generate-op-comparison", "--output", "o.json"],
+        &["explain-prediction"],
+    ] {
+        for place in ["t.json/s.parquet", "no/s.parquet"] {
+            let ran = folder.run("perfdb", &[tool, &files, &["--parquet", place]].concat())?;
+            let makes_folders = tool[0] == "generate-op-comparison" && place.starts_with("no/");
+            assert_eq!(
+                ran.stderr.starts_with(&format!("error: {place}: ")),
+                !makes_folders,
+                "{tool:?}: {}",
+                ran.stderr
+            );
+            assert!(makes_folders || !folder.names()?.contains(&"no".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_program_of_one_tool_says_where_parquet_is() -> TestResult {
     let folder = Folder::new()?;
     let ran = folder.run("trace-to-csv", &["--trace", "t.json", "--parquet", "t.parquet"])?;

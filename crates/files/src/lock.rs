@@ -130,9 +130,13 @@ pub fn finish_pending<P: AsRef<Path>>(
     directories: impl IntoIterator<Item = P>,
     options: &LockOptions<'_>,
 ) -> Result<(), Error> {
-    let is_pending = |directory: &P| fs::symlink_metadata(directory.as_ref().join(JOURNAL_FILE)).is_ok();
-    let pending: Vec<P> = directories.into_iter().filter(is_pending).collect();
+    let pending: Vec<P> = directories.into_iter().filter(|directory| is_half_replaced(directory.as_ref())).collect();
     DirectoryLocks::acquire(pending, options).map(drop)
+}
+
+/// Whether a killed run has left a set of files of this directory half replaced. Taking its lock completes the set.
+pub fn is_half_replaced(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(JOURNAL_FILE)).is_ok()
 }
 
 impl Drop for HeldLock {

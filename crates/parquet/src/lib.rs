@@ -18,7 +18,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`open`] is the form of files for the tools' `--parquet`; [`export`] and [`import`] take whole databases there and back, byte for byte;
+//! [`open`] is the form of files of the tools' tables; [`export`] and [`import`] take whole databases there and back, byte for byte;
 //! [`aiconfigurator`] makes databases of another project's tables.
 #![forbid(unsafe_code)]
 pub mod aiconfigurator;

@@ -11,9 +11,14 @@ use std::path::Path;
 
 /// How many findings of a kind people read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum Shown<'h> {
     /// A paragraph for each kind, with its first findings.
-    OfKind(usize),
+    OfKind {
+        /// How many of them.
+        limit: usize,
+        /// What shows the others.
+        hint: &'h str,
+    },
     /// A line for each finding.
     All,
 }
@@ -22,12 +27,18 @@ pub enum Shown {
 const RUNS_SHOWN: usize = 5;
 
 /// The findings, where the durations come from if there is a `record` of that, and how much was looked at.
-pub fn text(checked: &Checked, findings: &[&Finding], record: Option<&Record>, shown: Shown, layout: Layout) -> String {
+pub fn text(
+    checked: &Checked,
+    findings: &[&Finding],
+    record: Option<&Record>,
+    shown: Shown<'_>,
+    layout: Layout,
+) -> String {
     let mut text = match shown {
         Shown::All => {
             findings.iter().map(|finding| layout.wrapped_lines(&(one_line(&finding.to_string()) + "\n"))).collect()
         }
-        Shown::OfKind(limit) => by_kind(findings, limit, layout),
+        Shown::OfKind { limit, hint } => by_kind(findings, limit, hint, layout),
     };
     text.push_str(&layout.wrapped_lines(&record.map(record_text).unwrap_or_default()));
     text.push_str(&format!("{} findings in {} tables, {} rows\n", findings.len(), checked.tables, checked.rows));
@@ -35,7 +46,7 @@ pub fn text(checked: &Checked, findings: &[&Finding], record: Option<&Record>, s
 }
 
 /// A paragraph for each kind of findings, the worst first: how many, and the first ones.
-fn by_kind(findings: &[&Finding], limit: usize, layout: Layout) -> String {
+fn by_kind(findings: &[&Finding], limit: usize, hint: &str, layout: Layout) -> String {
     let mut kinds: Vec<(Kind, Vec<&Finding>)> = Vec::new();
     for finding in findings {
         match kinds.iter_mut().find(|(kind, _)| *kind == finding.kind) {
@@ -59,7 +70,7 @@ fn by_kind(findings: &[&Finding], limit: usize, layout: Layout) -> String {
             text.push_str(&format!("  {}\n", layout.wrapped(&one_line(&finding.to_string()), 2)));
         }
         if of_kind.len() > limit {
-            text.push_str(&format!("  and {} more (--all)\n", of_kind.len() - limit));
+            text.push_str(&format!("  and {} more ({hint})\n", of_kind.len() - limit));
         }
     }
     text

@@ -98,10 +98,10 @@ impl ShardWriter {
         written.map_err(|source| Error::io(self.place(name), source))
     }
 
-    /// Counts a case whose result lies in a further file.
-    pub fn count(&mut self, failed: bool) {
-        self.own += 1;
-        self.failed += usize::from(failed);
+    /// Counts cases whose results lie in further files, and those of them that failed.
+    pub fn count(&mut self, cases: usize, failed: usize) {
+        self.own += cases;
+        self.failed += failed;
     }
 
     /// Gives the shard its name, in place of an earlier one of the same number. Every file is on the disk by then.

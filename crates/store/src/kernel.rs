@@ -7,7 +7,7 @@ pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
 /// The attention kernel, whose rows carry runtime values.
 pub(crate) const FUSED_INFER_ATTENTION_SCORE: &str = "FusedInferAttentionScore";
 
-/// The operators that can be replayed, by code point: the values of `--ops`.
+/// The operators that can be replayed, by code point.
 pub const REPLAYABLE: [&str; 36] = [
     "Add",
     "AddRmsNormBias",

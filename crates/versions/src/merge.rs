@@ -13,15 +13,13 @@ pub use table::TableMerge;
 
 use crate::{Error, Place, kernel_types};
 use perfdb_files::escape::shown;
-use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::lock::{DirectoryLocks, LockOptions, is_half_replaced};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_provenance::Run;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The file by which a set that was not replaced to its end is told.
-const JOURNAL: &str = ".perfdb.journal";
 const MAPPING: &str = "op_mapping.yaml";
 
 /// What to merge, and how.
@@ -127,7 +125,7 @@ fn check(into: &Place, from: &[Place]) -> Result<(), Error> {
     for (at, place) in from.iter().enumerate() {
         into.check_other_than(place)?;
         from[..at].iter().try_for_each(|other| other.check_other_than(place))?;
-        if place.directory.join(JOURNAL).exists() {
+        if is_half_replaced(&place.directory) {
             return Err(Error::HalfReplaced { path: place.directory.clone() });
         }
         for known in std::iter::once(into).chain(&from[..at]) {

@@ -4,7 +4,8 @@ use super::arguments::Arguments;
 use super::report::CaseReport;
 use crate::comparison::WarningLine;
 use crate::database::files_of;
-use crate::shards::{GivenArguments, print_done, shared_inputs};
+use crate::scenarios::{job as job_of_scenarios, of_shard};
+use crate::shards::{GivenArguments, finish};
 use crate::{Failure, Status};
 use perfdb_compare::ledger::{Options, explain_scenarios};
 use perfdb_compare::scenario::Scenario;
@@ -16,8 +17,7 @@ pub(super) fn job(arguments: &Arguments, given: &GivenArguments, scenarios: &[Sc
     let database = arguments.data_dir.as_deref().map(files_of).transpose()?.unwrap_or_default();
     let named = [&arguments.scenarios, &arguments.families].into_iter().flatten().chain(&database);
     let shared = named.map(PathBuf::as_path).chain(arguments.regression.baseline_file());
-    let names = scenarios.iter().map(|scenario| scenario.name.clone()).collect();
-    given.job(super::TOOL.name, shared_inputs(shared)?, names)
+    job_of_scenarios(given, super::TOOL.name, shared, scenarios)
 }
 
 /// Explains the scenarios of a shard.
@@ -28,9 +28,7 @@ pub(super) fn explain(
     shard: Shard,
     mut writer: ShardWriter,
 ) -> Result<Status, Failure> {
-    let of_shard = |(_, scenario): &(usize, &Scenario)| shard.owns(&scenario.name);
-    let (numbers, own): (Vec<usize>, Vec<Scenario>) =
-        scenarios.iter().enumerate().filter(of_shard).map(|(number, scenario)| (number, scenario.clone())).unzip();
+    let (numbers, own) = of_shard(scenarios, shard);
     let mut cases = numbers.into_iter().zip(&own);
     let (mut errors, mut written) = (Vec::new(), Ok(()));
     explain_scenarios(&own, options, jobs, |_, result| {
@@ -42,6 +40,5 @@ pub(super) fn explain(
         written = writer.record(Case { number, files: &files, failed: report.result.is_err() }, &report);
     });
     written?;
-    print_done(shard, [own.len(), scenarios.len()], &writer.finish()?);
-    if errors.is_empty() { Ok(Status::Success) } else { Err(Failure::lines(errors)) }
+    finish(shard, writer, [own.len(), scenarios.len()], errors)
 }

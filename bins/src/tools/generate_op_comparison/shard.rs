@@ -4,22 +4,13 @@ use super::arguments::Arguments;
 use super::outputs::missing_m6;
 use super::report::{CaseOutcome, CaseReport};
 use crate::comparison::WarningLine;
-use crate::shards::{GivenArguments, print_done, shared_inputs};
+use crate::scenarios::of_shard;
+use crate::shards::finish;
 use crate::{Failure, Status};
 use perfdb_compare::scenario::{Scenario, compare_scenarios};
 use perfdb_shards::{Case, Job, Shard, ShardSet, ShardWriter};
 use perfdb_store::op_mapping::OpMapping;
 use std::path::Path;
-
-/// The comparison of all scenarios.
-pub(super) fn job<'p>(
-    given: &GivenArguments,
-    shared: impl Iterator<Item = &'p Path>,
-    scenarios: &[Scenario],
-) -> Result<Job, Failure> {
-    let names = scenarios.iter().map(|scenario| scenario.name.clone()).collect();
-    given.job(super::TOOL.name, shared_inputs(shared)?, names)
-}
 
 /// Compares the scenarios of a shard.
 pub(super) fn compare(
@@ -29,9 +20,7 @@ pub(super) fn compare(
     shard: Shard,
     mut writer: ShardWriter,
 ) -> Result<Status, Failure> {
-    let of_shard = |(_, scenario): &(usize, &Scenario)| shard.owns(&scenario.name);
-    let (numbers, mut own): (Vec<usize>, Vec<Scenario>) =
-        scenarios.iter().enumerate().filter(of_shard).map(|(number, scenario)| (number, scenario.clone())).unzip();
+    let (numbers, mut own) = of_shard(scenarios, shard);
     let files: Vec<Vec<&Path>> = numbers.iter().map(|&number| scenarios[number].files().collect()).collect();
     let mut texts = own
         .iter_mut()
@@ -51,8 +40,7 @@ pub(super) fn compare(
         written = writer.record(Case { number, files, failed }, &report);
     });
     written?;
-    print_done(shard, [own.len(), scenarios.len()], &writer.finish()?);
-    if errors.is_empty() { Ok(Status::Success) } else { Err(Failure::lines(errors)) }
+    finish(shard, writer, [own.len(), scenarios.len()], errors)
 }
 
 /// The reports of all scenarios, in their order.

@@ -32,9 +32,8 @@ pub(super) fn measure(
     if let Some(error) = run.failure {
         return Err(stopped(error));
     }
-    for result in &run.report.results {
-        writer.count(matches!(result.outcome, RowOutcome::Failed(_)));
-    }
+    let results = &run.report.results;
+    writer.count(results.len(), results.iter().filter(|row| matches!(row.outcome, RowOutcome::Failed(_))).count());
     printer.print_end(run.report.counts, None);
     print_measured(shard, run.report.counts.ran, &writer.finish()?);
     Ok(Status::Success)

@@ -24,14 +24,14 @@ struct Files<'t> {
     parquet: &'t TableFile,
     csv: Option<&'t Path>,
     open: Option<(OpenTable, Option<Staged>)>,
-    rows: usize,
+    has_rows: bool,
 }
 
 impl Files<'_> {
     /// Begins both files, those of a table before it are void.
     fn restart(&mut self) -> Result<(), Failure> {
         self.open = None;
-        self.rows = 0;
+        self.has_rows = false;
         let table = self.parquet.begin(self.columns.schema())?;
         let csv = self.csv.map(|path| -> Result<Staged, Failure> {
             let mut staged = Staged::create(path, Parents::MustExist)?;
@@ -51,7 +51,7 @@ impl Files<'_> {
             return Err(Failure::lines(vec![format!("--parquet: {reason}")]));
         }
         let Some((table, file)) = &mut self.open else { return Ok(()) };
-        self.rows += rows.row_count();
+        self.has_rows |= rows.row_count() > 0;
         table.write(rows)?;
         if let Some(file) = file {
             let path = file.path().to_owned();
@@ -61,17 +61,17 @@ impl Files<'_> {
     }
 }
 
-/// Writes the events to the table, and to the CSV if there is one. Tells how many they are.
+/// Writes the events to the table, and to the CSV if there is one. Tells whether there is any.
 pub(super) fn write(
     trace: &Path,
     selection: Option<&Selection>,
     csv: Option<&Path>,
     parquet: &TableFile,
-) -> Result<usize, Failure> {
+) -> Result<bool, Failure> {
     let names = selection.map_or_else(|| COLUMNS.map(str::to_owned).into(), |selection| selection.columns.clone());
     let columns = EventColumns::of(&names)
         .map_err(|name| Failure::usage(format!("--parquet: two columns would be called {name}")))?;
-    let mut files = Files { columns: &columns, names: &names, parquet, csv, open: None, rows: 0 };
+    let mut files = Files { columns: &columns, names: &names, parquet, csv, open: None, has_rows: false };
     files.restart()?;
     let mut failure = None;
     let sink = |part| {
@@ -99,5 +99,5 @@ pub(super) fn write(
     if let Some((table, csv)) = files.open {
         commit([table.finish()?].into_iter().chain(csv).collect())?;
     }
-    Ok(files.rows)
+    Ok(files.has_rows)
 }

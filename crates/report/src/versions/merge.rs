@@ -42,8 +42,9 @@ fn number_of(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A line for each table that changes or has conflicts, the first conflicts, and sums. `is_dry` says that nothing was written.
-pub fn merge_text(tables: &[TableMerge], is_dry: bool, layout: Layout) -> String {
+/// A line for each table that changes or has conflicts, the first conflicts, and sums. `is_dry` says that nothing was written, `hint` where the other
+/// conflicts are.
+pub fn merge_text(tables: &[TableMerge], is_dry: bool, hint: &str, layout: Layout) -> String {
     let mut out = String::new();
     for table in tables {
         let mut said = Vec::new();
@@ -88,7 +89,7 @@ pub fn merge_text(tables: &[TableMerge], is_dry: bool, layout: Layout) -> String
     }
     let count = conflicts().count();
     if count > SHOWN {
-        out += &format!("  and {} (--conflicts FILE has all)\n", number_of(count - SHOWN, "more conflict"));
+        out += &format!("  and {} ({hint})\n", number_of(count - SHOWN, "more conflict"));
     }
     let changed = tables.iter().filter(|table| table.is_changed()).count();
     let sum = |of: fn(&TableMerge) -> usize| tables.iter().map(of).sum::<usize>();

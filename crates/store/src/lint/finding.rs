@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// The name, as `--ignore` takes it.
+    /// The name, as options and documents have it.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Unreadable => "unreadable",

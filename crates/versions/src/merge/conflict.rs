@@ -24,7 +24,7 @@ impl Prefer {
     /// All of them.
     pub const ALL: [Prefer; 4] = [Prefer::Newest, Prefer::Fastest, Prefer::Into, Prefer::AskList];
 
-    /// The name, as `--prefer` takes it.
+    /// The name, as an option.
     pub fn name(self) -> &'static str {
         match self {
             Prefer::Newest => "newest",
