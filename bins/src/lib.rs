@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod abbreviation;
+pub mod all_tools;
 mod common_names;
 pub mod communication;
 pub mod compare_traces;

@@ -6,7 +6,8 @@ mod links;
 mod listing;
 mod manual;
 
-use crate::registry::{TOOLS, Tool};
+use crate::all_tools::{TOOLS, find};
+use crate::registry::Tool;
 use crate::{Failure, Status, command_of, print, run};
 use clap::{Parser, Subcommand};
 use completions::Shell;
@@ -106,7 +107,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         return (tool.main)(arguments);
     }
     let arguments = with_help_behind(arguments);
-    match arguments.get(1).and_then(|name| name.to_str()).and_then(Tool::find) {
+    match arguments.get(1).and_then(|name| name.to_str()).and_then(find) {
         Some(tool) => {
             // Usage lines begin with the program's name.
             let program = OsString::from(format!("perfdb {}", tool.name));
@@ -130,7 +131,7 @@ type ToolRun = (&'static Tool, Vec<OsString>);
 fn merging(dirs: &[PathBuf]) -> Result<ToolRun, Failure> {
     let (name, arguments) = crate::shards::merging(dirs)?;
     let unknown = || Failure::lines(vec![format!("the shards are of {name:?}, and there is no such tool")]);
-    let tool = Tool::find(&name).ok_or_else(unknown)?;
+    let tool = find(&name).ok_or_else(unknown)?;
     let program = OsString::from(format!("perfdb {}", tool.name));
     Ok((tool, std::iter::once(program).chain(arguments).collect()))
 }
@@ -159,7 +160,7 @@ fn command_with_tools() -> clap::Command {
 fn called_as(program: Option<&OsString>) -> Option<&'static Tool> {
     let name = Path::new(program?).file_name().and_then(OsStr::to_str)?;
     let is_operator = name.ends_with("_run") || name.ends_with("_run.py");
-    Tool::find(if is_operator { crate::tools::op_replay::TOOL.name } else { name })
+    find(if is_operator { crate::tools::op_replay::TOOL.name } else { name })
 }
 
 /// Names of the tools and of perfdb's own commands.

@@ -1,6 +1,5 @@
-//! All tools: the one list that help, completions, man pages and links are made of.
+//! What is known of a tool before it is started.
 
-use crate::tools;
 use clap::Command;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,11 +23,6 @@ impl Tool {
     /// Runs the tool on the arguments of this process.
     pub fn run(&self) -> ExitCode {
         (self.main)(std::env::args_os().collect())
-    }
-
-    /// The tool of this name.
-    pub fn find(name: &str) -> Option<&'static Tool> {
-        TOOLS.iter().find(|tool| tool.name == name)
     }
 }
 
@@ -74,72 +68,5 @@ impl Job {
             Job::CheckTrace => "Check a trace",
             Job::CompareTraces => "Compare two GPU traces",
         }
-    }
-
-    /// Its tools.
-    pub fn tools(self) -> impl Iterator<Item = &'static Tool> {
-        TOOLS.iter().filter(move |tool| tool.job == self)
-    }
-}
-
-/// Every tool. The tools of a job come in the order of this list.
-pub const TOOLS: &[Tool] = &[
-    tools::parse_kernel_details::TOOL,
-    tools::fill_fia_runtime_metadata::TOOL,
-    tools::generate_shape_grid::TOOL,
-    #[cfg(feature = "parquet")]
-    tools::import_database::TOOL,
-    tools::check_database::TOOL,
-    tools::query_database::TOOL,
-    tools::evaluate_database::TOOL,
-    tools::audit_coverage::TOOL,
-    tools::check_density::TOOL,
-    tools::diff_databases::TOOL,
-    tools::merge_databases::TOOL,
-    #[cfg(feature = "parquet")]
-    tools::export_database::TOOL,
-    tools::start_microbench::TOOL,
-    tools::run_all_op::TOOL,
-    tools::op_replay::TOOL,
-    tools::probe_dfc_constraints::TOOL,
-    tools::generate_comm_microbench::TOOL,
-    tools::run_comm_bench::TOOL,
-    tools::validate_comm_alignment::TOOL,
-    tools::cut_forward_pass::TOOL,
-    tools::explain_prediction::TOOL,
-    tools::compute_m6::TOOL,
-    tools::generate_op_comparison::TOOL,
-    tools::generate_per_shape_comparison::TOOL,
-    tools::trace_to_csv::TOOL,
-    tools::bundle_reports::TOOL,
-    tools::check_trace::TOOL,
-    tools::compare_traces::TOOL,
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_program_of_the_package_is_a_tool_and_the_other_way_round() {
-        let programs = std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin")).unwrap();
-        let mut programs: Vec<String> = programs
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-            .filter(|name| name != "perfdb")
-            .collect();
-        let mut tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-        programs.sort_unstable();
-        tools.sort_unstable();
-        assert_eq!(programs, tools);
-    }
-
-    #[test]
-    fn every_tool_has_a_command_line_of_its_name_and_a_place_in_the_list() {
-        for tool in TOOLS {
-            let command = (tool.command)();
-            assert_eq!(command.get_name(), tool.name);
-            command.debug_assert();
-        }
-        assert_eq!(Job::ALL.iter().flat_map(|job| job.tools()).count(), TOOLS.len());
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use clap::error::ErrorKind;
-use perfdb_tools::registry::TOOLS;
+use perfdb_tools::all_tools::TOOLS;
 
 type TestResult = Result<(), Box<dyn Error>>;
 

@@ -1,6 +1,7 @@
 //! The help texts of all tools, as people read them.
 
-use perfdb_tools::registry::{TOOLS, Tool};
+use perfdb_tools::all_tools::TOOLS;
+use perfdb_tools::registry::Tool;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;

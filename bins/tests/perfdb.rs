@@ -1,7 +1,7 @@
 //! All tools in one program.
 
 use assert_cmd::Command;
-use perfdb_tools::registry::TOOLS;
+use perfdb_tools::all_tools::TOOLS;
 use std::error::Error;
 use std::fs;
 use std::os::unix::fs::symlink;

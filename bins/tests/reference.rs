@@ -1,7 +1,8 @@
 //! The reference of all flags is that of the command lines, and no new flag changes what an old command line means.
 
 use clap::{Arg, Command};
-use perfdb_tools::registry::{Job, TOOLS, Tool};
+use perfdb_tools::all_tools::{TOOLS, of_job};
+use perfdb_tools::registry::{Job, Tool};
 use perfdb_tools::standard_streams::{Stream, stream_of};
 use std::error::Error;
 use std::fmt::Write as _;
@@ -195,7 +196,7 @@ fn reference() -> Result<String, std::fmt::Error> {
     let mut text = BEGINNING.to_owned();
     for job in Job::ALL {
         writeln!(text, "## {}\n", job.title())?;
-        for tool in job.tools() {
+        for tool in of_job(job) {
             writeln!(text, "### {}\n\n{}.\n", tool.name, capitalised(tool.summary))?;
             describe(&mut text, tool)?;
         }

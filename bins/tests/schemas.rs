@@ -205,7 +205,7 @@ fn every_schema_is_one_of_a_tools() -> TestResult {
         let path = entry?.path();
         let tool = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = tool.split('.').next().unwrap_or(&tool);
-        assert!(perfdb_tools::registry::Tool::find(name).is_some(), "{tool}");
+        assert!(perfdb_tools::all_tools::find(name).is_some(), "{tool}");
         let schema: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
         assert!(schema.get("title").is_some(), "{tool}");
     }

@@ -1,7 +1,7 @@
 //! Completion scripts, for `perfdb TOOL` and for the tools under their own names.
 
 use super::command_with_tools;
-use crate::registry::TOOLS;
+use crate::all_tools::TOOLS;
 use clap::{Command, ValueEnum};
 use clap_complete::generate;
 use clap_complete::shells::{Bash, Fish, Zsh};

@@ -1,6 +1,6 @@
 //! Links to this program, named after the tools.
 
-use crate::registry::TOOLS;
+use crate::all_tools::TOOLS;
 use std::fmt;
 use std::io;
 use std::os::unix::fs::symlink;

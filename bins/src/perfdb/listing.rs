@@ -1,12 +1,13 @@
 //! The tools by what they are for.
 
-use crate::registry::{Job, TOOLS};
+use crate::all_tools::{TOOLS, of_job};
+use crate::registry::Job;
 
 /// One line for each tool below the heading of its job.
 pub(super) fn tools() -> String {
     let width = TOOLS.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
     let job = |job: Job| {
-        let lines = job.tools().map(|tool| format!("  {:width$}  {}\n", tool.name, tool.summary));
+        let lines = of_job(job).map(|tool| format!("  {:width$}  {}\n", tool.name, tool.summary));
         format!("{}:\n{}", job.title(), lines.collect::<String>())
     };
     Job::ALL.into_iter().map(job).collect::<Vec<_>>().join("\n")

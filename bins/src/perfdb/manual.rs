@@ -1,7 +1,7 @@
 //! Manual pages.
 
 use super::Arguments;
-use crate::registry::TOOLS;
+use crate::all_tools::TOOLS;
 use crate::{Failure, command_of};
 use clap::Command;
 use clap_mangen::Man;

@@ -38,7 +38,7 @@ impl Session {
         std::fs::create_dir(&programs)?;
         let perfdb = Path::new(env!("CARGO_BIN_EXE_perfdb"));
         symlink(perfdb, programs.join("perfdb"))?;
-        for tool in perfdb_tools::registry::TOOLS {
+        for tool in perfdb_tools::all_tools::TOOLS {
             symlink(perfdb, programs.join(tool.name))?;
         }
         std::fs::write(programs.join("cargo"), CARGO)?;

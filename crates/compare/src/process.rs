@@ -4,6 +4,6 @@ mod choice;
 mod pid;
 mod seen;
 
-pub(crate) use choice::{Choice, LocatedFault, NotChosen, Processes, globally};
+pub(crate) use choice::{Choice, NotChosen, Processes, globally};
 pub use pid::Pid;
-pub(crate) use seen::{NamedProcess, SeenPids};
+pub(crate) use seen::{LocatedFault, NamedProcess, SeenPids};

@@ -1,8 +1,9 @@
 //! Workloads against a database.
 
+use crate::asked::Asked;
 use crate::kernels::{KernelAudit, kernels, trust};
-use crate::standing::{Finding, Judge, Standing};
-use crate::{Error, Question, Share, Shares, Workload};
+use crate::standing::{Judge, Standing};
+use crate::{Error, Share, Shares, Workload};
 use indexmap::IndexMap;
 use perfdb_parallel::on_all_cores;
 use perfdb_query::{Database, ReaderSemantics};
@@ -30,28 +31,6 @@ impl Default for Options {
             semantics: ReaderSemantics::default(),
             mapping: OpMapping::default(),
             leave_out: true,
-        }
-    }
-}
-
-/// A question and what was found out about it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
-    /// The question.
-    pub question: Question,
-    /// What was found out.
-    pub finding: Finding,
-}
-
-impl Asked {
-    /// The duration of one call: that of the answer, else of the prediction, else of the simulation. A partial answer is no shorter than the
-    /// simulation says.
-    pub fn duration_us(&self) -> Option<f64> {
-        let simulated = self.question.simulated_us;
-        match (self.finding.duration_us, self.finding.standing) {
-            (Some(part), Standing::Partial) => Some(simulated.map_or(part, |whole| whole.max(part))),
-            (Some(known), _) => Some(known),
-            (None, _) => simulated,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What kernels lack, and how far their tables can be trusted.
 
-use crate::audit::Asked;
+use crate::asked::Asked;
 use crate::{Shares, Standing};
 use indexmap::IndexMap;
 use perfdb_parallel::on_all_cores;

@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod asked;
 mod audit;
 pub mod density;
 mod error;
@@ -39,7 +40,8 @@ mod standing;
 mod suggestion;
 mod workload;
 
-pub use audit::{Asked, Audit, Options, WorkloadAudit, audit};
+pub use asked::Asked;
+pub use audit::{Audit, Options, WorkloadAudit, audit};
 pub use error::Error;
 pub use kernels::{KernelAudit, Trust};
 pub use shares::{Share, Shares};

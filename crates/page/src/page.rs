@@ -1,8 +1,6 @@
 //! What a page says.
 
 use crate::chart::Chart;
-use crate::error::Error;
-use crate::render::render;
 use crate::table::Table;
 use std::path::Path;
 
@@ -161,14 +159,4 @@ pub struct Input {
     pub path: String,
     /// Its size, if it is a file.
     pub size_bytes: Option<u64>,
-}
-
-impl Page {
-    /// The page as HTML.
-    ///
-    /// # Errors
-    /// When the template has a fault, which no input can cause.
-    pub fn to_html(&self) -> Result<String, Error> {
-        render(self)
-    }
 }

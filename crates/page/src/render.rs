@@ -18,7 +18,17 @@ const REPORT: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 
-pub(crate) fn render(page: &Page) -> Result<String, Error> {
+impl Page {
+    /// The page as HTML.
+    ///
+    /// # Errors
+    /// When the template has a fault, which no input can cause.
+    pub fn to_html(&self) -> Result<String, Error> {
+        render(self)
+    }
+}
+
+fn render(page: &Page) -> Result<String, Error> {
     let parts: Vec<Value> =
         page.parts.iter().enumerate().map(|(at, part)| part_value(at, part)).collect::<Result<_, _>>()?;
     let inputs: Vec<Value> = page

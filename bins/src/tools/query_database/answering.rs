@@ -1,23 +1,13 @@
 //! Questions, asked one after the other, and what people see of their answers.
 
-use super::questions::Questions;
+use super::questions::{Question, Questions};
 use super::sink::Sink;
 use crate::{Failure, print_escaped, print_styled};
 use perfdb_files::escape::for_terminal;
-use perfdb_query::{Answer, Miss, Query, Reader};
+use perfdb_query::{Answer, Miss, Reader};
 use perfdb_report::answers::{Details, Named, details, sentences, table};
 use perfdb_report::layout::{Layout, more};
-use serde_json::Value;
 use std::io::Write as _;
-
-/// A question and what it is called.
-pub(super) struct Question {
-    /// As in the manifest; `None` where there is only one.
-    pub(super) id: Option<Value>,
-    /// For people.
-    pub(super) name: String,
-    pub(super) query: Query,
-}
 
 /// A question with its answer.
 struct Answered {

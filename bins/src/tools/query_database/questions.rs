@@ -1,6 +1,5 @@
 //! Questions from the command line, a manifest or a trace.
 
-use super::answering::Question;
 use super::{Arguments, SurroundingArguments};
 use crate::Failure;
 use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, not_json, read_trace};
@@ -8,6 +7,15 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
 use std::path::Path;
+
+/// A question and what it is called.
+pub(super) struct Question {
+    /// As in the manifest; `None` where there is only one.
+    pub(super) id: Option<Value>,
+    /// For people.
+    pub(super) name: String,
+    pub(super) query: Query,
+}
 
 /// The questions of a command line, one after the other.
 pub(super) enum Questions {

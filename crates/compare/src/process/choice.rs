@@ -1,27 +1,9 @@
 //! The process that counts, found at the end of a trace.
 
 use super::pid::Pid;
-use super::seen::{NamedProcess, SeenPid, SeenPids};
-use crate::event::EventFault;
+use super::seen::{LocatedFault, NamedProcess, SeenPid, SeenPids};
 use indexmap::IndexMap;
-use perfdb_trace::chrome::Event;
 use rustc_hash::FxBuildHasher;
-
-/// A fault and the event it is in.
-#[derive(Debug, Clone)]
-pub(crate) struct LocatedFault {
-    /// Position among the events of a piece of the trace, or in `traceEvents` once that is known.
-    pub(crate) event: u64,
-    /// Position in the file, in bytes.
-    pub(crate) offset: u64,
-    pub(crate) fault: EventFault,
-}
-
-impl LocatedFault {
-    pub(crate) fn at(event: &Event<'_>, fault: EventFault) -> LocatedFault {
-        LocatedFault { event: event.index(), offset: event.offset(), fault }
-    }
-}
 
 /// All processes of a trace.
 #[derive(Debug, Default)]

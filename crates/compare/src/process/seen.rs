@@ -1,12 +1,27 @@
 //! The process ids in a piece of a trace.
 
-use super::choice::LocatedFault;
 use super::pid::Pid;
 use crate::event::EventFault;
 use indexmap::IndexMap;
 use perfdb_trace::chrome::{Args, Event};
 use perfdb_trace::scan::Value;
 use rustc_hash::FxBuildHasher;
+
+/// A fault and the event it is in.
+#[derive(Debug, Clone)]
+pub(crate) struct LocatedFault {
+    /// Position among the events of a piece of the trace, or in `traceEvents` once that is known.
+    pub(crate) event: u64,
+    /// Position in the file, in bytes.
+    pub(crate) offset: u64,
+    pub(crate) fault: EventFault,
+}
+
+impl LocatedFault {
+    pub(crate) fn at(event: &Event<'_>, fault: EventFault) -> LocatedFault {
+        LocatedFault { event: event.index(), offset: event.offset(), fault }
+    }
+}
 
 /// What is known of a pid.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The kernels that a question asks for.
 
 use crate::Standing;
-use crate::audit::Asked;
+use crate::asked::Asked;
 use perfdb_query::{Argument, Query, Tensor};
 use perfdb_store::op_mapping::{Entry, Lookup, OpMapping};
 
