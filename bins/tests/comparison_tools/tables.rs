@@ -239,7 +239,6 @@ fn questions_of_workloads() -> TestResult {
 
 #[test]
 fn a_table_that_cannot_be_written_is_told_before_the_work() -> TestResult {
-    let folder = Folder::new()?;
     let files = ["--tc-trace", "t.json", "--prof-trace", "no.csv"];
     for tool in [
         &["generate-per-shape-comparison"][..],
@@ -247,6 +246,7 @@ fn a_table_that_cannot_be_written_is_told_before_the_work() -> TestResult {
         &["explain-prediction"],
     ] {
         for place in ["t.json/s.parquet", "no/s.parquet"] {
+            let folder = Folder::new()?;
             let ran = folder.run("perfdb", &[tool, &files, &["--parquet", place]].concat())?;
             let makes_folders = tool[0] == "generate-op-comparison" && place.starts_with("no/");
             assert_eq!(

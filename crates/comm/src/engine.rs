@@ -13,6 +13,7 @@ pub use options::{Launcher, Nodes, RankOfLauncher, RunOptions};
 pub use progress::{Event, Phase};
 
 pub(crate) use command::{LaunchKind, RunFolder, Start, free_port};
+pub(crate) use options::parse_count;
 #[cfg(test)]
 pub(crate) use processes::is_running;
 pub(crate) use processes::new_run_mark;

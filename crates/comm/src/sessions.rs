@@ -2,7 +2,7 @@
 
 use crate::collective::Collective;
 use crate::dtype::CollectiveDType;
-use crate::engine::Nodes;
+use crate::engine::{Nodes, parse_count};
 use crate::error::Error;
 use crate::plan::{BenchMode, PlanRequest, powers_of_two};
 use serde::{Serialize, Serializer};
@@ -310,14 +310,6 @@ fn group_sizes(world: u64) -> Vec<u64> {
 
 fn set(variable: &Option<String>) -> Option<&str> {
     variable.as_deref().filter(|text| !text.is_empty())
-}
-
-pub(crate) fn parse_count(name: &str, text: &str) -> Result<u64, Error> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    match text.parse() {
-        Ok(number) if digits => Ok(number),
-        _ => Err(Error::usage(name, format!("{:?} is not an integer of 0 or more", text))),
-    }
 }
 
 #[cfg(test)]

@@ -28,11 +28,13 @@ mod deployment;
 mod error;
 mod model;
 mod pass;
+mod quantization;
 mod recorder;
 
-pub use deployment::{Batch, Deployment, Layout, Phase, Quantization};
+pub use deployment::{Batch, Deployment, Layout, Phase};
 pub use error::Error;
 pub use model::{Attention, Experts, Model, Router, Stored};
+pub use quantization::Quantization;
 pub use recorder::Call;
 
 /// The calls of one rank's forward pass, in the order in which they first occur; equal calls are one.

@@ -6,8 +6,9 @@ mod grouped_attention;
 mod latent_attention;
 mod linear;
 
-use crate::deployment::{Batch, Deployment, Layout, Phase, Quantization};
+use crate::deployment::{Batch, Deployment, Layout, Phase};
 use crate::model::{Attention, Experts, Model};
+use crate::quantization::Quantization;
 use crate::recorder::{Call, Recorder, half, indices, integer, list, tensor};
 use perfdb_query::{Argument, DType, Tensor};
 

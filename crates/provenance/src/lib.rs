@@ -22,7 +22,9 @@
 mod error;
 mod identity;
 mod record;
+mod statement;
 
 pub use error::Error;
-pub use identity::{Difference, Identity, Statement, Versions};
+pub use identity::{Difference, Identity, Versions};
 pub use record::{FILE_NAME, Record, Run};
+pub use statement::Statement;

@@ -62,9 +62,6 @@ pub enum RowPlan {
     Skip(SkipReason),
 }
 
-/// Column of DispatchFFNCombine whose value decides before a row's validity is looked at.
-const EP_SIZE: &str = "EP Size";
-
 /// Plans all rows of a table file.
 pub(crate) fn plan_file(
     path: &Path,
@@ -154,11 +151,6 @@ pub fn refusal(kernel: &str, columns: &[String], cells: &[&str]) -> Option<Refus
 /// Whether a row can be replayed, if need be with another number of expert-parallel ranks than in `options`.
 pub(crate) fn is_replayable(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> bool {
     matches!(plan_row(operator, row, options), Ok((Planned::Replay(_) | Planned::Skip(SkipReason::EpSize), _)))
-}
-
-/// True if the row's `EP Size` is an integer other than `ep_size`.
-pub(crate) fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {
-    row.cell(EP_SIZE).trim().parse::<i64>().is_ok_and(|recorded| recorded != i64::from(ep_size))
 }
 
 impl PlannedRow {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::bootstrap::{block_length, inherited, variance_of_sum};
 use crate::distribution::{f_above, t_outside};
 use crate::series::{Series, without_outliers};
-use crate::verdict::{REACH, WANTED_PERCENT};
 
 /// The ratio of the times of two measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +29,10 @@ const KNOWN_SHARE: f64 = 0.5;
 pub(crate) const POWER: f64 = 1.645;
 /// The same of 99 %.
 pub(crate) const HIGH_POWER: f64 = 2.326;
+/// Difference, in percent, that is to be found wherever the samples allow.
+pub(crate) const WANTED_PERCENT: f64 = 3.0;
+/// Level from which on what is wanted is out of reach.
+pub(crate) const REACH: f64 = 0.1;
 /// Level at which [`WANTED_PERCENT`] is found for certain, whatever else the report holds.
 const SURE: f64 = 0.000_5;
 

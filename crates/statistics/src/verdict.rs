@@ -1,7 +1,7 @@
 //! From estimates to verdicts that hold together.
 
 use crate::distribution::{t_outside, t_quantile};
-use crate::estimate::{Estimate, HIGH_POWER, POWER};
+use crate::estimate::{Estimate, HIGH_POWER, POWER, REACH, WANTED_PERCENT};
 
 /// What can be said of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,8 @@ impl Default for Limits {
     }
 }
 
-/// Difference, in percent, that is to be found wherever the samples allow.
-pub(crate) const WANTED_PERCENT: f64 = 3.0;
 /// Part of the false alarms that all estimates share alike; the rest goes to where it is needed to see what is wanted.
 const ALIKE: f64 = 0.15;
-/// Level from which on what is wanted is out of reach.
-pub(crate) const REACH: f64 = 0.1;
 
 /// Verdicts on the estimates of a report (`None`: too few samples).
 pub fn judge(estimates: &[Option<Estimate>], limits: &Limits) -> Vec<Judgement> {

@@ -2,7 +2,6 @@
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::sessions::parse_count;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -184,6 +183,15 @@ impl Default for RunOptions {
             timeout: Duration::from_secs(600),
             results_dir: None,
         }
+    }
+}
+
+/// Reads an integer of 0 or more, in digits alone, from an option or variable.
+pub(crate) fn parse_count(name: &str, text: &str) -> Result<u64, Error> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(number) if digits => Ok(number),
+        _ => Err(Error::usage(name, format!("{:?} is not an integer of 0 or more", text))),
     }
 }
 

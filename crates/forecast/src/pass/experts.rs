@@ -1,8 +1,9 @@
 //! Layers with experts: each rank takes its share of the tokens, routes it, and the experts' ranks exchange what they need.
 
 use super::Pass;
-use crate::deployment::{Layout, Quantization};
+use crate::deployment::Layout;
 use crate::model::{Experts, Router};
+use crate::quantization::Quantization;
 use crate::recorder::{bytes, dtype, half, indices, integer, list, scale, tensor, with_last};
 use perfdb_query::{Argument, DType, Tensor};
 

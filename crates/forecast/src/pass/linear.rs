@@ -1,7 +1,8 @@
 //! Linear layers: products of matrices, or quantised ones.
 
 use super::Pass;
-use crate::deployment::{Layout, Quantization};
+use crate::deployment::Layout;
+use crate::quantization::Quantization;
 use crate::recorder::{bytes, dtype, half, integer, list, scale, tensor};
 use perfdb_query::{Argument, DType, Tensor};
 

@@ -16,7 +16,6 @@ use crate::case::{Call, TensorSpec};
 use crate::init::Init;
 use crate::inputs::{floats, is_scale, require_fit};
 use crate::operator::{Operator, PlanOptions, Planned, SkipReason};
-use crate::plan::has_other_ep_size;
 use crate::refusal::{CaseError, Refusal, bad_rank, bad_shape};
 use crate::row::{Recorded, Row, Slots, column};
 
@@ -31,6 +30,14 @@ const READS: &[&str] = &[
 
 pub(super) const OPERATOR: Operator =
     Operator { own_repeat_count: Some(20), ..Operator::new("DispatchFFNCombine", READS, plan, run) }.checked();
+
+/// Column whose value decides before a row's validity is looked at.
+const EP_SIZE: &str = "EP Size";
+
+/// True if the row's `EP Size` is an integer other than `ep_size`.
+fn has_other_ep_size(row: &Row<'_>, ep_size: u32) -> bool {
+    row.cell(EP_SIZE).trim().parse::<i64>().is_ok_and(|recorded| recorded != i64::from(ep_size))
+}
 
 fn plan(row: &Row<'_>, options: &PlanOptions) -> Result<Planned, Refusal> {
     if has_other_ep_size(row, options.ep_size) {
