@@ -3,7 +3,7 @@
 use crate::asked::Asked;
 use crate::kernels::{KernelAudit, kernels, trust};
 use crate::standing::{Judge, Standing};
-use crate::{Error, Share, Shares, Workload};
+use crate::{Error, Question, Share, Shares, Workload};
 use indexmap::IndexMap;
 use perfdb_parallel::on_all_cores;
 use perfdb_query::{Database, ReaderSemantics};
