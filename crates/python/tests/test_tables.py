@@ -1,4 +1,4 @@
-"""The guide of tables: its commands are run with the installed program, its blocks of Python with what engines are here."""
+"""The guides of tables and of shards: commands are run with the installed program, blocks of Python with what engines are here."""
 
 import importlib.util
 import os
@@ -13,13 +13,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_the_guide_of_tables(tmp_path, monkeypatch, capsys):
-    (tmp_path / "testdata").symlink_to(ROOT / "testdata")
-    monkeypatch.chdir(tmp_path)
+def run_guide(name, count, folder, monkeypatch):
+    """Runs the blocks of a guide that need no more than the repository: what Python has named, and the engines that are missing."""
+    (folder / "testdata").symlink_to(ROOT / "testdata")
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]))
-    text = (ROOT / "docs" / "guide" / "tables.md").read_text()
+    text = (ROOT / "docs" / "guide" / name).read_text()
     blocks = re.findall(r"^```(sh|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == count
     names, skipped = {}, set()
     for language, block in blocks:
         if language == "sh":
@@ -30,11 +31,27 @@ def test_the_guide_of_tables(tmp_path, monkeypatch, capsys):
         missing = [name for name in needs if not importlib.util.find_spec(name)]
         skipped.update(missing)
         if not missing:
-            exec(compile(block, "docs/guide/tables.md", "exec"), names)
+            exec(compile(block, f"docs/guide/{name}", "exec"), names)
+    return names, skipped
+
+
+def skip_without(engines):
+    if engines:
+        pytest.skip(f"not installed, their block was not run: {', '.join(sorted(engines))}")
+
+
+def test_the_guide_of_tables(tmp_path, monkeypatch):
+    names, skipped = run_guide("tables.md", 5, tmp_path, monkeypatch)
     if "exact" in names:
         assert names["exact"] == pytest.approx(names["delta"], abs=1)
-    if skipped:
-        pytest.skip(f"not installed, their block was not run: {', '.join(sorted(skipped))}")
+    skip_without(skipped)
+
+
+def test_the_guide_of_shards(tmp_path, monkeypatch):
+    names, skipped = run_guide("scale.md", 2, tmp_path, monkeypatch)
+    assert names.get("scenarios", 4) == 4
+    assert (tmp_path / "all.parquet").is_file()
+    skip_without(skipped)
 
 
 @pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "polars", "pandas", "pyspark"])
