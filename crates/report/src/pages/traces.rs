@@ -349,3 +349,42 @@ fn layer_table(rows: &[LayerRow]) -> Table {
         ],
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
+
+    use super::*;
+
+    /// A trace of twelve steps with four products each.
+    fn trace(us: u32) -> Trace {
+        let step = |step: u32| {
+            let begin = 2000 * step;
+            let kernels = (0..4).map(|at| {
+                let (start, duration) = (begin + 20 + 300 * at, us + (step * 7 + at * 3) % 5);
+                format!(
+                    r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {start}, "dur": {duration}, "args": {{}}}}"#
+                )
+            });
+            let annotation = format!(
+                r#"{{"ph": "X", "cat": "user_annotation", "name": "step[DECODE bs=8]", "ts": {begin}, "dur": 1900}}"#
+            );
+            kernels.chain([annotation]).collect::<Vec<_>>().join(",")
+        };
+        let events: Vec<String> = (0..12).map(step).collect();
+        let text = format!(r#"{{"traceEvents": [{}]}}"#, events.join(","));
+        Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
+    }
+
+    #[test]
+    fn the_page_says_how_sure_differences_are() {
+        let page = |confidence| {
+            let options = AnalysisOptions { confidence, ..AnalysisOptions::default() };
+            let document = analyse(&trace(100), &trace(200), &options).expect("a comparison").document;
+            traces_page(&document, Provenance::default()).expect("a page").to_html().expect("a page")
+        };
+        let sure = page(true);
+        assert!(sure.contains("How sure") && sure.contains("<td>slower by 9"), "{sure}");
+        assert!(!page(false).contains("How sure"));
+    }
+}

@@ -51,7 +51,8 @@ struct Instance {
 enum Kind {
     /// The same place of the same layer.
     Place { unit: u32, layer: u32, number: u32 },
-    /// One name, where a place comes once.
+    /// One name, where a place comes once. If there is one such call alone, it counts among the others of its name: as a kind of
+    /// its own, it would be taken for certain, like the collective that waits for the other ranks to begin.
     Name(u32),
 }
 
@@ -125,14 +126,57 @@ impl Gathered {
         for (_, _, kind, _) in &self.calls {
             *counts.entry(*kind).or_default() += 1;
         }
+        let singles = self.calls.iter().filter(|(_, _, kind, _)| counts[kind] == 1);
+        let mut singles_of_names: FxHashMap<u32, u32> = FxHashMap::default();
+        singles.for_each(|(.., name)| *singles_of_names.entry(*name).or_default() += 1);
+        // The kind that most calls of a name are of; the first of several.
+        let mut most_frequent: FxHashMap<u32, Kind> = FxHashMap::default();
+        for (_, _, kind, name) in self.calls.iter().filter(|(_, _, kind, _)| counts[kind] > 1) {
+            let found = most_frequent.entry(*name).or_insert(*kind);
+            if counts[kind] > counts[found] {
+                *found = *kind;
+            }
+        }
         let mut strata: FxHashMap<Kind, u32> = FxHashMap::default();
         let mut found = OperationCalls::default();
         for (time, place, kind, name) in self.calls {
-            let kind = if counts[&kind] > 1 { kind } else { Kind::Name(name) };
+            let kind = match (counts[&kind], singles_of_names.get(&name)) {
+                (1, Some(1)) => most_frequent.get(&name).copied().unwrap_or(Kind::Name(name)),
+                (1, _) => Kind::Name(name),
+                _ => kind,
+            };
             let next = strata.len() as u32;
             found.series.push(time, *strata.entry(kind).or_insert(next), place.pass);
             found.places.push(place);
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perfdb_statistics::estimate;
+
+    use super::*;
+
+    /// Calls of one name in so many layers, and the first of all outside of them.
+    fn calls(first: f64, layers: u32) -> OperationCalls {
+        let mut gathered = Gathered::default();
+        let mut push = |time: f64, layer: u32, kind: Kind| {
+            gathered.calls.push((time, Place { pass: 0, layer, number: 0 }, kind, 7));
+        };
+        push(first, OUTSIDE, Kind::Place { unit: OUTSIDE, layer: 0, number: 0 });
+        for layer in 0..layers {
+            push(25.0 + f64::from(layer * 7 % 5) / 10.0, layer, Kind::Place { unit: 0, layer: 0, number: 0 });
+        }
+        gathered.into_calls()
+    }
+
+    #[test]
+    fn a_single_call_is_not_taken_for_certain() {
+        let (waiting, other) = (calls(223.0, 35), calls(25.0, 35));
+        let counts = [36.0; 2];
+        let found = estimate([&waiting.series, &other.series], counts, false).expect("enough calls");
+        assert!(found.log_ratio.abs() < 0.005, "{found:?}");
     }
 }
