@@ -9,12 +9,12 @@ use std::io::{Read, Write};
 type Mutation = fn(&mut Vec<u8>, &mut Draws);
 
 const MUTATIONS: &[(&str, Mutation)] = &[
-    ("flip bits", flip_bits),
+    ("flip bits", |bytes, draws| flip_bits(bytes, draws)),
     ("cut", cut),
     ("delete a range", delete_range),
     ("repeat a range", repeat_range),
     ("insert odd bytes", insert_odd_bytes),
-    ("overwrite with zeros", overwrite_with_zeros),
+    ("overwrite with zeros", |bytes, draws| overwrite_with_zeros(bytes, draws)),
     ("swap lines", swap_lines),
     ("delete a line", delete_line),
     ("repeat a line", repeat_line),
@@ -234,7 +234,7 @@ fn replace(bytes: &mut Vec<u8>, range: std::ops::Range<usize>, by: &[u8]) {
     bytes.splice(range, by.iter().copied());
 }
 
-fn flip_bits(bytes: &mut Vec<u8>, draws: &mut Draws) {
+fn flip_bits(bytes: &mut [u8], draws: &mut Draws) {
     for _ in 0..=draws.below(8) {
         let at = draws.below(bytes.len());
         let bit = draws.below(8);
@@ -270,7 +270,7 @@ fn append_odd_bytes(bytes: &mut Vec<u8>, draws: &mut Draws) {
     bytes.extend_from_slice(odd);
 }
 
-fn overwrite_with_zeros(bytes: &mut Vec<u8>, draws: &mut Draws) {
+fn overwrite_with_zeros(bytes: &mut [u8], draws: &mut Draws) {
     let range = range(bytes, 5000, draws);
     bytes[range].fill(0);
 }
