@@ -6,8 +6,11 @@ use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, run};
 use clap::Parser;
+use perfdb_comm::Error as BenchError;
+use perfdb_comm::plan::PlanRequest;
+use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_coverage::Workload;
-use perfdb_coverage::density::{Declaration, Inputs, Report, Standard, Verdict, check, write_repairs};
+use perfdb_coverage::density::{Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, write_repairs};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
@@ -145,6 +148,26 @@ fn has_failed(report: &Report, strict: bool) -> bool {
     })
 }
 
+/// The sizes that the benches of collectives measure where nobody asks for others.
+fn message_sizes() -> Result<MessageSizes, BenchError> {
+    let of_sessions = |environment: &Environment| -> Result<Vec<u64>, BenchError> {
+        let plan = SessionPlan::new(environment, &SessionOptions::default())?;
+        Ok(plan.sessions.into_iter().flat_map(|session| session.bytes_grid).collect())
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let several = Environment {
+        nnodes: text("2"),
+        node_rank: text("0"),
+        master_addr: text("localhost"),
+        ..Environment::default()
+    };
+    Ok(MessageSizes {
+        one_node: of_sessions(&Environment::default())?,
+        several_nodes: of_sessions(&several)?,
+        single_bench: PlanRequest::default().bytes_grid,
+    })
+}
+
 /// What is checked, and the SHA-256 of the manifest.
 fn inputs(
     arguments: &Arguments,
@@ -155,6 +178,7 @@ fn inputs(
     inputs.baseline = baseline;
     inputs.full_range = arguments.full_range;
     inputs.allowed.clone_from(&arguments.allow);
+    inputs.message_sizes = Some(message_sizes()?);
     let text = |path: &OsString| -> Result<String, Failure> { Ok(Source::open(Path::new(path))?.read_text()?) };
     if let Some(path) = &arguments.rules {
         inputs.rules = RuleFile::read(path.as_ref())?;

@@ -21,6 +21,7 @@ mod check;
 mod finding;
 mod gates;
 mod hold_out;
+mod messages;
 mod questions;
 mod ranges;
 mod repair;
@@ -30,6 +31,7 @@ mod standard;
 
 pub use check::{Counts, Inputs, Report, check};
 pub use finding::{Finding, Kind, Verdict};
+pub use messages::MessageSizes;
 pub use questions::{Class, Judged};
 pub use ranges::{Declaration, Wanted};
 pub use repair::{Repair, write_repairs};

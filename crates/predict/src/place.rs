@@ -159,3 +159,46 @@ fn latent(call: LatentAttention) -> Place {
         lean: &[],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experts(tensor_parallel: f64, expert_parallel: f64) -> Place {
+        let call = Experts {
+            tokens: 32.0,
+            hidden: 7168.0,
+            intermediate: 2048.0,
+            top_k: 8.0,
+            experts: 256.0,
+            tensor_parallel,
+            expert_parallel,
+        };
+        Place::experts(call, 1.0)
+    }
+
+    #[test]
+    fn experts_are_compared_by_what_one_rank_sees() {
+        let place = experts(2.0, 16.0);
+        assert_eq!(place.axes.as_slice(), [32.0, 7168.0, 1024.0, 16.0, 8.0, 256.0]);
+        assert_eq!(place.work.operations, 6.0 * (32.0 * 8.0 / 16.0) * 7168.0 * 1024.0);
+        // A rank has one expert at least.
+        assert_eq!(experts(1.0, 512.0).axes[3], 1.0);
+    }
+
+    #[test]
+    fn the_size_of_experts_leans_to_routed_rows_alone() {
+        let place = experts(1.0, 1.0);
+        let leaning: Vec<f64> = (0..place.axes.len())
+            .filter(|axis| place.lean.get(*axis).is_some_and(|share| *share != 0.0))
+            .map(|axis| place.axes[axis])
+            .collect();
+        assert_eq!(leaning, [8.0]);
+    }
+
+    #[test]
+    fn experts_split_in_another_way_are_another_configuration() {
+        let all = [experts(1.0, 1.0), experts(2.0, 1.0), experts(1.0, 2.0)].map(|place| place.configuration);
+        assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+    }
+}

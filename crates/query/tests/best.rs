@@ -222,3 +222,79 @@ fn a_row_that_its_neighbours_contradict_is_an_outlier() {
     assert_eq!(found.iter().map(|outlier| outlier.line).collect::<Vec<_>>(), [wrong as u32], "{found:?}");
     assert!((found[0].measured_us / found[0].predicted_us / 100.0).ln().abs() < 0.3, "{found:?}");
 }
+
+/// Microseconds of fused experts of one rank: a call, the weights of all experts, the routed rows.
+fn experts_us([tokens, hidden, intermediate, experts, top_k]: [i64; 5]) -> f64 {
+    let weights = (3 * experts * hidden * intermediate) as f64;
+    20.0 + weights / 1.5e6 + (6 * tokens * top_k * hidden * intermediate) as f64 / EXPERT_RANKS as f64 / 3e8
+}
+
+const EXPERT_RANKS: i64 = 16;
+
+fn experts_database() -> (tempfile::TempDir, Database) {
+    let mut table = "Input Shapes,Input Data Types,Input Formats,EP Size,Average Duration(us)\n".to_owned();
+    for tokens in [4, 16, 64, 256, 1024, 4096] {
+        for hidden in [4096, 7168] {
+            for intermediate in [1024, 2048] {
+                for experts in [8, 16] {
+                    for top_k in [4, 8] {
+                        let first = format!("{experts},{hidden},{}", 2 * intermediate);
+                        let second = format!("{experts},{intermediate},{hidden}");
+                        let scales = format!("{experts},{};{experts},{hidden}", 2 * intermediate);
+                        let us = experts_us([tokens, hidden, intermediate, experts, top_k]);
+                        writeln!(
+                            table,
+                            "\"{tokens},{hidden};{first};{second};{tokens},{top_k};{scales};{tokens},{top_k}\",\
+                             DT_BF16;INT8;INT8;INT32;INT64;INT64;FLOAT,ND;ND;ND;ND;ND;ND;ND,{EXPERT_RANKS},{us}"
+                        )
+                        .expect("a string");
+                    }
+                }
+            }
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("DispatchFFNCombine.csv"), table).expect("a file");
+    let mapping = "operator_mappings:\n  tensor_cast.dispatch_ffn_combine_quant.default: \
+                   {kernel_type: DispatchFFNCombine, query_mode: moe_fused, project_full_shape: true}\n";
+    std::fs::write(folder.path().join("op_mapping.yaml"), mapping).expect("a file");
+    let database = Database::open(folder.path()).expect("a database");
+    (folder, database)
+}
+
+fn fused_experts([tokens, hidden, intermediate, experts, top_k]: [i64; 5]) -> Query {
+    let weights = |rows: i64, columns: i64| {
+        let one = || Argument::Tensor(Tensor::new([rows, columns], DType::Int8));
+        Argument::List((0..experts).map(|_| one()).collect())
+    };
+    let mut arguments = vec![
+        Argument::Tensor(Tensor::new([tokens, hidden], DType::BFloat16)),
+        Argument::Tensor(Tensor::new([tokens, top_k], DType::Int32)),
+        weights(hidden, 2 * intermediate),
+    ];
+    arguments.extend((0..4).map(|_| Argument::None));
+    arguments.push(weights(intermediate, hidden));
+    Query::operator("tensor_cast.dispatch_ffn_combine_quant.default").arguments(arguments).ep_size(EXPERT_RANKS)
+}
+
+#[test]
+fn fused_experts_are_predicted_over_all_their_sizes() {
+    let (_folder, database) = experts_database();
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    for (sizes, class) in [
+        // Tokens, hidden and intermediate size, experts of a rank, top-k.
+        ([64, 7168, 2048, 16, 8], Class::Measured),
+        ([100, 7168, 2048, 16, 8], Class::Inside),
+        ([8192, 7168, 2048, 16, 8], Class::Beyond),
+        ([100, 5120, 1536, 12, 6], Class::NewConfiguration),
+    ] {
+        let answer = best.lookup(&fused_experts(sizes)).expect("an answer");
+        let (truth, prediction) = (experts_us(sizes), answer.prediction().expect("an interval"));
+        assert_eq!(prediction.class, class, "{sizes:?}");
+        assert!((answer.duration_us / truth - 1.0).abs() < 0.1, "{sizes:?}: {} for {truth}", answer.duration_us);
+        assert!(prediction.low_us <= truth && truth <= prediction.high_us, "{sizes:?}: {prediction:?}");
+    }
+    let slices = database.slices("DispatchFFNCombine").expect("a table").expect("a table");
+    let axes: Vec<&[&str]> = slices.iter().map(|slice| slice.axes.as_slice()).collect();
+    assert_eq!(axes, [["tokens", "hidden", "intermediate", "experts", "top_k"]]);
+}

@@ -4,6 +4,7 @@ use super::axes::{Kernel, unused_and_missing};
 use super::buckets::{Bucket, buckets};
 use super::finding::{Finding, Kind, Verdict};
 use super::gates;
+use super::messages::MessageSizes;
 use super::questions::{Judged, judge};
 use super::ranges::Declaration;
 use super::repair::{Repair, repair};
@@ -36,6 +37,8 @@ pub struct Inputs {
     pub allowed: Vec<String>,
     /// The database in use now.
     pub baseline: Option<PathBuf>,
+    /// What benches of collectives measure by themselves; `None` where they are of no interest.
+    pub message_sizes: Option<MessageSizes>,
 }
 
 impl Inputs {
@@ -50,6 +53,7 @@ impl Inputs {
             workloads: None,
             allowed: Vec::new(),
             baseline: None,
+            message_sizes: None,
         }
     }
 }

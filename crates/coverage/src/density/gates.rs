@@ -1,6 +1,6 @@
 //! The nine conditions.
 
-use super::axes::{Kernel, grid_of};
+use super::axes::{Kernel, MESSAGE_BYTES, grid_of};
 use super::check::{Inputs, Judgeable, Report, tables};
 use super::finding::{Finding, Kind, Verdict};
 use super::hold_out::{Figures, errors};
@@ -23,7 +23,7 @@ const GATES: u8 = 9;
 /// A database may have so many times the signatures of the one in use now.
 const MOST_SIGNATURES: usize = 8;
 
-fn finding(gate: u8, kind: Kind, axis: impl Into<String>, text: impl Into<String>) -> Finding {
+pub(super) fn finding(gate: u8, kind: Kind, axis: impl Into<String>, text: impl Into<String>) -> Finding {
     Finding {
         gate,
         kind,
@@ -37,7 +37,7 @@ fn finding(gate: u8, kind: Kind, axis: impl Into<String>, text: impl Into<String
     }
 }
 
-/// Whether the generator's own values are dense enough, and measured where that is declared.
+/// Whether the generator's own values, and those of benches of collectives, are dense enough; and measured where that is declared.
 pub(super) fn generator(tables: &[Judgeable<'_>], inputs: &Inputs, report: &mut Report) {
     for name in grids::names() {
         let Some(rule) = inputs.standard.grid(name) else { continue };
@@ -58,6 +58,8 @@ pub(super) fn generator(tables: &[Judgeable<'_>], inputs: &Inputs, report: &mut 
             report.findings.push(Finding { hole: Some(hole), ..finding(8, Kind::GeneratorDisagrees, axis, text) });
         }
     }
+    let of_messages = inputs.message_sizes.as_ref().zip(inputs.standard.communication_axis(MESSAGE_BYTES));
+    report.findings.extend(of_messages.into_iter().flat_map(|(sizes, rule)| sizes.findings(rule)));
     for declared in inputs.ranges.iter().flatten() {
         for table in tables.iter().filter(|table| table.kernel_type == declared.kernel) {
             let Kernel::Template { template, .. } = &table.kernel else { continue };
