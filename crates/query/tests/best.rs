@@ -240,7 +240,7 @@ fn experts_database() -> (tempfile::TempDir, Database) {
                     for top_k in [4, 8] {
                         let first = format!("{experts},{hidden},{}", 2 * intermediate);
                         let second = format!("{experts},{intermediate},{hidden}");
-                        let scales = format!("{experts},{};{experts},{hidden}", 2 * intermediate);
+                        let scales = format!("{};{}", 2 * experts * intermediate, experts * hidden);
                         let us = experts_us([tokens, hidden, intermediate, experts, top_k]);
                         writeln!(
                             table,

@@ -46,7 +46,8 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 /// Adds what the mapping says is embedded in the kernel.
 pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: Answer) -> Result<Answer, Miss> {
     let interval_us = interval_us(context, &answer);
-    let mut more = More { interpolation: answer.more.take().and_then(|more| more.interpolation), ..More::default() };
+    let before = answer.more.take().map(|more| *more).unwrap_or_default();
+    let mut more = More { interpolation: before.interpolation, ..More::default() };
     more.parts.push(Part {
         kernel_type: answer.kernels[0].clone(),
         duration_us: answer.duration_us,
@@ -91,6 +92,10 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
                 more.missed.push(context.state.name(name));
             }
         }
+    }
+    if more.parts.len() == 1 && more.missed.is_empty() {
+        // Nothing is embedded: what is known of the kernel holds for the answer.
+        more.prediction = before.prediction;
     }
     answer.more = Some(Box::new(more));
     Ok(answer)
