@@ -321,3 +321,30 @@ fn what_has_no_table_is_told_and_reports_stay_in_the_database() -> TestResult {
     assert_eq!((Mode::All.name(), Mode::MissingOnly.name()), ("all", "missing-only"));
     Ok(())
 }
+
+#[test]
+fn an_empty_row_of_a_single_column_stays_a_row() -> TestResult {
+    let fixture = Fixture::new()?;
+    fixture.write("Add.csv", "Average Duration(us)\r\n\"\"\r\n5\r\n")?;
+    let samples = fixture.samples(&add("6", "8"), &AggregateOptions::default())?;
+    fixture.update(&samples, |_| {})?;
+    assert_eq!(fixture.table("Add.csv")?, "Average Duration(us)\r\n\"\"\r\n5\r\n6.000000\r\n");
+    Ok(())
+}
+
+#[test]
+fn what_a_killed_run_left_among_the_reports_goes() -> TestResult {
+    let fixture = Fixture::new()?;
+    fixture.write("Add.csv", TABLE)?;
+    let reports = fixture.database().join("reports");
+    let leftover = reports.join(".r.md.tmp-4194303");
+    fs::create_dir(&reports)?;
+    fs::write(&leftover, "half")?;
+    fs::write(reports.join("r.md"), "whole")?;
+    let samples = fixture.samples(&add("6", "8"), &AggregateOptions::default())?;
+    fixture.update(&samples, |options| options.dry_run = true)?;
+    assert!(leftover.exists(), "a dry run removes nothing");
+    fixture.update(&samples, |_| {})?;
+    assert!(!leftover.exists() && reports.join("r.md").exists());
+    Ok(())
+}
