@@ -348,3 +348,40 @@ fn what_a_killed_run_left_among_the_reports_goes() -> TestResult {
     assert!(!leftover.exists() && reports.join("r.md").exists());
     Ok(())
 }
+
+#[test]
+fn only_cells_that_differ_are_told() -> TestResult {
+    let fixture = Fixture::new()?;
+    let header = TABLE.replace(",note", ",MicroBench aicore_time(us)");
+    fixture.write("Add.csv", &format!("{header}{}", row("8", "9,,1.500000")))?;
+    let mut samples = fixture.samples(&add("6", "8"), &AggregateOptions::default())?;
+    samples.retain_operators(&["Add".to_owned()]);
+    let updates = fixture.update(&samples, |options| options.record_changes = true)?;
+    let changes = updates[0].changes.as_ref().ok_or("no changes")?;
+    assert_eq!(changes.rows[0].cells.keys().collect::<Vec<_>>(), ["Average Duration(us)"]);
+    Ok(())
+}
+
+#[test]
+fn a_cell_beyond_the_limit_is_told_with_its_line() -> TestResult {
+    let fixture = Fixture::new()?;
+    let rows = format!("{}{}", add("6", "8"), add("6", "8").replace("static", &"x".repeat(131_073)));
+    let error = fixture.samples(&rows, &AggregateOptions::default()).err().ok_or("it was taken")?.to_string();
+    assert!(error.contains("op_summary_1.csv:3"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn updates_wait_for_the_lock_and_dry_runs_do_not() -> TestResult {
+    let fixture = Fixture::new()?;
+    let samples = fixture.samples(&add("6", "8"), &AggregateOptions::default())?;
+    let at_once = || LockOptions { tool: "updater", timeout: std::time::Duration::ZERO, notice: &|_| {} };
+    let database = fixture.database();
+    let held = perfdb_files::lock::DirectoryLocks::acquire([&database], &at_once())?;
+    let options = |dry_run| UpdateOptions { dry_run, ..UpdateOptions::new(&database, Mode::All, at_once()) };
+    assert!(prepare(&samples, &options(false)).is_err());
+    assert!(prepare(&samples, &options(true)).is_ok());
+    drop(held);
+    assert!(prepare(&samples, &options(false)).is_ok());
+    Ok(())
+}
