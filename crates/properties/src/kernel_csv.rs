@@ -78,8 +78,11 @@ fn numbers_read_back(cell: &str) {
     }
 }
 
-/// Line and cells of every record that the splitter finds.
-fn split(text: &[u8], line: u64) -> (Vec<(u64, Vec<Vec<u8>>)>, u64) {
+/// The line and the cells of a record.
+type Split = (u64, Vec<Vec<u8>>);
+
+/// Every record that the splitter finds, and the line behind them.
+fn split(text: &[u8], line: u64) -> (Vec<Split>, u64) {
     let mut splitter = Splitter::starting_at(text, 0, line);
     let (mut found, mut cells) = (Vec::new(), Vec::new());
     while let Some(record) = splitter.next_record(&mut cells) {

@@ -102,7 +102,8 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     let rows = table.row_count();
     let matches = matches(&table, &records)?;
     let columns = columns(&mut table);
-    let joined = Join { table: &table, columns: &columns, matches: &matches, refill: options.refill }.rows();
+    let Options { tag, refill, .. } = *options;
+    let joined = Join { table: &table, columns: &columns, matches: &matches, tag, refill }.rows();
     let order: Vec<usize> = joined.rows.iter().map(|(row, _)| *row).collect();
     table.reorder(&order);
     for (row, (_, payload)) in joined.rows.iter().enumerate() {
@@ -126,6 +127,7 @@ struct Join<'a, 'r> {
     /// Those that are filled, the completeness last.
     columns: &'a [usize],
     matches: &'a [Option<&'r Payloads>],
+    tag: &'a str,
     refill: bool,
 }
 
@@ -169,8 +171,10 @@ impl<'r> Join<'_, 'r> {
     /// Whether an earlier run has filled a row.
     fn is_filled(&self, row: usize) -> bool {
         let Some((completeness, filled)) = self.columns.split_last() else { return false };
-        let is_known = !matches!(trim(self.table.cell(row, *completeness)), "" | SHAPES_ONLY);
-        is_known && filled.iter().any(|&column| !self.table.cell(row, column).is_empty())
+        let found = trim(self.table.cell(row, *completeness));
+        let is_known = !matches!(found, "" | SHAPES_ONLY);
+        // A record may have nothing to fill in; then the tag alone tells of the run.
+        is_known && (found == self.tag || filled.iter().any(|&column| !self.table.cell(row, column).is_empty()))
     }
 
     /// One past the filled rows from `row` on that are copies of one row.
