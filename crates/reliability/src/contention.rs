@@ -91,7 +91,7 @@ fn count(folder: &Path, table: &str, shape: usize) -> Result<usize, Error> {
     Ok(found)
 }
 
-/// Rounds from `first` on, all in one database: [`ROUNDS`] of them, or fewer where `count` ends.
+/// Rounds from `first` on, all in one database: `ROUNDS` of them, or fewer where `count` ends.
 pub fn rounds(program: &Program, seed: u64, first: u64, count: u64, tally: &Tally) -> Result<(), Error> {
     let temporary = TempDir::new()?;
     let folder = temporary.path();
