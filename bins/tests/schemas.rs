@@ -43,6 +43,11 @@ fn faults(value: &Value, schema: &Value, whole: &Value, at: &str) -> Vec<String>
                     found.push(format!("{at}: {value} is below {wanted}"));
                 }
             }
+            "maximum" => {
+                if value.as_f64().zip(wanted.as_f64()).is_some_and(|(value, most)| value > most) {
+                    found.push(format!("{at}: {value} is above {wanted}"));
+                }
+            }
             "pattern" => {
                 // Codes of findings and the like: what stands between `^` and `$` is looked at by those who make them.
                 if value.as_str().is_some_and(str::is_empty) {
@@ -200,6 +205,36 @@ fn results_are_as_their_schemas_say() -> TestResult {
 }
 
 #[test]
+fn results_of_replayed_rows_are_as_their_schema_says() -> TestResult {
+    let schema = std::fs::read_to_string(root().join("docs/schemas/op-replay.results.json"))?;
+    let schema: Value = serde_json::from_str(&schema)?;
+    let folder = TempDir::new()?;
+    let profile = root().join("testdata/first-database/profile");
+    let parse = ["--database-path", "db", "--profiling-path"];
+    Command::cargo_bin("parse-kernel-details")?.args(parse).arg(profile).current_dir(&folder).assert().success();
+    let results_of = |tool: &str, arguments: &str| -> Result<Vec<Value>, Box<dyn Error>> {
+        let always = ["--output", "profiles", "--repeat-count", "1", "--warmup", "0", "--results", "-"];
+        let mut command = Command::cargo_bin(tool)?;
+        let command = command.args(arguments.split(' ')).args(["--database-path", "db"]).args(always);
+        let output = command.current_dir(&folder).output()?;
+        let value: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{tool}: {error}"))?;
+        let faults = faults(&value, &schema, &schema, "");
+        assert!(faults.is_empty(), "{tool}:\n{}", faults.join("\n"));
+        Ok(value.as_array().cloned().unwrap_or_default())
+    };
+    assert_eq!(results_of("op-replay", "SwiGlu")?.len(), 2);
+    let results = results_of("run-all-op", "--ops SwiGlu AddRmsNormBias FusedInferAttentionScore")?;
+    let statuses: Vec<&str> = results.iter().filter_map(|result| result["status"].as_str()).collect();
+    assert_eq!(statuses, ["invalid", "invalid", "skip", "skip", "ok", "ok"]);
+    // A run without its time, or with the reason of another status, fits nothing.
+    for (from, to) in [("repeat", "repeats"), ("match", "reason")] {
+        let text = serde_json::to_string(&results)?.replace(&format!("\"{from}\":"), &format!("\"{to}\":"));
+        assert_eq!(faults(&serde_json::from_str(&text)?, &schema, &schema, "").len(), 2, "{to}");
+    }
+    Ok(())
+}
+
+#[test]
 fn every_schema_is_one_of_a_tools() -> TestResult {
     for entry in std::fs::read_dir(root().join("docs/schemas"))? {
         let path = entry?.path();
@@ -217,7 +252,7 @@ fn faults_are_found() {
     let schema = serde_json::json!({
         "type": "object", "required": ["a"], "additionalProperties": false,
         "properties": {"a": {"enum": [1, 2]}, "b": {"type": "array", "items": {"$ref": "#/$defs/n"}, "minItems": 1}},
-        "$defs": {"n": {"type": ["integer", "null"], "minimum": 0}}
+        "$defs": {"n": {"type": ["integer", "null"], "minimum": 0, "maximum": 9}}
     });
     let count = |text: &str| faults(&serde_json::from_str(text).unwrap_or_default(), &schema, &schema, "").len();
     for (text, faults) in [
@@ -225,6 +260,7 @@ fn faults_are_found() {
         (r#"{"a": 2, "b": [0, null]}"#, 0),
         (r#"{"a": 3}"#, 1),
         (r#"{"b": [-1, "x"]}"#, 3),
+        (r#"{"a": 1, "b": [9, 10]}"#, 1),
         (r#"{"a": 1, "b": [], "c": 0}"#, 2),
         ("[]", 1),
     ] {

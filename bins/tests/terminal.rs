@@ -155,3 +155,39 @@ fn progress_is_shown_while_a_tool_waits_for_its_input() -> TestResult {
     }
     Ok(())
 }
+
+/// Two runs read the same half of a trace; when the later one shows how far it is, the other has had the time to do so as well.
+#[test]
+fn no_progress_is_shown_to_those_who_want_none() -> TestResult {
+    let pass = testdata().join("scenarios/qwen3_32b_decode/forward_pass.csv");
+    let trace = fs::read(testdata().join("scenarios/qwen3_32b_decode/trace.json"))?;
+    let (first, rest) = trace.split_at(trace.len() / 2);
+    let folder = TempDir::new()?;
+    let mut runs = Vec::new();
+    for (pipe, option) in [("quiet", "--no-progress"), ("loud", "")] {
+        let path = folder.path().join(pipe);
+        assert!(Command::new("mkfifo").arg(&path).status()?.success());
+        let line = format!("compute-m6 --tc-trace {pipe} --prof-trace {} {option}", pass.display());
+        let Some(mut child) = start(folder.path(), 100, &[], &line)? else { return Ok(()) };
+        let mut pipe = fs::OpenOptions::new().write(true).open(&path)?;
+        pipe.write_all(first)?;
+        let output = BufReader::new(child.stdout.take().ok_or("the terminal's output")?);
+        runs.push((child, pipe, output));
+    }
+    let mut shown = [Vec::new(), Vec::new()];
+    while !String::from_utf8_lossy(&shown[1]).contains("/s") {
+        let mut byte = [0];
+        assert_eq!(runs[1].2.read(&mut byte)?, 1, "it ended: {}", String::from_utf8_lossy(&shown[1]));
+        shown[1].extend(byte);
+    }
+    for ((mut child, mut pipe, mut output), shown) in runs.into_iter().zip(&mut shown) {
+        pipe.write_all(rest)?;
+        drop(pipe);
+        output.read_to_end(shown)?;
+        assert!(child.wait()?.success());
+    }
+    let [quiet, loud] = shown.map(|shown| String::from_utf8_lossy(&shown).into_owned());
+    assert!(loud.contains("reading"), "{loud}");
+    assert!(quiet.contains("M6") && !quiet.contains("reading"), "{quiet}");
+    Ok(())
+}

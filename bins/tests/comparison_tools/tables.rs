@@ -159,6 +159,10 @@ fn two_traces() -> TestResult {
         ("trace1_cpu_op", "text"),
         ("trace2_cpu_op", "text"),
         ("phases", "text"),
+        ("verdict", "text"),
+        ("interval_low", "double"),
+        ("interval_high", "double"),
+        ("detectable_percent", "double"),
     ];
     folder.agrees(&folder.read("o.csv")?, "o.parquet", &operations)?;
     let kernels = [
