@@ -1,6 +1,8 @@
 //! What a program of this package finds, and how it tells.
 
+use crate::Error;
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 /// Something that must not be.
@@ -49,8 +51,24 @@ impl Tally {
     }
 }
 
-/// Prints what was counted and found; whether nothing was found. `repeat` is the command that repeats one run, with `RUN` for its number.
-pub fn report(tally: &Tally, repeat: &str) -> bool {
+/// Makes every run of `numbers`, on as many threads as are asked for, and prints what was counted and found; a failure if something was
+/// found. `repeat` is the command that repeats one run, with `RUN` for its number.
+pub fn make_runs(
+    threads: usize,
+    numbers: impl Iterator<Item = u64> + Send,
+    repeat: &str,
+    run: impl Fn(u64, &Tally) -> Result<(), Error> + Sync,
+) -> ExitCode {
+    let tally = Tally::default();
+    on_threads(threads, numbers, |number| {
+        if let Err(error) = run(number, &tally) {
+            tally.found(number, format!("the run could not be made: {error}"));
+        }
+    });
+    if report(&tally, repeat) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn report(tally: &Tally, repeat: &str) -> bool {
     print!("{}", tally.summary());
     let findings = tally.findings();
     for finding in &findings {

@@ -31,6 +31,7 @@ pub mod findings;
 pub mod interruptions;
 pub mod mutated;
 pub mod mutations;
+pub mod numbers;
 pub mod originals;
 pub mod program;
 pub mod world;

@@ -3,7 +3,7 @@
 use clap::Parser;
 use perfdb_reliability::Error;
 use perfdb_reliability::contention::{rounds, rounds_of_a_database};
-use perfdb_reliability::findings::{Tally, on_threads, report};
+use perfdb_reliability::findings::make_runs;
 use perfdb_reliability::program::Program;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,13 +28,9 @@ struct Arguments {
 fn main() -> Result<ExitCode, Error> {
     let arguments = Arguments::parse();
     let program = Program::find(arguments.program.as_deref())?;
-    let tally = Tally::default();
     let firsts = (0..arguments.count).step_by(usize::try_from(rounds_of_a_database())?);
-    on_threads(arguments.jobs, firsts, |first| {
-        if let Err(error) = rounds(&program, arguments.seed, first, arguments.count, &tally) {
-            tally.found(first, format!("the round could not be made: {error}"));
-        }
-    });
     let repeat = format!("many-writers --seed {} --count {}", arguments.seed, arguments.count);
-    Ok(if report(&tally, &repeat) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(make_runs(arguments.jobs, firsts, &repeat, |first, tally| {
+        rounds(&program, arguments.seed, first, arguments.count, tally)
+    }))
 }

@@ -2,9 +2,10 @@
 
 use clap::Parser;
 use perfdb_reliability::Error;
-use perfdb_reliability::findings::{Tally, on_threads, report};
+use perfdb_reliability::findings::make_runs;
 use perfdb_reliability::mutated::Mutated;
-use perfdb_reliability::program::{Limits, Program};
+use perfdb_reliability::numbers::{Numbers, tools_option};
+use perfdb_reliability::program::Limits;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,21 +15,14 @@ use std::time::Duration;
 /// The cases are the golden ones and command lines of every tool. Set TMPDIR to a file system in memory: each run writes its folder anew.
 #[derive(Parser)]
 struct Arguments {
-    /// What the draws start from
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    numbers: Numbers,
     /// How many runs
     #[arg(long, default_value_t = 1000)]
     count: u64,
-    /// Only the run of this number
-    #[arg(long, value_name = "RUN")]
-    only: Option<u64>,
     /// Only these tools
     #[arg(long, value_name = "TOOL", num_args = 1..)]
     tools: Vec<String>,
-    /// Runs at a time
-    #[arg(long, default_value_t = 2)]
-    jobs: usize,
     /// Seconds after which a run hangs
     #[arg(long, default_value_t = 10)]
     time: u64,
@@ -41,14 +35,11 @@ struct Arguments {
     /// Run every case once without mutations, and print how long each took
     #[arg(long)]
     unmutated: bool,
-    /// The perfdb to run [default: the one beside this program]
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
 }
 
 fn main() -> Result<ExitCode, Error> {
     let arguments = Arguments::parse();
-    let program = Program::find(arguments.program.as_deref())?;
+    let program = arguments.numbers.program()?;
     let limits = Limits { time: Duration::from_secs(arguments.time), memory_mib: arguments.memory };
     let mutated = Mutated::new(program, limits, &arguments.tools)?;
     if arguments.unmutated {
@@ -58,19 +49,10 @@ fn main() -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let (tools, cases) = mutated.size();
-    println!("{cases} cases of {tools} tools, seed {}", arguments.seed);
-    let numbers = match arguments.only {
-        Some(only) => only..only + 1,
-        None => 0..arguments.count,
-    };
-    let tally = Tally::default();
-    on_threads(arguments.jobs, numbers, |number| {
-        if let Err(error) = mutated.run(arguments.seed, number, &tally, arguments.keep.as_deref()) {
-            tally.found(number, format!("the run could not be made: {error}"));
-        }
-    });
-    let tools: String = arguments.tools.iter().map(|tool| format!(" {tool}")).collect();
-    let tools = if tools.is_empty() { tools } else { format!(" --tools{tools}") };
-    let repeat = format!("mutated-inputs --seed {} --only RUN --keep DIR{tools}", arguments.seed);
-    Ok(if report(&tally, &repeat) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    println!("{cases} cases of {tools} tools, seed {}", arguments.numbers.seed);
+    let tools = tools_option(&arguments.tools);
+    let repeat = format!("mutated-inputs --seed {} --only RUN --keep DIR{tools}", arguments.numbers.seed);
+    Ok(make_runs(arguments.numbers.jobs, arguments.numbers.below(arguments.count), &repeat, |number, tally| {
+        mutated.run(arguments.numbers.seed, number, tally, arguments.keep.as_deref())
+    }))
 }

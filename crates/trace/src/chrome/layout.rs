@@ -175,18 +175,12 @@ impl Layouts {
             self.gaps.push(Gap::EMPTY);
         }
         let number = self.gaps.len();
-        let first = self.gaps.get(usize::from(before))?.first_next;
-        let (mut last, mut next, mut count) = (ROOT, first, 0);
-        while next != ROOT {
-            let other = self.gaps.get(usize::from(next))?;
-            if other.is_like(&gap) {
-                return Some(next);
-            }
-            (last, next, count) = (next, other.alternative, count + 1);
-        }
-        if number >= GAPS || count >= NEXT {
-            return None;
-        }
+        let links = |gap: &Gap| (gap.first_next, gap.alternative);
+        let (first, last) = match behind(&self.gaps, before, links, |other| other.is_like(&gap))? {
+            Behind::Known(known) => return Some(known),
+            Behind::New { first, last, count } if number < GAPS && count < NEXT => (first, last),
+            Behind::New { .. } => return None,
+        };
         let link = if last == ROOT || gap.is_text {
             // Where a text and something else may follow the same key, both gaps begin alike: the one with the quote comes first.
             gap.alternative = first;
@@ -198,6 +192,28 @@ impl Layouts {
         self.gaps.push(gap);
         Some(number as u16)
     }
+}
+
+/// Where a gap or a stretch belongs behind another one.
+enum Behind {
+    /// It stands there already, under this number.
+    Known(u16),
+    /// Behind so many alternatives, the first and the last of them with these numbers (`ROOT` where there is none).
+    New { first: u16, last: u16, count: usize },
+}
+
+/// Looks among what may follow `before` for one that is alike. `links` are what follows a node first, and its alternative.
+fn behind<T>(all: &[T], before: u16, links: impl Fn(&T) -> (u16, u16), is_like: impl Fn(&T) -> bool) -> Option<Behind> {
+    let (first, _) = links(all.get(usize::from(before))?);
+    let (mut last, mut next, mut count) = (ROOT, first, 0);
+    while next != ROOT {
+        let other = all.get(usize::from(next))?;
+        if is_like(other) {
+            return Some(Behind::Known(next));
+        }
+        (last, next, count) = (next, links(other).1, count + 1);
+    }
+    Some(Behind::New { first, last, count })
 }
 
 fn text_between(fast: Fast<'_>, start: usize, end: usize) -> &[u8] {

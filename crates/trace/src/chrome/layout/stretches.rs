@@ -5,7 +5,7 @@
 //! taken by comparing bytes with them; where the values in a stretch stand is known.
 
 use super::outline::{Outline, Part, Role};
-use super::{ROOT, take_value, text_between};
+use super::{Behind, ROOT, behind, take_value, text_between};
 use crate::chrome::event::{Field, Record};
 use crate::chrome::form::Form;
 use crate::chrome::keys::WantedArgs;
@@ -180,18 +180,13 @@ impl Stretches {
             self.all.push(Stretch { text: Box::default(), values: Box::default(), ..stretch.clone() });
         }
         let number = self.all.len();
-        let first = self.all.get(usize::from(before))?.first_next;
-        let (mut last, mut next, mut count) = (ROOT, first, 0);
-        while next != ROOT {
-            let other = self.all.get(usize::from(next))?;
-            if other.is_like(&stretch) {
-                return Some(next);
-            }
-            (last, next, count) = (next, other.alternative, count + 1);
-        }
-        if number >= STRETCHES || count >= NEXT || stretch.text.len() > LONGEST {
-            return None;
-        }
+        let has_room = |count| number < STRETCHES && count < NEXT && stretch.text.len() <= LONGEST;
+        let links = |stretch: &Stretch| (stretch.first_next, stretch.alternative);
+        let (first, last) = match behind(&self.all, before, links, |other| other.is_like(&stretch))? {
+            Behind::Known(known) => return Some(known),
+            Behind::New { first, last, count } if has_room(count) => (first, last),
+            Behind::New { .. } => return None,
+        };
         stretch.tell_from(&[]);
         let mut next = first;
         while next != ROOT {
