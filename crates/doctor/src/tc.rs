@@ -3,6 +3,7 @@
 mod collect;
 mod layers;
 mod prepared;
+mod report;
 mod rules;
 
 pub(crate) use collect::TcCollector;

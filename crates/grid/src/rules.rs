@@ -11,6 +11,7 @@
 //! assert_eq!(error.to_string(), "rules.yaml: patterns.p.iterators.M: unknown grid 'NO_GRID' (line 1)");
 //! ```
 
+mod nodes;
 mod read;
 mod read_template;
 

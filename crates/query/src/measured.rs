@@ -6,6 +6,7 @@ pub(crate) mod composite;
 pub(crate) mod elementwise;
 pub(crate) mod experts;
 pub(crate) mod inputs;
+mod measured_part;
 mod opaque;
 pub(crate) mod parts;
 mod projection;

@@ -5,12 +5,14 @@
 
 mod range;
 mod rows;
+mod side;
 mod table;
 mod tally;
 mod verdict;
 
 pub use range::{Bound, SlowerRange};
-pub use rows::{RowDiff, Side};
+pub use rows::RowDiff;
+pub use side::Side;
 pub use table::TableDiff;
 pub use tally::{Slowest, Tally};
 pub use verdict::{Doubt, Outcome};

@@ -1,115 +1,22 @@
 //! The check of a database: its tables, then its conditions.
 
-use super::axes::{Kernel, unused_and_missing};
-use super::buckets::{Bucket, buckets};
-use super::finding::{Finding, Kind, Verdict};
+use super::axes::unused_and_missing;
+use super::buckets::Bucket;
+use super::finding::{Finding, Kind};
 use super::gates;
-use super::messages::MessageSizes;
-use super::questions::{Judged, judge};
+use super::inputs::Inputs;
+use super::judgeable::{Judgeable, tables};
+use super::questions::judge;
 use super::ranges::Declaration;
-use super::repair::{Repair, repair};
-use super::rows::{PlacedTable, duration, read};
+use super::repair::repair;
+use super::report::{Counts, Report};
+use super::rows::duration;
 use super::spacing::Hole;
-use super::standard::Standard;
-use crate::{Error, Workload};
-use perfdb_grid::rules::RuleFile;
+use crate::Error;
 use perfdb_store::directory::tables_in;
 use perfdb_store::table::{ReadOptions, Table};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-/// What is checked, and by what.
-#[derive(Debug, Clone)]
-pub struct Inputs {
-    /// The database.
-    pub directory: PathBuf,
-    /// Which shapes kernels have.
-    pub rules: RuleFile,
-    /// How densely they should be measured.
-    pub standard: Standard,
-    /// Where; `None` for every bucket, from its smallest to its largest value.
-    pub ranges: Option<Vec<Declaration>>,
-    /// Without ranges: the whole range of each rule.
-    pub full_range: bool,
-    /// What users ask of the database.
-    pub workloads: Option<Vec<Workload>>,
-    /// Rules of the reader by which a call may be answered by a row that is not quite its own.
-    pub allowed: Vec<String>,
-    /// The database in use now.
-    pub baseline: Option<PathBuf>,
-    /// What benches of collectives measure by themselves; `None` where they are of no interest.
-    pub message_sizes: Option<MessageSizes>,
-}
-
-impl Inputs {
-    /// A database by the built-in rules, and nothing else.
-    pub fn new(directory: impl Into<PathBuf>) -> Inputs {
-        Inputs {
-            directory: directory.into(),
-            rules: RuleFile::built_in(),
-            standard: Standard::v1(),
-            ranges: None,
-            full_range: false,
-            workloads: None,
-            allowed: Vec::new(),
-            baseline: None,
-            message_sizes: None,
-        }
-    }
-}
-
-/// What a check found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Report {
-    /// What is not as the standard asks, tables by name, buckets by their first rows, then what concerns no table.
-    pub findings: Vec<Finding>,
-    /// The nine conditions, in order.
-    pub gates: Vec<Verdict>,
-    /// The calls of the workloads, and how they are answered.
-    pub questions: Vec<Judged>,
-    /// Rows that would close findings.
-    pub repairs: Vec<Repair>,
-    /// How much was looked at.
-    pub counts: Counts,
-    /// Distinct signatures of the database, and of the one in use now.
-    pub signatures: (usize, Option<usize>),
-}
-
-/// Sums of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Tables that a rule knows.
-    pub tables: usize,
-    /// Buckets that density was asked of.
-    pub asked: usize,
-    /// Measured values in these.
-    pub values: usize,
-    /// Buckets of one value.
-    pub single: usize,
-    /// Rows of other shapes than their kernel's rule makes.
-    pub foreign: usize,
-}
-
-/// A table of a database with its buckets.
-pub(super) struct Judgeable<'r> {
-    pub(super) kernel_type: String,
-    pub(super) kernel: Kernel<'r>,
-    pub(super) placed: PlacedTable,
-    pub(super) buckets: Vec<Bucket>,
-}
-
-/// The tables of a database that a rule knows, by name.
-pub(super) fn tables<'r>(directory: &Path, rules: &'r RuleFile) -> Result<Vec<Judgeable<'r>>, Error> {
-    let mut all = Vec::new();
-    for path in tables_in(directory)? {
-        let kernel_type = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(kernel) = Kernel::of(&kernel_type, rules) else { continue };
-        let placed = read(&path, &kernel)?;
-        let buckets = buckets(&kernel, &placed);
-        all.push(Judgeable { kernel_type, kernel, placed, buckets });
-    }
-    Ok(all)
-}
+use std::path::Path;
 
 /// Checks a database.
 ///

@@ -122,3 +122,18 @@ impl fmt::Display for Verdict {
         }
     }
 }
+
+/// What concerns no table.
+pub(super) fn finding(gate: u8, kind: Kind, axis: impl Into<String>, text: impl Into<String>) -> Finding {
+    Finding {
+        gate,
+        kind,
+        file: None,
+        line: None,
+        axis: axis.into(),
+        bucket: Vec::new(),
+        hole: None,
+        text: text.into(),
+        fails: true,
+    }
+}

@@ -1,9 +1,11 @@
 //! The nine conditions.
 
 use super::axes::{Kernel, MESSAGE_BYTES, grid_of};
-use super::check::{Inputs, Judgeable, Report, tables};
-use super::finding::{Finding, Kind, Verdict};
+use super::finding::{Finding, Kind, Verdict, finding};
 use super::hold_out::{Figures, errors};
+use super::inputs::Inputs;
+use super::judgeable::{Judgeable, tables};
+use super::report::Report;
 use super::rows::duration;
 use crate::Error;
 use perfdb_grid::grids;
@@ -22,20 +24,6 @@ use std::path::Path;
 const GATES: u8 = 9;
 /// A database may have so many times the signatures of the one in use now.
 const MOST_SIGNATURES: usize = 8;
-
-pub(super) fn finding(gate: u8, kind: Kind, axis: impl Into<String>, text: impl Into<String>) -> Finding {
-    Finding {
-        gate,
-        kind,
-        file: None,
-        line: None,
-        axis: axis.into(),
-        bucket: Vec::new(),
-        hole: None,
-        text: text.into(),
-        fails: true,
-    }
-}
 
 /// Whether the generator's own values, and those of benches of collectives, are dense enough; and measured where that is declared.
 pub(super) fn generator(tables: &[Judgeable<'_>], inputs: &Inputs, report: &mut Report) {

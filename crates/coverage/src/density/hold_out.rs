@@ -1,6 +1,6 @@
 //! Errors on rows that are left out within their bucket.
 
-use super::check::Judgeable;
+use super::judgeable::Judgeable;
 use std::collections::BTreeMap;
 
 /// A point that is left out: kernel type, axis, bucket and value.

@@ -1,8 +1,7 @@
 //! The message sizes that benches of collectives measure by themselves: one list for all numbers of nodes, as dense as the rule asks.
 
 use super::axes::MESSAGE_BYTES;
-use super::finding::{Finding, Kind};
-use super::gates::finding;
+use super::finding::{Finding, Kind, finding};
 use super::spacing::Rule;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The calls of a manifest: by what their answers stand on.
 
-use super::check::Inputs;
 use super::finding::{Finding, Kind};
+use super::inputs::Inputs;
 use crate::standing::{self, Judge};
 use crate::{Error, Question, Standing, Workload};
 use perfdb_query::{Database, ReaderSemantics, RowRef};

@@ -2,7 +2,7 @@
 
 use super::axes::Kernel;
 use super::buckets::Bucket;
-use super::check::Judgeable;
+use super::judgeable::Judgeable;
 use crate::Error;
 use indexmap::IndexMap;
 use perfdb_files::replace::{Parents, Staged};

@@ -7,10 +7,7 @@ use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::scan::{Number, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
 
-use super::prepared::TcPrepared;
-use crate::finding::Findings;
 use crate::lint::Lint;
-use crate::report::{Kind, Report, Selection};
 
 const SOURCE: usize = 0;
 const KERNEL_TYPE: usize = 1;
@@ -112,12 +109,6 @@ impl TcCollector {
         self.text_times += piece.text_times;
         self.events += piece.events;
         self.lint.join(piece.lint);
-    }
-
-    pub(crate) fn report_with(self, file: &str, mut found: Findings, selection: &Selection) -> Report {
-        let prepared = TcPrepared::new(self);
-        super::rules::check_all(&prepared, &mut found);
-        Report::new(file, Kind::TcTrace, found, prepared.certificate(), prepared.time, selection)
     }
 
     fn name(&mut self, value: Option<Value<'_>>) -> NameId {

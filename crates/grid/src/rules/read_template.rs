@@ -4,13 +4,12 @@ use indexmap::IndexMap;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::columns::{INPUT_FORMATS, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_TYPES};
 
-use super::read::{Problem, check_keys, for_each, present, text};
+use super::nodes::{Problem, Result, check_keys, for_each, present, text};
 use crate::expression::{Expression, Scope, SyntaxError, check_name};
 use crate::grids;
 use crate::shape_template::ShapeTemplate;
 use crate::template::{Constraint, PAIR_VARIABLES, Template};
 
-type Result<T> = std::result::Result<T, Problem>;
 type Grids = IndexMap<String, Vec<i128>>;
 
 const KEYS: [&str; 11] = [

@@ -1,6 +1,6 @@
 //! The kernel that prepares latent attention as a whole: found by its runtime fields, and between two numbers of tokens.
 
-use super::parts::Measured;
+use super::measured_part::MeasuredPart;
 use crate::answer::{Part, Source};
 use crate::context::Context;
 use crate::decompose::OpaquePart;
@@ -33,7 +33,7 @@ const NEEDED: [Column; 14] = [
 ];
 
 /// The row of these tokens, or between the nearest ones.
-pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Result<Measured, Reason> {
+pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Result<MeasuredPart, Reason> {
     let miss = || Reason::new("shape_mismatch");
     let numbers = part.numbers();
     let is_valid = numbers.iter().all(|number| *number > 0)
@@ -77,8 +77,8 @@ fn measured(
     source: Source,
     rule: &'static str,
     rows: &[KernelRow<'_>],
-) -> Measured {
-    Measured {
+) -> MeasuredPart {
+    MeasuredPart {
         part: Part { kernel_type: table.kernel_type.clone(), duration_us, source, rule, interval_us: None },
         rows: match rows {
             [one] => smallvec![one.reference()],

@@ -1,7 +1,8 @@
 //! The sum of the parts of a decomposition.
 
+use super::measured_part::MeasuredPart;
 use super::{attention, inputs, opaque};
-use crate::answer::{Answer, Miss, More, Part, RowRef, Source};
+use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::context::{Context, Names};
 use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
 use crate::interval::row_interval_us;
@@ -13,13 +14,6 @@ use crate::table::pool::Dimensions;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// A part that was answered.
-#[derive(Debug, Clone)]
-pub(crate) struct Measured {
-    pub(crate) part: Part,
-    pub(crate) rows: SmallVec<[RowRef; 1]>,
-}
 
 /// The sum of all parts, or of those that were found.
 pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) -> Result<Answer, Miss> {
@@ -69,7 +63,7 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
 }
 
 /// One part, by a row that fits.
-pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Measured, Reason> {
+pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<MeasuredPart, Reason> {
     let names: Names<'_> = query.kernel_types.iter().map(|name| &**name).collect();
     let found = match &query.kind {
         Kind::Compute(compute) => {
@@ -94,9 +88,9 @@ pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Mea
     Ok(measured(context, &found))
 }
 
-fn measured(context: &Context<'_>, found: &Found<'_>) -> Measured {
+fn measured(context: &Context<'_>, found: &Found<'_>) -> MeasuredPart {
     let table = found.row.table();
-    Measured {
+    MeasuredPart {
         part: Part {
             kernel_type: table.kernel_type.clone(),
             duration_us: found.duration_us,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use perfdb_tracediff::{Confidence, Verdict};
 
-use super::text_parts::counted;
+use super::wording::counted;
 
 /// The line behind the first two: the elapsed time.
 pub(super) fn whole(out: &mut String, confidence: &Confidence) {

@@ -1,11 +1,10 @@
 //! CSV tables: operations, layers or the explanation. RFC 4180 quoting, lines end in LF.
 
-use perfdb_files::escape::spreadsheet_text;
-use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Comparison, Confidence, Document, LayerRow};
 
 use super::operation::Operation;
+use super::records::{push_record, text_cell};
 use super::{explanation, legacy_csv, rooflines};
 
 /// Which table is written.
@@ -55,16 +54,6 @@ fn default_table(comparison: &Comparison, confidence: Option<&Confidence>, table
     let mut out = OPERATIONS.to_owned();
     Operation::all(comparison, confidence).iter().for_each(|row| push_record(&mut out, &operation_cells(row)));
     out
-}
-
-/// One line, quoted where it must be.
-pub(crate) fn push_record(out: &mut String, cells: &[String]) {
-    push_row(out, cells.iter().map(String::as_str), "\n");
-}
-
-/// A name, with an apostrophe in front where a spreadsheet would compute it.
-pub(crate) fn text_cell(cell: &str) -> String {
-    spreadsheet_text(cell).into_owned()
 }
 
 fn operation_cells(row: &Operation<'_>) -> Vec<String> {

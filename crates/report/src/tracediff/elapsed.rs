@@ -6,23 +6,13 @@ use perfdb_tracediff::{
     Basis, Confidence, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
 };
 
-use super::text::{KERNEL, OPERATION, escaped, part};
-use super::text_parts::counted;
+use super::wording::{KERNEL, OPERATION, counted, escaped, part, per};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Share of the time of trace 1 below which a row is one of the smaller ones.
 const SMALL_SHARE: f64 = 0.01;
 /// Steps that are shown.
 const STEPS_SHOWN: usize = 5;
-
-/// ` per forward pass`, ` per step` or nothing.
-pub(super) fn per(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Pass => " per forward pass",
-        Basis::Step => " per step",
-        Basis::Whole => "",
-    }
-}
 
 /// How far the traces can be trusted, where that is not all the way.
 pub(super) fn trust(out: &mut String, trust: &Trust) {

@@ -4,7 +4,7 @@ use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::EventRow;
 
-use super::csv::text_cell;
+use super::records::text_cell;
 
 /// First line of the table of kernels.
 pub const EVENTS_HEADER: &str = "trace,index,name,start_us,duration_us,class,family,layer,part,pair\n";

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Difference, Explanation, FamilyDifference, Parts, Share};
 
-use super::csv::{push_record, text_cell};
-use super::elapsed::per;
-use super::text::{KERNEL, OPERATION, escaped};
+use super::records::{push_record, text_cell};
+use super::wording::{KERNEL, OPERATION, escaped, per};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// What the parts of a difference are, in words.

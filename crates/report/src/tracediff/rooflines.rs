@@ -5,10 +5,8 @@ use std::fmt::Write as _;
 use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{Basis, RooflineRow, Rooflines};
 
-use super::csv::{push_record, text_cell};
-use super::elapsed::per;
-use super::text::escaped;
-use super::text_parts::counted;
+use super::records::{push_record, text_cell};
+use super::wording::{counted, escaped, per};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Rows that are shown where not all are.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use perfdb_tracediff::{Strip, StripRow};
 
-use super::text::{KERNEL, escaped};
+use super::wording::{KERNEL, escaped};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 
 /// Kinds of layers that are shown, and names per block and side.

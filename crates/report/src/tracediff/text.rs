@@ -7,20 +7,15 @@ use perfdb_tracediff::{
 };
 
 use super::confidence::{of_operation, words};
-use super::elapsed::per;
 use super::explanation;
-use super::text_parts::{counted, general, layers, python_stacks, unknown, warnings};
+use super::text_parts::{layers, python_stacks, unknown, warnings};
+use super::wording::{KERNEL, OPERATION, counted, escaped, general, operation_column, part, per};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
-use perfdb_files::escape::for_terminal;
 
 /// Operations that are shown although they do not matter.
 const OPERATIONS_SHOWN: usize = 8;
 /// Operations whose kernels are shown.
 const ROWS_WITH_KERNELS: usize = 5;
-/// Characters of an operation's name, and of a kernel's beside it, in a report that goes into a file.
-pub(super) const OPERATION: usize = 25;
-pub(super) const KERNEL: usize = 60;
-
 /// How much the text report shows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TextOptions {
@@ -80,13 +75,6 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
     escaped(&mut out, Layout::default(), |out| unknown(out, &comparison.unknown_kernels, options.show_all));
     escaped(&mut out, layout, |out| warnings(out, &comparison.warnings, layout));
     out
-}
-
-/// Adds a part of the report that has names but no colours.
-pub(crate) fn escaped(out: &mut String, layout: Layout, write: impl FnOnce(&mut String)) {
-    let mut part = String::new();
-    write(&mut part);
-    out.push_str(&layout.wrapped_lines(&for_terminal(&part)));
 }
 
 /// Rows whose kernels are shown: those beyond the threshold, else those that differ most.
@@ -240,16 +228,6 @@ fn operations(
         table.push(cells);
     }
     out.push_str(&table.text(layout));
-}
-
-/// The names of operations: in a report that goes into a file they are cut.
-pub(super) fn operation_column() -> Column {
-    Column::name("operation").at_least(26)
-}
-
-/// `part` of `whole`; nothing of nothing.
-pub(super) fn part(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 /// Time per call of trace 2 by that of trace 1.

@@ -2,38 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::wording::ratio;
 use crate::layout::{Cell, Column, Layout, Table, Tone};
-use perfdb_pycompat::format::fixed;
 use perfdb_tracediff::{LayerRow, OperationRow, Status, UnknownKernel, Warning};
-
-/// A number of things.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// A ratio with three decimals; `inf` if there is none.
-pub(super) fn ratio(ratio: Option<f64>) -> String {
-    fixed(ratio.unwrap_or(f64::INFINITY), 3)
-}
-
-/// A number as C's `%g` writes it: six significant digits, no trailing zeros.
-pub(super) fn general(number: f64) -> String {
-    if number == 0.0 || !number.is_finite() {
-        return fixed(number, 0);
-    }
-    let scientific = format!("{number:.5e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let power: i32 = exponent.parse().unwrap_or(0);
-    let trimmed = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
-    };
-    if (-4..6).contains(&power) {
-        return trimmed(&fixed(number, (5 - power) as usize));
-    }
-    let sign = if power < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", trimmed(digits), power.abs())
-}
 
 /// Python stacks of the first ten operations that have some, or of all.
 pub(super) fn python_stacks(out: &mut String, rows: &[OperationRow], show_all: bool) {
@@ -149,28 +120,5 @@ pub(super) fn warnings(out: &mut String, warnings: &[Warning], layout: Layout) {
         let whose = warning.trace.map_or_else(|| "pair".to_owned(), |trace| format!("trace {trace}"));
         let line = format!("{}: {whose}: {} ({})", warning.severity, warning.message, warning.code);
         let _ = writeln!(out, "  {}", layout.wrapped(&line, 2));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_as_c_writes_them() {
-        for (number, expected) in [
-            (5.0, "5"),
-            (1.25, "1.25"),
-            (0.0, "0"),
-            (0.1, "0.1"),
-            (123456.0, "123456"),
-            (1234567.0, "1.23457e+06"),
-            (999999.5, "1e+06"),
-            (0.0001, "0.0001"),
-            (0.00001, "1e-05"),
-            (1e300, "1e+300"),
-        ] {
-            assert_eq!(general(number), expected);
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! The rows of a table, and how those of two tables are paired.
 
+use super::side::Side;
 use super::verdict::{Outcome, Times};
 use crate::case::{COLUMNS, Naming};
 use crate::{Case, Source};
@@ -27,26 +28,6 @@ pub struct RowDiff {
     pub outcome: Outcome,
     /// Cells that describe the row and are not the same: the column, and both texts.
     pub metadata: Vec<(usize, Box<str>, Box<str>)>,
-}
-
-/// A row of one database.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Side {
-    /// Its line in the table.
-    pub line: u64,
-    /// Where its duration comes from; `None` without a valid one.
-    pub source: Option<Source>,
-    /// The duration that was compared, else the one that counts.
-    pub duration_us: Option<f64>,
-    /// The standard deviation of the calls behind it, where the table has one.
-    pub spread_us: Option<f64>,
-}
-
-impl Side {
-    /// The spread as a part of the duration; 0 where none is known.
-    pub fn relative_spread(&self) -> f64 {
-        self.spread_us.zip(self.duration_us).map_or(0.0, |(spread_us, duration_us)| spread_us / duration_us)
-    }
 }
 
 /// The columns of a duration, behind those of a case.

@@ -1,6 +1,6 @@
 //! Whether two durations of a case are the same.
 
-use super::rows::Side;
+use super::side::Side;
 use crate::Source;
 use perfdb_store::duration::{EIGHT_OF_TEN, is_valid};
 
