@@ -17,7 +17,7 @@
 //!     ],
 //! })?;
 //! let text = String::from_utf8(timeline.finish()?)?;
-//! assert!(text.contains(r#""ph":"X","name":"MatMulV2","pid":2,"tid":1,"ts":0.0,"dur":6.0"#), "{text}");
+//! assert!(text.contains(r#""ph":"X","name":"MatMulV2","pid":2,"tid":2,"ts":0.0,"dur":6.0"#), "{text}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

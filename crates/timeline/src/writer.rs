@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 const PS_PER_NS: i64 = 1000;
+/// Between the threads of lanes of a side: more than there are processes.
+const THREADS_APART: usize = 10;
 
 /// A chrome trace that is being written.
 #[derive(Debug)]
@@ -22,6 +24,11 @@ pub struct Timeline<W: Write> {
     running_ps: i128,
     is_first_event: bool,
     buffer: Vec<u8>,
+}
+
+/// The thread of a lane. Perfetto shows the thread that has the number of its process above the others: the kernels.
+fn thread_id(side: usize, lane: usize) -> usize {
+    side + 1 + lane * THREADS_APART
 }
 
 /// A call with its place in the trace.
@@ -136,10 +143,11 @@ impl<W: Write> Timeline<W> {
     fn name_threads(&mut self, placed: &[Placed<'_>]) -> io::Result<()> {
         for call in placed {
             while self.named_threads[call.side] <= call.lane {
-                let (pid, tid) = (call.side + 1, self.named_threads[call.side] + 1);
-                let name = if tid == 1 { "kernels".to_owned() } else { format!("at the same time {}", tid - 1) };
+                let lane = self.named_threads[call.side];
+                let (pid, tid) = (call.side + 1, thread_id(call.side, lane));
+                let name = if lane == 0 { "kernels".to_owned() } else { format!("at the same time {lane}") };
                 self.push(&Event::Metadata { name: "thread_name", pid, tid, args: Label::Name(&name) })?;
-                self.named_threads[call.side] = tid;
+                self.named_threads[call.side] += 1;
             }
         }
         Ok(())
@@ -151,14 +159,14 @@ impl<W: Write> Timeline<W> {
             let on_first = |call: &&Placed<'_>| call.side == side && call.lane == 0;
             let Some(end_ns) = placed.iter().filter(on_first).map(|call| call.end_ns).max() else { continue };
             let (ts, dur) = (us(self.clock_ns), us(end_ns - self.clock_ns));
-            self.push(&Event::Slice { name, pid: side + 1, tid: 1, ts, dur, cname: None, args: Args::default() })?;
+            self.push(&Event::Slice { name, pid: side + 1, tid: thread_id(side, 0), ts, dur, cname: None, args: Args::default() })?;
         }
         Ok(())
     }
 
     fn call(&mut self, placed: &Placed<'_>) -> io::Result<()> {
         let Placed { side, lane, start_ns, end_ns, call, arrow } = *placed;
-        let (pid, tid, ts) = (side + 1, lane + 1, us(start_ns));
+        let (pid, tid, ts) = (side + 1, thread_id(side, lane), us(start_ns));
         let Call { shape, family, cause, .. } = call;
         // Nobody needs more than the nanosecond.
         let lost_us = call.lost_ps.map(|ps| us((ps as f64 / PS_PER_NS as f64).round() as i64));
