@@ -159,7 +159,15 @@ impl<W: Write> Timeline<W> {
             let on_first = |call: &&Placed<'_>| call.side == side && call.lane == 0;
             let Some(end_ns) = placed.iter().filter(on_first).map(|call| call.end_ns).max() else { continue };
             let (ts, dur) = (us(self.clock_ns), us(end_ns - self.clock_ns));
-            self.push(&Event::Slice { name, pid: side + 1, tid: thread_id(side, 0), ts, dur, cname: None, args: Args::default() })?;
+            self.push(&Event::Slice {
+                name,
+                pid: side + 1,
+                tid: thread_id(side, 0),
+                ts,
+                dur,
+                cname: None,
+                args: Args::default(),
+            })?;
         }
         Ok(())
     }
