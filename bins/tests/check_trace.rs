@@ -3,6 +3,8 @@
 use assert_cmd::Command;
 use serde_json::Value;
 use std::error::Error;
+#[cfg(target_os = "linux")]
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -62,5 +64,43 @@ fn nothing_is_written_over_the_file_or_from_no_data() -> Outcome {
     let out = folder.path().join("out.json");
     assert_eq!(check_trace(&["--repair", out.to_str().ok_or("a name")?], &vector("02-lfs.json"))?.0, Some(1));
     assert!(!out.exists());
+    Ok(())
+}
+
+/// Refused memory is an error of one line, not the end of the process by a signal.
+#[cfg(target_os = "linux")]
+#[test]
+fn refused_memory_is_an_error() -> Outcome {
+    const OPERATIONS: usize = 1_500_000;
+    let folder = tempfile::tempdir()?;
+    let (metadata, large) = (folder.path().join("metadata.json.gz"), folder.path().join("large.json.gz"));
+    for (path, phase, events) in [(&metadata, "M", OPERATIONS / 10), (&large, "X", OPERATIONS)] {
+        let mut file = flate2::write::GzEncoder::new(std::fs::File::create(path)?, flate2::Compression::fast());
+        let first =
+            r#"{"traceEvents":[{"ph":"X","name":"a","ts":0,"dur":1,"pid":0,"args":{"simulation_shapes":"[[1]]"}}"#;
+        let event = format!(r#",{{"ph":"{phase}","ts":1,"dur":1,"pid":0}}"#);
+        file.write_all(format!("{first}{}]}}", event.repeat(events)).as_bytes())?;
+        file.finish()?;
+    }
+    let within = |kib: usize, file: &Path| {
+        let limited = format!("ulimit -c 0; ulimit -v {kib} && exec \"$0\" \"$1\"");
+        let program = env!("CARGO_BIN_EXE_check-trace");
+        std::process::Command::new("sh").args(["-c", &limited, program]).arg(file).output()
+    };
+    let is_enough = |kib: usize| Ok::<_, std::io::Error>(within(kib, &metadata)?.status.success());
+    let mut enough_kib = 1 << 24;
+    let mut step_kib = enough_kib / 2;
+    while step_kib >= 1 << 11 {
+        if is_enough(enough_kib - step_kib)? {
+            enough_kib -= step_kib;
+        }
+        step_kib /= 2;
+    }
+    // Half of what the rows take, so that it is the rows that find no room.
+    let output = within(enough_kib + OPERATIONS * 24 / 2 / 1024, &large)?;
+    let stderr = String::from_utf8(output.stderr)?;
+    assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+    assert!(stderr.starts_with("error: ") && stderr.ends_with("large.json.gz: out of memory\n"), "{stderr}");
+    assert!(output.stdout.is_empty());
     Ok(())
 }

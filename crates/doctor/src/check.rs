@@ -1,12 +1,12 @@
 //! From a file to a report.
 
-use std::convert::Infallible;
+use std::collections::TryReserveError;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use perfdb_files::escape::shown;
-use perfdb_trace::chrome::{Field, Item, Part, ReadOptions, Reader, read_ordered};
+use perfdb_trace::chrome::{Field, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
 
@@ -110,7 +110,7 @@ fn check_input(input: &Input, options: &Options) -> io::Result<Report> {
         }
         Text::Json => {
             if opened.oddities.is_plain()
-                && let Some(report) = quick(input, options)
+                && let Some(report) = quick(input, options)?
             {
                 return Ok(report);
             }
@@ -145,19 +145,25 @@ fn without_data(
 }
 
 /// Reads a file that may well be in order; `None` if anything about its text is odd.
-fn quick(input: &Input, options: &Options) -> Option<Report> {
-    let kind = kind_of(&mut Source::open(&input.path).ok()?).ok()??;
-    let mut source = Source::open(&input.path).ok()?;
-    let found = Findings::default();
-    match read(&mut source, kind, options).ok()? {
-        Collected::Gpu(collector) if !collector.needs_a_closer_look() => {
-            Some(collector.report_with(&input.name, found, &options.selection))
+fn quick(input: &Input, options: &Options) -> io::Result<Option<Report>> {
+    let Some((mut source, kind)) = plain_trace(input) else { return Ok(None) };
+    match read(&mut source, kind, options).map_err(plain) {
+        Ok(Collected::Gpu(collector)) if !collector.needs_a_closer_look() => {
+            Ok(Some(collector.report_with(&input.name, Findings::default(), &options.selection)))
         }
-        Collected::Tc(collector) if !collector.lint.is_suspicious() => {
-            Some(collector.report_with(&input.name, found, &options.selection))
+        Ok(Collected::Tc(collector)) if !collector.lint.is_suspicious() => {
+            Ok(Some(collector.report_with(&input.name, Findings::default(), &options.selection)?))
         }
-        _ => None,
+        // Another look would need as much.
+        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => Err(error),
+        _ => Ok(None),
     }
+}
+
+/// A file that begins as a trace does.
+fn plain_trace(input: &Input) -> Option<(Source, Kind)> {
+    let kind = kind_of(&mut Source::open(&input.path).ok()?).ok()??;
+    Some((Source::open(&input.path).ok()?, kind))
 }
 
 /// Reads a file whatever is wrong with its text, and reports what is.
@@ -182,7 +188,7 @@ fn thorough(input: &Input, options: &Options) -> io::Result<Report> {
     tally.report(&mut found);
     Ok(match collected {
         Collected::Gpu(collector) => collector.report_with(&input.name, found, &options.selection),
-        Collected::Tc(collector) => collector.report_with(&input.name, found, &options.selection),
+        Collected::Tc(collector) => collector.report_with(&input.name, found, &options.selection)?,
     })
 }
 
@@ -241,6 +247,7 @@ fn read(source: &mut Source, kind: Kind, options: &Options) -> Result<Collected,
 
 fn read_gpu(source: &mut Source, options: &Options) -> Result<Collector, perfdb_trace::Error> {
     let read_options = ReadOptions::profiler().args(Collector::ARGS).all_members().with_forms();
+    let path = source.path().to_owned();
     let mut collector = Collector::default();
     let mut members = Members::default();
     read_ordered(
@@ -249,11 +256,14 @@ fn read_gpu(source: &mut Source, options: &Options) -> Result<Collector, perfdb_
         options.threads.max(1),
         |piece: &mut Collector, event| {
             piece.take(event);
-            Ok::<(), Infallible>(())
+            Ok::<(), TryReserveError>(())
         },
         |part| {
             match part {
-                Part::Chunk(piece) => collector.append(piece),
+                Part::Chunk(piece) => {
+                    collector.reserve(&piece)?;
+                    collector.append(piece);
+                }
                 Part::Restart => {
                     collector = Collector::default();
                     collector.lint.suspect();
@@ -265,39 +275,43 @@ fn read_gpu(source: &mut Source, options: &Options) -> Result<Collector, perfdb_
                     }
                 }
             }
-            Ok::<(), Infallible>(())
+            Ok::<(), TryReserveError>(())
         },
-    )?;
+    )
+    .map_err(|error| read_error(&path, error))?;
     Ok(collector)
 }
 
 fn read_tc(source: &mut Source, options: &Options) -> Result<TcCollector, perfdb_trace::Error> {
     let read_options = ReadOptions::profiler().args(TcCollector::ARGS).all_members().with_forms();
+    let path = source.path().to_owned();
     let mut collector = TcCollector::default();
     let mut rest = Collector::default();
     let mut members = Members::default();
-    read_ordered(
-        source,
-        &read_options,
-        options.threads.max(1),
-        |piece: &mut TcCollector, event| {
-            piece.take(event);
-            Ok::<(), Infallible>(())
-        },
-        |part| {
-            match part {
-                Part::Chunk(piece) => collector.append(piece),
-                Part::Restart => {
-                    collector = TcCollector::default();
-                    rest.lint.suspect();
-                }
-                Part::Member { name, value } => members.look_at(name.raw(), &value, &mut rest),
+    read_ordered(source, &read_options, options.threads.max(1), TcCollector::take, |part| {
+        match part {
+            Part::Chunk(piece) => collector.append(piece)?,
+            Part::Restart => {
+                collector = TcCollector::default();
+                rest.lint.suspect();
             }
-            Ok::<(), Infallible>(())
-        },
-    )?;
+            Part::Member { name, value } => members.look_at(name.raw(), &value, &mut rest),
+        }
+        Ok::<(), TryReserveError>(())
+    })
+    .map_err(|error| read_error(&path, error))?;
     collector.lint.join(rest.lint);
     Ok(collector)
+}
+
+/// Refused memory is an error of the system's.
+fn read_error(path: &Path, error: ReadError<TryReserveError, TryReserveError>) -> perfdb_trace::Error {
+    match error {
+        ReadError::Read(error) => error,
+        ReadError::Event { reason, .. } | ReadError::Merge(reason) => {
+            perfdb_trace::Error::Io { path: path.to_owned(), source: reason.into() }
+        }
+    }
 }
 
 /// The members at the top of a document.

@@ -2,6 +2,7 @@
 
 mod collect;
 mod layers;
+mod operations;
 mod prepared;
 mod report;
 mod rules;

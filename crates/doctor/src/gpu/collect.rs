@@ -1,5 +1,6 @@
 //! Taking the events of a GPU trace, from whoever reads it.
 
+use std::collections::TryReserveError;
 use std::time::Instant;
 
 use perfdb_trace::chrome::{Event, Field};
@@ -117,6 +118,11 @@ impl Collector {
     pub fn take_member(&mut self, name: &Text<'_>, value: &Value<'_>) {
         // Texts are decoded leniently under the profiler's preset, so this does not fail.
         self.members.take(&name.decode_lossy(), value.to_value().ok(), value.is_truthy());
+    }
+
+    /// Makes room for the events of a piece of the trace, if there is memory for them: [`Collector::append`] aborts where there is none.
+    pub fn reserve(&mut self, piece: &Collector) -> Result<(), TryReserveError> {
+        self.columns.reserve(&piece.columns)
     }
 
     /// Puts the events of the piece of the trace that follows behind these.

@@ -1,5 +1,7 @@
 //! What is kept of a GPU trace: compact rows for the events that rules look at, texts interned.
 
+use std::collections::TryReserveError;
+
 use perfdb_trace::id::{Id, IdTable};
 use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::numbering::Numbering;
@@ -120,6 +122,16 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// Makes room for the rows of a piece of the trace.
+    pub(crate) fn reserve(&mut self, piece: &Columns) -> Result<(), TryReserveError> {
+        self.rows.try_reserve(piece.rows.len())?;
+        self.calls.try_reserve(piece.calls.len())?;
+        self.operators.try_reserve(piece.operators.len())?;
+        self.steps.try_reserve(piece.steps.len())?;
+        self.elements.try_reserve(piece.elements.len())?;
+        self.skipped_correlations.try_reserve(piece.skipped_correlations.len())
+    }
+
     /// Puts the rows of the piece of the trace that follows behind these.
     pub(crate) fn append(&mut self, mut piece: Columns) {
         if self.events == 0 && self.names.is_empty() {

@@ -1,6 +1,7 @@
 //! Reading a kernel table.
 
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
 
@@ -55,12 +56,12 @@ fn read(text: impl Read) -> std::io::Result<(Vec<String>, Table)> {
                         return Ok((header.unwrap_or_default(), table));
                     }
                 }
-                Some(header) => table.take(&record, header.len()),
+                Some(header) => table.take(&record, header.len())?,
             }
         }
         buffer = block.text;
     }
-    table.mark_copies();
+    table.mark_copies()?;
     Ok((header.unwrap_or_default(), table))
 }
 
@@ -129,7 +130,8 @@ fn time(text: &str) -> Option<Picoseconds> {
 }
 
 impl Table {
-    fn take(&mut self, record: &Record<'_>, columns: usize) {
+    /// Takes the next record, if there is memory for it.
+    fn take(&mut self, record: &Record<'_>, columns: usize) -> Result<(), TryReserveError> {
         let index = self.row_count;
         self.row_count += 1;
         if record.cells.len() != columns {
@@ -141,19 +143,19 @@ impl Table {
             self.last_short = record.cells.len() < columns;
         }
         if self.places.start.is_none() || self.places.duration.is_none() {
-            return;
+            return Ok(());
         }
         let start = record.cell(self.places.start);
         let (start_time, duration) = (time(&start), time(&record.cell(self.places.duration)));
         let (Some(start_time), Some(duration)) = (start_time, duration) else {
             self.bad_numbers += 1;
-            return;
+            return Ok(());
         };
         self.exponents += u64::from(start.contains(['e', 'E']));
         if duration < 0 {
             self.negative += 1;
             self.worst = self.worst.min(duration);
-            return;
+            return Ok(());
         }
         let places = self.places.clone();
         let kind = record.cell(places.kind);
@@ -174,16 +176,20 @@ impl Table {
             collective,
             copy: false,
         };
+        self.rows.try_reserve(1)?;
         self.rows.push(row);
         self.time += duration;
+        Ok(())
     }
 
     /// Marks the rows that are equal to an earlier one.
-    fn mark_copies(&mut self) {
+    fn mark_copies(&mut self) -> Result<(), TryReserveError> {
         let mut seen = std::collections::HashSet::new();
         for row in &mut self.rows {
             let key = (row.start, row.duration, row.kind, row.name, row.stream, row.task, row.device);
+            seen.try_reserve(1)?;
             row.copy = !seen.insert(key);
         }
+        Ok(())
     }
 }

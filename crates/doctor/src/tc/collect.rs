@@ -1,5 +1,7 @@
 //! Taking the events of a simulator's trace.
 
+use std::collections::TryReserveError;
+
 use perfdb_pycompat::{literal, value::Value as Literal};
 use perfdb_trace::chrome::{Event, Field};
 use perfdb_trace::id::{Id, IdTable};
@@ -7,6 +9,7 @@ use perfdb_trace::names::{NO_NAME, NameId, Names};
 use perfdb_trace::scan::{Number, Value};
 use perfdb_trace::time::{MICROSECOND, Picoseconds, picoseconds};
 
+use super::operations::{Operation, Operations, Origin, Parts};
 use crate::lint::Lint;
 
 const SOURCE: usize = 0;
@@ -14,35 +17,12 @@ const KERNEL_TYPE: usize = 1;
 const ZERO_COST: usize = 2;
 const PARTS: usize = 3;
 
-/// One X event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Operation {
-    pub(crate) start: Picoseconds,
-    pub(crate) duration: Picoseconds,
-    pub(crate) name: NameId,
-    pub(crate) process: Id,
-    pub(crate) thread: Id,
-    /// `source`, if it is there.
-    pub(crate) source: NameId,
-    /// It has a source, costs something, and names no kernel type.
-    pub(crate) lacks_kernel_type: bool,
-    pub(crate) parts: Parts,
-}
-
-/// Durations of the parts of a composite operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parts {
-    None,
-    Sum { picoseconds: i64, count: u32 },
-    Unreadable,
-}
-
 /// Takes the events of a simulator's trace.
 #[derive(Debug, Default)]
 pub(crate) struct TcCollector {
     pub(crate) names: Names,
     pub(crate) ids: IdTable,
-    pub(crate) operations: Vec<Operation>,
+    pub(crate) operations: Operations,
     pub(crate) bad_events: u64,
     pub(crate) negative: u64,
     pub(crate) worst: Picoseconds,
@@ -54,24 +34,24 @@ pub(crate) struct TcCollector {
 impl TcCollector {
     pub(crate) const ARGS: [&'static str; 4] = ["source", "kernel_type", "zero_cost", "sub_kernel_durations"];
 
-    /// Takes the next event.
-    pub(crate) fn take(&mut self, event: &Event<'_>) {
+    /// Takes the next event, if there is memory for it.
+    pub(crate) fn take(&mut self, event: &Event<'_>) -> Result<(), TryReserveError> {
         self.lint.look_at_event(event);
         self.events += 1;
         if !event.has_phase("X") {
-            return;
+            return Ok(());
         }
         if let Some(Value::Text(_)) = event.field(Field::Timestamp) {
             self.text_times += 1;
         }
         let (Some(start), Some(duration)) = (time(event.timestamp()), time(event.duration())) else {
             self.bad_events += 1;
-            return;
+            return Ok(());
         };
         if duration < 0 {
             self.negative += 1;
             self.worst = self.worst.min(duration);
-            return;
+            return Ok(());
         }
         let name = self.name(event.field(Field::Name));
         let source = self.name(event.arg(SOURCE));
@@ -79,36 +59,23 @@ impl TcCollector {
         let free = matches!(event.arg(ZERO_COST), Some(Value::Text(text)) if text.is("True"))
             || matches!(event.arg(ZERO_COST), Some(Value::Bool(true)));
         let (process, thread) = (self.id(event.process()), self.id(event.thread()));
-        self.operations.push(Operation {
-            start,
-            duration,
-            name,
-            process,
-            thread,
-            source,
-            lacks_kernel_type: source != NO_NAME && !has_type && !free,
-            parts: parts(event.arg(PARTS)),
-        });
+        let lacks_kernel_type = source != NO_NAME && !has_type && !free;
+        let origin = Origin { process, thread, source, lacks_kernel_type };
+        self.operations.push(Operation { start, duration, name, origin, parts: parts(event.arg(PARTS)) })
     }
 
     /// Puts the events of the piece of the trace that follows behind these.
-    pub(crate) fn append(&mut self, piece: TcCollector) {
+    pub(crate) fn append(&mut self, piece: TcCollector) -> Result<(), TryReserveError> {
         let names = self.names.adopt(&piece.names);
         let name = |id: NameId| names.get(id as usize).copied().unwrap_or(NO_NAME);
-        let ids = &mut self.ids;
-        self.operations.extend(piece.operations.iter().map(|operation| Operation {
-            name: name(operation.name),
-            source: name(operation.source),
-            process: ids.adopt(operation.process, &piece.ids),
-            thread: ids.adopt(operation.thread, &piece.ids),
-            ..*operation
-        }));
+        self.operations.append(&piece.operations, name, |id| self.ids.adopt(id, &piece.ids))?;
         self.bad_events += piece.bad_events;
         self.negative += piece.negative;
         self.worst = self.worst.min(piece.worst);
         self.text_times += piece.text_times;
         self.events += piece.events;
         self.lint.join(piece.lint);
+        Ok(())
     }
 
     fn name(&mut self, value: Option<Value<'_>>) -> NameId {

@@ -23,9 +23,11 @@ type Counts = BTreeMap<u32, usize>;
 
 /// The odd layers of a process.
 pub(super) fn odd_layers(trace: &TcPrepared, process: &Process) -> Option<OddLayers> {
-    let is_attention = |at: &u32| trace.name(trace.operation(*at).name).to_lowercase().contains("attention");
-    let attentions: Vec<usize> =
-        (0..process.operations.len()).filter(|place| is_attention(&process.operations[*place])).collect();
+    let operations = trace.of(process);
+    let names = 0..trace.trace.names.len() as u32;
+    let attention: Vec<bool> = names.map(|name| trace.name(name).to_lowercase().contains("attention")).collect();
+    let is_attention = |at: u32| attention.get(trace.operations().name(at) as usize).copied().unwrap_or_default();
+    let attentions: Vec<usize> = (0..operations.len()).filter(|place| is_attention(operations[*place])).collect();
     if attentions.len() < ATTENTIONS {
         return None;
     }
@@ -33,8 +35,8 @@ pub(super) fn odd_layers(trace: &TcPrepared, process: &Process) -> Option<OddLay
         .windows(2)
         .map(|pair| {
             let mut counts = Counts::new();
-            for at in &process.operations[pair[0]..pair[1]] {
-                *counts.entry(trace.operation(*at).name).or_default() += 1;
+            for at in &operations[pair[0]..pair[1]] {
+                *counts.entry(trace.operations().name(*at)).or_default() += 1;
             }
             counts
         })

@@ -1,5 +1,7 @@
 //! The report on a simulator's trace.
 
+use std::collections::TryReserveError;
+
 use super::collect::TcCollector;
 use super::prepared::TcPrepared;
 use super::rules::check_all;
@@ -7,9 +9,15 @@ use crate::finding::Findings;
 use crate::report::{Kind, Report, Selection};
 
 impl TcCollector {
-    pub(crate) fn report_with(self, file: &str, mut found: Findings, selection: &Selection) -> Report {
-        let prepared = TcPrepared::new(self);
-        check_all(&prepared, &mut found);
-        Report::new(file, Kind::TcTrace, found, prepared.certificate(), prepared.time, selection)
+    /// The report, if there is memory for the orders that the rules look in.
+    pub(crate) fn report_with(
+        self,
+        file: &str,
+        mut found: Findings,
+        selection: &Selection,
+    ) -> Result<Report, TryReserveError> {
+        let prepared = TcPrepared::new(self)?;
+        check_all(&prepared, &mut found)?;
+        Ok(Report::new(file, Kind::TcTrace, found, prepared.certificate(), prepared.time, selection))
     }
 }

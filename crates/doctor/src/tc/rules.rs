@@ -1,13 +1,14 @@
 //! The rules for simulator traces. Shares are of the time of a process; of several the largest counts.
 
+use std::collections::TryReserveError;
+
 use perfdb_trace::names::NO_NAME;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
-use rustc_hash::FxHashMap;
 use serde_json::Map;
 
-use super::collect::Parts;
 use super::layers::odd_layers;
-use super::prepared::{Process, TcPrepared};
+use super::operations::{Operations, Parts};
+use super::prepared::{Process, TcPrepared, room_for};
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, share};
 use perfdb_severity::Severity;
@@ -15,15 +16,17 @@ use perfdb_severity::Severity;
 /// Names that are listed.
 const NAMES: usize = 5;
 
-pub(super) fn check_all(trace: &TcPrepared, found: &mut Findings) {
+/// What the rules find, if there is memory for the orders that they look in.
+pub(super) fn check_all(trace: &TcPrepared, found: &mut Findings) -> Result<(), TryReserveError> {
     events(trace, found);
     sources(trace, found);
     kernel_types(trace, found);
     composites(trace, found);
     layers(trace, found);
-    times(trace, found);
-    copies(trace, found);
+    times(trace, found)?;
+    copies(trace, found)?;
     processes(trace, found);
+    Ok(())
 }
 
 fn events(trace: &TcPrepared, found: &mut Findings) {
@@ -58,9 +61,9 @@ impl Touched {
     /// Adds the operations of one process that `is` applies to.
     fn add(&mut self, trace: &TcPrepared, process: &Process, is: impl Fn(u32) -> bool, listed: impl Fn(u32) -> u32) {
         let mut time = 0;
-        for at in process.operations.iter().copied().filter(|at| is(*at)) {
+        for at in trace.of(process).iter().copied().filter(|at| is(*at)) {
             self.operations += 1;
-            time += trace.operation(at).duration;
+            time += trace.operations().duration(at);
             let name = listed(at);
             match self.listed.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, count)) => *count += 1,
@@ -74,10 +77,10 @@ impl Touched {
 fn sources(trace: &TcPrepared, found: &mut Findings) {
     let mut without = Touched::default();
     for process in &trace.processes {
-        let lacks = |at: u32| trace.operation(at).source == NO_NAME;
+        let lacks = |at: u32| trace.operations().origin(at).source == NO_NAME;
         // An analytic process has none at all.
-        if !process.operations.iter().all(|at| lacks(*at)) {
-            without.add(trace, process, lacks, |at| trace.operation(at).name);
+        if !trace.of(process).iter().all(|at| lacks(*at)) {
+            without.add(trace, process, lacks, |at| trace.operations().name(at));
         }
     }
     if without.operations > 0 {
@@ -91,7 +94,8 @@ fn sources(trace: &TcPrepared, found: &mut Findings) {
 fn kernel_types(trace: &TcPrepared, found: &mut Findings) {
     let mut without = Touched::default();
     for process in &trace.processes {
-        without.add(trace, process, |at| trace.operation(at).lacks_kernel_type, |at| trace.operation(at).source);
+        let origin = |at| trace.operations().origin(at);
+        without.add(trace, process, |at| origin(at).lacks_kernel_type, |at| origin(at).source);
     }
     if without.operations > 0 && without.share >= 0.001 {
         let sources: Map<_, _> =
@@ -105,8 +109,8 @@ fn composites(trace: &TcPrepared, found: &mut Findings) {
     let (mut events, mut worst, mut largest) = (0_u64, 0, 0.0_f64);
     for process in &trace.processes {
         let mut off = 0;
-        for at in &process.operations {
-            let operation = trace.operation(*at);
+        for at in trace.of(process) {
+            let operation = trace.operations().get(*at);
             let difference = match operation.parts {
                 Parts::None => continue,
                 Parts::Unreadable => 0,
@@ -142,25 +146,28 @@ fn layers(trace: &TcPrepared, found: &mut Findings) {
     found.warning(Code::LayerCounts, largest, evidence);
 }
 
-fn times(trace: &TcPrepared, found: &mut Findings) {
+fn times(trace: &TcPrepared, found: &mut Findings) -> Result<(), TryReserveError> {
     let (mut backwards, mut fall) = (0_u64, 0);
     let (mut pairs, mut largest) = (0_u64, 0.0_f64);
+    let operations = trace.operations();
+    let thread_of = |at: u32| operations.origin(at).thread;
     for process in &trace.processes {
-        let mut order = process.operations.clone();
-        order.sort_by_key(|at| trace.operation(*at).thread);
+        let mut order = room_for(trace.of(process).len())?;
+        order.extend_from_slice(trace.of(process));
+        order.sort_unstable_by_key(|at| (thread_of(*at), *at));
         let mut overlap = 0;
-        for thread in order.chunk_by(|a, b| trace.operation(*a).thread == trace.operation(*b).thread) {
+        for thread in order.chunk_by_mut(|a, b| thread_of(*a) == thread_of(*b)) {
             let mut fell = 0;
             for pair in thread.windows(2) {
-                let (one, next) = (trace.operation(pair[0]), trace.operation(pair[1]));
-                if one.start - next.start > MICROSECOND {
+                let back = operations.start(pair[0]) - operations.start(pair[1]);
+                if back > MICROSECOND {
                     fell += 1;
-                    fall = fall.max(one.start - next.start);
+                    fall = fall.max(back);
                 }
             }
             backwards += fell;
             if fell == 0 {
-                let (found, time) = overlaps(trace, thread);
+                let (found, time) = overlaps(operations, thread);
                 pairs += found;
                 overlap += time;
             }
@@ -174,36 +181,42 @@ fn times(trace: &TcPrepared, found: &mut Findings) {
     if pairs > 0 {
         found.warning(Code::OverlapImpossible, largest, Evidence::new().with("pairs", pairs));
     }
+    Ok(())
 }
 
-/// Operations of a thread that start before an earlier one ends, and for how long.
-fn overlaps(trace: &TcPrepared, thread: &[u32]) -> (u64, Picoseconds) {
-    let mut order: Vec<u32> = thread.iter().copied().filter(|at| trace.operation(*at).duration > 0).collect();
-    order.sort_by_key(|at| trace.operation(*at).start);
+/// Operations of a thread that start before an earlier one ends, and for how long. Brings the thread into the order of starts.
+fn overlaps(operations: &Operations, thread: &mut [u32]) -> (u64, Picoseconds) {
+    thread.sort_unstable_by_key(|at| (operations.start(*at), *at));
     let (mut pairs, mut time, mut end) = (0, 0, Picoseconds::MIN);
-    for at in order {
-        let operation = trace.operation(at);
-        if end > operation.start + 2 * MICROSECOND {
-            pairs += 1;
-            time += end.min(operation.start + operation.duration) - operation.start;
+    for at in &*thread {
+        let (start, duration) = (operations.start(*at), operations.duration(*at));
+        if duration == 0 {
+            continue;
         }
-        end = end.max(operation.start + operation.duration);
+        if end > start + 2 * MICROSECOND {
+            pairs += 1;
+            time += end.min(start + duration) - start;
+        }
+        end = end.max(start + duration);
     }
     (pairs, time)
 }
 
-fn copies(trace: &TcPrepared, found: &mut Findings) {
+fn copies(trace: &TcPrepared, found: &mut Findings) -> Result<(), TryReserveError> {
     let (mut events, mut largest) = (0_u64, 0.0_f64);
+    let operations = trace.operations();
+    let is_long = |at: &&u32| operations.duration(**at) > MICROSECOND;
+    let key =
+        |at: u32| (operations.start(at), operations.duration(at), operations.name(at), operations.origin(at).thread);
     for process in &trace.processes {
-        let mut seen: FxHashMap<_, ()> = FxHashMap::default();
+        let mut order = room_for(trace.of(process).iter().filter(is_long).count())?;
+        order.extend(trace.of(process).iter().filter(is_long));
+        // Equal ones stand side by side then, and a hash table of the keys would be larger than the trace.
+        order.sort_unstable_by_key(|at| key(*at));
         let mut time = 0;
-        for at in &process.operations {
-            let operation = trace.operation(*at);
-            let key = (operation.start, operation.duration, operation.name, operation.thread);
-            if operation.duration > MICROSECOND && seen.insert(key, ()).is_some() {
-                events += 1;
-                time += operation.duration;
-            }
+        for pair in order.windows(2).filter(|pair| key(pair[0]) == key(pair[1])) {
+            events += 1;
+            time += operations.duration(pair[1]);
         }
         largest = largest.max(share(time, process.time));
     }
@@ -211,17 +224,19 @@ fn copies(trace: &TcPrepared, found: &mut Findings) {
         let evidence = Evidence::new().with("events", events);
         found.add_unmended(Code::DuplicateEvents, Severity::Error, largest, evidence);
     }
+    Ok(())
 }
 
 fn processes(trace: &TcPrepared, found: &mut Findings) {
     let Some((first, others)) = trace.processes.split_first() else { return };
-    let name = |at: &u32| trace.operation(*at).name;
+    let name = |at: &u32| trace.operations().name(*at);
+    let first = trace.of(first);
     let differing: usize = others
         .iter()
+        .map(|other| trace.of(other))
         .map(|other| {
-            let pairs = first.operations.iter().zip(&other.operations);
-            pairs.filter(|(one, other)| name(one) != name(other)).count()
-                + first.operations.len().abs_diff(other.operations.len())
+            let pairs = first.iter().zip(other);
+            pairs.filter(|(one, other)| name(one) != name(other)).count() + first.len().abs_diff(other.len())
         })
         .sum();
     if differing > 0 {
