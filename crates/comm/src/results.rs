@@ -226,6 +226,7 @@ fn take_line(results: &mut RankResults, line: &Value, points: usize) -> Result<(
         results.wrong.push(config);
     }
     let result = match (error, samples) {
+        (Some(Value::Text(text)), _) if text.trim().is_empty() => PointResult::Failed("failed without a reason".into()),
         (Some(Value::Text(text)), _) => PointResult::Failed(text.clone()),
         (Some(other), _) => PointResult::Failed(other.repr()),
         (None, Some(samples)) => match usable_samples(samples) {
@@ -290,6 +291,13 @@ mod tests {
         assert_eq!(rank.points[&1], PointResult::Failed("wrong result".into()));
         assert!(matches!(&rank.points[&2], PointResult::Failed(reason) if reason.contains("0.0")));
         assert!(matches!(&rank.points[&3], PointResult::Failed(reason) if reason.contains("no samples")));
+    }
+
+    #[test]
+    fn a_failure_without_a_reason_says_so() {
+        let (rank, _) = parse("{\"config\": 0, \"error\": \"\"}\n{\"config\": 1, \"error\": \" \"}\n").unwrap();
+        let failed = PointResult::Failed("failed without a reason".into());
+        assert_eq!([&rank.points[&0], &rank.points[&1]], [&failed, &failed]);
     }
 
     #[test]
