@@ -33,6 +33,9 @@ struct Arguments {
     /// Where noticed.txt, missed.txt and unviable.txt are written.
     #[arg(long)]
     output: PathBuf,
+    /// Leave out the mutants that need a build of their own.
+    #[arg(long)]
+    together: bool,
     /// Cargo's folder for what is built.
     #[arg(long, default_value = "target")]
     target: PathBuf,
@@ -69,7 +72,9 @@ fn main() -> Result<()> {
     }
     tree.restore()?;
     let alone: Vec<&str> = built.left_out.iter().map(|number| numbered[number - 1].1.name.as_str()).collect();
-    one_by_one(&tree, &arguments.package, &alone, &target, &arguments.output, &mut found)?;
+    if !arguments.together {
+        one_by_one(&tree, &arguments.package, &alone, &target, &arguments.output, &mut found)?;
+    }
     for (name, mutants) in [("noticed", &found.noticed), ("missed", &found.missed), ("unviable", &found.unviable)] {
         let lines: String = mutants.iter().map(|mutant| format!("{mutant}\n")).collect();
         fs::write(arguments.output.join(format!("{name}.txt")), lines)?;

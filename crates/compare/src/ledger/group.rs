@@ -351,3 +351,22 @@ pub(super) fn widest_norm<'c>(book: &Book, calls: impl Iterator<Item = &'c Call>
     }
     widest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_other_rows_are_predicted() {
+        let of = |source| {
+            let mut sources = Sources::default();
+            sources.add(source);
+            sources
+        };
+        let predicted: Vec<&str> =
+            TimeSource::ALL.into_iter().filter(|source| of(*source).is_predicted()).map(TimeSource::name).collect();
+        assert_eq!(predicted, ["extrapolated", "interpolated", "padded", "partial"]);
+        assert!(of(TimeSource::Measured).union(of(TimeSource::Padded)).is_predicted());
+        assert!(!of(TimeSource::Measured).union(of(TimeSource::Analytic)).is_predicted());
+    }
+}

@@ -161,3 +161,23 @@ fn of_calls(book: &Book, calls: &[&Call]) -> Option<Interval> {
     });
     (!order.is_empty()).then(|| Interval::new(simulated_ps, unanswered_ps, sum(known)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_several_groups_are_one() {
+        let of = |ps: i128| Interval {
+            simulated_ps: ps,
+            best_ps: ps,
+            low_ps: ps - 500_000,
+            high_ps: ps + 500_000,
+            unanswered_ps: 0,
+        };
+        assert_eq!(together(std::iter::empty()), None);
+        assert_eq!(together([of(3_250_000)].into_iter()), Some(of(3_250_000)));
+        let both = together([of(3_250_000), of(8_000_000)].into_iter());
+        assert_eq!(both.map(|both| (both.simulated_ps, both.best_ps)), Some((11_250_000, 11_250_000)));
+    }
+}

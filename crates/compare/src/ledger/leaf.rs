@@ -225,3 +225,24 @@ pub struct Part {
     /// What these calls make.
     pub difference_ps: i128,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_relative_to_the_measured_mean() {
+        let of = |measured_mean_ps| TimeDetail {
+            source: Sources::default(),
+            inside_spread: false,
+            noise: false,
+            predicted_mean_ps: 7,
+            measured_mean_ps,
+            calls: Calls { predicted_calls: 1.0, measured_calls: 1.0, exact: (1, 1) },
+            spread: Some(Spread { p10_ps: 20, p90_ps: 60 }),
+        };
+        assert_eq!(of(40).relative_spread(), Some(RelativeSpread { low: 0.5, high: 1.5 }));
+        assert_eq!(of(0).relative_spread(), None);
+        assert_eq!(TimeDetail { spread: None, ..of(40) }.relative_spread(), None);
+    }
+}

@@ -246,6 +246,12 @@ mod tests {
     }
 
     #[test]
+    fn the_first_two_of_more_or_fewer() {
+        assert_eq!(cell("1,2;3;4").first_two(), cell("1,2;3"));
+        assert_eq!(cell("1,2").first_two(), cell("1,2"));
+    }
+
+    #[test]
     fn folded_and_cut() {
         let canonical = |text: &str, formats: &[&str]| cell(text).canonical(formats).map(|operands| operands.text());
         assert_eq!(canonical("320,200,16,16", &["FRACTAL_NZ"]).as_deref(), Some("3200,5120"));

@@ -341,3 +341,16 @@ fn sub_kernels(text: &str) -> Vec<SubKernel> {
     };
     items.iter().filter_map(sub_kernel).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_in_a_list() {
+        assert_eq!(names("['MatMulV2', ' Add ', 3]"), ["MatMulV2", "Add"]);
+        assert_eq!(names("('MatMulV2',)"), ["MatMulV2"]);
+        assert_eq!(names("MatMulV2"), Vec::<String>::new());
+        assert_eq!(names(""), Vec::<String>::new());
+    }
+}
