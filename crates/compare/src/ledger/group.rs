@@ -357,6 +357,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_of_calls_are_firm_up_to_a_tenth() {
+        let is_firm = |n1, n2, is_measured: bool| {
+            let side = |calls| GroupSide { calls, ..GroupSide::default() };
+            let group = Group {
+                kernel_type: "".into(),
+                shape: String::new(),
+                operands: None,
+                attention: None,
+                predicted: side(1),
+                measured: side(is_measured.into()),
+                join: Join::Type,
+                family: Family::Borrowed(""),
+                work: WorkKey::Any,
+                pool: None,
+                predicted_ps: 0,
+                measured_ps: 0,
+                n1,
+                n2,
+                count_ps: 0,
+                time_ps: 0,
+            };
+            group.is_firm()
+        };
+        assert!(is_firm(10, 10, true) && is_firm(10, 9, true) && is_firm(9, 10, true));
+        assert!(!is_firm(10, 8, true) && !is_firm(8, 10, true) && !is_firm(10, 10, false));
+    }
+
+    #[test]
     fn times_of_other_rows_are_predicted() {
         let of = |source| {
             let mut sources = Sources::default();

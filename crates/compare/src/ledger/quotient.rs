@@ -126,6 +126,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn numbers_are_within_a_factor_of_each_other() {
+        assert!(within(2, 4, 2) && within(4, 2, 2) && within(3, 3, 1));
+        for (one, other) in [(2, 5), (5, 2), (5, 0), (0, 5), (0, 0), (-3, -3)] {
+            assert!(!within(one, other, 2), "{one} {other}");
+        }
+    }
+
+    #[test]
     fn passes_are_decimals() {
         let passes = |text: &str| Passes::parse(text).map(|passes| (passes.numerator, passes.denominator));
         assert_eq!(passes("3"), Some((3, 1)));

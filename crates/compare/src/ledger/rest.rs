@@ -200,3 +200,17 @@ impl Events {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_what_the_mean_of_as_many_calls_may_be_off() {
+        // A mean of 109, which is within (190 - 109) / √10 upwards and (109 - 100) / √10 downwards by chance.
+        let durations: Vec<i64> = [vec![100; 9], vec![190]].concat();
+        let spread = Spread { p10_ps: 100, p90_ps: 190 };
+        let noise = |predicted_ps: i128| is_noise(predicted_ps * 3, 3, &durations, spread);
+        assert_eq!([106, 107, 109, 120, 134, 135].map(noise), [false, true, true, true, true, false]);
+    }
+}

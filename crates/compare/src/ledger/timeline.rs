@@ -56,6 +56,8 @@ mod tests {
         let calls = [call(0, 10), call(2, 3), call(8, 10), call(30, 5)];
         let expected = Timeline { elapsed_ps: 35, busy_ps: 23, idle_ps: 12, overlap_ps: 5, kernels_ps: 28 };
         assert_eq!(timeline(&calls), Some(expected));
+        let later = calls.map(|call| Call { start_ps: call.start_ps + 1_000, ..call });
+        assert_eq!(timeline(&later), Some(expected));
         assert_eq!(timeline(&[]), None);
     }
 

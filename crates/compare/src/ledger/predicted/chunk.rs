@@ -238,3 +238,14 @@ fn start_ps(event: &Event<'_>) -> Result<i128, EventFault> {
 fn unusable(number: Number<'_>, field: &'static str) -> EventFault {
     if number.to_f64().is_nan() { EventFault::NotNumber(field) } else { EventFault::TooLarge(field) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_set_by_what_is_true() {
+        assert!(is_set(Some(Value::Bool(true))));
+        assert!(!is_set(Some(Value::Bool(false))) && !is_set(Some(Value::Null)) && !is_set(None));
+    }
+}
