@@ -15,9 +15,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use density::{DensityArguments, check_density};
 use forecast::ForecastArguments;
-use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, suggest};
+use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest};
 use perfdb_files::escape::one_line;
-use perfdb_files::replace::{Staged, commit, refuse_inputs};
+use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::{Database, ReaderSemantics};
 use perfdb_report::coverage::{csv, document, suggestions_text, text};
 use perfdb_report::density::text as density_text;
@@ -213,11 +213,19 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         leave_out: !arguments.no_leave_out,
     };
     let bar = progress::items("audit", None);
-    let audit = audit(&database, workloads, &options)?;
-    let suggestions = match arguments.suggestions.suggest {
+    let mut audit = audit(&database, workloads, &options)?;
+    let mut suggestions = match arguments.suggestions.suggest {
         0 => None,
         count => Some(suggest(&database, &options.directory, &options.mapping, &audit, count)?),
     };
+    let mut locks = None;
+    if let Some(rows) = suggestions.take_if(|_| arguments.suggestions.append) {
+        let lock = arguments.suggestions.lock.options(TOOL.name);
+        let settled = settle(&database, &options, audit, rows, arguments.suggestions.suggest, &lock)?;
+        audit = settled.audit;
+        suggestions = Some(settled.suggestions);
+        locks = Some(settled.locks);
+    }
     bar.finish_and_clear();
     let mut staged = Vec::new();
     if let Some(file) = json {
@@ -239,39 +247,36 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         staged.push(file.stage_text(&coverage_page(&audit, suggestions.as_ref(), read).to_html()?)?);
     }
     let layout = arguments.terminal.layout();
-    print_styled(&text(&audit, arguments.worst, layout))?;
-    if let Some(density) = &density {
-        print_escaped(&format!("\ndensity\n{}", density_text(&density.report, None, layout)))?;
-    }
-    if let Some(suggestions) = &suggestions {
-        print_styled(&suggestions_text(suggestions, layout))?;
-    }
-    match suggestions.filter(|_| arguments.suggestions.append) {
-        Some(suggestions) => append_rows(&options.directory, &suggestions, &arguments.suggestions.lock, staged)?,
-        None => commit(staged)?,
+    let show = || -> Result<(), Failure> {
+        print_styled(&text(&audit, arguments.worst, layout))?;
+        if let Some(density) = &density {
+            print_escaped(&format!("\ndensity\n{}", density_text(&density.report, None, layout)))?;
+        }
+        suggestions.iter().try_for_each(|suggestions| print_styled(&suggestions_text(suggestions, layout)))
+    };
+    match (locks, &suggestions) {
+        (Some(locks), Some(Suggestions { rows, .. })) => {
+            let tables = append(rows)?;
+            let count = tables.len();
+            staged.extend(tables);
+            locks.commit(staged)?;
+            // Whoever reads slowly keeps no other run waiting.
+            drop(locks);
+            show()?;
+            print_escaped(&format!(
+                "appended {} rows to {count} tables; measure them with start-microbench --update-mode missing-only\n",
+                rows.len()
+            ))?;
+        }
+        _ => {
+            show()?;
+            commit(staged)?;
+        }
     }
     let broken = broken(&audit, &arguments.limits);
     broken.iter().for_each(|line| warn(line));
     let is_sparse = density.is_some_and(|density| density.has_failed);
     Ok(if broken.is_empty() && !is_sparse { Status::Success } else { Status::LimitPassed })
-}
-
-/// Appends the suggested rows to their tables, together with what else is written.
-fn append_rows(
-    directory: &Path,
-    suggestions: &Suggestions,
-    lock: &LockArguments,
-    mut staged: Vec<Staged>,
-) -> Result<(), Failure> {
-    let (locks, tables) = append(directory, &suggestions.rows, &lock.options(TOOL.name))?;
-    let rows = suggestions.rows.len();
-    let count = tables.len();
-    staged.extend(tables);
-    locks.commit(staged)?;
-    print_escaped(&format!(
-        "appended {rows} rows to {count} tables; measure them with start-microbench --update-mode missing-only\n"
-    ))?;
-    Ok(())
 }
 
 fn workloads(asked: &WorkloadArguments, forecast: &ForecastArguments) -> Result<Vec<Workload>, Failure> {

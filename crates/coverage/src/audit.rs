@@ -59,11 +59,38 @@ pub struct Audit {
     pub kernels: Vec<KernelAudit>,
 }
 
+impl Audit {
+    /// The workloads that were asked for, to ask them again.
+    pub fn into_workloads(self) -> Vec<Workload> {
+        let workload = |audit: WorkloadAudit| Workload {
+            name: audit.name,
+            questions: audit.asked.into_iter().map(|asked| asked.question).collect(),
+        };
+        self.workloads.into_iter().map(workload).collect()
+    }
+}
+
+/// How often a database that others write to is asked all over again.
+const MOST_ATTEMPTS: usize = 5;
+
 /// Asks a database for the calls of workloads. On all cores; the same figures on any number of them.
 ///
+/// All figures are of one state of the database: where its files are replaced meanwhile, it is asked again.
+///
 /// # Errors
-/// When files of the database are replaced meanwhile.
-pub fn audit(database: &Database, workloads: Vec<Workload>, options: &Options) -> Result<Audit, Error> {
+/// When files of the database are replaced every time that it is asked, or cannot be read any more.
+pub fn audit(database: &Database, mut workloads: Vec<Workload>, options: &Options) -> Result<Audit, Error> {
+    for _ in 0..MOST_ATTEMPTS {
+        let audit = of_one_reading(database, workloads, options);
+        if !database.reopen()? {
+            return Ok(audit);
+        }
+        workloads = audit.into_workloads();
+    }
+    Err(Error::Changed { path: options.directory.clone() })
+}
+
+fn of_one_reading(database: &Database, workloads: Vec<Workload>, options: &Options) -> Audit {
     let judge = Judge::of(database, options.semantics);
     let workloads: Vec<WorkloadAudit> =
         workloads.into_iter().map(|workload| of_workload(&judge, workload, &options.mapping)).collect();
@@ -71,10 +98,7 @@ pub fn audit(database: &Database, workloads: Vec<Workload>, options: &Options) -
     if options.leave_out {
         trust(database, &mut kernels);
     }
-    if database.reopen()? {
-        return Err(Error::Changed { path: options.directory.clone() });
-    }
-    Ok(Audit { workloads, kernels })
+    Audit { workloads, kernels }
 }
 
 fn of_workload(judge: &Judge<'_>, workload: Workload, mapping: &OpMapping) -> WorkloadAudit {

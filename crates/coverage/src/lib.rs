@@ -46,5 +46,5 @@ pub use error::Error;
 pub use kernels::{KernelAudit, Trust};
 pub use shares::{Share, Shares};
 pub use standing::{Finding, Standing};
-pub use suggestion::{Suggestion, Suggestions, Unsuggested, append, suggest};
+pub use suggestion::{Settled, Suggestion, Suggestions, Unsuggested, append, settle, suggest};
 pub use workload::{Question, Workload};

@@ -1,5 +1,6 @@
 //! What to measure next: rows that would answer the questions of workloads, the most telling first.
 
+mod append;
 mod leaves;
 mod order;
 mod proof;
@@ -9,14 +10,14 @@ use crate::audit::Audit;
 use crate::{Error, Standing};
 use indexmap::IndexMap;
 use leaves::{Leaf, leaves};
-use perfdb_files::lock::{DirectoryLocks, LockOptions};
-use perfdb_files::replace::{Parents, Staged};
 use perfdb_query::{Database, Layer, Query, Reader, ReaderSemantics};
 use perfdb_store::op_mapping::OpMapping;
-use perfdb_store::table::{LineEnd, ReadOptions, Table, push_csv_row};
+use perfdb_store::table::{ReadOptions, Table};
 use proof::Proof;
 use row::NewRow;
 use std::path::{Path, PathBuf};
+
+pub use append::{Settled, append, settle};
 
 /// A row to measure.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,37 +177,4 @@ fn row_for(
         }
     }
     Ok(Err("no row made after the nearest one would answer it"))
-}
-
-/// The files of tables with suggested rows at their ends, and the locks that they were read under: every other byte stays.
-///
-/// # Errors
-/// When a lock cannot be had, or a table cannot be read or has other columns meanwhile.
-pub fn append(
-    directory: &Path,
-    rows: &[Suggestion],
-    lock: &LockOptions<'_>,
-) -> Result<(DirectoryLocks, Vec<Staged>), Error> {
-    let locks = DirectoryLocks::acquire([directory], lock)?;
-    let mut by_table: IndexMap<&Path, Vec<&Suggestion>> = IndexMap::new();
-    rows.iter().for_each(|row| by_table.entry(&row.path).or_default().push(row));
-    let mut staged = Vec::new();
-    for (path, rows) in by_table {
-        let table = Table::read(path, &ReadOptions::database())?;
-        if rows.iter().any(|row| !row.cells.iter().map(|(name, _)| name).eq(table.columns())) {
-            return Err(Error::Changed { path: path.to_owned() });
-        }
-        let line_end = table.header_line_end();
-        let mut content = table.source().to_vec();
-        if !matches!(content.last(), Some(b'\n' | b'\r') | None) {
-            content.extend_from_slice(line_end.as_str().as_bytes());
-        }
-        rows.iter().for_each(|row| push(&mut content, row, line_end));
-        staged.push(Staged::with(path, &content, Parents::MustExist)?);
-    }
-    Ok((locks, staged))
-}
-
-fn push(content: &mut Vec<u8>, row: &Suggestion, line_end: LineEnd) {
-    push_csv_row(content, row.cells.iter().map(|(_, cell)| cell.as_str()), line_end);
 }

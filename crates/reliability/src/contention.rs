@@ -114,15 +114,7 @@ pub fn rounds(program: &Program, seed: u64, first: u64, count: u64, tally: &Tall
         let limits = Limits { time: Duration::from_secs(60), ..Limits::default() };
         let (written, read, killed) = std::thread::scope(|scope| {
             let run = |line: Line| {
-                scope.spawn(move || {
-                    let mut outcome = program.run(&line, folder, limits)?;
-                    // An audit that other writers came between changes nothing and says so.
-                    while outcome.ended == Ended::Exit(1) && outcome.stderr.ends_with("run again\n") {
-                        tally.count("runs again, as audit-coverage asked for");
-                        outcome = program.run(&line, folder, limits)?;
-                    }
-                    Ok(outcome)
-                })
+                scope.spawn(move || program.run(&line, folder, limits))
             };
             let written: Vec<_> = writers.iter().map(|(_, (line, ..))| run(line.clone())).collect();
             let read: Vec<_> = READERS.iter().map(|line| run(Line::of(line))).collect();

@@ -17,6 +17,17 @@ pub(crate) struct Action {
     pub measure: Option<(String, Row)>,
 }
 
+impl Action {
+    /// Shapes, types and formats of the row, without those at the end that are blank.
+    pub(crate) fn row_text(&self) -> Option<String> {
+        let (_, row) = self.measure.as_ref()?;
+        let parts = [row.input_shapes.trim_matches('"'), &*row.input_types, &*row.input_formats];
+        let is_blank = |part: &str| part.chars().all(|letter| letter == ';' || letter.is_whitespace());
+        let count = parts.iter().rposition(|part| !is_blank(part)).map_or(0, |last| last + 1);
+        Some(parts[..count].join(" | "))
+    }
+}
+
 /// What to do, by worth. Noise, layers and waits ask for nothing.
 pub(crate) fn actions(explanation: &Explanation) -> Vec<Action> {
     let groups: HashMap<(&str, &str), &Group> = explanation
@@ -94,4 +105,23 @@ fn advice(leaf: &Leaf) -> Option<String> {
         (Detail::Pool(_), Cause::Shape) => format!("measure {kernel}"),
         (Detail::Pool(pool), _) => format!("complete {}: measure {}", leaf.kernel_type, kernels_against(pool)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_ends_with_the_last_thing_known_of_it() {
+        let text = |cells: [&str; 3]| {
+            let [input_shapes, input_types, input_formats] = cells.map(Into::into);
+            let row = Row { input_shapes, input_types, input_formats, ..Row::default() };
+            Action { worth_ps: 1, text: String::new(), measure: Some(("Add".to_owned(), row)) }.row_text()
+        };
+        assert_eq!(text(["\"4,8;8\"", "INT8;INT8", "ND;ND"]).as_deref(), Some("4,8;8 | INT8;INT8 | ND;ND"));
+        assert_eq!(text(["4;8", "INT8;INT8", ";"]).as_deref(), Some("4;8 | INT8;INT8"));
+        assert_eq!(text(["4;8", "", "ND"]).as_deref(), Some("4;8 |  | ND"));
+        assert_eq!(text(["4;8", "", ""]).as_deref(), Some("4;8"));
+        assert_eq!(Action { worth_ps: 1, text: String::new(), measure: None }.row_text(), None);
+    }
 }

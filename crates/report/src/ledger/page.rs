@@ -222,11 +222,7 @@ fn waterfall(explanation: &Explanation) -> perfdb_page::Chart {
 
 fn to_do(explanation: &Explanation) -> Option<Table> {
     let actions = actions(explanation);
-    let row = |action: &super::Action| {
-        action.measure.as_ref().map_or_else(String::new, |(_, row)| {
-            format!("{} | {} | {}", row.input_shapes.trim_matches('"'), row.input_types, row.input_formats)
-        })
-    };
+    let row = |action: &super::Action| action.row_text().unwrap_or_default();
     (!actions.is_empty()).then(|| {
         Table::new(
             "actions",

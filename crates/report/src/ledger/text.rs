@@ -133,14 +133,8 @@ fn to_do(explanation: &Explanation, limit: usize) -> String {
     let mut out = "\nWhat to do:\n".to_owned();
     for action in actions.iter().take(limit) {
         out += &format!("{} us  {}\n", pad_left(&us(action.worth_ps), 12), action.text);
-        if let Some((_, row)) = &action.measure {
-            out += &format!(
-                "{}  {} | {} | {}\n",
-                " ".repeat(15),
-                one_line(row.input_shapes.trim_matches('"')),
-                row.input_types,
-                row.input_formats
-            );
+        if let Some(row) = action.row_text() {
+            out += &format!("{}  {}\n", " ".repeat(15), one_line(&row));
         }
     }
     if actions.len() > limit {

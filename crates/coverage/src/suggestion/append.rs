@@ -1,0 +1,72 @@
+//! Suggested rows at the ends of their tables.
+
+use super::{Suggestion, Suggestions, suggest};
+use crate::audit::{Audit, Options, audit};
+use crate::Error;
+use indexmap::IndexMap;
+use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::replace::{Parents, Staged};
+use perfdb_query::Database;
+use perfdb_store::table::{LineEnd, ReadOptions, Table, push_csv_row};
+use std::path::Path;
+
+/// An audit with its suggestions, which hold as long as its locks are held.
+#[derive(Debug)]
+pub struct Settled {
+    /// The locks of the database.
+    pub locks: DirectoryLocks,
+    /// The audit.
+    pub audit: Audit,
+    /// The rows to measure next.
+    pub suggestions: Suggestions,
+}
+
+/// Takes the lock of a database that was audited without it. Where others have written since, the database is asked again, under the lock: no
+/// row is suggested that another run has just appended or measured.
+///
+/// # Errors
+/// As [`audit`] and [`suggest`]; when the lock cannot be had.
+pub fn settle(
+    database: &Database,
+    options: &Options,
+    audited: Audit,
+    suggestions: Suggestions,
+    count: usize,
+    lock: &LockOptions<'_>,
+) -> Result<Settled, Error> {
+    let locks = DirectoryLocks::acquire([&options.directory], lock)?;
+    if !database.reopen()? {
+        return Ok(Settled { locks, audit: audited, suggestions });
+    }
+    let audit = audit(database, audited.into_workloads(), options)?;
+    let suggestions = suggest(database, &options.directory, &options.mapping, &audit, count)?;
+    Ok(Settled { locks, audit, suggestions })
+}
+
+/// The files of tables with suggested rows at their ends; every other byte stays.
+///
+/// # Errors
+/// When a table cannot be read, or somebody without the lock has given it other columns.
+pub fn append(rows: &[Suggestion]) -> Result<Vec<Staged>, Error> {
+    let mut by_table: IndexMap<&Path, Vec<&Suggestion>> = IndexMap::new();
+    rows.iter().for_each(|row| by_table.entry(&row.path).or_default().push(row));
+    let mut staged = Vec::new();
+    for (path, rows) in by_table {
+        let table = Table::read(path, &ReadOptions::database())?;
+        if rows.iter().any(|row| !row.cells.iter().map(|(name, _)| name).eq(table.columns())) {
+            return Err(Error::Changed { path: path.to_owned() });
+        }
+        let line_end = table.header_line_end();
+        let mut content = table.source().to_vec();
+        if !matches!(content.last(), Some(b'\n' | b'\r') | None) {
+            content.extend_from_slice(line_end.as_str().as_bytes());
+        }
+        rows.iter().for_each(|row| push(&mut content, row, line_end));
+        staged.push(Staged::with(path, &content, Parents::MustExist)?);
+    }
+    Ok(staged)
+}
+
+fn push(content: &mut Vec<u8>, row: &Suggestion, line_end: LineEnd) {
+    push_csv_row(content, row.cells.iter().map(|(_, cell)| cell.as_str()), line_end);
+}
