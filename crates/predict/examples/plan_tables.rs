@@ -10,7 +10,7 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let data = std::env::args_os().nth(1).ok_or("usage: plan_tables DATA")?;
-    let tables = measured_tables(data.as_ref())?;
+    let tables = measured_tables(data.as_ref(), 1300)?;
     let percent = |error: f64| format!("{:5.1}", 100.0 * error.exp_m1());
     println!(
         "p90 of the error in %, by the share of rows that is measured: {SHARES:?}; full grid; share that is enough"

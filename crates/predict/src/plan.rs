@@ -14,12 +14,14 @@ const FIRST_SHARE: f64 = 0.1;
 const FEWEST_MEASURED: usize = 8;
 /// The part of the median disagreement that every place has: where both ways agree, doubt alone decides.
 const COMMON_DISAGREEMENT: f64 = 0.2;
+/// How much disagreement counts beside doubt.
+const EXPONENT: f64 = 0.25;
 /// A chosen place lowers the scores of its neighbours by exp(−4·d), d in correlation lengths.
 const SPREAD: f64 = 4.0;
 
 /// How many to measure before choosing again, where so many places are known.
 pub fn batch(known: usize) -> usize {
-    (known / 3).max(4)
+    (known / 6).max(2)
 }
 
 /// The `count` open places of a slice to measure next, the most telling first, by their positions; `size` is the axis along which calls
@@ -54,13 +56,13 @@ pub fn next(known: &Rows, open: &[Place], size: Option<usize>, count: usize) -> 
     farthest(known_steps, open_steps, count).into_iter().map(|at| usable[at]).collect()
 }
 
-/// How much each of some open places of a slice would tell: sigma times the root of the disagreement.
+/// How much each of some open places of a slice would tell: sigma times the fourth root of the disagreement.
 pub fn scores(doubts: &[&Doubt]) -> Vec<f64> {
     let mut disagreements: Vec<f64> = doubts.iter().map(|doubt| doubt.disagreement).collect();
     disagreements.sort_unstable_by(f64::total_cmp);
     let median = disagreements.get(disagreements.len() / 2).copied().unwrap_or(0.0);
     let common = COMMON_DISAGREEMENT * median + 1e-6;
-    doubts.iter().map(|doubt| doubt.sigma * (doubt.disagreement + common).sqrt()).collect()
+    doubts.iter().map(|doubt| doubt.sigma * (doubt.disagreement + common).powf(EXPONENT)).collect()
 }
 
 /// The best `count` by score, spread out: each that is chosen lowers the scores of those near it. Coordinates are in correlation lengths; of

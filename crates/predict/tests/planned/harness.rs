@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-/// Rows of a slice that are looked at, at most.
-const MOST_ROWS: usize = 1300;
 /// Shares of the rows that are measured.
 pub(crate) const SHARES: [f64; 8] = [0.05, 0.10, 0.15, 0.20, 0.25, 0.33, 0.40, 0.50];
 /// How much worse than that of the full grid an error may be.
 const ENOUGH: f64 = 1.25;
+/// How often rows are drawn at random.
+pub(crate) const DRAWS: usize = 3;
 
 /// A slice of a table.
 pub(crate) struct Slice {
@@ -40,13 +40,14 @@ impl Curve {
 }
 
 impl Slice {
-    /// The slice with most places of a table, of so many a part that does not depend on the order of rows.
+    /// The slice with most places of a table; of more than `most_rows` a part that does not depend on the order of rows.
     pub(crate) fn largest(
         path: &Path,
         family: Family,
         group: &[&str],
         time: (&str, f64),
         constants: &serde_json::Value,
+        most_rows: usize,
     ) -> Result<Slice, Box<dyn Error>> {
         let mut reader = csv::Reader::from_path(path)?;
         let names = reader.headers()?.clone();
@@ -61,7 +62,7 @@ impl Slice {
             }
         }
         let largest = slices.into_values().max_by_key(BTreeMap::len).ok_or("no rows")?;
-        Ok(Slice { places: largest.into_values().take(MOST_ROWS).collect(), size: family.size() })
+        Ok(Slice { places: largest.into_values().take(most_rows).collect(), size: family.size() })
     }
 
     fn rows(&self, known: &[usize]) -> Rows {
@@ -77,8 +78,19 @@ impl Slice {
         Model::build(vec![self.rows(known)], Some(self.size)).ok_or("no model")
     }
 
+    /// How many rows this share of them is.
+    pub(crate) fn count(&self, share: f64) -> usize {
+        ((share * self.places.len() as f64).round() as usize).max(8)
+    }
+
+    /// The 90th percentile of the errors of the full grid, each row predicted from all others.
+    pub(crate) fn full(&self) -> Result<f64, &'static str> {
+        let all: Vec<usize> = (0..self.places.len()).collect();
+        Ok(nine_of_ten(self.model(&all)?.residuals(0).map(|residual| residual.error().abs()).collect()))
+    }
+
     /// The 90th percentile of the errors of all others.
-    fn error(&self, known: &[usize]) -> Result<f64, &'static str> {
+    pub(crate) fn error(&self, known: &[usize]) -> Result<f64, &'static str> {
         let model = self.model(known)?;
         let mut is_known = vec![false; self.places.len()];
         known.iter().for_each(|at| is_known[*at] = true);
@@ -91,41 +103,47 @@ impl Slice {
     }
 
     fn curve(&self, mut measured: impl FnMut(usize) -> Vec<usize>) -> Result<Curve, &'static str> {
-        let all: Vec<usize> = (0..self.places.len()).collect();
-        let full = nine_of_ten(self.model(&all)?.residuals(0).map(|residual| residual.error().abs()).collect());
+        let full = self.full()?;
         let mut nine_of_ten = [0.0; SHARES.len()];
         for (error, share) in nine_of_ten.iter_mut().zip(SHARES) {
-            let count = ((share * self.places.len() as f64).round() as usize).max(8);
-            *error = self.error(&measured(count))?;
+            *error = self.error(&measured(self.count(share)))?;
         }
         Ok(Curve { nine_of_ten, full })
     }
 
-    /// Rows as the rule chooses them, batch after batch.
+    /// Measures more rows, batch after batch, as the rule chooses them, until there are so many.
+    pub(crate) fn plan(&self, known: &mut Vec<usize>, count: usize) {
+        while known.len() < count {
+            let open: Vec<usize> = (0..self.places.len()).filter(|at| !known.contains(at)).collect();
+            let places: Vec<Place> = open.iter().map(|at| self.places[*at].0.clone()).collect();
+            let tenth = (self.places.len().div_ceil(10)).max(8);
+            let batch = if known.len() < tenth { tenth - known.len() } else { plan::batch(known.len()) };
+            let wanted = batch.min(count - known.len());
+            let chosen = plan::next(&self.rows(known), &places, Some(self.size), wanted);
+            known.extend(chosen.into_iter().map(|at| open[at]));
+        }
+    }
+
+    /// So many rows at random.
+    pub(crate) fn draw(&self, seed: usize, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        order.sort_by_key(|at| configuration(&[*at as f64, seed as f64 + 0.5]));
+        order.truncate(count);
+        order
+    }
+
+    /// With rows as the rule chooses them.
     pub(crate) fn planned(&self) -> Result<Curve, &'static str> {
         let mut known: Vec<usize> = Vec::new();
         self.curve(|count| {
-            while known.len() < count {
-                let open: Vec<usize> = (0..self.places.len()).filter(|at| !known.contains(at)).collect();
-                let places: Vec<Place> = open.iter().map(|at| self.places[*at].0.clone()).collect();
-                let tenth = (self.places.len().div_ceil(10)).max(8);
-                let batch = if known.len() < tenth { tenth - known.len() } else { plan::batch(known.len()) };
-                let wanted = batch.min(count - known.len());
-                let chosen = plan::next(&self.rows(&known), &places, Some(self.size), wanted);
-                known.extend(chosen.into_iter().map(|at| open[at]));
-            }
+            self.plan(&mut known, count);
             known.clone()
         })
     }
 
-    /// Rows at random: the mean of some draws.
+    /// With rows at random: the mean of some draws.
     pub(crate) fn drawn(&self) -> Result<Curve, &'static str> {
-        const DRAWS: usize = 3;
-        let draw = |seed: usize| {
-            let mut order: Vec<usize> = (0..self.places.len()).collect();
-            order.sort_by_key(|at| configuration(&[*at as f64, seed as f64 + 0.5]));
-            self.curve(|count| order[..count].to_vec())
-        };
+        let draw = |seed: usize| self.curve(|count| self.draw(seed, count));
         let mut mean = draw(0)?;
         for seed in 1..DRAWS {
             let other = draw(seed)?;
@@ -143,8 +161,8 @@ fn nine_of_ten(mut errors: Vec<f64>) -> f64 {
     below + position.fract() * (above - below)
 }
 
-/// The tables of a folder of measured ones.
-pub(crate) fn measured_tables(data: &Path) -> Result<Vec<(String, Slice)>, Box<dyn Error>> {
+/// The tables of a folder of measured ones, of each at most so many rows.
+pub(crate) fn measured_tables(data: &Path, most_rows: usize) -> Result<Vec<(String, Slice)>, Box<dyn Error>> {
     let all: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(data.join("tables.json"))?)?;
     let mut slices = Vec::new();
     for table in all.as_array().into_iter().flatten() {
@@ -157,7 +175,7 @@ pub(crate) fn measured_tables(data: &Path) -> Result<Vec<(String, Slice)>, Box<d
         let group: Vec<&str> =
             table["group"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
         let time = (text("time_column"), if text("time_column").ends_with("_ms") { 1000.0 } else { 1.0 });
-        let slice = Slice::largest(&path, family, &group, time, &table["constants"])?;
+        let slice = Slice::largest(&path, family, &group, time, &table["constants"], most_rows)?;
         if slice.places.len() >= 60 {
             slices.push((text("table").to_owned(), slice));
         }
