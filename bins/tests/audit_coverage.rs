@@ -107,6 +107,36 @@ fn limits_that_do_not_hold_end_with_3() -> TestResult {
 }
 
 #[test]
+fn time_of_which_nothing_is_known_is_not_called_exact() -> TestResult {
+    let folder = database()?;
+    let line = "{\"id\": \"new\", \"query\": {\"op\": \"aten.silu.default\", \"inputs\": [{\"shape\": [16, 512], \"dtype\": \"bf16\"}]}}\n";
+    fs::write(folder.path().join("new.jsonl"), line)?;
+    let arguments = ["--database-path", ".", "--manifest", "new.jsonl", "--html", "page.html"];
+    let (status, stdout, stderr) = run(folder.path(), "audit-coverage", &arguments)?;
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    let of_time: Vec<&str> = stdout.lines().nth(2).ok_or("no line of time")?.split_whitespace().collect();
+    assert_eq!(of_time, ["time", "unknown", "-", "-", "-", "-", "-", "-"], "{stdout}");
+    let kernel = stdout.lines().find(|line| line.starts_with("aten.silu.default")).ok_or("no kernel")?;
+    assert_eq!(kernel.split_whitespace().nth(2), Some("unknown"), "{stdout}");
+    let page = fs::read_to_string(folder.path().join("page.html"))?;
+    assert!(page.contains("0.0 % of the calls stands on rows") && !page.contains("of the time"), "{page}");
+    Ok(())
+}
+
+#[test]
+fn a_table_that_is_there_is_not_said_to_be_missing() -> TestResult {
+    let folder = database()?;
+    let mapping =
+        "operator_mappings:\n  aten.mm.default: {kernel_type: MatMulV2, alternate_kernel_types: [MatMulV2AiCore]}\n";
+    fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
+    let (_, stdout, _) = run(folder.path(), "audit-coverage", &AUDIT)?;
+    let line = stdout.lines().find(|line| line.contains("beyond aten.mm.default, 10 ×")).ok_or("no call beyond")?;
+    assert!(!line.contains("the database has no table for its kernel"), "{line}");
+    assert!(line.contains(": no row"), "{line}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_used_is_one_error_line() -> TestResult {
     let folder = database()?;
     let (status, _, stderr) = run(folder.path(), "audit-coverage", &["--database-path", "."])?;

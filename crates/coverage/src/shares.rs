@@ -39,6 +39,11 @@ impl Shares {
         total
     }
 
+    /// Whether the time of any call is known.
+    pub fn has_time(&self) -> bool {
+        self.total().time_us > 0.0
+    }
+
     /// Which part of the calls stands so, from 0 to 1; of no calls everything is exact.
     pub fn of_calls(&self, standing: Standing) -> f64 {
         part(self.of(standing).calls as f64, self.total().calls as f64, standing)

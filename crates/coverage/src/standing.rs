@@ -160,9 +160,18 @@ impl<'d> Judge<'d> {
             duration_us,
             interval_us,
             kernels: kernel.map(|kernel| (kernel, duration_us.unwrap_or(0.0), standing)).into_iter().collect(),
-            reason: Some((miss.reason.to_string(), miss.reason.meaning())),
+            reason: Some((miss.reason.to_string(), self.meaning(miss, table))),
             rows: predicted.map(|answer| answer.rows.to_vec()).unwrap_or_default(),
             rules: Vec::new(),
+        }
+    }
+
+    /// Why there is no answer. The reason is that of the kernel type that was asked last: where it has no table, another one of the mapping may.
+    fn meaning(&self, miss: &Miss, table: Option<&str>) -> &'static str {
+        let has_table = |table: &str| self.database.kernel_types().iter().any(|known| **known == *table);
+        match miss.reason.code().ends_with("csv_not_found") && table.is_some_and(has_table) {
+            true => "no row of its table fits, and its other kernel types have no table",
+            false => miss.reason.meaning(),
         }
     }
 

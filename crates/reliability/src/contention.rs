@@ -113,9 +113,7 @@ pub fn rounds(program: &Program, seed: u64, first: u64, count: u64, tally: &Tall
         let started = Instant::now();
         let limits = Limits { time: Duration::from_secs(60), ..Limits::default() };
         let (written, read, killed) = std::thread::scope(|scope| {
-            let run = |line: Line| {
-                scope.spawn(move || program.run(&line, folder, limits))
-            };
+            let run = |line: Line| scope.spawn(move || program.run(&line, folder, limits));
             let written: Vec<_> = writers.iter().map(|(_, (line, ..))| run(line.clone())).collect();
             let read: Vec<_> = READERS.iter().map(|line| run(Line::of(line))).collect();
             let mut command = program.command(&victim.0, folder, &[]);

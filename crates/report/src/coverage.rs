@@ -41,18 +41,19 @@ fn shares_table(workloads: &[WorkloadAudit], layout: Layout) -> String {
     ]);
     for workload in workloads {
         let shares = &workload.shares;
-        let mut push = |name: &str, unit: &str, total: String, part: &dyn Fn(Standing) -> f64| {
+        let mut push = |name: &str, unit: &str, total: String, part: &dyn Fn(Standing) -> Option<f64>| {
             let mut cells: Vec<Cell> = vec![name.into(), unit.into(), total.into()];
             for standing in Standing::ALL {
-                cells.push(percent(part(standing)).into());
+                let part = part(standing);
+                cells.push(part.map_or("-".to_owned(), percent).into());
                 if standing == Standing::Exact {
-                    cells.push(Cell::part(part(standing)));
+                    cells.push(part.map_or("".into(), Cell::part));
                 }
             }
             table.push(cells);
         };
-        push(&workload.name, "calls", shares.total().calls.to_string(), &|standing| shares.of_calls(standing));
-        push("", "time", time(shares.total().time_us), &|standing| shares.of_time(standing));
+        push(&workload.name, "calls", shares.total().calls.to_string(), &|standing| Some(shares.of_calls(standing)));
+        push("", "time", known_time(shares), &|standing| shares.has_time().then(|| shares.of_time(standing)));
     }
     table.text(layout)
 }
@@ -61,6 +62,12 @@ fn percent(share: f64) -> String {
     // What is not all is never shown as all, what is not nothing never as nothing.
     let tenths = (share * 1000.0).clamp(if share > 0.0 { 1.0 } else { 0.0 }, if share < 1.0 { 999.0 } else { 1000.0 });
     format!("{} %", fixed(tenths / 10.0, 1))
+}
+
+/// The time of calls as far as it is known.
+fn known_time(shares: &Shares) -> String {
+    let total = shares.total();
+    if total.calls > 0 && !shares.has_time() { "unknown".to_owned() } else { time(total.time_us) }
 }
 
 /// A duration in the unit in which it is read best.
@@ -120,7 +127,7 @@ fn kernel_table(kernels: &[&KernelAudit], layout: Layout) -> String {
         table.push([
             Cell::from(kernel.kernel_type.as_str()),
             total.calls.to_string().into(),
-            time(total.time_us).into(),
+            known_time(&kernel.shares).into(),
             percent(kernel.shares.of_calls(Standing::Exact)).into(),
             percent(kernel.shares.of_calls(Standing::Missing)).into(),
             or_none(kernel.trust.as_ref().map(|trust| trust.rows.to_string())),

@@ -1,8 +1,8 @@
 //! Suggested rows at the ends of their tables.
 
 use super::{Suggestion, Suggestions, suggest};
-use crate::audit::{Audit, Options, audit};
 use crate::Error;
+use crate::audit::{Audit, Options, audit};
 use indexmap::IndexMap;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged};

@@ -32,32 +32,35 @@ pub fn coverage_page(audit: &Audit, suggestions: Option<&Suggestions>, provenanc
 
 fn workload(one: &WorkloadAudit) -> Part {
     let shares = &one.shares;
-    let answered = |standing: Standing| matches!(standing, Standing::Exact | Standing::Padded | Standing::Interpolated);
-    let on_rows: f64 =
-        Standing::ALL.into_iter().filter(|standing| answered(*standing)).map(|standing| shares.of_time(standing)).sum();
-    let exact = shares.of_time(Standing::Exact);
+    // Where nothing tells how long calls take, their number has to do.
+    let what = if shares.has_time() { "time" } else { "calls" };
+    let of = |standing| if shares.has_time() { shares.of_time(standing) } else { shares.of_calls(standing) };
+    let answered =
+        |standing: &Standing| matches!(standing, Standing::Exact | Standing::Padded | Standing::Interpolated);
+    let on_rows: f64 = Standing::ALL.into_iter().filter(answered).map(of).sum();
+    let exact = of(Standing::Exact);
     let reason = format!(
-        "{} of the time stands on rows of just these calls or around them; {} on predictions alone, {} is partial, {} is missing",
+        "{} of the {what} stands on rows of just these calls or around them; {} on predictions alone, {} is partial, {} is missing",
         percent(100.0 * on_rows),
-        percent(100.0 * shares.of_time(Standing::Beyond)),
-        percent(100.0 * shares.of_time(Standing::Partial)),
-        percent(100.0 * shares.of_time(Standing::Missing))
+        percent(100.0 * of(Standing::Beyond)),
+        percent(100.0 * of(Standing::Partial)),
+        percent(100.0 * of(Standing::Missing))
     );
     let trust = Trust::of_share(on_rows, [MOST, MANY], reason);
     let total = shares.total();
     Part {
         name: one.name.clone(),
         verdict: format!(
-            "{} of the time and {} of the calls stand on rows of just these calls.",
-            percent(100.0 * exact),
+            "{}{} of the calls stand on rows of just these calls.",
+            if shares.has_time() { format!("{} of the time and ", percent(100.0 * exact)) } else { String::new() },
             percent(100.0 * shares.of_calls(Standing::Exact))
         ),
         trust: Some(trust),
         figures: vec![
             KeyFigure::new("Calls", grouped(total.calls as f64, 0)),
             KeyFigure::new("Time", time_us(total.time_us)).note("as far as it is known"),
-            KeyFigure::new("Exact", percent(100.0 * exact)).note("of the time"),
-            KeyFigure::new("Interpolated", percent(100.0 * shares.of_time(Standing::Interpolated))).note("of the time"),
+            KeyFigure::new("Exact", percent(100.0 * exact)).note(format!("of the {what}")),
+            KeyFigure::new("Interpolated", percent(100.0 * of(Standing::Interpolated))).note(format!("of the {what}")),
             KeyFigure::new(
                 "Without an answer",
                 percent(100.0 * (shares.of_calls(Standing::Beyond) + shares.of_calls(Standing::Missing))),
