@@ -24,7 +24,10 @@ fn hint(line: &str) -> Option<String> {
     if !metadata.is_some_and(|metadata| metadata.is_file()) {
         return None;
     }
-    foreign_format(&path).map(|format| format.hint(&path)).or_else(|| {
+    // A tool that reads Parquet says itself what is wrong with a file.
+    let read_as_parquet = reason.contains("export-database");
+    let foreign = foreign_format(&path).filter(|format| *format != ForeignFormat::Parquet || !read_as_parquet);
+    foreign.map(|format| format.hint(&path)).or_else(|| {
         let is_array = reason.contains("top level is not an object") && first_character(&path) == Some(b'[');
         let lacks_columns = reason.contains("column") && separates_by_semicolon(&path);
         match (is_array, lacks_columns) {

@@ -50,6 +50,11 @@ impl ShardArguments {
         self.shard
     }
 
+    /// Whether a run reads the files of the case of this name.
+    pub fn reads(&self, case: &str) -> bool {
+        self.shard.is_none_or(|shard| shard.owns(case))
+    }
+
     /// The part that is asked for.
     ///
     /// # Errors

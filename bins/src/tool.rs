@@ -68,9 +68,11 @@ pub fn command_of<A: Parser>() -> Command {
         .action(ArgAction::SetTrue)
         .help("No progress, on a terminal either");
     let mut command = add_common_names(A::command().version(env!("PERFDB_VERSION")).args_override_self(true));
+    // `perfdb -q merge-shards` and `perfdb merge-shards -q` are the same.
+    let at_every_level = command.has_subcommands();
     for (name, argument) in [("verbose", verbose), ("quiet", quiet), ("no_progress", no_progress)] {
         if command.get_arguments().all(|known| known.get_id() != name) {
-            command = command.arg(argument.display_order(900));
+            command = command.arg(argument.display_order(900).global(at_every_level));
         }
     }
     command
@@ -97,8 +99,10 @@ fn parse<A: Parser>(
     let arguments =
         name_streams(arguments, command).map_err(|reason| command.error(ErrorKind::ArgumentConflict, reason))?;
     let matches = command.try_get_matches_from_mut(arguments)?;
-    let count = |name: &str| matches.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
-    let flag = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
+    // What is given at any level is known at the last one.
+    let last = std::iter::successors(Some(&matches), |matches| Some(matches.subcommand()?.1)).last().unwrap_or(&matches);
+    let count = |name: &str| last.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
+    let flag = |name: &str| last.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
     set_quiet(flag("quiet"));
     progress::set_off(flag("no_progress"));
     set_verbose(count("verbose") > 0);

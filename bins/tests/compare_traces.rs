@@ -456,6 +456,7 @@ fn ranks_that_are_none_are_one_line() {
     for (arguments, expected) in [
         (vec!["empty".to_owned()], "empty: traces of two ranks or more are needed, there is 0"),
         (vec![demo("rank0.json")], "there is 1"),
+        (vec!["missing".to_owned()], "missing: No such file or directory"),
         (vec![demo("rank0.json"), "kernels.json".to_owned()], "kernels.json: no collective kernels"),
         (vec![demo("rank0.json"), "missing.json".to_owned()], "missing.json: No such file"),
         (vec![demo("rank0.json"), demo("rank0.json")], "both are of rank 0"),

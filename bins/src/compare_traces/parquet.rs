@@ -30,15 +30,27 @@ pub struct ParquetTable {
 }
 
 impl ParquetTable {
-    /// Reads `[TABLE=]FILE`. What stands before the first `=` is part of the file's name unless it is a table's.
+    /// Reads `[TABLE=]FILE`. A word before the first `=` has to be a table's, so that a wrong one does not end up in the name
+    /// of a file; what has a slash or a point in it is part of the file's name.
     pub fn parser() -> impl TypedValueParser<Value = ParquetTable> {
-        path().map(|path: PathBuf| {
-            let tables = [("operations=", Kind::Operations), ("kernels=", Kind::Kernels), ("layers=", Kind::Layers)];
-            let named = tables.into_iter().find_map(|(prefix, kind)| {
-                let file = path.as_os_str().as_bytes().strip_prefix(prefix.as_bytes())?;
-                Some(ParquetTable { kind, path: std::ffi::OsStr::from_bytes(file).into() })
-            });
-            named.unwrap_or(ParquetTable { kind: Kind::Operations, path })
+        path().try_map(|path: PathBuf| {
+            let tables = [("operations", Kind::Operations), ("kernels", Kind::Kernels), ("layers", Kind::Layers)];
+            let text = path.as_os_str().as_bytes();
+            let Some(at) = text.iter().position(|byte| *byte == b'=') else {
+                return Ok(ParquetTable { kind: Kind::Operations, path });
+            };
+            let (word, file) = (&text[..at], &text[at + 1..]);
+            if let Some((_, kind)) = tables.into_iter().find(|(name, _)| name.as_bytes() == word) {
+                return Ok(ParquetTable { kind, path: std::ffi::OsStr::from_bytes(file).into() });
+            }
+            match !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic) && !file.contains(&b'/') {
+                false => Ok(ParquetTable { kind: Kind::Operations, path }),
+                true => Err(format!(
+                    "there are tables operations, kernels and layers, and no {}; a file of that name is ./{}",
+                    String::from_utf8_lossy(word),
+                    path.display()
+                )),
+            }
         })
     }
 
@@ -99,11 +111,15 @@ mod tests {
             ("a.parquet", Kind::Operations, "a.parquet"),
             ("kernels=a=b", Kind::Kernels, "a=b"),
             ("layers=l", Kind::Layers, "l"),
-            ("other=l", Kind::Operations, "other=l"),
+            ("./other=l", Kind::Operations, "./other=l"),
+            ("run=3/l", Kind::Operations, "run=3/l"),
+            ("a-1=l", Kind::Operations, "a-1=l"),
         ] {
             let matches = command().try_get_matches_from(["c", text]).unwrap();
             let expected = ParquetTable { kind, path: file.into() };
             assert_eq!(matches.get_one::<ParquetTable>("t"), Some(&expected), "{text}");
         }
+        let error = command().try_get_matches_from(["c", "kernel=l"]).unwrap_err().to_string();
+        assert!(error.contains("no kernel; a file of that name is ./kernel=l"), "{error}");
     }
 }

@@ -119,7 +119,8 @@ fn refuse_overwriting(arguments: &Arguments, scenarios: &[Scenario]) -> Result<(
     let database = arguments.data_dir.as_deref().map(files_of).transpose()?.unwrap_or_default();
     let named = [&arguments.scenarios, &arguments.families].into_iter().flatten().chain(&database);
     let named = named.map(PathBuf::as_path);
-    let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
+    let read = scenarios.iter().filter(|scenario| arguments.shards.reads(&scenario.name));
+    let inputs = read.flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
     let outputs = [&arguments.json, &arguments.csv, &arguments.parquet, &arguments.html, &arguments.trace_out];
     Ok(refuse_inputs(outputs.into_iter().filter_map(|file| file.as_deref()), inputs)?)
 }

@@ -54,7 +54,8 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     let baseline = arguments.regression.read()?;
     let mut scenarios = chosen(&arguments)?;
     let named = [&arguments.scenarios].into_iter().filter_map(|file| file.as_deref()).chain([mapping_path.as_path()]);
-    let inputs = scenarios.iter().flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
+    let read = scenarios.iter().filter(|scenario| arguments.shards.reads(&scenario.name));
+    let inputs = read.flat_map(Scenario::files).chain(named).chain(arguments.regression.baseline_file());
     let optional = [&arguments.html, &arguments.csv, &arguments.parquet].into_iter().filter_map(|file| file.as_deref());
     refuse_inputs(optional.chain([arguments.output.as_path()]), inputs)?;
     if arguments.shards.shard().is_none() {

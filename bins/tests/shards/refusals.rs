@@ -124,6 +124,24 @@ fn a_full_disk_leaves_no_shard_and_the_others_as_they_are() -> TestResult {
 }
 
 #[test]
+fn a_merge_tells_as_much_as_it_is_asked_to() -> TestResult {
+    let folder = folder()?;
+    fs::create_dir(folder.path().join("empty"))?;
+    let tool = ["generate-op-comparison", "--scenarios", "list.yaml", "--data-dir", "empty", "--shard", "1/1"];
+    assert!(perfdb(folder.path(), &tool).output()?.status.success());
+    let told = |arguments: &[&str]| {
+        let output = perfdb(folder.path(), arguments).output()?;
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        Ok::<_, Box<dyn std::error::Error>>(text(&output.stderr))
+    };
+    assert!(told(&["merge-shards", "shards"])?.contains("warning: empty/op_mapping.yaml: "));
+    for quietly in [&["merge-shards", "shards", "-q"][..], &["-q", "merge-shards", "shards"]] {
+        assert_eq!(told(quietly)?, "");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_has_no_cases_has_no_shards() -> TestResult {
     let folder = folder()?;
     let cases: [&[&str]; 7] = [

@@ -131,6 +131,8 @@ fn what_others_wrote_is_told_apart() -> TestResult {
     commit(vec![writer.finish()?])?;
     let error = import(tables, back).unwrap_err().to_string();
     assert!(error.contains("A.parquet: was not written by export-database"), "{error}");
+    let error = import(&tables.join("A.parquet"), back).unwrap_err().to_string();
+    assert!(error.contains("A.parquet: is a file; name the folder that export-database has written"), "{error}");
     fs::write(tables.join("A.parquet"), "PAR1 or not")?;
     let error = import(tables, back).unwrap_err();
     assert!(matches!(error, Error::Parquet { .. }), "{error}");

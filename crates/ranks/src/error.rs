@@ -11,10 +11,10 @@ pub enum Error {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] perfdb_tracediff::Error),
-    /// A folder cannot be read.
+    /// A file or folder that was given is not there, or cannot be read.
     #[error("{}: {source}", shown(path))]
-    Folder {
-        /// The folder.
+    Given {
+        /// The file or folder.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,

@@ -117,15 +117,15 @@ fn number_in_name(path: &Path) -> Option<u32> {
 /// The traces of files and folders: of a folder those that end in `.json` or `.json.gz`, by name.
 ///
 /// # Errors
-/// When a folder cannot be read, or there are fewer than two traces in all.
+/// When a file is not there, a folder cannot be read, or there are fewer than two traces in all.
 pub fn find_traces(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for path in given {
-        if !path.is_dir() {
+        let failed = |source| Error::Given { path: path.clone(), source };
+        if !std::fs::metadata(path).map_err(failed)?.is_dir() {
             found.push(path.clone());
             continue;
         }
-        let failed = |source| Error::Folder { path: path.clone(), source };
         let mut inside = Vec::new();
         for entry in std::fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?.path();
@@ -176,7 +176,11 @@ mod tests {
 
     #[test]
     fn one_trace_is_too_few() {
-        let error = find_traces(&["a.json".into()]).expect_err("one");
-        assert_eq!(error.to_string(), "a.json: traces of two ranks or more are needed, there is 1");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.json");
+        let error = |path: &Path| find_traces(&[path.to_owned()]).expect_err("too few").to_string();
+        assert_eq!(error(&path), format!("{}: No such file or directory (os error 2)", path.display()));
+        std::fs::write(&path, "{}").expect("a file");
+        assert_eq!(error(&path), format!("{}: traces of two ranks or more are needed, there is 1", path.display()));
     }
 }

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::shard::Shard;
 use bitcode::{DecodeOwned, Encode};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The file of a shard with its results: for each case its number and the length of its result, eight bytes each with the
@@ -28,11 +28,8 @@ impl Record {
         out.write_all(&self.bytes)
     }
 
-    /// The record at a place of the file, which is opened for it alone: a set may have more shards than a process may
-    /// have files.
-    fn read(path: &Path, place: u64) -> io::Result<Record> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(place))?;
+    /// The next record of a file.
+    fn read(file: &mut impl Read) -> io::Result<Record> {
         let mut head = [[0; 8]; 2];
         file.read_exact(head.as_flattened_mut())?;
         let [case, length] = head.map(u64::from_le_bytes);
@@ -49,18 +46,52 @@ impl Record {
     }
 }
 
+/// Files that stay open: a set may have more shards than a process may have files.
+const MOST_OPEN: usize = 64;
+
+/// The results of a shard as far as they were not taken.
+#[derive(Debug)]
+struct Remaining {
+    folder: PathBuf,
+    /// Where the next record begins.
+    place: u64,
+    /// The file at that place, if it is open.
+    file: Option<BufReader<File>>,
+}
+
+impl Remaining {
+    fn next(&mut self, stays_open: bool) -> io::Result<Record> {
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let mut file = File::open(self.folder.join(RESULTS))?;
+                file.seek(SeekFrom::Start(self.place))?;
+                BufReader::with_capacity(if stays_open { BUFFER_BYTES } else { 0 }, file)
+            }
+        };
+        let record = Record::read(&mut file)?;
+        self.place += record.size();
+        self.file = Some(file).filter(|_| stays_open);
+        Ok(record)
+    }
+}
+
+/// What is read of a file at a time that stays open.
+const BUFFER_BYTES: usize = 64 << 10;
+
 /// Hands out the results of a set, each once.
 #[derive(Debug)]
 pub struct Results {
-    /// Of every shard, in their order: its folder, and the place of the next record.
-    shards: Vec<(PathBuf, u64)>,
+    /// Of every shard, in their order.
+    shards: Vec<Remaining>,
     /// The keys of the cases.
     cases: Vec<String>,
 }
 
 impl Results {
     pub(crate) fn new(folders: impl IntoIterator<Item = PathBuf>, cases: Vec<String>) -> Results {
-        Results { shards: folders.into_iter().map(|folder| (folder, 0)).collect(), cases }
+        let remaining = |folder| Remaining { folder, place: 0, file: None };
+        Results { shards: folders.into_iter().map(remaining).collect(), cases }
     }
 
     /// The result of a case, by its number from 0. Those of one shard have to be taken in order.
@@ -72,17 +103,19 @@ impl Results {
         let owner = self.cases.get(case).and_then(|key| Shard::owner(key, of));
         let all = self.cases.len();
         let missing = |folder: &Path| Error::NoResult { folder: folder.to_owned(), case: case + 1, all };
-        let Some((folder, place)) = owner.and_then(|owner| self.shards.get_mut(owner.number() as usize - 1)) else {
+        let Some(shard) = owner.and_then(|owner| self.shards.get_mut(owner.number() as usize - 1)) else {
             return Err(missing(Path::new(".")));
         };
-        let path = folder.join(RESULTS);
-        let record = match Record::read(&path, *place) {
+        let record = match shard.next(of as usize <= MOST_OPEN) {
             Ok(record) if record.case == case as u64 => record,
-            Ok(_) => return Err(missing(folder)),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(missing(folder)),
-            Err(source) => return Err(Error::io(path, source)),
+            Ok(_) => return Err(missing(&shard.folder)),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(missing(&shard.folder)),
+            Err(source) => return Err(Error::io(shard.folder.join(RESULTS), source)),
         };
-        *place += record.size();
-        bitcode::decode(&record.bytes).map_err(|error| Error::Damaged { path, reason: error.to_string() })
+        let damaged = |error: bitcode::Error| Error::Damaged {
+            path: shard.folder.join(RESULTS),
+            reason: error.to_string(),
+        };
+        bitcode::decode(&record.bytes).map_err(damaged)
     }
 }

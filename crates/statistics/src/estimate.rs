@@ -192,7 +192,8 @@ impl Spread {
     /// The variance of the sum by the sums of clusters, where these differ by more than their calls explain.
     fn between_clusters(&self, series: &Series, independent: f64, level: f64) -> Option<(f64, f64)> {
         let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
-        for (value, cluster) in self.values.iter().zip(&series.clusters) {
+        let values = if series.has_uneven_clusters { &self.distances } else { &self.values };
+        for (value, cluster) in values.iter().zip(&series.clusters) {
             *sums.entry(*cluster).or_default() += value;
         }
         let count = sums.len() as f64;

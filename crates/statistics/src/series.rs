@@ -8,9 +8,16 @@ pub struct Series {
     pub(crate) values: Vec<f64>,
     pub(crate) strata: Vec<u32>,
     pub(crate) clusters: Vec<u32>,
+    pub(crate) has_uneven_clusters: bool,
 }
 
 impl Series {
+    /// A series whose clusters need not hold the same calls. What counts about them is by how much their calls are longer than
+    /// those of their strata; of others, how long they are in all.
+    pub fn of_uneven_clusters() -> Series {
+        Series { has_uneven_clusters: true, ..Series::default() }
+    }
+
     /// Adds a call. Calls of one `stratum` should take equally long but for noise: the same place in a layer, say. Calls of
     /// one `cluster` (a forward pass) may be slow or fast together.
     pub fn push(&mut self, time: f64, stratum: u32, cluster: u32) {

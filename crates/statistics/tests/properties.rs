@@ -68,3 +68,23 @@ fn calls_of_one_kind_each_tell_nothing() {
     (0..40).for_each(|at| series.push(1.0 + f64::from(at), at, 0));
     assert_eq!(estimate([&series, &series], [1.0, 1.0], false), None);
 }
+
+/// Rounds of so many calls, each longer by its factor.
+fn rounds(mut series: Series, rounds: &[(u32, f64)]) -> Series {
+    for (number, (calls, factor)) in (0..).zip(rounds) {
+        (0..*calls).for_each(|call| series.push(factor * (100.0 + f64::from(call * 7 % 5)), 0, number));
+    }
+    series
+}
+
+#[test]
+fn uneven_clusters_differ_by_their_calls_and_not_by_their_number() {
+    let of = |first: &[(u32, f64)], second: &[(u32, f64)]| {
+        let sides = [first, second].map(|sizes| rounds(Series::of_uneven_clusters(), sizes));
+        let counts = sides.each_ref().map(|series| series.len() as f64);
+        let found = estimate([&sides[0], &sides[1]], counts, false);
+        (found.expect("enough").by_cluster, judge(&[found], &Limits::default())[0].verdict)
+    };
+    assert_eq!(of(&[(100, 1.0), (60, 1.0)], &[(100, 1.0), (60, 1.0)]), (false, Verdict::Same));
+    assert_eq!(of(&[(100, 1.0), (60, 1.05)], &[(100, 1.0), (60, 1.0)]), (true, Verdict::CannotTell));
+}

@@ -125,6 +125,48 @@ fn one_pass_says_nothing_of_passes_and_something_of_calls() {
     assert!(low < 1.5 && 1.5 < high, "{norm:?}");
 }
 
+/// A trace of kernels alone, whose passes nobody annotated: the layers of each, and by which factor it takes longer.
+fn unmarked(draws: &mut Draws, passes: &[(usize, f64)]) -> Trace {
+    /// What comes before the layers of a pass.
+    const BEFORE: [(&str, f64, f64); 3] = [
+        ("void vllm::embedding_kernel<float>(int)", 8.0, 0.02),
+        ("void at::native::index_elementwise_kernel<128, 4>(long)", 6.0, 0.02),
+        ("void at::native::reduce_kernel<512, 1>(int)", 7.0, 0.02),
+    ];
+    let mut events = String::new();
+    let mut at = 1000.0;
+    for (layers, factor) in passes {
+        let layers = (0..*layers).flat_map(|_| LAYER.map(|(name, mean, _)| (name, mean, 0.02)));
+        for (name, mean, variation) in BEFORE.into_iter().chain(layers) {
+            let time = factor * mean * (1.0 + variation * draws.normal());
+            // Writing to a String cannot fail.
+            let _ = write!(
+                events,
+                r#"{{"ph": "X", "cat": "kernel", "name": "{name}", "ts": {at:.3}, "dur": {time:.3}, "args": {{"device": 0, "stream": 7}}}},"#,
+            );
+            at += time + 1.0;
+        }
+    }
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.trim_end_matches(','));
+    Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
+}
+
+#[test]
+fn a_slow_pass_that_nobody_annotated_does_not_make_a_slow_trace() {
+    let product = |seed: u64, first: [f64; 2], second: [f64; 2]| {
+        let mut draws = Draws(seed);
+        // The profiler ended within the second pass.
+        let traces = [first, second].map(|[one, two]| unmarked(&mut draws, &[(12, one), (11, two)]));
+        let found = confidence(&traces[0], &traces[1]);
+        let product = verdict(&found, "Dense GEMM");
+        (product.verdict, product.by_pass)
+    };
+    for seed in 0..5 {
+        assert_eq!(product(seed, [1.0, 1.04], [1.0, 1.0]), ("cannot tell", true));
+        assert_eq!(product(seed, [1.0, 1.0], [1.03, 1.03]).0, "slower");
+    }
+}
+
 #[test]
 fn verdicts_are_left_out_unless_asked_for() {
     let one = trace(&mut Draws(5), 2, 1.0, |_| true);

@@ -28,6 +28,9 @@ pub struct Imported {
 /// When a file is no table of an export, and when a file that would be written is there already: nothing is replaced.
 pub fn import(source: &Path, database: &Path) -> Result<Imported, Error> {
     check_apart(source, database)?;
+    if source.is_file() {
+        return Err(Error::unfit(source, "is a file; name the folder that export-database has written"));
+    }
     let mut imported = Imported::default();
     let mut staged = Vec::new();
     for File { below, .. } in files_below(source)? {

@@ -45,6 +45,9 @@ pub(super) fn parser(text: &str) -> Parser<'_, StrInput<'_>> {
 
 /// The characters that YAML 1.1 calls printable.
 fn check_characters(text: &str) -> Result<(), Error> {
+    if text.bytes().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
+        return Ok(());
+    }
     let allowed = |character: char| match character {
         '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' => true,
         _ => character >= '\u{a0}' && !matches!(character, '\u{fffe}' | '\u{ffff}'),

@@ -7,7 +7,8 @@ use perfdb_statistics::Series;
 use crate::context::OUTSIDE;
 use crate::elapsed::Compared;
 use crate::steps::{Basis, PhaseFilter};
-use crate::time::microseconds;
+use crate::structure::Sequence;
+use crate::time::{Picoseconds, microseconds};
 use crate::trace::Trace;
 
 /// Passes from which on each layer is compared with itself in other passes alone.
@@ -44,6 +45,8 @@ struct Instance {
     position: u32,
     /// Kind of layer; [`OUTSIDE`] between layers.
     unit: u32,
+    /// Position of the sequence.
+    sequence: u32,
 }
 
 /// Kernels that should take equally long.
@@ -65,7 +68,11 @@ impl Calls {
         passes.dedup();
         let mut instances: Vec<Instance> = Vec::new();
         let mut of_kernels = vec![OUTSIDE; trace.kernels.len()];
-        for sequence in &structure.sequences {
+        let rounds: Vec<Vec<Picoseconds>> = match compared.basis {
+            Basis::Whole => structure.sequences.iter().map(|sequence| later_rounds(sequence, trace)).collect(),
+            Basis::Pass | Basis::Step => Vec::new(),
+        };
+        for (number, sequence) in (0..).zip(&structure.sequences) {
             let mut kernels = sequence.kernels.iter().chain(&sequence.side_kernels);
             let Some(pass) = kernels.clone().next().map(|at| trace.contexts[*at as usize].pass) else { continue };
             let pass = match (compared.basis, passes.binary_search(&pass)) {
@@ -75,11 +82,12 @@ impl Calls {
                 (Basis::Pass | Basis::Step, Err(_)) => continue,
             };
             let between = instances.len() as u32;
-            instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE });
+            instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
             kernels.by_ref().for_each(|at| of_kernels[*at as usize] = between);
             for (position, layer) in sequence.layers.iter().enumerate() {
                 let instance = instances.len() as u32;
-                instances.push(Instance { pass, position: position as u32, unit: layer.unit as u32 });
+                let (position, unit) = (position as u32, layer.unit as u32);
+                instances.push(Instance { pass, position, unit, sequence: number });
                 for at in &sequence.kernels[sequence.kernels_of(layer)] {
                     of_kernels[*at as usize] = instance;
                 }
@@ -100,10 +108,21 @@ impl Calls {
             *number += 1;
             let layer = if by_layer { instance.position } else { 0 };
             let kind = Kind::Place { unit: instance.unit, layer, number: place.number };
-            let time = trace.kernels[at].duration - trace.corrections.wait_of(at as u32);
-            gathered[operation as usize].calls.push((microseconds(time), place, kind, context.group));
+            let kernel = &trace.kernels[at];
+            let time = microseconds(kernel.duration - trace.corrections.wait_of(at as u32));
+            let cluster = match rounds.get(instance.sequence as usize) {
+                Some(later) => later.partition_point(|start| *start <= kernel.start) as u32,
+                None => instance.pass,
+            };
+            gathered[operation as usize].calls.push(Call { time, place, kind, name: context.group, cluster });
         }
-        let named = trace.operations.iter().cloned().zip(gathered.into_iter().map(Gathered::into_calls));
+        let empty = || match compared.basis {
+            // A round may have been cut, or be another kind of pass.
+            Basis::Whole => Series::of_uneven_clusters(),
+            Basis::Pass | Basis::Step => Series::default(),
+        };
+        let calls = gathered.into_iter().map(|gathered| gathered.into_calls(empty()));
+        let named = trace.operations.iter().cloned().zip(calls);
         Some(Calls { operations: named.collect() })
     }
 
@@ -114,39 +133,60 @@ impl Calls {
     }
 }
 
-/// Kernels of an operation while they are gathered: time in us, place, kind, and number of the name.
+/// When layers begin to count from 0 again in a trace whose passes nobody annotated. Kernels of one round may be slow or
+/// fast together, as those of a pass.
+fn later_rounds(sequence: &Sequence, trace: &Trace) -> Vec<Picoseconds> {
+    let begins = sequence.layers.windows(2).filter(|pair| pair[1].number <= pair[0].number).map(|pair| &pair[1]);
+    let first = |layer| sequence.kernels[sequence.kernels_of(layer).start] as usize;
+    begins.map(|layer| trace.kernels[first(layer)].start).collect()
+}
+
+/// A kernel of an operation.
+#[derive(Debug)]
+struct Call {
+    /// Its time in us.
+    time: f64,
+    place: Place,
+    kind: Kind,
+    /// Number of the name.
+    name: u32,
+    cluster: u32,
+}
+
+/// Kernels of an operation while they are gathered.
 #[derive(Debug, Default)]
 struct Gathered {
-    calls: Vec<(f64, Place, Kind, u32)>,
+    calls: Vec<Call>,
 }
 
 impl Gathered {
-    fn into_calls(self) -> OperationCalls {
+    /// The kernels in a series that is empty before.
+    fn into_calls(self, series: Series) -> OperationCalls {
         let mut counts: FxHashMap<Kind, u32> = FxHashMap::default();
-        for (_, _, kind, _) in &self.calls {
-            *counts.entry(*kind).or_default() += 1;
+        for call in &self.calls {
+            *counts.entry(call.kind).or_default() += 1;
         }
-        let singles = self.calls.iter().filter(|(_, _, kind, _)| counts[kind] == 1);
+        let singles = self.calls.iter().filter(|call| counts[&call.kind] == 1);
         let mut singles_of_names: FxHashMap<u32, u32> = FxHashMap::default();
-        singles.for_each(|(.., name)| *singles_of_names.entry(*name).or_default() += 1);
+        singles.for_each(|call| *singles_of_names.entry(call.name).or_default() += 1);
         // The kind that most calls of a name are of; the first of several.
         let mut most_frequent: FxHashMap<u32, Kind> = FxHashMap::default();
-        for (_, _, kind, name) in self.calls.iter().filter(|(_, _, kind, _)| counts[kind] > 1) {
+        for Call { kind, name, .. } in self.calls.iter().filter(|call| counts[&call.kind] > 1) {
             let found = most_frequent.entry(*name).or_insert(*kind);
             if counts[kind] > counts[found] {
                 *found = *kind;
             }
         }
         let mut strata: FxHashMap<Kind, u32> = FxHashMap::default();
-        let mut found = OperationCalls::default();
-        for (time, place, kind, name) in self.calls {
+        let mut found = OperationCalls { series, places: Vec::new() };
+        for Call { time, place, kind, name, cluster } in self.calls {
             let kind = match (counts[&kind], singles_of_names.get(&name)) {
                 (1, Some(1)) => most_frequent.get(&name).copied().unwrap_or(Kind::Name(name)),
                 (1, _) => Kind::Name(name),
                 _ => kind,
             };
             let next = strata.len() as u32;
-            found.series.push(time, *strata.entry(kind).or_insert(next), place.pass);
+            found.series.push(time, *strata.entry(kind).or_insert(next), cluster);
             found.places.push(place);
         }
         found
@@ -163,13 +203,13 @@ mod tests {
     fn calls(first: f64, layers: u32) -> OperationCalls {
         let mut gathered = Gathered::default();
         let mut push = |time: f64, layer: u32, kind: Kind| {
-            gathered.calls.push((time, Place { pass: 0, layer, number: 0 }, kind, 7));
+            gathered.calls.push(Call { time, place: Place { pass: 0, layer, number: 0 }, kind, name: 7, cluster: 0 });
         };
         push(first, OUTSIDE, Kind::Place { unit: OUTSIDE, layer: 0, number: 0 });
         for layer in 0..layers {
             push(25.0 + f64::from(layer * 7 % 5) / 10.0, layer, Kind::Place { unit: 0, layer: 0, number: 0 });
         }
-        gathered.into_calls()
+        gathered.into_calls(Series::default())
     }
 
     #[test]
