@@ -100,7 +100,8 @@ fn parse<A: Parser>(
         name_streams(arguments, command).map_err(|reason| command.error(ErrorKind::ArgumentConflict, reason))?;
     let matches = command.try_get_matches_from_mut(arguments)?;
     // What is given at any level is known at the last one.
-    let last = std::iter::successors(Some(&matches), |matches| Some(matches.subcommand()?.1)).last().unwrap_or(&matches);
+    let last =
+        std::iter::successors(Some(&matches), |matches| Some(matches.subcommand()?.1)).last().unwrap_or(&matches);
     let count = |name: &str| last.try_get_one::<u8>(name).ok().flatten().copied().unwrap_or(0);
     let flag = |name: &str| last.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
     set_quiet(flag("quiet"));

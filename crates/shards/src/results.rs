@@ -112,10 +112,8 @@ impl Results {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(missing(&shard.folder)),
             Err(source) => return Err(Error::io(shard.folder.join(RESULTS), source)),
         };
-        let damaged = |error: bitcode::Error| Error::Damaged {
-            path: shard.folder.join(RESULTS),
-            reason: error.to_string(),
-        };
+        let damaged =
+            |error: bitcode::Error| Error::Damaged { path: shard.folder.join(RESULTS), reason: error.to_string() };
         bitcode::decode(&record.bytes).map_err(damaged)
     }
 }
