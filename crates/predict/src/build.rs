@@ -1,6 +1,6 @@
 //! From measured rows to a model.
 
-use crate::calibration::{Calibration, FEW};
+use crate::calibration::{Calibration, FEW, FEW_TOGETHER};
 use crate::estimate::REPEAT_HALF_WIDTH;
 use crate::forest::Forest;
 use crate::kriging::{Correlation, Kriged, SQRT_3};
@@ -47,21 +47,21 @@ impl Model {
         assert!(settled.iter().all(|slice| slice.axis_count() == axis_count), "slices of one model have the same axes");
         let reference_us =
             median(settled.iter().flat_map(|slice| slice.measured.iter().map(|row| row.time_us)).collect());
-        let logs: Vec<Vec<f64>> = settled
+        let samples: Vec<Vec<(Work, f64)>> = settled
             .iter()
-            .map(|slice| slice.measured.iter().map(|row| steady((row.time_us / reference_us).ln())).collect())
-            .collect();
-        let means = fit_means(&settled, &logs)?;
-        let (mut scale, mut coordinates) = lay_out(&settled, axis_count, size);
-        let dims = scale.varying.len().max(1);
-        let values: Vec<f64> = settled
-            .iter()
-            .zip(&logs)
-            .zip(&means)
-            .flat_map(|((slice, logs), mean)| {
-                slice.measured.iter().zip(logs).map(|(row, log)| log - mean.log(row.work))
+            .map(|slice| {
+                slice.measured.iter().map(|row| (row.work, steady((row.time_us / reference_us).ln()))).collect()
             })
             .collect();
+        let means = fit_means(&samples)?;
+        let (mut scale, mut coordinates) = lay_out(&settled, axis_count, size);
+        let dims = scale.varying.len().max(1);
+        let values: Vec<f64> = samples
+            .iter()
+            .zip(&means)
+            .flat_map(|(slice, mean)| slice.iter().map(|(work, log)| log - mean.log(*work)))
+            .collect();
+        drop(samples);
         let ranges = ranges_of(&settled);
         let steps = grid_steps(dims, &coordinates);
         // A slice without rows does not tell it.
@@ -116,7 +116,7 @@ impl Model {
             reference_us,
             correlation,
         };
-        let is_few = model.means.len() == 1 && order.len() <= FEW;
+        let is_few = order.len() <= if model.means.len() > 1 { FEW_TOGETHER } else { FEW };
         let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
         drop(settled);
         if model.len() >= FEWEST_ROWS {
@@ -211,36 +211,29 @@ fn ranges_of(settled: &[Settled]) -> Vec<Range<usize>> {
     settled.iter().map(&mut next).collect()
 }
 
-/// A roofline for each slice; small ones share one, moved by their median residual.
-fn fit_means(settled: &[Settled], logs: &[Vec<f64>]) -> Option<Vec<Mean>> {
-    let samples_of = |slice: &Settled, logs: &[f64]| -> Vec<(Work, f64)> {
-        slice.measured.iter().zip(logs).map(|(row, log)| (row.work, log.exp())).collect()
-    };
+/// A roofline for each slice, of works with the logarithms of their times; small ones share one, moved by their median residual.
+pub(crate) fn fit_means(slices: &[Vec<(Work, f64)>]) -> Option<Vec<Mean>> {
     let fit = |samples: Vec<(Work, f64)>| {
         let chosen: Vec<(Work, f64)> =
             choose(samples.len(), MOST_FITTED, 7).into_iter().map(|index| samples[index]).collect();
         Roofline::fit(&chosen)
     };
-    let is_small = |slice: &Settled| slice.measured.len() < FEWEST_FOR_ROOFLINE;
-    let is_shared = settled.len() > 1 && settled.iter().any(is_small);
-    let shared = if is_shared {
-        fit(settled.iter().zip(logs).flat_map(|(slice, logs)| samples_of(slice, logs)).collect())
-    } else {
-        None
-    };
-    settled
+    let times =
+        |slice: &Vec<(Work, f64)>| -> Vec<(Work, f64)> { slice.iter().map(|(work, log)| (*work, log.exp())).collect() };
+    let is_small = |slice: &Vec<(Work, f64)>| slice.len() < FEWEST_FOR_ROOFLINE;
+    let is_shared = slices.len() > 1 && slices.iter().any(is_small);
+    let shared = if is_shared { fit(slices.iter().flat_map(times).collect()) } else { None };
+    slices
         .iter()
-        .zip(logs)
-        .map(|(slice, logs)| match shared.filter(|_| is_small(slice)) {
+        .map(|slice| match shared.filter(|_| is_small(slice)) {
             Some(roofline) => {
-                let count = logs.len() as f64;
+                let count = slice.len() as f64;
                 let shared = Mean { roofline, offset: 0.0 };
-                let over: Vec<f64> =
-                    slice.measured.iter().zip(logs).map(|(row, log)| log - shared.log(row.work)).collect();
+                let over: Vec<f64> = slice.iter().map(|(work, log)| log - shared.log(*work)).collect();
                 let offset = if over.is_empty() { 0.0 } else { middle(over) * count / (count + 1.0) };
                 Some(Mean { offset, ..shared })
             }
-            None => fit(samples_of(slice, logs)).map(|roofline| Mean { roofline, offset: 0.0 }),
+            None => fit(times(slice)).map(|roofline| Mean { roofline, offset: 0.0 }),
         })
         .collect()
 }

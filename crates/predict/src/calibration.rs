@@ -2,7 +2,7 @@
 
 mod few;
 
-pub(crate) use few::FEW;
+pub(crate) use few::{FEW, FEW_TOGETHER};
 
 use crate::beyond::{Method, Near, hold, plane};
 use crate::class::Class;
@@ -84,7 +84,7 @@ impl Calibration {
         steps.get(later.partition_point(|(from, _)| *from < variance)).map_or(0.0, |(_, multiple)| *multiple)
     }
 
-    /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few and of one slice.
+    /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few.
     pub(crate) fn of(model: &Model, median_distance: f64, works: Option<&[Work]>) -> Calibration {
         let configurations = configurations(model);
         let mut all = works.map(|works| few::residuals(model, works, &configurations)).unwrap_or_default();

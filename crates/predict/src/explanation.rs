@@ -20,6 +20,8 @@ pub struct Explanation {
     pub estimate: Estimate,
     /// The rows that it rests on, the heaviest first; the measured one alone where there is one.
     pub neighbours: Vec<Neighbour>,
+    /// The slice that was asked.
+    pub slice: usize,
     /// The duration of the fitted roofline over this one: 0.62 for 62 %.
     pub efficiency: f64,
     /// The fitted roofline of the slice.
@@ -39,6 +41,8 @@ pub struct Explanation {
 pub struct Neighbour {
     /// Its number.
     pub row: u32,
+    /// The slice that it is of: another one where slices are learnt from together.
+    pub slice: usize,
     /// Its share in the logarithm of the efficiency; they add up to one, and single ones may be negative.
     pub weight: f64,
     /// Its duration.
@@ -66,6 +70,7 @@ impl Model {
             .filter(|(_, weight)| *weight != 0.0)
             .map(|(row, weight)| Neighbour {
                 row: self.row_numbers[row as usize],
+                slice: self.forest.slice_of(row),
                 weight,
                 duration_us: self.times_us[row as usize],
                 efficiency: (-self.residuals[row as usize]).exp(),
@@ -81,6 +86,7 @@ impl Model {
             _ => None,
         };
         Some(Explanation {
+            slice,
             efficiency: roofline.time_us(place.work) / estimate.duration_us,
             method: found.method,
             known: self.len(),
@@ -145,6 +151,17 @@ impl Explanation {
             let range = if low == high { low } else { format!("{low}–{high}") };
             let _ = write!(text, "; {subject} {verb} at {range} % of the fitted roofline");
         }
+        let others: Vec<&str> = heavy
+            .iter()
+            .zip(&names)
+            .filter(|(neighbour, _)| neighbour.slice != self.slice)
+            .map(|(_, name)| name.as_str())
+            .collect();
+        let _ = match others.as_slice() {
+            [] => Ok(()),
+            [one] => write!(text, "; row {one} differs in more than sizes"),
+            _ => write!(text, "; rows {} differ in more than sizes", others.join(", ")),
+        };
         text
     }
 }
@@ -185,6 +202,28 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_other_slices_are_named() {
+        let near = |row, slice, weight| Neighbour { row, slice, weight, duration_us: 10.0, efficiency: 0.5 };
+        let mut explanation = Explanation {
+            estimate: Estimate { duration_us: 20.0, low_us: 18.0, high_us: 22.2, class: Class::Inside },
+            neighbours: vec![near(7, 1, 0.5), near(3, 0, 0.3), near(9, 1, 0.2), near(1, 0, 0.05)],
+            slice: 1,
+            efficiency: 0.5,
+            roofline: Roofline { overhead_us: 1.0, operations_per_us: 1.0, bytes_per_us: 1.0 },
+            octaves_beyond: None,
+            known: 12,
+            method: Method::Kriging,
+            doubt: None,
+        };
+        let sentence = |explanation: &Explanation| explanation.to_string().rsplit("; ").next().map(str::to_owned);
+        assert_eq!(sentence(&explanation).as_deref(), Some("row 3 differs in more than sizes"));
+        explanation.slice = 0;
+        assert_eq!(sentence(&explanation).as_deref(), Some("rows 7, 9 differ in more than sizes"));
+        explanation.neighbours.retain(|near| near.slice == 0);
+        assert_eq!(sentence(&explanation).as_deref(), Some("it runs at 50 % of the fitted roofline"));
+    }
 
     #[test]
     fn numbers_are_grouped_and_rounded() {

@@ -339,7 +339,7 @@ impl Model {
     /// How these rows lie to a spot.
     pub(crate) fn class(&self, spot: &Spot, rows: &[u32]) -> Class {
         let is_known = |row: &u32| spot.configuration == self.configuration_of[*row as usize];
-        if !rows.iter().any(is_known) {
+        if self.forest.slices[spot.slice].is_empty() || !rows.iter().any(is_known) {
             return Class::NewConfiguration;
         }
         if self.size_axis().is_none() {

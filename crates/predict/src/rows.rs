@@ -170,11 +170,6 @@ impl Settled {
         &self.axes[index * self.axis_count..(index + 1) * self.axis_count]
     }
 
-    /// Whether places differ on an axis.
-    pub(crate) fn varies(&self, axis: usize) -> bool {
-        (1..self.measured.len()).any(|index| self.axes(index)[axis] != self.axes(0)[axis])
-    }
-
     /// The places but some, which are given in order.
     pub(crate) fn without(&self, hidden: &[usize]) -> Rows {
         let mut rows = Rows { lean: self.lean, ..Rows::new(self.axis_count) };

@@ -35,32 +35,40 @@ impl Part {
     fn new(rows: Vec<Rows>) -> Part {
         Part { rows: Mutex::new(rows), model: OnceLock::new() }
     }
+
+    fn model(&self, size: Option<usize>) -> Option<&Model> {
+        let build = || {
+            let rows = std::mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner));
+            Model::build(rows, size)
+        };
+        self.model.get_or_init(build).as_ref()
+    }
+}
+
+/// Slices as they are learnt from: all at once where one is small, else each alone.
+pub(crate) fn together(slices: Vec<Rows>) -> Vec<Vec<Rows>> {
+    let total: usize = slices.iter().map(Rows::len).sum();
+    let is_joint = slices.len() > 1 && total < MOST_TOGETHER && slices.iter().any(|slice| slice.len() < SMALL_SLICE);
+    if is_joint { vec![slices] } else { slices.into_iter().map(|slice| vec![slice]).collect() }
 }
 
 impl Table {
     /// Of slices; `size` is the axis along which calls grow.
     pub fn new(slices: Vec<Rows>, size: Option<usize>) -> Table {
-        let total: usize = slices.iter().map(Rows::len).sum();
-        let is_joint =
-            slices.len() > 1 && total < MOST_TOGETHER && slices.iter().any(|slice| slice.len() < SMALL_SLICE);
         let slice_count = slices.len();
-        let parts = if is_joint {
-            vec![Part::new(slices)]
-        } else {
-            slices.into_iter().map(|slice| Part::new(vec![slice])).collect()
-        };
-        Table { size, is_joint, slice_count, parts }
+        let parts: Vec<Part> = together(slices).into_iter().map(Part::new).collect();
+        Table { size, is_joint: parts.len() < slice_count, slice_count, parts }
     }
 
     /// What was learnt of a slice, and the number of the slice there; `None` if there is none or it has no usable row.
     pub fn model(&self, slice: usize) -> Option<(&Model, usize)> {
         let (part, within) = if self.is_joint { (0, slice) } else { (slice, 0) };
-        let part = self.parts.get(part)?;
-        let build = || {
-            let rows = std::mem::take(&mut *part.rows.lock().unwrap_or_else(PoisonError::into_inner));
-            Model::build(rows, self.size)
-        };
-        Some((part.model.get_or_init(build).as_ref()?, within))
+        Some((self.parts.get(part)?.model(self.size)?, within))
+    }
+
+    /// What was learnt of all slices: one model for each, or one for all together.
+    pub fn models(&self) -> impl Iterator<Item = &Model> {
+        self.parts.iter().filter_map(|part| part.model(self.size))
     }
 
     /// How many slices there are.
@@ -71,7 +79,12 @@ impl Table {
     /// How long a call of a slice takes, and which rows say so; `None` where nothing is known of the slice.
     pub fn explain(&self, slice: usize, place: &Place) -> Option<Explanation> {
         let (model, within) = self.model(slice)?;
-        model.explain(within, place)
+        let mut explanation = model.explain(within, place)?;
+        if !self.is_joint {
+            explanation.slice = slice;
+            explanation.neighbours.iter_mut().for_each(|near| near.slice = slice);
+        }
+        Some(explanation)
     }
 
     /// How long a call of a slice takes; `None` where nothing is known of the slice.

@@ -63,6 +63,22 @@ fn two_configurations_tell_that_a_third_is_uncertain() {
 }
 
 #[test]
+fn a_slice_without_rows_is_a_new_configuration() {
+    let mut measured = Rows::new(2);
+    for rows in (0..12).map(|power| f64::from(1 << power)) {
+        for columns in (0..5).map(|power| f64::from(256 << power)) {
+            let place = Place::elementwise(rows, columns, 3.0);
+            measured.push(measured.len() as u32, &place, elementwise_us(rows, columns), None);
+        }
+    }
+    let table = Table::new(vec![measured, Rows::new(2)], Some(0));
+    // A row of the other slice.
+    let place = Place::elementwise(64.0, 512.0, 3.0);
+    let classes = [0, 1].map(|slice| table.predict(slice, &place).map(|answer| answer.class));
+    assert_eq!(classes, [Some(Class::Measured), Some(Class::NewConfiguration)]);
+}
+
+#[test]
 fn a_slice_without_rows_changes_nothing_of_the_others() {
     let answer = |is_first: bool| {
         let mut measured = Rows::new(2);

@@ -8,6 +8,7 @@ mod elementwise;
 mod experts;
 mod generic;
 mod groups;
+mod kind;
 mod length_aware;
 mod matmul;
 mod one_axis;
@@ -17,10 +18,11 @@ mod scale;
 mod scatter;
 mod simplex;
 mod slice;
+mod tables;
 
 pub(crate) use groups::learnt;
-pub(crate) use points::PointIndexes;
-pub(crate) use predicted::Learnt;
+pub(crate) use points::{Point, PointIndexes};
+pub(crate) use tables::Learnt;
 
 use crate::answer::{Answer, Miss};
 use crate::context::Context;

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Miss};
 use crate::context::Context;
 use crate::engine;
 use crate::error::Error;
-use crate::evaluation::{Evaluation, Slice, evaluate, slices};
+use crate::evaluation::{Evaluation, Slices, evaluate, slices};
 use crate::explanation::Explanation;
 use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
@@ -97,12 +97,12 @@ impl Database {
         evaluate(&self.state(), kernel_type)
     }
 
-    /// The slices of a table that [`ReaderSemantics::Best`] learns from: rows that agree in everything but sizes, as places; `None` if there is
-    /// no such table.
+    /// The slices of a table that [`ReaderSemantics::Best`] learns from: rows that agree in everything but sizes, as places; one entry for each
+    /// set of axes that rows have. `None` if there is no such table.
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn slices(&self, kernel_type: &str) -> Result<Option<Vec<Slice>>, Miss> {
+    pub fn slices(&self, kernel_type: &str) -> Result<Option<Vec<Slices>>, Miss> {
         slices(&self.state(), kernel_type)
     }
 

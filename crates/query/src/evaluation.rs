@@ -9,11 +9,11 @@ pub use repeats::{Drift, Repeats};
 pub use score::Score;
 
 use crate::answer::Miss;
-use crate::between::{Learnt, learnt};
+use crate::between::{Learnt, Point, learnt};
 use crate::semantics::ReaderSemantics;
 use crate::state::State;
 use perfdb_parallel::on_all_cores;
-use perfdb_predict::{Class, Estimate, LeftOut, Place, Rows, Trials};
+use perfdb_predict::{Class, Estimate, LeftOut, Place, Rows, Table, Trials};
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
@@ -107,15 +107,32 @@ impl Evaluation {
     }
 }
 
-/// Rows of a table that agree in everything but sizes.
+/// Slices of a table with the same axes: each has rows that agree in everything but sizes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Slice {
+pub struct Slices {
     /// What the axes of the places mean.
     pub axes: Vec<&'static str>,
     /// That along which calls grow.
     pub size: usize,
-    /// The rows: place, line in the file, duration in microseconds.
-    pub places: Vec<(Place, u32, f64)>,
+    /// The rows of each: place, line in the file, duration in microseconds.
+    pub slices: Vec<Vec<(Place, u32, f64)>>,
+}
+
+impl Slices {
+    /// The rows of each slice, to learn from; their numbers are lines.
+    pub fn rows(&self) -> Vec<Rows> {
+        let rows_of = |slice: &Vec<(Place, u32, f64)>| {
+            let mut rows = Rows::new(self.axes.len());
+            slice.iter().for_each(|(place, line, us)| rows.push(*line, place, *us, None));
+            rows
+        };
+        self.slices.iter().map(rows_of).collect()
+    }
+
+    /// The table that is learnt from them.
+    pub fn table(&self) -> Table {
+        Table::new(self.rows(), Some(self.size))
+    }
 }
 
 /// What the slices of a kernel type are of.
@@ -123,11 +140,11 @@ struct Sliced {
     kernel_type: Arc<str>,
     path: Arc<Path>,
     row_count: usize,
-    slices: Vec<Slice>,
+    slices: Vec<Slices>,
 }
 
-/// The slices of a kernel type; `None` if there is no table of it.
-pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slice>>, Miss> {
+/// The slices of a kernel type, by their axes; `None` if there is no table of it.
+pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slices>>, Miss> {
     Ok(sliced(state, kernel_type)?.map(|sliced| sliced.slices))
 }
 
@@ -135,33 +152,35 @@ fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
     let slot = state.slot(kernel_type);
     if kernel_type.starts_with("hcom_") {
         let Some(table) = state.collective(slot)? else { return Ok(None) };
-        let slice = |tier| Slice {
+        let of_tier =
+            |tier: &Option<f64>| table.places(*tier).map(|(place, row)| (place, row.line, row.duration_us)).collect();
+        let slices = Slices {
             axes: vec!["message_bytes", "num_devices"],
             size: 0,
-            places: table.places(tier).map(|(place, row)| (place, row.line, row.duration_us)).collect(),
+            slices: table.tiers().iter().map(of_tier).collect(),
         };
         return Ok(Some(Sliced {
             kernel_type: table.kernel_type.clone(),
             path: table.path().clone(),
             row_count: table.row_count(),
-            slices: table.tiers().into_iter().map(slice).collect(),
+            slices: vec![slices],
         }));
     }
     let Some(table) = state.rows(slot)? else { return Ok(None) };
-    let slice = |learnt: Learnt| Slice {
+    let slice = |points: Vec<(Place, Point)>| -> Vec<(Place, u32, f64)> {
+        let line = |point: &Point| table.row(point.row).reference().line;
+        points.into_iter().map(|(place, point)| (place, line(&point), point.duration_us)).collect()
+    };
+    let slices = |learnt: Learnt| Slices {
         axes: learnt.axes.to_vec(),
         size: learnt.size,
-        places: learnt
-            .places
-            .into_iter()
-            .map(|(place, point)| (place, table.row(point.row).reference().line, point.duration_us))
-            .collect(),
+        slices: learnt.slices.into_iter().map(slice).collect(),
     };
     Ok(Some(Sliced {
         kernel_type: table.kernel_type.clone(),
         path: table.path().into(),
         row_count: table.rows().count(),
-        slices: learnt(ReaderSemantics::Best.rules(), &state.mapping, table).into_iter().map(slice).collect(),
+        slices: learnt(ReaderSemantics::Best.rules(), &state.mapping, table).into_iter().map(slices).collect(),
     }))
 }
 
@@ -172,25 +191,20 @@ pub(crate) fn evaluate(state: &State, kernel_type: &str) -> Result<Option<Evalua
 
 fn of_slices(sliced: Sliced) -> Evaluation {
     let Sliced { kernel_type, path, row_count: rows, slices } = sliced;
-    let placed: usize = slices.iter().map(|slice| slice.places.len()).sum();
-    let repeats = repeats::find(slices.iter().map(|slice| slice.places.as_slice()));
-    let tried: Vec<(&Slice, Trials)> = slices
+    let all = || slices.iter().flat_map(|slices| &slices.slices).filter(|slice| !slice.is_empty());
+    let placed: usize = all().map(Vec::len).sum();
+    let repeats = repeats::find(all().map(Vec::as_slice));
+    let is_alone = |slice: &&Vec<(Place, u32, f64)>| repeats::is_one_place(slice);
+    let alone = all().filter(is_alone).map(Vec::len).sum();
+    let tried: Vec<(&Slices, Trials)> =
+        slices.iter().map(|slices| (slices, Trials::of(slices.rows(), Some(slices.size)))).collect();
+    let rounds: Vec<(&Slices, &Trials, usize)> = tried
         .iter()
-        .filter(|slice| !slice.places.is_empty())
-        .map(|slice| {
-            let mut rows = Rows::new(slice.axes.len());
-            slice.places.iter().for_each(|(place, line, us)| rows.push(*line, place, *us, None));
-            (slice, Trials::of(rows, Some(slice.size)))
-        })
-        .collect();
-    let alone = tried.iter().filter(|(_, trials)| trials.rounds() == 0).map(|(slice, _)| slice.places.len()).sum();
-    let rounds: Vec<(&Slice, &Trials, usize)> = tried
-        .iter()
-        .flat_map(|(slice, trials)| (0..trials.rounds()).map(move |round| (*slice, trials, round)))
+        .flat_map(|(slices, trials)| (0..trials.rounds()).map(move |round| (*slices, trials, round)))
         .collect();
     let trials: Vec<Vec<Trial>> = on_all_cores(|| {
-        let run = |(slice, trials, round): (&Slice, &Trials, usize)| -> Vec<Trial> {
-            trials.run(round).into_iter().map(|trial| of_trial(slice, trial)).collect()
+        let run = |(slices, trials, round): (&Slices, &Trials, usize)| -> Vec<Trial> {
+            trials.run(round).into_iter().map(|trial| of_trial(slices, trial)).collect()
         };
         rounds.into_par_iter().map(run).collect()
     });
@@ -199,18 +213,18 @@ fn of_slices(sliced: Sliced) -> Evaluation {
         path,
         rows,
         passed_over: rows.saturating_sub(placed),
-        slices: tried.len(),
+        slices: all().count(),
         alone,
         trials: trials.into_iter().flatten().collect(),
         repeats,
     }
 }
 
-fn of_trial(slice: &Slice, trial: perfdb_predict::Trial) -> Trial {
+fn of_trial(slices: &Slices, trial: perfdb_predict::Trial) -> Trial {
     let Estimate { duration_us, low_us, high_us, class } = trial.estimate;
     let hidden = match trial.left_out {
         LeftOut::Row => Hidden::Row,
-        LeftOut::Value(axis) => slice.axes.get(axis).map_or(Hidden::Row, |name| Hidden::Axis(name)),
+        LeftOut::Value(axis) => slices.axes.get(axis).map_or(Hidden::Row, |name| Hidden::Axis(name)),
         LeftOut::Configuration => Hidden::Configuration,
     };
     Trial {

@@ -129,6 +129,8 @@ pub(crate) struct Rules {
     pub(crate) bracket_before_padding: bool,
     /// Sums without some of their parts are answers of the interpolating layer.
     pub(crate) keeps_partial: bool,
+    /// Scales of experts may be matrices of a row for each expert, as profilers write them, not only vectors.
+    pub(crate) scales_by_expert: bool,
     /// Experts between rows have their embedded parts.
     pub(crate) experts_keep_parts: bool,
     /// Parts of a decomposition are interpolated in their own types, opaque and cache parts too.
@@ -167,6 +169,7 @@ static UPSTREAM: Rules = Rules {
     attention_one_view: false,
     bracket_before_padding: false,
     keeps_partial: false,
+    scales_by_expert: false,
     experts_keep_parts: false,
     parts_as_they_are: false,
     projects_first: false,
@@ -197,6 +200,7 @@ const CORRECTED_RULES: Rules = Rules {
     attention_one_view: true,
     bracket_before_padding: true,
     keeps_partial: true,
+    scales_by_expert: true,
     experts_keep_parts: true,
     parts_as_they_are: true,
     projects_first: true,

@@ -1,5 +1,6 @@
 //! Predictions with intervals: `--semantics best`.
 
+use perfdb_predict::{Collective, MatMul, Operands, Place, Precision, Rows, Table};
 use perfdb_query::{Argument, Class, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor, answer_to_json};
 use std::fmt::Write;
 
@@ -92,8 +93,10 @@ fn doubt_names_a_slice_of_the_table() {
     let (near, far) = (doubt(100).expect("a prediction"), doubt(65536).expect("a prediction"));
     assert!(near.sigma < far.sigma, "{near:?} {far:?}");
     let slices = database.slices("MatMulV2").expect("a table").expect("a table");
-    assert_eq!((slices.len(), slices[0].places.len(), slices[0].axes.as_slice()), (1, 84, ["M", "N", "K"].as_slice()));
-    let first = slices[0].places.iter().map(|(_, line, _)| *line).min();
+    let [slices] = slices.as_slice() else { panic!("{} sets of axes", slices.len()) };
+    assert_eq!((slices.slices.len(), slices.axes.as_slice()), (1, ["M", "N", "K"].as_slice()));
+    assert_eq!(slices.slices[0].len(), 84);
+    let first = slices.slices[0].iter().map(|(_, line, _)| *line).min();
     assert_eq!((Some(near.slice_row), Some(far.slice_row)), (first, first));
     assert_eq!(database.slices("NoSuch").expect("no error"), None);
 }
@@ -175,7 +178,7 @@ fn a_norm_is_predicted_over_rows_and_columns() {
         assert_eq!(answer.interpolation().expect("places").axes.as_slice(), ["rows", "columns"]);
     }
     let slices = database.slices("RmsNorm").expect("a table").expect("a table");
-    assert_eq!(slices.len(), 1);
+    assert_eq!(slices.iter().map(|slices| slices.slices.len()).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
@@ -198,8 +201,103 @@ fn rows_of_another_type_are_learnt_from_apart() {
         let truth = factor * product_us(100, 512, 2048);
         assert!((answer.duration_us / truth).ln().abs() < 0.05, "{} for {truth}", answer.duration_us);
     }
-    assert_eq!(database.slices("MatMulV2").expect("a table").expect("a table").len(), 2);
+    let slices = database.slices("MatMulV2").expect("a table").expect("a table");
+    assert_eq!(slices.iter().map(|slices| slices.slices.len()).collect::<Vec<_>>(), [2]);
     assert!(database.evaluate("MatMulV2").expect("a table").expect("a table").repeats.is_empty());
+}
+
+/// A table of products in two types: many of the first, few of the second, which take 0.6 times as long.
+fn two_types_table() -> String {
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    for (number, (rows, inner, columns)) in two_types_sizes().enumerate() {
+        let us = product_us(rows, inner, columns);
+        writeln!(table, "\"{rows},{inner};{inner},{columns}\",DT_BF16;DT_BF16,ND;ND,{us}").expect("a string");
+        if number % 19 == 0 {
+            let us = 0.6 * us;
+            writeln!(table, "\"{rows},{inner};{inner},{columns}\",INT8;INT8,ND;ND,{us}").expect("a string");
+        }
+    }
+    table
+}
+
+fn two_types_sizes() -> impl Iterator<Item = (i64, i64, i64)> {
+    let weights = || [512, 1024, 2048].into_iter().flat_map(|inner| [512, 2048, 8192].map(|columns| (inner, columns)));
+    [1, 8, 64, 512, 2048, 8192].into_iter().flat_map(move |rows| weights().map(move |(k, n)| (rows, k, n)))
+}
+
+#[test]
+fn a_small_slice_is_learnt_from_together_with_the_others() {
+    let (_folder, database) = database_of("MatMulV2", &two_types_table(), "aten.mm.default: {kernel_type: MatMulV2}");
+    let place = |rows: i64, inner: i64, columns: i64, precision| {
+        let product = MatMul { rows: rows as f64, columns: columns as f64, inner: inner as f64 };
+        Place::matmul(product, Operands { output_bytes: 2.0, ..Operands::of(precision) })
+    };
+    let (mut many, mut few) = (Rows::new(3), Rows::new(3));
+    for (number, (rows, inner, columns)) in two_types_sizes().enumerate() {
+        let us = product_us(rows, inner, columns);
+        many.push(number as u32, &place(rows, inner, columns, Precision::Bf16), us, None);
+        if number % 19 == 0 {
+            few.push(100 + number as u32, &place(rows, inner, columns, Precision::Int8), 0.6 * us, None);
+        }
+    }
+    let alone = Table::new(vec![few.clone()], Some(0));
+    let together = Table::new(vec![many, few], Some(0));
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    let ask = |rows, inner, columns| {
+        let query = Query::operator("aten.mm.default")
+            .input(Tensor::new([rows, inner], DType::Int8))
+            .input(Tensor::new([inner, columns], DType::Int8));
+        best.lookup(&query).expect("a prediction")
+    };
+    let mut errors = [0.0; 2];
+    for (rows, inner, columns) in [(256, 512, 1024), (4096, 2048, 2048), (32, 1024, 8192)] {
+        let answer = ask(rows, inner, columns);
+        let place = place(rows, inner, columns, Precision::Int8);
+        let expected = together.predict(1, &place).expect("a prediction");
+        let prediction = answer.prediction().expect("an interval");
+        assert_eq!(answer.duration_us, expected.duration_us);
+        assert_eq!((prediction.low_us, prediction.high_us), (expected.low_us, expected.high_us));
+        assert_ne!(prediction.class, Class::Measured);
+        let truth = 0.6 * product_us(rows, inner, columns);
+        let apart = alone.predict(0, &place).expect("a prediction").duration_us;
+        for (error, us) in errors.iter_mut().zip([answer.duration_us, apart]) {
+            *error += (us / truth).ln().abs();
+        }
+        let places = &answer.interpolation().expect("places").points;
+        assert!(places.iter().all(|place| place.coordinates.len() == 3), "{places:?}");
+    }
+    assert!(errors[0] < 0.5 * errors[1], "{errors:?}");
+    // Rows of another type are no rows of this one.
+    assert_ne!(ask(64, 1024, 2048).prediction().expect("an interval").class, Class::Measured);
+}
+
+#[test]
+fn tiers_of_a_collective_are_learnt_from_together() {
+    let mut table = "message_bytes,num_devices,topology_tier,Average Duration(us)\n".to_owned();
+    let mut tiers = [Rows::new(2), Rows::new(2)];
+    let mut line = 1;
+    for (tier, rows) in tiers.iter_mut().enumerate() {
+        for devices in [2, 4, 8] {
+            for power in (10..24).filter(|power| tier == 0 || power % 5 == 0) {
+                line += 1;
+                let us = (1.0 + tier as f64) * (5.0 + f64::from(devices) + f64::from(1 << power) / 1e4);
+                writeln!(table, "{},{devices},{tier},{us}", 1 << power).expect("a string");
+                let call = Collective { message_bytes: f64::from(1 << power), ranks: f64::from(devices) };
+                rows.push(line, &Place::collective(call), us, None);
+            }
+        }
+    }
+    let mapping = "tensor_cast.all_reduce.default: {kernel_type: hcom_allReduce_, category: communication}";
+    let (_folder, database) = database_of("hcom_allReduce_", &table, mapping);
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    let query = Query::operator("tensor_cast.all_reduce.default")
+        .input(Tensor::new([3 << 17], DType::BFloat16))
+        .argument(Argument::List((0..4).map(Argument::Integer).collect()))
+        .tier(1);
+    let answer = best.lookup(&query).expect("a prediction");
+    let call = Collective { message_bytes: f64::from(3 << 18), ranks: 4.0 };
+    let expected = Table::new(tiers.to_vec(), Some(0)).predict(1, &Place::collective(call)).expect("a prediction");
+    assert_eq!(answer.duration_us, expected.duration_us);
 }
 
 #[test]
@@ -231,7 +329,7 @@ fn experts_us([tokens, hidden, intermediate, experts, top_k]: [i64; 5]) -> f64 {
 
 const EXPERT_RANKS: i64 = 16;
 
-fn experts_database() -> (tempfile::TempDir, Database) {
+fn experts_database(by_expert: bool) -> (tempfile::TempDir, Database) {
     let mut table = "Input Shapes,Input Data Types,Input Formats,EP Size,Average Duration(us)\n".to_owned();
     for tokens in [4, 16, 64, 256, 1024, 4096] {
         for hidden in [4096, 7168] {
@@ -240,7 +338,10 @@ fn experts_database() -> (tempfile::TempDir, Database) {
                     for top_k in [4, 8] {
                         let first = format!("{experts},{hidden},{}", 2 * intermediate);
                         let second = format!("{experts},{intermediate},{hidden}");
-                        let scales = format!("{};{}", 2 * experts * intermediate, experts * hidden);
+                        let scales = match by_expert {
+                            true => format!("{experts},{};{experts},{hidden}", 2 * intermediate),
+                            false => format!("{};{}", 2 * experts * intermediate, experts * hidden),
+                        };
                         let us = experts_us([tokens, hidden, intermediate, experts, top_k]);
                         writeln!(
                             table,
@@ -278,8 +379,26 @@ fn fused_experts([tokens, hidden, intermediate, experts, top_k]: [i64; 5]) -> Qu
 }
 
 #[test]
+fn experts_with_a_row_of_scales_for_each_are_found() {
+    let sizes = [64, 7168, 2048, 16, 8];
+    let answer = |by_expert, semantics| {
+        let (_folder, database) = experts_database(by_expert);
+        database.reader(semantics, Layer::Measured).lookup(&fused_experts(sizes)).map(|answer| {
+            assert_eq!((answer.source, answer.rule), (Source::Measured, Some("projected_full_shape")));
+            answer.duration_us
+        })
+    };
+    for semantics in [ReaderSemantics::Best, ReaderSemantics::Corrected] {
+        assert_eq!(answer(true, semantics), Ok(experts_us(sizes)));
+        assert_eq!(answer(false, semantics), Ok(experts_us(sizes)));
+    }
+    // The simulator's reader takes scales of all experts one after another only.
+    assert!(answer(true, ReaderSemantics::Upstream).is_err());
+}
+
+#[test]
 fn fused_experts_are_predicted_over_all_their_sizes() {
-    let (_folder, database) = experts_database();
+    let (_folder, database) = experts_database(false);
     let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
     for (sizes, class) in [
         // Tokens, hidden and intermediate size, experts of a rank, top-k.

@@ -48,7 +48,11 @@ fn every_row_is_tried_by_axis_and_configuration() -> TestResult {
 
 #[test]
 fn the_order_of_rows_and_the_number_of_threads_change_nothing() -> TestResult {
-    let text = table(|rows, columns, inner| product_us(rows, columns, inner) * (1.0 + 0.01 * (rows % 7) as f64));
+    let us = |rows: i64, columns: i64, inner: i64| product_us(rows, columns, inner) * (1.0 + 0.01 * (rows % 7) as f64);
+    // A second slice, which is learnt from together with the first, and a third of one row.
+    let second = table(|rows, columns, inner| 0.6 * us(rows, columns, inner)).replace("DT_BF16", "INT8");
+    let second: String = second.lines().skip(1).step_by(4).map(|line| format!("{line}\n")).collect();
+    let text = table(us) + &second + "\"1,256;256,256\",FLOAT16;FLOAT16,ND;ND,7\n";
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let (all, single) = (evaluate(&text)?, one.install(|| evaluate(&text).map_err(|error| error.to_string()))?);
     assert_eq!(all.trials, single.trials);
@@ -56,6 +60,7 @@ fn the_order_of_rows_and_the_number_of_threads_change_nothing() -> TestResult {
     lines[1..].reverse();
     let reversed = evaluate(&(lines.join("\n") + "\n"))?;
     assert_eq!(all.scores(), reversed.scores());
+    assert_eq!((all.slices, all.alone), (3, 1));
     Ok(())
 }
 

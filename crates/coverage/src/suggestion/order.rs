@@ -2,7 +2,7 @@
 
 use super::Suggestion;
 use indexmap::IndexMap;
-use perfdb_predict::{Model, Rows, plan};
+use perfdb_predict::{Place, plan};
 use perfdb_query::{Database, Doubt, Layer, Query, ReaderSemantics};
 
 /// The share of places of a slice that are chosen by their distance alone, and how many at least.
@@ -63,13 +63,16 @@ fn order(database: &Database, kernel: &str, slice_row: u32, doubts: &[Doubt], co
 /// The rows of the slice that has this one, in the coordinates of doubts.
 fn known(database: &Database, kernel: &str, slice_row: u32) -> Vec<Vec<f64>> {
     let Ok(Some(slices)) = database.slices(kernel) else { return Vec::new() };
-    let own = slices.into_iter().find(|slice| slice.places.iter().any(|(_, line, _)| *line == slice_row));
-    let Some(slice) = own else { return Vec::new() };
-    let mut rows = Rows::new(slice.axes.len());
-    slice.places.iter().for_each(|(place, line, us)| rows.push(*line, place, *us, None));
-    let Some(model) = Model::build(vec![rows], Some(slice.size)) else { return Vec::new() };
+    let own = slices.iter().find_map(|slices| {
+        let has_row = |slice: &Vec<(Place, u32, f64)>| slice.iter().any(|(_, line, _)| *line == slice_row);
+        Some((slices, slices.slices.iter().position(has_row)?))
+    });
+    let Some((slices, slice)) = own else { return Vec::new() };
+    // As the doubts: coordinates are in the lengths that were learnt from small slices together.
+    let table = slices.table();
+    let Some((model, _)) = table.model(slice) else { return Vec::new() };
     let mut known: Vec<Vec<f64>> =
-        slice.places.iter().filter_map(|(place, ..)| model.coordinates(place)).map(|at| at.to_vec()).collect();
+        slices.slices[slice].iter().filter_map(|(place, ..)| model.coordinates(place)).map(|at| at.to_vec()).collect();
     known.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     known.dedup();
     known

@@ -2,11 +2,14 @@
 //! them, so that a row that was fitted to seems easier to predict than a new one is.
 
 use super::{LARGEST_SIZES, Residual, leave_out};
+use crate::build::fit_means;
 use crate::model::Model;
-use perfdb_roofline::{Roofline, Work};
+use perfdb_roofline::Work;
 
 /// Rows up to which the roofline is fitted anew; with more, one of them moves it too little.
 pub(crate) const FEW: usize = 32;
+/// The same of several slices: what is fitted to each alone follows its few rows, however many there are in all.
+pub(crate) const FEW_TOGETHER: usize = 200;
 /// Rows to which a roofline can be fitted.
 const FEWEST_FITTED: usize = 3;
 
@@ -47,14 +50,18 @@ fn leave_out_few(
     all: &mut Vec<Residual>,
 ) {
     let rows = || 0..model.len() as u32;
-    let time = |row: u32| model.times_us[row as usize] / model.reference_us;
-    let known: Vec<(Work, f64)> =
-        rows().filter(|row| !is_hidden(*row)).map(|row| (works[row as usize], time(row))).collect();
-    if known.len() < FEWEST_FITTED {
+    let log = |row: u32| (model.times_us[row as usize] / model.reference_us).ln();
+    let mut known: Vec<Vec<(Work, f64)>> = vec![Vec::new(); model.means.len()];
+    for row in rows().filter(|row| !is_hidden(*row)) {
+        known[model.forest.slice_of(row)].push((works[row as usize], log(row)));
+    }
+    if known.iter().map(Vec::len).sum::<usize>() < FEWEST_FITTED {
         return;
     }
-    let Some(roofline) = Roofline::fit(&known) else { return };
-    let residuals = rows().map(|row| (time(row) / roofline.time_us(works[row as usize])).ln()).collect();
-    let blind = Model { residuals, ..model.clone() };
-    all.extend(rows().filter(|row| is_asked(*row)).filter_map(|row| leave_out(&blind, row, |other| !is_hidden(other))));
+    let Some(means) = fit_means(&known) else { return };
+    let residual = |row: u32| log(row) - means[model.forest.slice_of(row)].log(works[row as usize]);
+    let blind = Model { residuals: rows().map(residual).collect(), ..model.clone() };
+    // A slice of which nothing is known is not asked.
+    let asked = rows().filter(|row| is_asked(*row) && !known[model.forest.slice_of(*row)].is_empty());
+    all.extend(asked.filter_map(|row| leave_out(&blind, row, |other| !is_hidden(other))));
 }

@@ -1,7 +1,7 @@
 //! Trying groups of points until one of them answers.
 
 use super::corrected;
-use super::points::{AxisSet, Coordinates, Group, PointSet};
+use super::points::{AxisSet, Coordinates, Group, PointIndex, PointSet};
 use super::predicted::{self, Predicted};
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
@@ -86,6 +86,7 @@ impl Value {
 /// Tries the preferred points of a group, then the others; the status of the last attempt.
 pub(crate) fn of_group(
     context: &Context<'_>,
+    index: &PointIndex,
     group: &Group,
     target: &Coordinates,
     limit: Option<i64>,
@@ -95,7 +96,7 @@ pub(crate) fn of_group(
         if points.points.is_empty() {
             continue;
         }
-        match of_points(context, points, target, limit, Naming::Plain) {
+        match of_points(context, index, points, target, limit, Naming::Plain) {
             Ok(value) => return Ok(value),
             Err(found) => status = Some(found),
         }
@@ -106,13 +107,14 @@ pub(crate) fn of_group(
 /// Tries the sets of axes on some points.
 pub(crate) fn of_points(
     context: &Context<'_>,
+    index: &PointIndex,
     points: &PointSet,
     target: &Coordinates,
     limit: Option<i64>,
     naming: Naming,
 ) -> Result<Value, Status> {
     if context.rules.predicts() {
-        let value = predicted::value(points, target)?;
+        let value = predicted::value(index, points, target)?;
         context.note(|| value.prediction.as_ref().map(|predicted| predicted.sentence()).unwrap_or_default());
         return Ok(value);
     }

@@ -134,7 +134,7 @@ fn of_tables(context: &Context<'_>, names: &Names<'_>, target: &Target) -> Resul
         let quant_mode = quant_mode.filter(|_| table.has(Column::QuantMode));
         let key = key(target.dtype, Some(target.sparse_mode), Some(target.kv_heads), target.layout, quant_mode);
         for group in index.of(&key) {
-            match of_group(context, table, group, target, is_corrected) {
+            match of_group(context, table, &index, group, target, is_corrected) {
                 Ok(value) => return Ok(Ok(value.answer(table))),
                 Err(status) => reason = status,
             }
@@ -156,6 +156,7 @@ pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
 fn of_group(
     context: &Context<'_>,
     table: &KernelRows,
+    index: &PointIndex,
     group: &Group,
     target: &Target,
     is_corrected: bool,
@@ -175,7 +176,7 @@ fn of_group(
     if is_corrected {
         let per_request = |batch: i64| if batch > 0 { tokens / batch as f64 } else { ABSENT };
         let share = batch.filter(|_| has_batch).map_or(ABSENT, per_request);
-        let known = of_points(context, points, &[tokens, seq, share, heads, size], None, naming);
+        let known = of_points(context, index, points, &[tokens, seq, share, heads, size], None, naming);
         return match has_batch && known.is_err() && share.is_nan() {
             true => Err("batch_axis_unconstrained"),
             false => known,
@@ -185,13 +186,13 @@ fn of_group(
         // A part of a composite: points without a batch, else the one batch that all have.
         if batches.has_absent {
             let only = points.without(BATCH);
-            return of_points(context, only, &[tokens, seq, ABSENT, heads, size], None, naming);
+            return of_points(context, index, only, &[tokens, seq, ABSENT, heads, size], None, naming);
         }
         let [one] = batches.values[..] else { return Err("batch_axis_unconstrained") };
         batch = Some(one as i64);
     }
     let batch = batch.map_or(ABSENT, |batch| batch as f64);
-    of_points(context, points, &[tokens, seq, batch, heads, size], None, naming)
+    of_points(context, index, points, &[tokens, seq, batch, heads, size], None, naming)
 }
 
 fn key(

@@ -44,7 +44,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         let (key, at) = place(&inputs, &output.shape, dtype, context.rules);
         let index = index(context.rules, table);
         for group in index.of(&key) {
-            match of_group(context, group, &at, table.policy.max_dimensions) {
+            match of_group(context, &index, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(value.answer(table)),
                 Err(found) => status = found.unwrap_or(status),
             }

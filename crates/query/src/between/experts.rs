@@ -4,7 +4,7 @@ use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
-use crate::measured::experts::{Projection, with_embedded};
+use crate::measured::experts::{Projection, Scales, with_embedded};
 use crate::query::elements;
 use crate::semantics::Rules;
 use crate::table::columns::Column;
@@ -32,7 +32,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let Some(projection) = Projection::of(context.query) else {
         return Err(Miss::new("moe_fused_target_unextractable"));
     };
-    let operands = projection.operands();
+    let operands = projection.operands([Scales::Vector; 2]);
     let types: Option<SmallVec<[&str; INPUTS]>> = operands.iter().map(|operand| operand.dtype).collect();
     let Some(types) = types else { return Err(Miss::new(FAILED)) };
     let topk = projection.indices.last().copied().unwrap_or(1);
@@ -43,7 +43,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let index = index(context.rules, table);
     let mut reason = FAILED;
     for group in index.of(&key) {
-        match of_group(context, group, &at, table.policy.max_dimensions) {
+        match of_group(context, &index, group, &at, table.policy.max_dimensions) {
             Ok(value) if context.rules.experts_keep_parts => {
                 return with_embedded(context, entry, value.answer(table));
             }

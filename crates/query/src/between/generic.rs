@@ -60,7 +60,7 @@ pub(super) fn of_tables(
         status = UNMATCHED;
         for group in index.of(&key) {
             context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
-            match of_group(context, group, &at, table.policy.max_dimensions) {
+            match of_group(context, &index, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(Ok(value.answer(table))),
                 Err(found) => status = found.unwrap_or(status),
             }

@@ -1,6 +1,6 @@
 //! All groups of a table that are predicted from: what a question would be asked of.
 
-use super::predicted::{self, Learnt};
+use super::tables::{self, Learnt};
 use super::{attention, elementwise, experts, generic, length_aware, matmul, scatter};
 use crate::measured::inputs::input_count;
 use crate::semantics::Rules;
@@ -30,7 +30,7 @@ pub(crate) fn learnt(rules: &Rules, mapping: &OpMapping, table: &KernelRows) -> 
     } else {
         generic::index(rules, table, count, table.policy.over_output)
     };
-    index.groups.iter().flat_map(|group| [&group.preferred, &group.alternate]).flat_map(predicted::learnt).collect()
+    tables::learnt(&index)
 }
 
 /// The first operator whose own kernel it is, else the first that has it among others.

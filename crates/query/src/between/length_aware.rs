@@ -25,7 +25,7 @@ pub(super) fn of_part(context: &Context<'_>, names: &Names<'_>, fields: &Fields)
         let Some((key, at)) = target(name, fields) else { continue };
         let index = index(context.rules, table);
         for group in index.of(&key) {
-            if let Ok(value) = of_group(context, group, &at, None) {
+            if let Ok(value) = of_group(context, &index, group, &at, None) {
                 return Ok(Some(value.answer(table)));
             }
         }

@@ -57,7 +57,7 @@ pub(super) fn of_tables(
             types.any(|(own, operand)| operand.dtype != Some(&**own))
         };
         groups.sort_by_key(|group| (has_other_types(group), !group.extra.is_plain, std::cmp::Reverse(group.len())));
-        if let Some(answer) = first_answer(context, table, &groups, &at) {
+        if let Some(answer) = first_answer(context, table, &index, &groups, &at) {
             return Ok(Some(answer));
         }
     }
@@ -86,10 +86,16 @@ pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_
     })
 }
 
-fn first_answer(context: &Context<'_>, table: &KernelRows, groups: &[&Group], at: &Coordinates) -> Option<Answer> {
+fn first_answer(
+    context: &Context<'_>,
+    table: &KernelRows,
+    index: &PointIndex,
+    groups: &[&Group],
+    at: &Coordinates,
+) -> Option<Answer> {
     groups.iter().find_map(|group| {
         context.note(|| format!("{}: {} points in formats {:?}", table.kernel_type(), group.len(), group.extra.texts));
-        of_group(context, group, at, table.policy.max_dimensions).ok().map(|value| value.answer(table))
+        of_group(context, index, group, at, table.policy.max_dimensions).ok().map(|value| value.answer(table))
     })
 }
 
@@ -184,7 +190,7 @@ pub(crate) fn quantised(context: &Context<'_>, entry: &Entry) -> Result<Answer, 
         let Some(table) = context.table(name)? else { continue };
         let index = index(context.rules, table, count, true);
         let groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
-        if let Some(answer) = first_answer(context, table, &groups, &at) {
+        if let Some(answer) = first_answer(context, table, &index, &groups, &at) {
             return Ok(answer);
         }
     }

@@ -1,7 +1,8 @@
 //! Rows as points: coordinates on named axes, in groups that agree in everything else.
 
-use super::predicted::{Models, Setting};
+use super::kind::Setting;
 use super::slice::Slice;
+use super::tables::Tables;
 use crate::shapes::is_equal_or_rounded;
 use crate::table::{KernelRow, KernelRows};
 use rustc_hash::FxHashMap;
@@ -47,7 +48,7 @@ impl Point {
 }
 
 /// What must agree between a group and a target, as bytes.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(SmallVec<[u8; 128]>);
 
 impl Key {
@@ -88,7 +89,7 @@ pub(crate) struct Placed {
 }
 
 /// What a group has beyond the key by which it is found.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Extra {
     /// Whether all formats are `ND`.
     pub(crate) is_plain: bool,
@@ -116,7 +117,9 @@ impl Group {
 /// The groups of one kind of one table.
 #[derive(Debug)]
 pub(crate) struct PointIndex {
+    pub(crate) axes: &'static Axes,
     pub(crate) groups: Vec<Group>,
+    pub(crate) tables: Tables,
     by_key: FxHashMap<Key, SmallVec<[u32; 2]>>,
 }
 
@@ -129,15 +132,16 @@ impl PointIndex {
         has_envelopes: bool,
         place: impl Fn(KernelRow<'_>) -> Option<Placed>,
     ) -> PointIndex {
-        let mut index = PointIndex { groups: Vec::new(), by_key: FxHashMap::default() };
+        let mut index =
+            PointIndex { axes, groups: Vec::new(), tables: Tables::default(), by_key: FxHashMap::default() };
         for row in table.rows() {
             let Some(Placed { key, at, extra }) = place(row) else { continue };
             let groups = index.by_key.entry(key).or_default();
             let known = groups.iter().copied().find(|group| index.groups[*group as usize].extra == extra);
             let group = known.unwrap_or_else(|| {
-                let new = || PointSet { setting: Setting::of(row), ..PointSet::new(axes) };
-                index.groups.push(Group { extra, preferred: new(), alternate: new() });
-                let at = index.groups.len() as u32 - 1;
+                let at = index.groups.len() as u32;
+                let new = |number| PointSet { setting: Setting::of(row), number, ..PointSet::new(axes) };
+                index.groups.push(Group { extra, preferred: new(2 * at), alternate: new(2 * at + 1) });
                 groups.push(at);
                 at
             });
@@ -151,6 +155,22 @@ impl PointIndex {
             points.points.push(Point { at, duration_us, row: row.number(), spread });
         }
         index
+    }
+
+    /// A set of points by its number.
+    pub(crate) fn set(&self, number: u32) -> Option<&PointSet> {
+        let group = self.groups.get(number as usize / 2)?;
+        Some(if number.is_multiple_of(2) { &group.preferred } else { &group.alternate })
+    }
+
+    /// All sets of points, by what their groups agree in: in an order that is not that of the rows.
+    pub(crate) fn sets_in_order(&self) -> Vec<&PointSet> {
+        let mut groups: Vec<(&Key, &Group)> = Vec::with_capacity(self.groups.len());
+        for (key, numbers) in &self.by_key {
+            groups.extend(numbers.iter().map(|number| (key, &self.groups[*number as usize])));
+        }
+        groups.sort_unstable_by_key(|(key, group)| (*key, &group.extra));
+        groups.into_iter().flat_map(|(_, group)| [&group.preferred, &group.alternate]).collect()
     }
 
     /// The groups of a key.
@@ -176,6 +196,9 @@ const MOST_ROUNDED_SLICES: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct PointSet {
     pub(crate) axes: &'static Axes,
+    /// Its number in the index.
+    pub(crate) number: u32,
+    /// By row.
     pub(crate) points: Vec<Point>,
     /// For each set of axes: the places of the points that agree in all others.
     slices: Box<[OnceLock<Slices>]>,
@@ -186,7 +209,6 @@ pub(crate) struct PointSet {
     coordinates: [OnceLock<OnAxis>; MOST_AXES],
     without: OnceLock<Box<PointSet>>,
     pub(crate) setting: Setting,
-    pub(crate) models: Models,
 }
 
 /// The coordinates of points on one axis.
@@ -202,6 +224,7 @@ impl PointSet {
     fn new(axes: &'static Axes) -> Self {
         PointSet {
             axes,
+            number: 0,
             points: Vec::new(),
             slices: axes.sets.iter().map(|_| OnceLock::new()).collect(),
             rounded_slices: RwLock::default(),
@@ -209,7 +232,6 @@ impl PointSet {
             coordinates: Default::default(),
             without: OnceLock::new(),
             setting: Setting::default(),
-            models: Models::default(),
         }
     }
 
@@ -224,6 +246,12 @@ impl PointSet {
             let points = self.points.iter().filter(|point| point.at[axis].is_nan()).copied().collect();
             Box::new(PointSet { points, setting: self.setting, ..PointSet::new(self.axes) })
         })
+    }
+
+    /// The point of a row.
+    pub(crate) fn point_of(&self, row: u32) -> Option<&Point> {
+        let at = self.points.binary_search_by_key(&row, |point| point.row).ok()?;
+        self.points.get(at)
     }
 
     /// The coordinates on an axis.

@@ -30,7 +30,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             .points
             .get_or_make(name, || PointIndex::new(table, &AXES, false, name.is_corrected, |row| place(table, row)));
         for group in index.of(&key) {
-            match of_group(context, group, &at, limit) {
+            match of_group(context, &index, group, &at, limit) {
                 Ok(value) => return Ok(value.answer(table)),
                 Err(status) => reason = status.unwrap_or(reason),
             }

@@ -44,7 +44,7 @@ pub(super) fn of_tables(
         let Some(table) = context.table(name)? else { continue };
         let index = index_of(context.rules, table);
         for group in index.of(&key) {
-            match of_group(context, group, &at, table.policy.max_dimensions) {
+            match of_group(context, &index, group, &at, table.policy.max_dimensions) {
                 Ok(value) => return Ok(Ok(value.answer(table))),
                 Err(status) => reason = status.unwrap_or(reason),
             }

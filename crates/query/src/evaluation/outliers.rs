@@ -4,7 +4,7 @@ use super::sliced;
 use crate::error::Error;
 use crate::state::State;
 use perfdb_parallel::on_all_cores;
-use perfdb_predict::{Model, Rows};
+use perfdb_predict::Model;
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,11 +40,8 @@ pub fn outliers(directory: impl AsRef<Path>) -> Result<Vec<Outlier>, Error> {
 fn of_table(state: &State, kernel_type: &str) -> Vec<Outlier> {
     let Ok(Some(table)) = sliced(state, kernel_type) else { return Vec::new() };
     let mut found: Vec<Outlier> = Vec::new();
-    for slice in table.slices {
-        let mut rows = Rows::new(slice.axes.len());
-        slice.places.iter().for_each(|(place, line, us)| rows.push(*line, place, *us, None));
-        let Some(model) = Model::build(vec![rows], Some(slice.size)) else { continue };
-        found.extend(model.outliers().iter().map(|outlier| Outlier {
+    for slices in table.slices {
+        found.extend(slices.table().models().flat_map(Model::outliers).map(|outlier| Outlier {
             path: table.path.clone(),
             line: outlier.row,
             measured_us: outlier.measured_us,

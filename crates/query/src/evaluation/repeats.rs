@@ -65,6 +65,14 @@ impl Drift {
 /// Lines and durations by the axes, as bits, and the configuration of a place.
 type ByPlace = FxHashMap<(Vec<u64>, u64), Vec<(u32, f64)>>;
 
+/// Whether all rows of a slice are of one place.
+pub(super) fn is_one_place(slice: &[(Place, u32, f64)]) -> bool {
+    slice.windows(2).all(|pair| {
+        let ((one, ..), (other, ..)) = (&pair[0], &pair[1]);
+        one.axes == other.axes && one.configuration == other.configuration
+    })
+}
+
 /// The places of slices that several rows have.
 pub(super) fn find<'s>(slices: impl Iterator<Item = &'s [(Place, u32, f64)]>) -> Vec<Repeats> {
     let mut all = Vec::new();

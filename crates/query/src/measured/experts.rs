@@ -26,14 +26,21 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let projects = context.rules.is_newest && entry.project_full_shape.as_ref().is_some_and(Node::is_truthy);
     let projection = projects.then(|| Projection::of(context.query)).flatten();
     let is_projected = projection.is_some();
-    let (operands, count) = match &projection {
-        Some(projection) => (projection.operands(), None),
-        None => (inputs::operands(context, entry), inputs::input_count(entry)),
-    };
     let mut selection = Selection::new(context.rules, context.rules.choice_of_first);
     let has_size =
         |row: crate::table::KernelRow<'_>| ep.is_none() || !table.has(Column::EpSize) || row.cut(Column::EpSize) == ep;
-    by_inputs(context.rules, &[table], &operands, count, has_size, &mut selection);
+    match &projection {
+        Some(projection) => {
+            for scales in Scales::forms(context.rules.scales_by_expert) {
+                let operands = projection.operands(*scales);
+                by_inputs(context.rules, &[table], &operands, None, has_size, &mut selection);
+            }
+        }
+        None => {
+            let (operands, count) = (inputs::operands(context, entry), inputs::input_count(entry));
+            by_inputs(context.rules, &[table], &operands, count, has_size, &mut selection);
+        }
+    }
     let found = selection.result()?.ok_or_else(|| Miss::new("shape_mismatch"))?;
     let rule = if is_projected && found.rule == "identity" { "projected_full_shape" } else { found.rule };
     let answer = of_row(&found, 1.0, rule);
@@ -173,6 +180,22 @@ fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Result<(&'e str,
     Ok((name, Message { bytes, devices, tier: collective::tier(context), method }))
 }
 
+/// How the scales of the experts' weights lie: those of all experts one after another, or a row for each expert.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scales {
+    Vector,
+    ByExpert,
+}
+
+impl Scales {
+    /// Of both weights: the forms in which rows are looked for.
+    fn forms(by_expert: bool) -> &'static [[Scales; 2]] {
+        use Scales::{ByExpert, Vector};
+        let all: &[[Scales; 2]; 4] = &[[Vector, Vector], [ByExpert, ByExpert], [Vector, ByExpert], [ByExpert, Vector]];
+        if by_expert { all } else { &all[..1] }
+    }
+}
+
 /// The whole signature of the fused kernel, from the arguments of the operator.
 #[derive(Debug)]
 pub(crate) struct Projection {
@@ -218,16 +241,20 @@ impl Projection {
         })
     }
 
-    /// All seven inputs.
-    pub(crate) fn operands<'q>(&self) -> Operands<'q> {
+    /// All seven inputs, with scales of both weights in these forms.
+    pub(crate) fn operands<'q>(&self, scales: [Scales; 2]) -> Operands<'q> {
         let [first, second] = &self.weights;
+        let [of_first, of_second] = [(scales[0], first[2]), (scales[1], self.x[1])].map(|(form, columns)| match form {
+            Scales::Vector => Operand::made(&[first[0] * columns], Some("INT64")),
+            Scales::ByExpert => Operand::made(&[first[0], columns], Some("INT64")),
+        });
         smallvec![
             Operand::made(&self.x, self.x_type),
             Operand::made(first, self.weight_type),
             Operand::made(second, self.weight_type),
             Operand::made(&self.indices, Some("INT32")),
-            Operand::made(&[first[0] * first[2]], Some("INT64")),
-            Operand::made(&[first[0] * self.x[1]], Some("INT64")),
+            of_first,
+            of_second,
             Operand::made(&self.indices, Some("FLOAT")),
         ]
     }

@@ -2,14 +2,14 @@
 
 use super::columns::is_empty_cell;
 use crate::answer::{Prediction, RowRef};
-use perfdb_predict::{Collective, Model, Place, Rows};
+use perfdb_predict::{Collective, Place, Rows, Table};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};
 use perfdb_store::duration::is_valid;
 use perfdb_store::table::Scan;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 const WANTED: [&str; 6] =
     ["message_bytes", "num_devices", "topology_tier", MEASURED_DURATION, PROFILED_DURATION, COMMUNICATION_DURATION];
@@ -23,12 +23,11 @@ pub(crate) struct CollectiveRows {
     pub(crate) has_sizes: bool,
     has_tier: bool,
     groups: Vec<Group>,
-    /// What was learnt of the rows of a tier; made when it is first asked for.
-    models: RwLock<Vec<OfTier>>,
+    /// What was learnt of the rows of each tier that questions are asked of; made when it is first asked for.
+    by_tier: OnceLock<Table>,
+    /// What was learnt of all rows, for questions without a tier.
+    of_all: OnceLock<Table>,
 }
-
-/// A tier, and what was learnt of its rows.
-type OfTier = (Option<i64>, Arc<Option<Model>>);
 
 /// Rows of one number of devices, of one tier or of all.
 #[derive(Debug)]
@@ -69,8 +68,15 @@ impl CollectiveRows {
                 rows.push((devices, cell(2), SizedRow { bytes, duration_us, line }));
             }
         }
-        let mut table =
-            CollectiveRows { kernel_type, path, has_sizes, has_tier, groups: Vec::new(), models: RwLock::default() };
+        let mut table = CollectiveRows {
+            kernel_type,
+            path,
+            has_sizes,
+            has_tier,
+            groups: Vec::new(),
+            by_tier: OnceLock::new(),
+            of_all: OnceLock::new(),
+        };
         for &(devices, tier, row) in &rows {
             table.add(devices, None, row);
             if let Some(tier) = tier.filter(|_| has_tier) {
@@ -101,19 +107,14 @@ impl CollectiveRows {
 
     /// What rows of all numbers of devices say of a message: its duration, and how sure that is.
     pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
-        let tier = tier.filter(|_| self.has_tier);
-        let known = |all: &[OfTier]| all.iter().find(|(own, _)| *own == tier).map(|(_, model)| model.clone());
-        let found = known(&self.models.read().unwrap_or_else(PoisonError::into_inner));
-        let model = found.unwrap_or_else(|| {
-            let mut all = self.models.write().unwrap_or_else(PoisonError::into_inner);
-            known(&all).unwrap_or_else(|| {
-                let made = Arc::new(self.learn(tier));
-                all.push((tier, made.clone()));
-                made
-            })
-        });
+        let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
+        let tiers = self.tiers();
         let place = Place::collective(Collective { message_bytes: bytes, ranks: devices as f64 });
-        let explanation = model.as_ref().as_ref()?.explain(0, &place)?;
+        let explanation = match tiers.iter().position(|own| *own == tier) {
+            Some(slice) => self.by_tier.get_or_init(|| self.learn(&tiers)).explain(slice, &place)?,
+            None if tier.is_none() => self.of_all.get_or_init(|| self.learn(&[None])).explain(0, &place)?,
+            None => return None,
+        };
         let reference = |line: u32| RowRef { path: self.path.clone(), line };
         let estimate = explanation.estimate;
         let prediction = Prediction {
@@ -128,13 +129,16 @@ impl CollectiveRows {
         Some((estimate.duration_us, prediction))
     }
 
-    /// The rows of a tier, named by their lines.
-    fn learn(&self, tier: Option<i64>) -> Option<Model> {
-        let mut rows = Rows::new(2);
-        for (place, row) in self.places(tier.map(|tier| tier as f64)) {
-            rows.push(row.line, &place, row.duration_us, None);
-        }
-        Model::build(vec![rows], Some(0))
+    /// The rows of tiers, named by their lines.
+    fn learn(&self, tiers: &[Option<f64>]) -> Table {
+        let rows_of = |tier: &Option<f64>| {
+            let mut rows = Rows::new(2);
+            for (place, row) in self.places(*tier) {
+                rows.push(row.line, &place, row.duration_us, None);
+            }
+            rows
+        };
+        Table::new(tiers.iter().map(rows_of).collect(), Some(0))
     }
 
     /// The rows of a tier as places.

@@ -1,0 +1,151 @@
+//! Points as places: what their axes mean, and what a call of them does.
+
+use super::points::{Axes, AxisSet, Coordinates, Point, PointSet};
+use crate::table::KernelRow;
+use crate::table::columns::Column;
+use perfdb_predict::{Attention, BY_ROUTED_ROWS, Experts, MatMul, Operands, Place, Precision, configuration};
+use smallvec::{SmallVec, smallvec};
+
+/// What the rows of a group agree in and the work of a call depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    operands: Operands,
+    kv_heads: f64,
+    expert_parallel: f64,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Setting { operands: Operands::of(Precision::Bf16), kv_heads: 1.0, expert_parallel: 1.0 }
+    }
+}
+
+impl Setting {
+    pub(crate) fn of(row: KernelRow<'_>) -> Setting {
+        let bytes = |types: &[Box<str>], at: usize| {
+            types.get(at).and_then(|name| name.parse().ok()).unwrap_or(Precision::Bf16).bytes()
+        };
+        let operands = Operands {
+            activation_bytes: bytes(row.input_types(), 0),
+            weight_bytes: bytes(row.input_types(), 1),
+            output_bytes: bytes(row.output_types(), 0),
+        };
+        let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
+        let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
+        Setting { operands, kv_heads, expert_parallel }
+    }
+}
+
+/// Which axes a target has, as bits, and as the set of those.
+pub(super) fn pattern(target: &Coordinates) -> Option<(u8, AxisSet)> {
+    let bits = target.iter().enumerate().filter(|(_, value)| !value.is_nan()).map(|(axis, _)| 1u8 << axis);
+    let bits = bits.fold(0, |all, bit| all | bit);
+    let axes: AxisSet = match bits {
+        0b1 => &[0],
+        0b11 => &[0, 1],
+        0b111 => &[0, 1, 2],
+        0b1_1011 => &[0, 1, 3, 4],
+        0b1_1111 => &[0, 1, 2, 3, 4],
+        _ => return None,
+    };
+    Some((bits, axes))
+}
+
+/// What the axes of points mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Rows, inner and columns of a product.
+    Product,
+    /// Tokens, length, tokens per request, heads and head size of attention.
+    Attention,
+    /// Rows and columns of what an elementwise kernel or a norm writes.
+    Matrix,
+    /// Tokens, hidden and intermediate size, experts of a rank and top-k.
+    Experts,
+    /// Sizes without further meaning.
+    Sizes,
+}
+
+impl Kind {
+    pub(super) fn of(axes: &Axes) -> Kind {
+        match axes.names {
+            ["M", "K", "N"] => Kind::Product,
+            ["q_tokens", "seq", _, "heads", "head_dim"] => Kind::Attention,
+            ["rows", "columns"] => Kind::Matrix,
+            ["tokens", "hidden", ..] => Kind::Experts,
+            _ => Kind::Sizes,
+        }
+    }
+
+    /// The number of the axis along which calls grow.
+    pub(super) fn size(self, bits: u8) -> usize {
+        match self {
+            Kind::Attention if bits & 0b100 != 0 => 2,
+            Kind::Attention => 1,
+            _ => 0,
+        }
+    }
+
+    /// The points that have these axes, with their places.
+    pub(super) fn places(self, points: &PointSet, bits: u8) -> impl Iterator<Item = (Place, Point)> {
+        let own = points.points.iter().filter(move |point| pattern(&point.at).is_some_and(|(own, _)| own == bits));
+        own.map(move |point| (self.place(&point.at, points.setting), *point))
+    }
+
+    /// The axes of places.
+    pub(super) fn axis_names(self, all: &Axes, axes: AxisSet) -> SmallVec<[&'static str; 5]> {
+        match (self, axes.len()) {
+            (Kind::Product, _) => smallvec!["M", "N", "K"],
+            (Kind::Attention, 4) => smallvec!["q_tokens", "seq", "heads", "head_dim"],
+            (Kind::Attention, _) => smallvec!["batch", "tokens_per_request", "seq", "heads", "head_dim"],
+            (Kind::Sizes | Kind::Matrix | Kind::Experts, _) => {
+                axes.iter().map(|axis| all.names[usize::from(*axis)]).collect()
+            }
+        }
+    }
+
+    pub(super) fn place(self, at: &Coordinates, setting: Setting) -> Place {
+        match (self, at) {
+            (Kind::Product, &[rows, inner, columns, ..]) => {
+                Place::matmul(MatMul { rows, columns, inner }, setting.operands)
+            }
+            (Kind::Attention, &[tokens, length, per_request, heads, head_size]) => {
+                let batch = if per_request.is_nan() { 1.0 } else { tokens / per_request };
+                let call =
+                    Attention { batch, tokens: length, heads, kv_heads: setting.kv_heads, head_size, window: 0.0 };
+                let work = call.with_cache(tokens / batch, setting.operands.activation_bytes);
+                let axes = match per_request.is_nan() {
+                    true => smallvec![tokens, length, heads, head_size],
+                    false => smallvec![batch, per_request, length, heads, head_size],
+                };
+                Place { axes, work, configuration: configuration(&[heads, head_size]), lean: &[] }
+            }
+            (Kind::Matrix, &[rows, columns, ..]) if !columns.is_nan() => {
+                let Operands { activation_bytes, output_bytes, .. } = setting.operands;
+                Place::elementwise(rows, columns, activation_bytes + output_bytes)
+            }
+            (Kind::Experts, &[tokens, hidden, intermediate, experts, top_k]) if !top_k.is_nan() => {
+                let expert_parallel = setting.expert_parallel;
+                let call = Experts {
+                    tokens,
+                    hidden,
+                    intermediate,
+                    top_k,
+                    experts: experts * expert_parallel,
+                    tensor_parallel: 1.0,
+                    expert_parallel,
+                };
+                Place {
+                    axes: SmallVec::from_slice(at),
+                    work: call.work(setting.operands.weight_bytes),
+                    configuration: configuration(&at[1..]),
+                    lean: BY_ROUTED_ROWS,
+                }
+            }
+            (_, at) => {
+                let sizes: SmallVec<[f64; 5]> = at.iter().copied().filter(|size| !size.is_nan()).collect();
+                Place::sizes(&sizes)
+            }
+        }
+    }
+}
