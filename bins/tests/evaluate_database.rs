@@ -39,6 +39,21 @@ fn people_read_figures_and_contradictions() -> TestResult {
     let contradiction = "MatMulV2: contradicts itself: 1 of 1 shapes with several rows differ by more than 10 %: lines 5 and 14 (3.02 and 9.00 µs)\n";
     assert!(stdout.contains(contradiction), "{stdout}");
     assert!(stderr.contains("warning: Broken: not evaluated: "), "{stderr}");
+    assert!(!stdout.contains("Fewer than"), "{stdout}");
+    Ok(())
+}
+
+#[test]
+fn figures_of_few_rows_say_so() -> TestResult {
+    let folder = database()?;
+    let table = std::fs::read_to_string(folder.path().join("MatMulV2.csv"))?;
+    let few: Vec<&str> = table.lines().take(7).collect();
+    std::fs::write(folder.path().join("MatMulV3.csv"), few.join("\n") + "\n")?;
+    let (status, stdout, _) = run(folder.path(), &["--html", "o.html"])?;
+    assert_eq!(status, Some(0));
+    let remark = "Fewer than 10 rows were left out of 1 of 2 tables: figures of so few say little";
+    assert!(stdout.lines().any(|line| line == remark), "{stdout}");
+    assert!(std::fs::read_to_string(folder.path().join("o.html"))?.contains(remark));
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 /// Contradictions that are listed of a table for people.
 const MOST_SHOWN: usize = 3;
+/// Left out rows below which a share of nine in ten, or a 90th percentile, is chance.
+const FEWEST_TO_JUDGE: usize = 10;
 
 /// The tables for people: figures, then what is known of nothing, then tables that contradict themselves.
 pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
@@ -31,6 +33,10 @@ pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
         }
     }
     let mut out = table.text(layout);
+    if let Some(few) = few(evaluations) {
+        out += &layout.wrapped(&few, 0);
+        out.push('\n');
+    }
     for one in evaluations {
         for remark in remarks(one) {
             out += &layout.wrapped(&format!("{}: {remark}", name(one)), 0);
@@ -64,6 +70,19 @@ fn signed(share: f64) -> String {
     if text.starts_with('-') { text } else { format!("+{text}") }
 }
 
+/// How many tables have figures of a few rows only.
+pub(crate) fn few(evaluations: &[Evaluation]) -> Option<String> {
+    let asked = |one: &Evaluation| one.scores().first().map(|score| score.asked);
+    let all: Vec<usize> = evaluations.iter().filter_map(asked).collect();
+    let few = all.iter().filter(|asked| **asked < FEWEST_TO_JUDGE).count();
+    (few > 0).then(|| {
+        format!(
+            "Fewer than {FEWEST_TO_JUDGE} rows were left out of {few} of {} tables: figures of so few say little",
+            all.len()
+        )
+    })
+}
+
 /// What figures do not say.
 pub(crate) fn remarks(one: &Evaluation) -> Vec<String> {
     let mut remarks = Vec::new();
@@ -88,7 +107,10 @@ pub(crate) fn remarks(one: &Evaluation) -> Vec<String> {
         ));
     }
     if one.alone > 0 {
-        remarks.push(format!("{} of {} rows have no other row to be predicted from", one.alone, one.rows));
+        remarks.push(format!(
+            "{} of {} rows have no other row of their types and formats to be predicted from",
+            one.alone, one.rows
+        ));
     }
     if one.passed_over > 0 {
         remarks.push(format!("{} of {} rows are passed over: a cell is missing", one.passed_over, one.rows));

@@ -1,7 +1,7 @@
 //! What the predictions of a database are worth.
 
 use super::{counted, share};
-use crate::evaluation::remarks;
+use crate::evaluation::{few, remarks};
 use perfdb_page::number::{grouped, percent, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance,
@@ -20,7 +20,11 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
     if !scored.is_empty() {
         blocks.push(Block::Chart(accuracy(evaluations)));
         blocks.push(Block::Chart(errors(&scored)));
-        blocks.push(Block::Table(scores(&scored)));
+        let scores = scores(&scored);
+        blocks.push(Block::Table(match few(evaluations) {
+            Some(few) => scores.note(few + "."),
+            None => scores,
+        }));
         blocks.push(Block::Table(trials(evaluations)));
     }
     let remarks: Vec<(&str, String)> =
@@ -101,7 +105,8 @@ fn figures(evaluations: &[Evaluation]) -> Vec<KeyFigure> {
         KeyFigure::new("Trials", grouped(sum(|one| one.trials.len()) as f64, 0)),
         KeyFigure::new("Contradictions", grouped(contradictions as f64, 0))
             .note("shapes whose rows differ by over 10 %"),
-        KeyFigure::new("Rows alone", percent(share(alone as f64, rows as f64))).note("nothing to predict them from"),
+        KeyFigure::new("Rows alone", percent(share(alone as f64, rows as f64)))
+            .note("no other of their types and formats"),
     ]
 }
 
