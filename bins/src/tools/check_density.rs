@@ -1,6 +1,7 @@
 //! Where a database is measured too sparsely.
 
 use crate::database::{DatabaseArguments, files_of};
+use crate::density::warn_of_unmet;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -127,6 +128,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let json = JsonFile::open(arguments.json.as_deref())?;
     let (inputs, sha256) = inputs(&arguments, directory, baseline)?;
     let report = check(&inputs)?;
+    warn_of_unmet(arguments.ranges.as_deref(), &report);
     let mut staged = Vec::new();
     if let Some(folder) = &arguments.suggest {
         staged.extend(write_repairs(folder.as_ref(), &report.repairs)?);

@@ -188,6 +188,24 @@ fn errors_and_size_are_compared_with_the_database_in_use() -> TestResult {
 }
 
 #[test]
+fn ranges_that_no_rows_fit_are_told() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), &[(1, "5,"), (2, "5,")])?;
+    let mut inputs = Inputs::new(folder.path());
+    let declared = "- {kernel: MatMulV2, axis: M, range: [1, 2]}
+- {kernel: MatMulV2, axis: Q, range: [1, 2]}
+- {kernel: MatMulV9, axis: M, range: [1, 2]}
+- {kernel: MatMulV2, axis: M, where: {N: 999}, range: [1, 2]}
+";
+    inputs.ranges = Some(Declaration::parse(Path::new("r.yaml"), declared)?);
+    let unmet = check(&inputs)?.unmet;
+    let keys: Vec<&str> = unmet.iter().filter_map(|text| text.split(':').next()).collect();
+    assert_eq!(keys, ["[1]", "[2]", "[3]"], "{unmet:?}");
+    assert_eq!(unmet[0], "[1]: no rows of MatMulV2 along an axis Q fit; nothing is asked of them");
+    Ok(())
+}
+
+#[test]
 fn ranges_that_cannot_be_used_are_named_by_their_key() {
     let of = |text: &str| Declaration::parse(Path::new("r.yaml"), text).expect_err("malformed").to_string();
     assert_eq!(of("{}"), "r.yaml: must be a list, not a map");

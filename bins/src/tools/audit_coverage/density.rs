@@ -1,6 +1,7 @@
 //! The check of density, beside an audit.
 
 use crate::Failure;
+use crate::density::warn_of_unmet;
 use clap::Args;
 use perfdb_coverage::Workload;
 use perfdb_coverage::density::{Declaration, Inputs, Report, Standard, Verdict, check};
@@ -57,6 +58,7 @@ pub(super) fn check_density(
         inputs.ranges = Some(Declaration::parse(path.as_ref(), &read(path)?)?);
     }
     let report = check(&inputs)?;
+    warn_of_unmet(arguments.ranges.as_deref(), &report);
     let value = value(&report, &inputs.standard.version, directory, None);
     let has_failed = report.gates.iter().any(|gate| matches!(gate, Verdict::Failed(_)));
     Ok(Some(Checked { report, value, has_failed }))

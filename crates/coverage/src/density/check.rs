@@ -26,6 +26,7 @@ pub fn check(inputs: &Inputs) -> Result<Report, Error> {
     let tables = tables(&inputs.directory, &inputs.rules)?;
     let mut report = Report {
         findings: Vec::new(),
+        unmet: unmet(&tables, inputs),
         gates: Vec::new(),
         questions: Vec::new(),
         repairs: Vec::new(),
@@ -66,6 +67,26 @@ pub fn check(inputs: &Inputs) -> Result<Report, Error> {
     gates::accuracy(&tables, inputs, &mut report)?;
     report.gates = gates::verdicts(inputs, &report);
     Ok(report)
+}
+
+/// Declarations that no bucket fits: a name that is misspelt, or a table that is not there.
+fn unmet(tables: &[Judgeable<'_>], inputs: &Inputs) -> Vec<String> {
+    let is_met = |declared: &Declaration| {
+        tables.iter().filter(|table| table.kernel_type == declared.kernel).any(|table| {
+            let names = table.kernel.axes();
+            let is_own = |bucket: &&Bucket| names[bucket.axis] == declared.axis;
+            let has_rule = table.kernel.rule(&declared.axis, &inputs.standard).is_some();
+            let mut own = table.buckets.iter().filter(is_own);
+            has_rule && own.any(|bucket| declared.fits(&bucket.key.axes, &bucket.key.rest))
+        })
+    };
+    let declared = inputs.ranges.iter().flatten().enumerate();
+    declared
+        .filter(|(_, declared)| !is_met(declared))
+        .map(|(at, Declaration { kernel, axis, .. })| {
+            format!("[{at}]: no rows of {kernel} along an axis {axis} fit; nothing is asked of them")
+        })
+        .collect()
 }
 
 /// The part of an axis that is asked for in a bucket; `None` where it is of one value, or there is none.

@@ -9,6 +9,8 @@ use super::repair::Repair;
 pub struct Report {
     /// What is not as the standard asks, tables by name, buckets by their first rows, then what concerns no table.
     pub findings: Vec<Finding>,
+    /// Declared ranges that nothing is asked of, by their key and why.
+    pub unmet: Vec<String>,
     /// The nine conditions, in order.
     pub gates: Vec<Verdict>,
     /// The calls of the workloads, and how they are answered.
