@@ -36,6 +36,9 @@ struct Arguments {
     /// Leave out the mutants that need a build of their own.
     #[arg(long)]
     together: bool,
+    /// Leave out this test: it is slow, and tells nothing about the module.
+    #[arg(long, value_name = "TEST")]
+    skip: Vec<String>,
     /// Cargo's folder for what is built.
     #[arg(long, default_value = "target")]
     target: PathBuf,
@@ -62,7 +65,7 @@ fn main() -> Result<()> {
     let package = build::Package { tree: &tree, name: &arguments.package, target: target.clone() };
     let built = package.build(&numbered)?;
     let folder = numbered[0].1.file.split("/src/").next().unwrap_or_default();
-    let trial = trial::Trial::of(&tree.top.join(folder), &built.programs)?;
+    let trial = trial::Trial::of(&tree.top.join(folder), &built.programs, &arguments.skip)?;
     let mut found = Found::default();
     for (number, mutant) in numbered.iter().filter(|(number, _)| !built.left_out.contains(number)) {
         let tests = trial.tests_of(built.sites.get(number).copied().unwrap_or_default());

@@ -69,7 +69,7 @@ impl Originals {
         match (original.ended, ours.ended) {
             (Ended::Exit(0), Ended::Exit(0)) => {
                 tally.count(format!("accepted by both: {tool}"));
-                if let Some(what) = difference(&before, (&original, &by_original), (&ours, &by_us)) {
+                if let Some(what) = difference(tool, &before, (&original, &by_original), (&ours, &by_us)) {
                     tally.found(number, described(&run, &what));
                 }
             }
@@ -108,7 +108,7 @@ fn described(run: &Run<'_>, what: &str) -> String {
 }
 
 /// What differs: standard output, then the files that either has changed.
-fn difference(before: &Files, original: (&Outcome, &Files), ours: (&Outcome, &Files)) -> Option<String> {
+fn difference(tool: &str, before: &Files, original: (&Outcome, &Files), ours: (&Outcome, &Files)) -> Option<String> {
     let printed = without_progress(&original.0.stdout);
     if printed != ours.0.stdout {
         return Some(format!("stdout: {}", first_difference(&printed, &ours.0.stdout)));
@@ -119,13 +119,24 @@ fn difference(before: &Files, original: (&Outcome, &Files), ours: (&Outcome, &Fi
         let shown = path.display();
         match (original.1.get(path), ours.1.get(path)) {
             (Some(Entry::File(original)), Some(Entry::File(ours))) if original != ours => {
-                Some(format!("{shown}: {}", first_difference(original, ours)))
+                let (original, ours) = (comparable(tool, original), comparable(tool, ours));
+                (original != ours).then(|| format!("{shown}: {}", first_difference(&original, &ours)))
             }
             (Some(_), None) => Some(format!("{shown}: written by the original alone")),
             (None, Some(_)) => Some(format!("{shown}: written by perfdb alone")),
             _ => None,
         }
     })
+}
+
+/// What is compared of a file. Rows of equal time stand in the order of a Python set, which each run draws anew: of them only that they are there.
+fn comparable(tool: &str, written: &[u8]) -> Vec<u8> {
+    if tool != "generate-per-shape-comparison" {
+        return written.to_owned();
+    }
+    let mut lines: Vec<&[u8]> = written.split(|&byte| byte == b'\n').collect();
+    lines.sort_unstable();
+    lines.join(&b'\n')
 }
 
 /// What stays of lines that were written over: bars of progress, which perfdb has on stderr.
