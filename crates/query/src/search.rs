@@ -253,3 +253,17 @@ pub(crate) fn fit(
         Padded::ByAnyInput => Fit { rule: so_far, distance: added, changed, share },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_the_same_in_twelve_decimals() {
+        assert!(is_same_duration(12.5, 12.5) && is_same_duration(0.1 + 0.2, 0.3));
+        assert!(is_same_duration(1.000_000_000_000_2, 1.000_000_000_000_4));
+        for (a, b) in [(1.0, 1.000_000_000_002), (1.0, 1.1), (3.0, 7.0), (0.2, 0.4)] {
+            assert!(!is_same_duration(a, b), "{a} {b}");
+        }
+    }
+}

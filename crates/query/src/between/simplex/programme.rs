@@ -288,3 +288,20 @@ fn solved(mut matrix: Square, mut right: [f64; MOST], size: usize) -> Option<[f6
     }
     Some(right)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn determinants_of_matrices_of_all_sizes() {
+        let mut matrix = [[0; MOST]; MOST];
+        let rows: [&[i128]; 3] = [&[2, 3, 5], &[7, 11, 13], &[17, 19, 23]];
+        for (row, values) in matrix.iter_mut().zip(rows) {
+            row[..values.len()].copy_from_slice(values);
+        }
+        assert_eq!([0, 1, 2, 3].map(|size| determinant(&matrix, size)), [Some(1), Some(2), Some(1), Some(-78)]);
+        matrix[0][0] = i128::MAX;
+        assert_eq!(determinant(&matrix, 2), None);
+    }
+}
