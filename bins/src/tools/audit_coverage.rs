@@ -15,7 +15,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use density::{DensityArguments, check_density};
 use forecast::ForecastArguments;
-use perfdb_coverage::{Audit, Options, Standing, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest};
+use perfdb_coverage::{
+    Audit, Options, Settled, Standing, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest,
+};
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::{Database, ReaderSemantics};
@@ -213,19 +215,19 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         leave_out: !arguments.no_leave_out,
     };
     let bar = progress::items("audit", None);
-    let mut audit = audit(&database, workloads, &options)?;
-    let mut suggestions = match arguments.suggestions.suggest {
-        0 => None,
-        count => Some(suggest(&database, &options.directory, &options.mapping, &audit, count)?),
+    let (audit, suggestions, locks) = match arguments.suggestions.suggest {
+        0 => (audit(&database, workloads, &options)?, None, None),
+        count if arguments.suggestions.append => {
+            let lock = arguments.suggestions.lock.options(TOOL.name);
+            let Settled { locks, audit, suggestions } = settle(&database, workloads, &options, count, &lock)?;
+            (audit, Some(suggestions), Some(locks))
+        }
+        count => {
+            let audit = audit(&database, workloads, &options)?;
+            let suggestions = suggest(&database, &options.directory, &options.mapping, &audit, count)?;
+            (audit, Some(suggestions), None)
+        }
     };
-    let mut locks = None;
-    if let Some(rows) = suggestions.take_if(|_| arguments.suggestions.append) {
-        let lock = arguments.suggestions.lock.options(TOOL.name);
-        let settled = settle(&database, &options, audit, rows, arguments.suggestions.suggest, &lock)?;
-        audit = settled.audit;
-        suggestions = Some(settled.suggestions);
-        locks = Some(settled.locks);
-    }
     bar.finish_and_clear();
     let mut staged = Vec::new();
     if let Some(file) = json {

@@ -90,7 +90,8 @@ pub fn audit(database: &Database, mut workloads: Vec<Workload>, options: &Option
     Err(Error::Changed { path: options.directory.clone() })
 }
 
-fn of_one_reading(database: &Database, workloads: Vec<Workload>, options: &Options) -> Audit {
+/// The figures, which are of one state of the database only if nobody writes to it meanwhile.
+pub(crate) fn of_one_reading(database: &Database, workloads: Vec<Workload>, options: &Options) -> Audit {
     let judge = Judge::of(database, options.semantics);
     let workloads: Vec<WorkloadAudit> =
         workloads.into_iter().map(|workload| of_workload(&judge, workload, &options.mapping)).collect();

@@ -1,12 +1,13 @@
 //! Rows that are appended while others write to the same database: each comes once, and the figures are of one state of it.
 
-use perfdb_coverage::{Options, Question, Standing, Workload, append, audit, settle, suggest};
-use perfdb_files::lock::LockOptions;
+use perfdb_coverage::{Options, Question, Settled, Standing, Workload, append, audit, settle, suggest};
+use perfdb_files::lock::{DirectoryLocks, LockOptions, Notice};
 use perfdb_query::{DType, Database, Query, Tensor};
 use perfdb_store::op_mapping::OpMapping;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 
 type TestResult = Result<(), Box<dyn Error>>;
@@ -44,8 +45,24 @@ fn database(folder: &Path) -> Result<(Database, Options, Vec<Workload>), Box<dyn
     Ok((Database::open(folder)?, options, vec![Workload { name: "decode".to_owned(), questions }]))
 }
 
-fn lock() -> LockOptions<'static> {
-    LockOptions { tool: "test", timeout: Duration::from_secs(5), notice: &|_| {} }
+/// Settles while another run holds the lock, which writes these rows and ends as soon as it is waited for.
+fn settle_beside(
+    theirs: &[String],
+    folder: &Path,
+    database: &Database,
+    workloads: Vec<Workload>,
+    options: &Options,
+    count: usize,
+) -> Result<Settled, Box<dyn Error>> {
+    let lock = |notice| LockOptions { tool: "test", timeout: Duration::from_secs(60), notice };
+    let other = Mutex::new(Some(DirectoryLocks::acquire([folder], &lock(&|_| {}))?));
+    let on_waiting = |_: &Notice| {
+        write_table(folder, theirs).expect("the table can be written");
+        drop(other.lock().expect("no panic").take());
+    };
+    let settled = settle(database, workloads, options, count, &lock(&on_waiting))?;
+    assert!(other.lock().expect("no panic").is_none(), "the lock was waited for");
+    Ok(settled)
 }
 
 #[test]
@@ -63,13 +80,11 @@ fn an_audit_is_of_the_database_as_it_is_at_its_end() -> TestResult {
 fn what_another_run_has_appended_meanwhile_is_not_appended_again() -> TestResult {
     let folder = tempfile::tempdir()?;
     let (database, options, workloads) = database(folder.path())?;
-    let audited = audit(&database, workloads, &options)?;
-    let suggestions = suggest(&database, folder.path(), &options.mapping, &audited, 5)?;
-    assert_eq!(suggestions.rows.len(), 2);
+    let audited = audit(&database, workloads.clone(), &options)?;
+    assert_eq!(suggest(&database, folder.path(), &options.mapping, &audited, 5)?.rows.len(), 2);
     // The other run measures one of the two, and leaves the other one to be measured.
     let theirs = [row(16, "5.0"), row(64, "8.0"), row(100, "9.0"), row(200, "")];
-    write_table(folder.path(), &theirs)?;
-    let settled = settle(&database, &options, audited, suggestions, 5, &lock())?;
+    let settled = settle_beside(&theirs, folder.path(), &database, workloads, &options, 5)?;
     assert_eq!(settled.audit.workloads[0].shares.of(Standing::Exact).calls, 2);
     assert_eq!((settled.suggestions.rows.len(), settled.suggestions.waiting), (0, 1));
     assert!(append(&settled.suggestions.rows)?.is_empty());
@@ -80,11 +95,8 @@ fn what_another_run_has_appended_meanwhile_is_not_appended_again() -> TestResult
 fn rows_come_behind_those_that_another_run_has_appended() -> TestResult {
     let folder = tempfile::tempdir()?;
     let (database, options, workloads) = database(folder.path())?;
-    let audited = audit(&database, workloads, &options)?;
-    let suggestions = suggest(&database, folder.path(), &options.mapping, &audited, 1)?;
     let theirs = [row(16, "5.0"), row(64, "8.0"), row(100, "9.0")];
-    write_table(folder.path(), &theirs)?;
-    let settled = settle(&database, &options, audited, suggestions, 1, &lock())?;
+    let settled = settle_beside(&theirs, folder.path(), &database, workloads, &options, 1)?;
     settled.locks.commit(append(&settled.suggestions.rows)?)?;
     let text = fs::read_to_string(folder.path().join("MatMulV2.csv"))?;
     assert_eq!(text, format!("{HEADER}{}{}", theirs.concat(), row(200, "")));

@@ -1,8 +1,8 @@
 //! Suggested rows at the ends of their tables.
 
 use super::{Suggestion, Suggestions, suggest};
-use crate::Error;
-use crate::audit::{Audit, Options, audit};
+use crate::audit::{Audit, Options, of_one_reading};
+use crate::{Error, Workload};
 use indexmap::IndexMap;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged};
@@ -21,25 +21,30 @@ pub struct Settled {
     pub suggestions: Suggestions,
 }
 
-/// Takes the lock of a database that was audited without it. Where others have written since, the database is asked again, under the lock: no
-/// row is suggested that another run has just appended or measured.
+/// Audits a database and chooses the rows to measure next, then takes its lock. Where others have written meanwhile, the database is asked again,
+/// under the lock: no row is suggested that another run has just appended or measured.
 ///
 /// # Errors
-/// As [`audit`] and [`suggest`]; when the lock cannot be had.
+/// As [`suggest`]; when the lock cannot be had, or somebody without it writes to the database.
 pub fn settle(
     database: &Database,
+    workloads: Vec<Workload>,
     options: &Options,
-    audited: Audit,
-    suggestions: Suggestions,
     count: usize,
     lock: &LockOptions<'_>,
 ) -> Result<Settled, Error> {
+    let suggest = |audit: &Audit| suggest(database, &options.directory, &options.mapping, audit, count);
+    let audit = of_one_reading(database, workloads, options);
+    let suggestions = suggest(&audit);
     let locks = DirectoryLocks::acquire([&options.directory], lock)?;
     if !database.reopen()? {
-        return Ok(Settled { locks, audit: audited, suggestions });
+        return Ok(Settled { locks, audit, suggestions: suggestions? });
     }
-    let audit = audit(database, audited.into_workloads(), options)?;
-    let suggestions = suggest(database, &options.directory, &options.mapping, &audit, count)?;
+    let audit = of_one_reading(database, audit.into_workloads(), options);
+    let suggestions = suggest(&audit)?;
+    if database.reopen()? {
+        return Err(Error::Changed { path: options.directory.clone() });
+    }
     Ok(Settled { locks, audit, suggestions })
 }
 
