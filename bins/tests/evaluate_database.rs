@@ -44,6 +44,18 @@ fn people_read_figures_and_contradictions() -> TestResult {
 }
 
 #[test]
+fn a_row_that_is_absurd_takes_no_line_of_digits() -> TestResult {
+    let folder = database()?;
+    let table = std::fs::read_to_string(folder.path().join("MatMulV2.csv"))?;
+    let row = "\"64,512;512,1024\",DT_BF16;DT_BF16,ND;ND,1e300\n";
+    std::fs::write(folder.path().join("MatMulV2.csv"), table + row)?;
+    let (status, stdout, _) = run(folder.path(), &[])?;
+    assert_eq!(status, Some(0));
+    assert!(stdout.contains("> 999999 %") && stdout.lines().all(|line| line.len() < 200), "{stdout}");
+    Ok(())
+}
+
+#[test]
 fn figures_of_few_rows_say_so() -> TestResult {
     let folder = database()?;
     let table = std::fs::read_to_string(folder.path().join("MatMulV2.csv"))?;

@@ -61,13 +61,17 @@ fn cells(score: &Score) -> [String; 6] {
     ]
 }
 
+/// From this share on, in per cent, nobody needs the digits: a row is wrong.
+const MOST_PERCENT: f64 = 999_999.0;
+
 fn percent(share: f64) -> String {
-    format!("{} %", fixed(share * 100.0, 1))
+    let percent = share * 100.0;
+    if percent > MOST_PERCENT { format!("> {MOST_PERCENT} %") } else { format!("{} %", fixed(percent, 1)) }
 }
 
 fn signed(share: f64) -> String {
     let text = percent(share);
-    if text.starts_with('-') { text } else { format!("+{text}") }
+    if text.starts_with(['-', '>']) { text } else { format!("+{text}") }
 }
 
 /// How many tables have figures of a few rows only.

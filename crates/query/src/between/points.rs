@@ -165,10 +165,8 @@ impl PointIndex {
 
     /// All sets of points, by what their groups agree in: in an order that is not that of the rows.
     pub(crate) fn sets_in_order(&self) -> Vec<&PointSet> {
-        let mut groups: Vec<(&Key, &Group)> = Vec::with_capacity(self.groups.len());
-        for (key, numbers) in &self.by_key {
-            groups.extend(numbers.iter().map(|number| (key, &self.groups[*number as usize])));
-        }
+        let of_key = |key| self.of(key).map(move |group| (key, group));
+        let mut groups: Vec<(&Key, &Group)> = self.by_key.keys().flat_map(of_key).collect();
         groups.sort_unstable_by_key(|(key, group)| (*key, &group.extra));
         groups.into_iter().flat_map(|(_, group)| [&group.preferred, &group.alternate]).collect()
     }

@@ -9,7 +9,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// What was learnt of the points of an index, by the axes that they have; made when it is first asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Tables(RwLock<SmallVec<[(u8, Arc<Learning>); 1]>>);
+pub(crate) struct Tables(RwLock<SmallVec<[OfAxes; 1]>>);
+
+/// Axes as bits, and the slices of the points that have them.
+type OfAxes = (u8, Arc<Learning>);
 
 /// The slices of the points that have some axes, each learnt from when it is first asked for.
 #[derive(Debug)]
@@ -53,8 +56,7 @@ impl Learning {
 impl Tables {
     /// Of the points that have the axes of a pattern.
     pub(super) fn of(&self, index: &PointIndex, bits: u8) -> Arc<Learning> {
-        let find =
-            |known: &[(u8, Arc<Learning>)]| known.iter().find(|(own, _)| *own == bits).map(|(_, found)| found.clone());
+        let find = |known: &[OfAxes]| known.iter().find(|(own, _)| *own == bits).map(|(_, found)| found.clone());
         if let Some(known) = find(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
