@@ -132,16 +132,11 @@ impl Schema {
         self.mutants.push((start..self.text.len(), number));
     }
 
-    /// The mutants that an error of the compiler at these bytes is about: the one that stands there, or all of the innermost site. A type in a
-    /// signature is at odds with what the body behind it returns.
+    /// The mutants that an error of the compiler at these bytes is about: the one that stands there, or all of the innermost site.
     pub fn blamed(&self, at: &Range<usize>) -> Vec<usize> {
         let covers = |range: &Range<usize>| range.start <= at.start && at.end <= range.end;
         let stands = self.mutants.iter().filter(|(range, _)| covers(range)).min_by_key(|(range, _)| range.len());
         let site = self.sites.iter().filter(|(range, _)| covers(range)).min_by_key(|(range, _)| range.len());
-        let behind = self.sites.iter().filter(|(range, _)| range.start >= at.end).min_by_key(|(range, _)| range.start);
-        stands
-            .map(|(_, number)| vec![*number])
-            .or_else(|| site.or(behind).map(|(_, numbers)| numbers.clone()))
-            .unwrap_or_default()
+        stands.map(|(_, number)| vec![*number]).or_else(|| site.map(|(_, numbers)| numbers.clone())).unwrap_or_default()
     }
 }

@@ -95,13 +95,28 @@ impl Finder<'_> {
 
     fn function(&mut self, signature: &syn::Signature, block: &syn::Block, visit: impl FnOnce(&mut Self)) {
         self.within(signature.constness.is_some(), |finder| {
-            if let Some(first) = block.stmts.first() {
+            if !is_opaque(&signature.output)
+                && let Some(first) = block.stmts.first()
+            {
                 let start = finder.range(first).start;
                 finder.add(Genre::FnValue, first, start..start, Change::Return);
             }
             visit(finder);
         });
     }
+}
+
+/// Whether a function names a trait that its result has, instead of its type: then all that it returns is of one type.
+fn is_opaque(output: &syn::ReturnType) -> bool {
+    struct Opaque(bool);
+    impl<'ast> Visit<'ast> for Opaque {
+        fn visit_type_impl_trait(&mut self, _: &'ast syn::TypeImplTrait) {
+            self.0 = true;
+        }
+    }
+    let mut opaque = Opaque(false);
+    opaque.visit_return_type(output);
+    opaque.0
 }
 
 /// Whether a condition binds names, so that it cannot stand in parentheses.
