@@ -120,12 +120,12 @@ impl Error {
 
     /// Something in `path` that cannot be used.
     pub(crate) fn input(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Input { place: shown(path), reason: reason.into() }
+        Self::Input { place: shown(path), reason: escape(&reason.into()) }
     }
 
     /// Something on a line of `path` that cannot be used.
     pub(crate) fn line(path: &Path, line: u64, reason: impl Into<String>) -> Self {
-        Self::Input { place: format!("{}:{line}", shown(path)), reason: reason.into() }
+        Self::Input { place: format!("{}:{line}", shown(path)), reason: escape(&reason.into()) }
     }
 
     /// An option or variable that cannot be right.

@@ -301,6 +301,16 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_with_a_line_feed_in_a_name_is_refused_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = r#"{"schema": "perfdb.comm-plan/1", "configs": [{"op": "all\nreduce"}]}"#;
+        std::fs::write(folder.path().join("plan.json"), plan.replace("perfdb.comm-plan/1", crate::plan::PLAN_SCHEMA))
+            .unwrap();
+        let error = read_plan(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("all\\nreduce") && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
     fn numbers_that_are_none_fail_the_point_alone() {
         let (rank, _) =
             parse("{\"config\": 0, \"samples_us\": [1.0, NaN]}\n{\"config\": 1, \"samples_us\": [1]}\n").unwrap();
