@@ -1,8 +1,10 @@
 //! Reading tables, whoever wrote them.
 
+mod file;
 mod pages;
 
 use crate::error::Error;
+use file::CheckedFile;
 use pages::CheckedPages;
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -20,7 +22,7 @@ const BATCH_ROWS: usize = 8192;
 /// A Parquet file whose columns are texts, numbers and truths.
 pub struct ParquetFile {
     path: PathBuf,
-    reader: SerializedFileReader<File>,
+    reader: SerializedFileReader<CheckedFile>,
 }
 
 impl std::fmt::Debug for ParquetFile {
@@ -40,8 +42,8 @@ impl ParquetFile {
         if !metadata.is_file() {
             return Err(Error::unfit(path, "is no file"));
         }
-        let reader =
-            SerializedFileReader::new(file).map_err(|source| Error::Parquet { path: path.to_owned(), source })?;
+        let reader = SerializedFileReader::new(CheckedFile(file))
+            .map_err(|source| Error::Parquet { path: path.to_owned(), source })?;
         let file = ParquetFile { path: path.to_owned(), reader };
         file.check_places(metadata.len())?;
         Ok(file)
