@@ -2,6 +2,7 @@
 
 mod file;
 mod pages;
+mod runs;
 
 use crate::error::Error;
 use file::CheckedFile;

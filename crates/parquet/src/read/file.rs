@@ -10,6 +10,8 @@ use std::io::{BufRead, BufReader};
 const MOST_PAGE_BYTES: u64 = 256 << 20;
 /// The field that follows the one before, a 32-bit integer, in Thrift's compact form.
 const NEXT_INTEGER: u8 = 0x15;
+/// Bytes of seven bits that a 32-bit integer takes at most.
+const LONGEST_INTEGER: usize = 5;
 
 /// A Parquet file.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ impl ChunkReader for CheckedFile {
         let mut reader = self.0.get_read(start)?;
         match claimed_bytes(reader.fill_buf()?) {
             Some(claimed) if claimed > MOST_PAGE_BYTES => {
-                Err(ParquetError::General(format!("a damaged page: it claims {claimed} bytes")))
+                Err(ParquetError::General(format!("a damaged page: it claims {claimed} bytes, more than any page has")))
             }
             _ => Ok(reader),
         }
@@ -47,19 +49,17 @@ fn claimed_bytes(header: &[u8]) -> Option<u64> {
     Some(claimed)
 }
 
-/// A field that is a positive integer, and what follows it.
+/// A field that is a positive integer, and what follows it. One of more bits than the field has is larger than any: what the reader makes of
+/// it is not known.
 fn integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut rest = bytes.strip_prefix(&[NEXT_INTEGER])?;
-    let mut zigzag = 0_u64;
-    for shift in (0..35).step_by(7) {
-        let (byte, behind) = rest.split_first()?;
-        rest = behind;
-        zigzag |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return (zigzag & 1 == 0).then_some((zigzag / 2, rest));
-        }
+    let bytes = bytes.strip_prefix(&[NEXT_INTEGER])?;
+    let length = 1 + bytes.iter().position(|byte| byte & 0x80 == 0)?;
+    let (digits, rest) = bytes.split_at(length);
+    if length > LONGEST_INTEGER {
+        return Some((u64::MAX, rest));
     }
-    None
+    let zigzag = digits.iter().rev().fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f));
+    (zigzag & 1 == 0).then_some((zigzag / 2, rest))
 }
 
 #[cfg(test)]
@@ -77,6 +77,8 @@ mod tests {
         assert_eq!(claimed_bytes(&SMALL), Some(10));
         assert_eq!(claimed_bytes(&HUGE[..5]), None, "it ends early");
         assert_eq!(claimed_bytes(b"PAR1"), None);
+        let overlong = [&HUGE[..3], &[0x80; 20], &[0x01, 0x15]].concat();
+        assert_eq!(claimed_bytes(&overlong), Some(u64::MAX));
         assert_eq!(claimed_bytes(&[0x15, 0x04, 0x15, 0x03]), None, "below nothing: the reader says so");
     }
 

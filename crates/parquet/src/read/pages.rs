@@ -1,5 +1,6 @@
 //! Pages of a column, checked for what decoders take for granted: a damaged file is an error, not a panic.
 
+use super::runs::have_lengths;
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
@@ -32,6 +33,7 @@ impl CheckedPages {
         if page.num_values() > MOST_VALUES {
             return Err(damaged("it claims more values than any page has"));
         }
+        self.check_runs(page)?;
         if !self.has_texts {
             return Ok(());
         }
@@ -54,6 +56,45 @@ impl CheckedPages {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks the run lengths of a page's levels and values.
+    fn check_runs(&self, page: &Page) -> Result<()> {
+        let (buf, count, encoding, levels) = match page {
+            Page::DataPage { buf, num_values, encoding, def_level_encoding: Encoding::RLE, .. } if self.is_optional => {
+                let length = buf.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+                (buf, *num_values, *encoding, 4..length.saturating_add(4))
+            }
+            Page::DataPage { buf, num_values, encoding, .. } if !self.is_optional => {
+                (buf, *num_values, *encoding, 0..0)
+            }
+            Page::DataPageV2 { buf, num_values, encoding, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let start = *rep_levels_byte_len as usize;
+                (buf, *num_values, *encoding, start..start.saturating_add(*def_levels_byte_len as usize))
+            }
+            _ => return Ok(()),
+        };
+        let count = u64::from(count);
+        check_lengths(buf.get(levels.clone()).unwrap_or_default(), 1, count)?;
+        check_values(buf.get(levels.end..).unwrap_or_default(), encoding, count)
+    }
+}
+
+/// Checks the run lengths of a page's values, if they are kept as runs.
+fn check_values(values: &[u8], encoding: Encoding, count: u64) -> Result<()> {
+    let (bits, runs) = match (encoding, values.split_first()) {
+        (Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY, Some((bits, runs))) => (*bits, runs),
+        // Truths, with their length in front.
+        (Encoding::RLE, _) => (1, values.get(4..).unwrap_or_default()),
+        _ => return Ok(()),
+    };
+    check_lengths(runs, bits, count)
+}
+
+fn check_lengths(runs: &[u8], bits: u8, count: u64) -> Result<()> {
+    match have_lengths(runs, bits, count) {
+        true => Ok(()),
+        false => Err(damaged("the length of a run is no number")),
     }
 }
 
