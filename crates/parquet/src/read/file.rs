@@ -49,8 +49,8 @@ fn claimed_bytes(header: &[u8]) -> Option<u64> {
     Some(claimed)
 }
 
-/// A field that is a positive integer, and what follows it. One of more bits than the field has is larger than any: what the reader makes of
-/// it is not known.
+/// A field that is an integer, and what follows it. One below zero, or of more bits than the field has, counts as larger than any: what the
+/// reader makes of it is not known.
 fn integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let bytes = bytes.strip_prefix(&[NEXT_INTEGER])?;
     let length = 1 + bytes.iter().position(|byte| byte & 0x80 == 0)?;
@@ -59,7 +59,8 @@ fn integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
         return Some((u64::MAX, rest));
     }
     let zigzag = digits.iter().rev().fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f));
-    (zigzag & 1 == 0).then_some((zigzag / 2, rest))
+    let is_size = zigzag % 2 == 0 && zigzag <= u64::from(u32::MAX);
+    Some((if is_size { zigzag / 2 } else { u64::MAX }, rest))
 }
 
 #[cfg(test)]
@@ -79,7 +80,8 @@ mod tests {
         assert_eq!(claimed_bytes(b"PAR1"), None);
         let overlong = [&HUGE[..3], &[0x80; 20], &[0x01, 0x15]].concat();
         assert_eq!(claimed_bytes(&overlong), Some(u64::MAX));
-        assert_eq!(claimed_bytes(&[0x15, 0x04, 0x15, 0x03]), None, "below nothing: the reader says so");
+        assert_eq!(claimed_bytes(&[0x15, 0x04, 0x15, 0x03]), Some(u64::MAX), "below zero");
+        assert_eq!(claimed_bytes(&[0x15, 0x04, 0x15, 0xfe, 0xff, 0xff, 0xff, 0x16]), Some(u64::MAX), "33 bits");
     }
 
     #[test]
