@@ -12,6 +12,8 @@ const MOST_VALUES: u32 = 1 << 24;
 pub(super) struct CheckedPages {
     pages: Box<dyn PageReader>,
     has_texts: bool,
+    /// Bytes of a value; 0 where they differ.
+    value_bytes: usize,
     is_optional: bool,
     /// Whether the column's dictionary has come.
     has_dictionary: bool,
@@ -20,7 +22,12 @@ pub(super) struct CheckedPages {
 impl CheckedPages {
     pub(super) fn of(pages: Box<dyn PageReader>, column: &ColumnDescriptor) -> CheckedPages {
         let has_texts = column.physical_type() == Type::BYTE_ARRAY;
-        CheckedPages { pages, has_texts, is_optional: column.max_def_level() > 0, has_dictionary: false }
+        let value_bytes = match column.physical_type() {
+            Type::INT32 | Type::FLOAT => 4,
+            Type::INT64 | Type::DOUBLE => 8,
+            _ => 0,
+        };
+        CheckedPages { pages, has_texts, value_bytes, is_optional: column.max_def_level() > 0, has_dictionary: false }
     }
 
     fn check(&mut self, page: &mut Page) -> Result<()> {
@@ -76,13 +83,22 @@ impl CheckedPages {
         };
         let count = u64::from(count);
         check_lengths(buf.get(levels.clone()).unwrap_or_default(), 1, count)?;
-        check_values(buf.get(levels.end..).unwrap_or_default(), encoding, count)
+        check_values(buf.get(levels.end..).unwrap_or_default(), encoding, count, self.value_bytes)
     }
 }
 
-/// Checks the run lengths of a page's values, if they are kept as runs.
-fn check_values(values: &[u8], encoding: Encoding, count: u64) -> Result<()> {
+/// Checks the run lengths of a page's values, if they are kept as runs, and that there are as many as are read where they are split into streams.
+fn check_values(values: &[u8], encoding: Encoding, count: u64, value_bytes: usize) -> Result<()> {
     let (bits, runs) = match (encoding, values.split_first()) {
+        (Encoding::BYTE_STREAM_SPLIT, _) => {
+            let held = values.len().checked_div(value_bytes).unwrap_or_default();
+            return match held as u64 >= count {
+                true => Ok(()),
+                false => {
+                    Err(damaged("it holds fewer values than rows, which is not read in the encoding BYTE_STREAM_SPLIT"))
+                }
+            };
+        }
         (Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY, Some((bits, runs))) => (*bits, runs),
         // Truths, with their length in front.
         (Encoding::RLE, _) => (1, values.get(4..).unwrap_or_default()),
@@ -152,5 +168,27 @@ impl PageReader for CheckedPages {
 
     fn at_record_boundary(&mut self) -> Result<bool> {
         self.pages.at_record_boundary()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_bytes_hold_a_value_for_each_row() {
+        let check = |bytes: &[u8], count| check_values(bytes, Encoding::BYTE_STREAM_SPLIT, count, 8);
+        assert!(check(&[0; 16], 2).is_ok());
+        let error = check(&[0; 15], 2).unwrap_err().to_string();
+        assert!(error.contains("fewer values than rows"), "{error}");
+        assert!(check(&[], 0).is_ok());
+    }
+
+    #[test]
+    fn places_in_a_dictionary_are_runs_behind_their_width() {
+        let endless = [0x80; 12];
+        assert!(check_values(&[1, 0x06, 0x01], Encoding::RLE_DICTIONARY, 3, 0).is_ok());
+        assert!(check_values(&[&[1], endless.as_slice()].concat(), Encoding::RLE_DICTIONARY, 3, 0).is_err());
+        assert!(check_values(&endless, Encoding::PLAIN, 3, 0).is_ok());
     }
 }
