@@ -3,6 +3,7 @@
 mod file;
 mod pages;
 mod runs;
+mod varint;
 
 use crate::error::Error;
 use file::CheckedFile;

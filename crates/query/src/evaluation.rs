@@ -157,7 +157,7 @@ fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
         let slices = Slices {
             axes: vec!["message_bytes", "num_devices"],
             size: 0,
-            slices: table.tiers().iter().map(of_tier).collect(),
+            slices: table.tiers.iter().map(of_tier).collect(),
         };
         return Ok(Some(Sliced {
             kernel_type: table.kernel_type.clone(),

@@ -71,6 +71,12 @@ impl Operations {
 
     /// Adds an operation, if there is memory for it.
     pub(crate) fn push(&mut self, operation: Operation) -> Result<(), TryReserveError> {
+        let origin = self.origins.number(operation.origin);
+        self.push_numbered(operation, origin)
+    }
+
+    /// Adds an operation whose origin has this number.
+    fn push_numbered(&mut self, operation: Operation, origin: u32) -> Result<(), TryReserveError> {
         self.rows.try_reserve(1)?;
         let at = self.rows.len() as u32;
         if at == 0 {
@@ -89,7 +95,6 @@ impl Operations {
             self.parts.try_reserve(1)?;
             self.parts.insert(at, operation.parts);
         }
-        let origin = self.origins.number(operation.origin);
         self.rows.push(Row { start, duration, name: operation.name, origin });
         Ok(())
     }
@@ -102,21 +107,14 @@ impl Operations {
         mut id: impl FnMut(Id) -> Id,
     ) -> Result<(), TryReserveError> {
         self.rows.try_reserve(piece.len())?;
-        let origins: Vec<Origin> = piece
-            .origins
-            .keys()
-            .iter()
-            .map(|origin| Origin {
-                process: id(origin.process),
-                thread: id(origin.thread),
-                source: name(origin.source),
-                ..*origin
-            })
-            .collect();
-        for at in 0..piece.len() as u32 {
+        let mut number = |origin: &Origin| {
+            let (process, thread) = (id(origin.process), id(origin.thread));
+            self.origins.number(Origin { process, thread, source: name(origin.source), ..*origin })
+        };
+        let origins: Vec<u32> = piece.origins.keys().iter().map(&mut number).collect();
+        for (at, row) in (0..).zip(&piece.rows) {
             let operation = piece.get(at);
-            let origin = origins[piece.rows[at as usize].origin as usize];
-            self.push(Operation { name: name(operation.name), origin, ..operation })?;
+            self.push_numbered(Operation { name: name(row.name), ..operation }, origins[row.origin as usize])?;
         }
         Ok(())
     }

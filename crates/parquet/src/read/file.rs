@@ -1,5 +1,6 @@
 //! A file whose page headers are looked at before the reader makes room for what they claim.
 
+use super::varint::varint;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
@@ -10,8 +11,6 @@ use std::io::{BufRead, BufReader};
 const MOST_PAGE_BYTES: u64 = 256 << 20;
 /// The field that follows the one before, a 32-bit integer, in Thrift's compact form.
 const NEXT_INTEGER: u8 = 0x15;
-/// Bytes of seven bits that a 32-bit integer takes at most.
-const LONGEST_INTEGER: usize = 5;
 
 /// A Parquet file.
 #[derive(Debug)]
@@ -49,18 +48,11 @@ fn claimed_bytes(header: &[u8]) -> Option<u64> {
     Some(claimed)
 }
 
-/// A field that is an integer, and what follows it. One below zero, or of more bits than the field has, counts as larger than any: what the
-/// reader makes of it is not known.
+/// A field that is an integer, and what follows it. One below zero, or of more bits than the field has, counts as larger than any.
 fn integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let bytes = bytes.strip_prefix(&[NEXT_INTEGER])?;
-    let length = 1 + bytes.iter().position(|byte| byte & 0x80 == 0)?;
-    let (digits, rest) = bytes.split_at(length);
-    if length > LONGEST_INTEGER {
-        return Some((u64::MAX, rest));
-    }
-    let zigzag = digits.iter().rev().fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f));
-    let is_size = zigzag % 2 == 0 && zigzag <= u64::from(u32::MAX);
-    Some((if is_size { zigzag / 2 } else { u64::MAX }, rest))
+    let (zigzag, rest) = varint(bytes.strip_prefix(&[NEXT_INTEGER])?)?;
+    let is_size = |zigzag: &u64| zigzag.is_multiple_of(2) && *zigzag <= u64::from(u32::MAX);
+    Some((zigzag.filter(is_size).map_or(u64::MAX, |zigzag| zigzag / 2), rest))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use parquet::basic::{Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
+use std::ops::Range;
 
 /// Values that no page of any writer reaches.
 const MOST_VALUES: u32 = 1 << 24;
@@ -40,50 +41,38 @@ impl CheckedPages {
         if page.num_values() > MOST_VALUES {
             return Err(damaged("it claims more values than any page has"));
         }
-        self.check_runs(page)?;
-        if !self.has_texts {
-            return Ok(());
+        if let Page::DictionaryPage { buf, num_values, .. } = page {
+            let is_whole = !self.has_texts || text_count(buf).is_some_and(|count| count >= *num_values as usize);
+            return if is_whole { Ok(()) } else { Err(damaged("its dictionary ends early")) };
         }
-        let is_optional = self.is_optional;
+        let Some(levels) = self.levels(page) else { return Ok(()) };
+        let (count, bytes) = (page.num_values(), page.buffer());
+        check_lengths(bytes.get(levels.clone()).unwrap_or_default(), 1, count.into())?;
+        check_values(bytes.get(levels.end..).unwrap_or_default(), encoding, count.into(), self.value_bytes)?;
         match page {
-            Page::DictionaryPage { buf, num_values, .. } => match text_count(buf) {
-                Some(count) if count >= *num_values as usize => Ok(()),
-                _ => Err(damaged("its dictionary ends early")),
-            },
-            Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, def_level_encoding, .. } => {
-                let levels = match (is_optional, &*def_level_encoding, buf.first_chunk::<4>()) {
-                    (true, Encoding::RLE, Some(length)) => 4 + u32::from_le_bytes(*length) as usize,
-                    (true, ..) => return Ok(()),
-                    (false, ..) => 0,
-                };
-                check_texts(buf, levels, *num_values)
-            }
-            Page::DataPageV2 { buf, num_values, encoding: Encoding::PLAIN, def_levels_byte_len, .. } => {
-                check_texts(buf, *def_levels_byte_len as usize, *num_values)
+            Page::DataPage { buf, .. } | Page::DataPageV2 { buf, .. }
+                if self.has_texts && encoding == Encoding::PLAIN =>
+            {
+                check_texts(buf, levels.end, count)
             }
             _ => Ok(()),
         }
     }
 
-    /// Checks the run lengths of a page's levels and values.
-    fn check_runs(&self, page: &Page) -> Result<()> {
-        let (buf, count, encoding, levels) = match page {
-            Page::DataPage { buf, num_values, encoding, def_level_encoding: Encoding::RLE, .. } if self.is_optional => {
-                let length = buf.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-                (buf, *num_values, *encoding, 4..length.saturating_add(4))
+    /// Where in a page of data the levels stand that say which values are missing; the values follow. `None` where that is not known.
+    fn levels(&self, page: &Page) -> Option<Range<usize>> {
+        match page {
+            Page::DataPage { .. } if !self.is_optional => Some(0..0),
+            Page::DataPage { buf, def_level_encoding: Encoding::RLE, .. } => {
+                let length = u32::from_le_bytes(*buf.first_chunk()?) as usize;
+                Some(4..length.saturating_add(4))
             }
-            Page::DataPage { buf, num_values, encoding, .. } if !self.is_optional => {
-                (buf, *num_values, *encoding, 0..0)
-            }
-            Page::DataPageV2 { buf, num_values, encoding, def_levels_byte_len, rep_levels_byte_len, .. } => {
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
                 let start = *rep_levels_byte_len as usize;
-                (buf, *num_values, *encoding, start..start.saturating_add(*def_levels_byte_len as usize))
+                Some(start..start.saturating_add(*def_levels_byte_len as usize))
             }
-            _ => return Ok(()),
-        };
-        let count = u64::from(count);
-        check_lengths(buf.get(levels.clone()).unwrap_or_default(), 1, count)?;
-        check_values(buf.get(levels.end..).unwrap_or_default(), encoding, count, self.value_bytes)
+            Page::DataPage { .. } | Page::DictionaryPage { .. } => None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Run lengths of levels and of places in a dictionary, checked for what the decoder takes for granted.
 
-/// Bytes of a run's length, of seven bits each: it is a 32-bit number.
-const LONGEST_LENGTH: usize = 5;
+use super::varint::{LONGEST, varint};
+
 /// Values of a group of a run that is not of one value.
 const GROUP: u64 = 8;
 
@@ -9,13 +9,11 @@ const GROUP: u64 = 8;
 /// its own business.
 pub(super) fn have_lengths(mut runs: &[u8], bits: u8, mut values: u64) -> bool {
     loop {
-        let length = match runs.iter().position(|byte| byte & 0x80 == 0) {
-            Some(last) if last < LONGEST_LENGTH => last + 1,
-            Some(_) => return false,
-            None => return runs.len() < LONGEST_LENGTH,
+        let (indicator, rest) = match varint(runs) {
+            Some((Some(indicator), rest)) => (indicator, rest),
+            Some((None, _)) => return false,
+            None => return runs.len() < LONGEST,
         };
-        let (digits, rest) = runs.split_at(length);
-        let indicator = digits.iter().rev().fold(0_u64, |number, byte| number << 7 | u64::from(byte & 0x7f));
         let (held, bytes) = match indicator % 2 {
             1 => (indicator / 2 * GROUP, indicator / 2 * u64::from(bits)),
             _ => (indicator / 2, u64::from(bits.div_ceil(8))),

@@ -23,6 +23,8 @@ pub(crate) struct CollectiveRows {
     pub(crate) has_sizes: bool,
     has_tier: bool,
     groups: Vec<Group>,
+    /// The tiers that questions are asked of, in order; none where the table knows no tiers.
+    pub(crate) tiers: Vec<Option<f64>>,
     /// What was learnt of the rows of each tier that questions are asked of; made when it is first asked for.
     by_tier: OnceLock<Table>,
     /// What was learnt of all rows, for questions without a tier.
@@ -74,6 +76,7 @@ impl CollectiveRows {
             has_sizes,
             has_tier,
             groups: Vec::new(),
+            tiers: Vec::new(),
             by_tier: OnceLock::new(),
             of_all: OnceLock::new(),
         };
@@ -87,6 +90,7 @@ impl CollectiveRows {
             group.rows.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
             group.line = line_through(&group.rows);
         }
+        table.tiers = tiers(&table.groups, has_tier);
         Ok(table)
     }
 
@@ -108,10 +112,9 @@ impl CollectiveRows {
     /// What rows of all numbers of devices say of a message: its duration, and how sure that is.
     pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
         let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
-        let tiers = self.tiers();
         let place = Place::collective(Collective { message_bytes: bytes, ranks: devices as f64 });
-        let explanation = match tiers.iter().position(|own| *own == tier) {
-            Some(slice) => self.by_tier.get_or_init(|| self.learn(&tiers)).explain(slice, &place)?,
+        let explanation = match self.tiers.iter().position(|own| *own == tier) {
+            Some(slice) => self.by_tier.get_or_init(|| self.learn(&self.tiers)).explain(slice, &place)?,
             None if tier.is_none() => self.of_all.get_or_init(|| self.learn(&[None])).explain(0, &place)?,
             None => return None,
         };
@@ -150,15 +153,6 @@ impl CollectiveRows {
         groups.flat_map(move |group| group.rows.iter().map(move |row| (place(group, row), row)))
     }
 
-    /// The tiers that questions are asked of; none where the table knows no tiers.
-    pub(crate) fn tiers(&self) -> Vec<Option<f64>> {
-        let mut tiers: Vec<Option<f64>> =
-            self.groups.iter().map(|group| group.tier).filter(|tier| tier.is_some() == self.has_tier).collect();
-        tiers.sort_unstable_by(|a, b| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
-        tiers.dedup();
-        tiers
-    }
-
     /// How many rows there are.
     pub(crate) fn row_count(&self) -> usize {
         self.groups.iter().filter(|group| group.tier.is_none()).map(|group| group.rows.len()).sum()
@@ -191,6 +185,14 @@ impl Group {
         let (mean_bytes, mean_duration, slope) = self.line;
         mean_duration + slope * (bytes - mean_bytes)
     }
+}
+
+fn tiers(groups: &[Group], has_tier: bool) -> Vec<Option<f64>> {
+    let mut tiers: Vec<Option<f64>> =
+        groups.iter().map(|group| group.tier).filter(|tier| tier.is_some() == has_tier).collect();
+    tiers.sort_unstable_by(|a, b| a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0)));
+    tiers.dedup();
+    tiers
 }
 
 /// The least squares of duration = α + β·bytes, as the means of both and β.
