@@ -92,6 +92,7 @@ fn options_may_stand_behind_the_arguments() -> TestResult {
     let folder = Folder::new()?;
     let ran = folder.run(&[&EXACT[..], &["--json", "-"]].concat(), "")?;
     assert_eq!(ran.stdout.lines().count(), 1);
+    assert!(ran.stdout.starts_with(r#"{"id": null, "format_version": 1, "answer": {"hit": true, "#), "{}", ran.stdout);
     let line: Value = serde_json::from_str(&ran.stdout)?;
     assert_eq!((&line["answer"]["latency_us"], &line["answer"]["rows"]), (&json!(5.0), &json!(["MatMulV2.csv:2"])));
     Ok(())

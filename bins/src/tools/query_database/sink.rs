@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::path::Path;
 
+/// Every JSON line has it, as lines are read one at a time. It goes up when a key changes its meaning or goes away.
+const FORMAT_VERSION: u32 = 1;
+
 /// Where answers of one form go.
 struct Form {
     is_stdout: bool,
@@ -84,7 +87,11 @@ impl Sink {
 
     pub(super) fn add(&mut self, id: &Option<Value>, (name, answer): Named<'_>) -> Result<(), Failure> {
         if self.json.is_wanted() {
-            let line = json!({"id": id.as_ref().unwrap_or(&Value::Null), "answer": answer_to_json(answer)});
+            let line = json!({
+                "id": id.as_ref().unwrap_or(&Value::Null),
+                "format_version": FORMAT_VERSION,
+                "answer": answer_to_json(answer),
+            });
             self.json.text.push_str(&(perfdb_pycompat::json::to_string_with(&line, Style::ONE_LINE)? + "\n"));
         }
         if self.csv.is_wanted() {
