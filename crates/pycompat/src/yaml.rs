@@ -28,6 +28,7 @@
 mod compose;
 mod deserialize;
 mod error;
+mod flat_list;
 mod locate;
 mod node;
 mod scalar;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StrInput, Tag};
 
-use super::{Error, Fault, Key, Map, Node, Position, scalar};
+use super::{Error, Fault, Key, Map, Node, Position, flat_list, scalar};
 use crate::float;
 
 /// How deep lists and maps may be nested.
@@ -28,6 +28,14 @@ pub fn parse(text: &str) -> Result<Node, Error> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(Error { fault: Fault::TooMuchText, position: None });
     }
+    match flat_list::read(text) {
+        Some(document) => Ok(document),
+        None => compose(text),
+    }
+}
+
+/// Reads a document of any form, without a byte-order mark.
+pub(super) fn compose(text: &str) -> Result<Node, Error> {
     check_characters(text)?;
     let mut composer = Composer { parser: parser(text), anchors: HashMap::new(), weight: Weight::default() };
     composer.document()
