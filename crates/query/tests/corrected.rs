@@ -335,3 +335,26 @@ proptest! {
         }
     }
 }
+
+/// The table that is there says why it does not answer, wherever its name stands among those of the mapping.
+#[test]
+fn names_without_a_table_hide_no_reason() -> AnyResult<()> {
+    let reason = |reader: &Reader, query: &Query| reader.lookup(query).err().map(|miss| miss.reason.to_string());
+    let cast = format!("{COLUMNS}\n\"16,512\",DT_BF16,ND,\"16,512\",DT_BF16,ND,5\n");
+    let wanted = Query::operator("op").input(bf16(&[16, 7])).output(bf16(&[16, 7]));
+    for names in
+        ["kernel_type: Cast, alternate_kernel_types: [None]", "kernel_type: None, alternate_kernel_types: [Cast]"]
+    {
+        let (_folder, database) = database(&[("Cast.csv", &cast), ("op_mapping.yaml", &mapping(names))])?;
+        let reader = reader(&database, ReaderSemantics::Corrected);
+        assert_eq!(reason(&reader, &wanted).as_deref(), Some("regime_key_unmatched"), "{names}");
+    }
+    let sizes = "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1024,4,DT_BF16,0,5,1\n";
+    let ranks = Argument::List(vec![Argument::Integer(0), Argument::Integer(1)]);
+    let wanted = Query::operator("op").input(bf16(&[512])).argument(ranks);
+    let names = "kernel_type: hcom_a_, alternate_kernel_types: [hcom_b_], category: communication";
+    let (_folder, database) = database(&[("hcom_a_.csv", sizes), ("op_mapping.yaml", &mapping(names))])?;
+    let reader = database.reader(ReaderSemantics::Corrected, Layer::Measured);
+    assert_eq!(reason(&reader, &wanted).as_deref(), Some("shape_mismatch"));
+    Ok(())
+}

@@ -30,7 +30,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     of_tables(context, &names, &operands, count, output)?.map_err(Miss::new)
 }
 
-/// The first table that answers; else the reason of the last one.
+/// The first table that answers; else the reason of the last one, or of the last name where the rules say so.
 pub(super) fn of_tables(
     context: &Context<'_>,
     names: &[&str],
@@ -47,7 +47,9 @@ pub(super) fn of_tables(
     let mut status: Status = "compute_csv_not_found";
     for name in names {
         let Some(table) = context.table(name)? else {
-            status = "compute_csv_not_found";
+            if !context.rules.reason_per_table {
+                status = "compute_csv_not_found";
+            }
             continue;
         };
         let over_output = primary_over_output || table.policy.over_output;

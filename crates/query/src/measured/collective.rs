@@ -95,6 +95,8 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
                         .map(|prediction| Box::new(More { prediction: Some(prediction), ..More::default() })),
                 });
             }
+            // What a table lacks says more than a name without one.
+            Err(found) if found.reason.code() == "csv_not_found" => {}
             Err(found) => miss = found,
         }
     }
