@@ -227,6 +227,21 @@ fn a_model_is_audited_without_a_trace() -> TestResult {
 }
 
 #[test]
+fn sequences_that_are_longer_than_the_model_takes_are_told() -> TestResult {
+    let folder = database()?;
+    fs::write(folder.path().join("tiny"), CONFIG)?;
+    let told = "warning: --context: sequences of 4097 tokens, but the model takes 4096 (max_position_embeddings)\n";
+    for (phase, context, expected) in
+        [("decode", "4095", ""), ("decode", "4096", told), ("prefill", "4096", ""), ("prefill", "4097", told)]
+    {
+        let further = ["--phase", phase, "--batch", "1", "--context", context];
+        let (status, _, stderr) = run(folder.path(), "audit-coverage", &[&PASS[..], &further].concat())?;
+        assert_eq!((status, stderr.as_str()), (Some(0), expected), "{phase} {context}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_no_description_is_told_by_its_field() -> TestResult {
     let folder = database()?;
     let file = folder.path().join("tiny");

@@ -92,7 +92,7 @@ impl Batch {
     }
 
     /// Tokens of each sequence when the pass is over.
-    pub(crate) fn length(&self) -> i64 {
+    pub fn length(&self) -> i64 {
         match self.phase {
             Phase::Prefill => self.context,
             Phase::Decode => self.context + 1,

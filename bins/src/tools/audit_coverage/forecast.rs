@@ -1,6 +1,6 @@
 //! A workload that is forecast from a model's description.
 
-use crate::Failure;
+use crate::{Failure, warn};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use perfdb_coverage::{Question, Workload};
@@ -70,6 +70,12 @@ impl ForecastArguments {
         };
         let batch = Batch { sequences: self.batch, context, phase };
         let calls = forecast(&model, &deployment, &batch).map_err(with_option)?;
+        if batch.length() > model.longest_sequence {
+            let (length, longest) = (batch.length(), model.longest_sequence);
+            warn(&format!(
+                "--context: sequences of {length} tokens, but the model takes {longest} (max_position_embeddings)"
+            ));
+        }
         let questions = calls.into_iter().zip(0..).map(|(call, place)| {
             let query = call.query.sequence_parallel(surroundings.sequence_parallel).grid(grid.cloned());
             Question { place, ..Question::new(query.name().to_owned(), query).calls(call.count) }
