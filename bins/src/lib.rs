@@ -40,6 +40,7 @@ pub mod path_argument;
 pub mod perfdb;
 pub mod program;
 pub mod progress;
+mod promised_form;
 mod provenance;
 pub mod registry;
 pub mod replay;

@@ -83,10 +83,7 @@ const INPUTS: [&str; 24] = [
 
 /// What `-` stands for as the value of an argument. `None` where it is no file of its own, or where the tool knows `-` itself.
 pub fn stream_of(tool: &str, argument: &Arg) -> Option<Stream> {
-    let name = argument.get_long().unwrap_or(argument.get_id().as_str());
-    let is_folder = argument
-        .get_value_names()
-        .is_some_and(|names| names.iter().any(|name| matches!(name.as_str(), "DIR" | "TENSOR")));
+    let name = name_of(argument);
     let knows_it_itself = matches!(
         (tool, name),
         ("query-database", "json" | "csv" | "manifest")
@@ -96,15 +93,30 @@ pub fn stream_of(tool: &str, argument: &Arg) -> Option<Stream> {
     );
     // Elsewhere these are numbers of accelerators, no file of peaks.
     let is_list = name == "devices" && tool != "compare-traces";
-    if is_folder || is_list || knows_it_itself || !argument.get_action().takes_values() {
+    if is_list || knows_it_itself || !may_be_file(argument) {
         None
-    } else if OUTPUTS.contains(&name) {
+    } else if writes_file(argument) {
         Some(Stream::Output)
     } else if INPUTS.contains(&name) {
         Some(Stream::Input)
     } else {
         None
     }
+}
+
+/// Whether the value of an argument is a file that is written.
+pub(crate) fn writes_file(argument: &Arg) -> bool {
+    may_be_file(argument) && OUTPUTS.contains(&name_of(argument))
+}
+
+fn name_of(argument: &Arg) -> &str {
+    argument.get_long().unwrap_or(argument.get_id().as_str())
+}
+
+/// Whether an argument has a value that is neither a folder nor a tensor.
+fn may_be_file(argument: &Arg) -> bool {
+    let names = argument.get_value_names().unwrap_or_default();
+    argument.get_action().takes_values() && !names.iter().any(|name| matches!(name.as_str(), "DIR" | "TENSOR"))
 }
 
 /// Puts the system's names in the place of `-`. The error says which two arguments want the same stream.

@@ -5,6 +5,7 @@ use crate::common_names::add_common_names;
 use crate::failure::{Failure, Status};
 use crate::output::{Log, print, print_error, set_quiet, set_verbose};
 use crate::progress;
+use crate::promised_form;
 use crate::standard_streams::name_streams;
 use crate::suggestions::suggest_by_words;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -108,6 +109,8 @@ fn parse<A: Parser>(
     progress::set_off(flag("no_progress"));
     set_verbose(count("verbose") > 0);
     set_up_logging(count("verbose"));
+    promised_form::check(&matches, command, original_options)
+        .map_err(|reason| command.error(ErrorKind::ValueValidation, one_line(&reason)))?;
     A::from_arg_matches(&matches).map_err(|error| error.format(command))
 }
 

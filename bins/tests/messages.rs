@@ -236,3 +236,31 @@ fn long_texts_end_where_they_are_asked_to() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn text_is_not_written_under_the_name_of_a_parquet_file() -> TestResult {
+    let folder = TempDir::new()?;
+    for (line, hint) in [
+        ("compare-traces DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --events k.parquet", "--parquet does"),
+        ("query-database --database-path DATA/first-database/database --csv k.parquet x", "choose another name"),
+        (
+            "query-database --database-path DATA/first-database/database --result-json=k.PARQUET x",
+            "choose another name",
+        ),
+    ] {
+        let ran = run(&folder, line)?;
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        let reason = format!("this option does not write Parquet; {hint}");
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(&reason), "{}", ran.stderr);
+        assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+    }
+    // The original writes what it is asked to write.
+    let plain = run(&folder, &format!("trace-to-csv --trace {TRACE} --output k.csv"))?;
+    let ran = run(&folder, &format!("trace-to-csv --trace {TRACE} --output k.parquet"))?;
+    assert_eq!((plain.code, ran.code), (Some(0), Some(0)), "{}", ran.stderr);
+    assert!(!plain.stderr.contains("Parquet"), "{}", plain.stderr);
+    let warning = "warning: --output: k.parquet: this option does not write Parquet; --parquet does\n";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    assert_eq!(fs::read(folder.path().join("k.parquet"))?, fs::read(folder.path().join("k.csv"))?);
+    Ok(())
+}
