@@ -24,8 +24,9 @@ fn hint(line: &str) -> Option<String> {
     if !metadata.is_some_and(|metadata| metadata.is_file()) {
         return None;
     }
-    // A tool that reads Parquet says itself what is wrong with a file.
-    let read_as_parquet = reason.contains("export-database");
+    // A tool that reads Parquet says itself what is wrong with a file, or a column.
+    let read_as_parquet =
+        reason.contains("Parquet") || reason.contains("export-database") || reason.starts_with(": column ");
     let foreign = foreign_format(&path).filter(|format| *format != ForeignFormat::Parquet || !read_as_parquet);
     foreign.map(|format| format.hint(&path)).or_else(|| {
         let is_array = reason.contains("top level is not an object") && first_character(&path) == Some(b'[');
@@ -160,9 +161,12 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             assert!(line(reason).contains(&format!("{reason}{expected}")), "{}", line(reason));
         }
-        for (content, reason) in
-            [(&b"{}"[..], "no events"), (b"Type,Name;x;\n", "no column"), (b"{}", "top level is not an object")]
-        {
+        for (content, reason) in [
+            (&b"{}"[..], "no events"),
+            (b"PAR1x", "no readable Parquet: EOF"),
+            (b"Type,Name;x;\n", "no column"),
+            (b"{}", "top level is not an object"),
+        ] {
             std::fs::write(&path, content).unwrap();
             assert!(line(reason).ends_with(reason), "{}", line(reason));
         }

@@ -8,10 +8,11 @@ mod varint;
 use crate::error::Error;
 use file::CheckedFile;
 use pages::CheckedPages;
-use parquet::basic::{ConvertedType, LogicalType};
+use parquet::basic::{Compression, ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use perfdb_tables::{Batch, Values};
@@ -109,6 +110,7 @@ impl ParquetFile {
         let mut all = Batch::default();
         for group in 0..self.reader.num_row_groups() {
             let read = || -> Result<Values, Fault> {
+                check_compression(self.reader.metadata().row_group(group).column(at))?;
                 let rows = self.reader.metadata().row_group(group).num_rows();
                 let rows = usize::try_from(rows).map_err(|_| ParquetError::General(format!("{rows} rows")))?;
                 let pages = self.reader.get_row_group(group)?.get_column_page_reader(at)?;
@@ -139,6 +141,18 @@ impl From<ParquetError> for Fault {
     fn from(error: ParquetError) -> Fault {
         Fault::Parquet(error)
     }
+}
+
+/// Names a compression that is not read, and those that are: the reader's own words are about how it was compiled.
+fn check_compression(column: &ColumnChunkMetaData) -> Result<(), Fault> {
+    let name = match column.compression() {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => return Ok(()),
+        Compression::GZIP(_) => "gzip",
+        Compression::LZ4 | Compression::LZ4_RAW => "lz4",
+        Compression::BROTLI(_) => "brotli",
+        Compression::LZO => "lzo",
+    };
+    Err(Fault::Unfit(format!("is compressed with {name}, which is not read: write it with snappy, zstd or nothing")))
 }
 
 fn values(reader: ColumnReader, rows: usize, column: &ColumnDescriptor) -> Result<Values, Fault> {

@@ -143,6 +143,25 @@ fn what_others_wrote_is_told_apart() -> TestResult {
 }
 
 #[test]
+fn a_compression_that_is_not_read_is_named() -> TestResult {
+    let Folders { database, tables, back, .. } = &folders()?;
+    fs::write(database.join("A.csv"), TABLE)?;
+    export(database, tables)?;
+    let path = tables.join("A.parquet");
+    let mut file = fs::read(&path)?;
+    // Of a column the footer says the compression (1 is snappy, 2 gzip) as a number of 32 bits, and then how many values it has.
+    let places: Vec<usize> = (0..file.len() - 2).filter(|&at| file[at..at + 3] == [0x15, 1 << 1, 0x16]).collect();
+    places.iter().for_each(|&at| file[at + 1] = 2 << 1);
+    fs::write(&path, &file)?;
+    let error = import(tables, back).unwrap_err().to_string();
+    assert!(
+        error.ends_with("is compressed with gzip, which is not read: write it with snappy, zstd or nothing"),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_file_cut_short_or_damaged_is_an_error_or_read_and_never_a_panic() -> TestResult {
     let Folders { database, tables, back, .. } = &folders()?;
     let rows: String = (0..20).map(|row| format!("\"{row},5\",{row}.5\n")).collect();
