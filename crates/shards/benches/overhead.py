@@ -3,8 +3,9 @@
 
     cargo build --release --bin TOOL
     python3 crates/shards/benches/overhead.py [--tool TOOL] [--scenarios 1000] [--shards 8] [--rounds 3]
+        [--case TRACE PROFILE]... [--data-dir DIR]
 
-The scenarios are the four of testdata/scenarios under many names. Every process works on one thread. A round is one whole
+The scenarios are the cases, or else the four of testdata/scenarios, under many names. Every process works on one thread. A round is one whole
 run and one run in shards, in the same minute; printed is the smallest time of each, user and system, and their ratio.
 """
 import argparse
@@ -15,6 +16,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+SHIPPED = ROOT / "testdata/scenarios"
 FOLDERS = ["qwen3_32b_prefill", "qwen3_32b_decode", "deepseek_v3_prefill", "deepseek_v3_decode"]
 
 
@@ -31,16 +33,18 @@ def main():
     parser.add_argument("--scenarios", type=int, default=1000)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--case", nargs=2, action="append", type=os.path.abspath, metavar=("TRACE", "PROFILE"))
+    parser.add_argument("--data-dir", type=os.path.abspath, default=SHIPPED)
     options = parser.parse_args()
+    cases = options.case or [(SHIPPED / name / "trace.json", SHIPPED / name / "forward_pass.csv") for name in FOLDERS]
     program = ROOT / "target/release" / options.tool
-    data = ROOT / "testdata/scenarios"
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "list.yaml"), "w") as file:
             for number in range(options.scenarios):
-                path = data / FOLDERS[number % len(FOLDERS)]
-                file.write(f"- {{name: 's{number}', tc_trace: {path}/trace.json, trace_csv: {path}/forward_pass.csv}}\n")
+                trace, profile = cases[number % len(cases)]
+                file.write(f"- {{name: 's{number}', tc_trace: {trace}, trace_csv: {profile}}}\n")
         output = "--output" if options.tool == "generate-op-comparison" else "--json"
-        command = [program, "--scenarios", "list.yaml", "--data-dir", data, "--jobs", "1", output]
+        command = [program, "--scenarios", "list.yaml", "--data-dir", options.data_dir, "--jobs", "1", output]
         whole, parts, merges = [], [], []
         for _ in range(options.rounds):
             whole.append(cpu_seconds([*command, "whole.json"], folder))
