@@ -22,7 +22,11 @@ mod inputs;
 mod overview;
 mod rows;
 mod run;
+mod sums;
 mod tables;
+#[cfg(test)]
+mod tests;
+mod texts;
 mod warning;
 
 pub use inputs::files_of;

@@ -2,27 +2,30 @@
 
 use super::attention::{AttentionRow, OperatorRows, RuntimeShapes, is_attention};
 use super::rows::{BadRow, INPUT_SHAPES, OUTPUT_SHAPES, Part, RowUse, VALUES, Variant};
+use super::sums::Sums;
+use super::texts::{Text, Texts};
 use super::warning::Warning;
 use crate::columns::BASE;
 use crate::error::{CsvFault, Error};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
 
 /// The samples of one kernel type with one input and output shape text.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub(super) kernel_type: String,
+    pub(super) kernel_type: Text,
     /// The first non-empty cell of each base column.
-    pub(super) base: [String; BASE.len()],
+    pub(super) base: [Text; BASE.len()],
     /// How many samples it has.
     pub(super) count: usize,
     /// The samples, where they are asked for.
-    pub(super) samples: Vec<f64>,
-    pub(super) sums: [f64; VALUES],
+    pub(super) samples: SmallVec<[f64; 2]>,
+    pub(super) sums: Sums,
     pub(super) sum_of_squares: f64,
-    pub(super) runtime: Option<RuntimeShapes>,
+    pub(super) runtime: Option<Box<RuntimeShapes>>,
     /// The types and formats of its first sample.
-    attributes: [String; 4],
+    attributes: [Text; 4],
     pub(super) is_mixed: bool,
     is_attention: bool,
     is_wanted: bool,
@@ -45,8 +48,10 @@ pub(super) struct Groups<'a> {
     /// Whether operator rows are looked for beside the kernel files.
     with_operators: bool,
     skip_bad: bool,
+    pub(super) texts: Texts,
     pub(super) groups: Vec<Group>,
-    by_key: HashMap<[String; 3], usize>,
+    /// By kernel type, input and output shapes.
+    by_key: FxHashMap<[Text; 3], u32>,
     /// For each worker, what its variants mean.
     resolved: Vec<Vec<Resolved>>,
     file: Option<usize>,
@@ -70,8 +75,9 @@ impl<'a> Groups<'a> {
             is_wanted,
             with_operators,
             skip_bad,
+            texts: Texts::new(),
             groups: Vec::new(),
-            by_key: HashMap::new(),
+            by_key: FxHashMap::default(),
             resolved: Vec::new(),
             file: None,
             operators: OperatorRows::default(),
@@ -90,6 +96,9 @@ impl<'a> Groups<'a> {
         }
         if self.resolved.len() <= part.worker {
             self.resolved.resize(part.worker + 1, Vec::new());
+        }
+        if part.counts_anew {
+            self.resolved[part.worker].clear();
         }
         for variant in &part.new_variants {
             let resolved = self.resolve(variant);
@@ -149,13 +158,18 @@ impl<'a> Groups<'a> {
         if variant.use_of_rows != RowUse::Samples {
             return Resolved { group: 0, use_of_rows: variant.use_of_rows };
         }
-        let key = [&variant.kernel_type, &variant.base[INPUT_SHAPES], &variant.base[OUTPUT_SHAPES]].map(Clone::clone);
+        let kernel_type = self.texts.keep(&variant.kernel_type);
+        let base = variant.base.each_ref().map(|cell| self.texts.keep(cell));
         let (groups, is_wanted) = (&mut self.groups, self.is_wanted);
-        let group = *self.by_key.entry(key).or_insert_with(|| {
-            groups.push(Group::new(variant, is_wanted(&variant.kernel_type)));
-            groups.len() - 1
-        });
-        groups[group].see(variant);
+        let group = *self.by_key.entry([kernel_type, base[INPUT_SHAPES], base[OUTPUT_SHAPES]]).or_insert_with(|| {
+            groups.push(Group {
+                is_wanted: is_wanted(&variant.kernel_type),
+                is_attention: is_attention(&variant.kernel_type),
+                ..Group::new(kernel_type, base)
+            });
+            u32::try_from(groups.len() - 1).unwrap_or(u32::MAX)
+        }) as usize;
+        groups[group].see(base);
         Resolved { group, use_of_rows: RowUse::Samples }
     }
 
@@ -166,11 +180,11 @@ impl<'a> Groups<'a> {
         if resolved.use_of_rows != RowUse::Samples || self.groups[resolved.group].runtime.is_some() {
             return Ok(true);
         }
-        let group = &self.groups[resolved.group];
+        let input_shapes = self.texts.get(self.groups[resolved.group].base[INPUT_SHAPES]);
         let Some(file) = self.file else { return Ok(true) };
-        let row = AttentionRow { file: &self.files[file], line, number, input_shapes: &group.base[INPUT_SHAPES] };
+        let row = AttentionRow { file: &self.files[file], line, number, input_shapes };
         match RuntimeShapes::of(row, &self.operators) {
-            Ok(runtime) => self.groups[resolved.group].runtime = Some(runtime),
+            Ok(runtime) => self.groups[resolved.group].runtime = Some(Box::new(runtime)),
             Err(_) if self.skip_bad => {
                 self.skipped += 1;
                 return Ok(false);
@@ -182,29 +196,29 @@ impl<'a> Groups<'a> {
 }
 
 impl Group {
-    fn new(variant: &Variant, is_wanted: bool) -> Self {
+    fn new(kernel_type: Text, base: [Text; BASE.len()]) -> Self {
         Group {
-            is_wanted,
+            kernel_type,
+            base: [Text::EMPTY; BASE.len()],
             count: 0,
-            kernel_type: variant.kernel_type.clone(),
-            base: Default::default(),
-            samples: Vec::new(),
-            sums: [0.0; VALUES],
+            samples: SmallVec::new(),
+            sums: Sums::default(),
             sum_of_squares: 0.0,
             runtime: None,
-            attributes: ATTRIBUTES.map(|column| variant.base[column].clone()),
+            attributes: ATTRIBUTES.map(|column| base[column]),
             is_mixed: false,
-            is_attention: is_attention(&variant.kernel_type),
+            is_attention: false,
+            is_wanted: false,
         }
     }
 
-    fn see(&mut self, variant: &Variant) {
-        for (cell, new) in self.base.iter_mut().zip(&variant.base) {
-            if cell.is_empty() {
-                cell.clone_from(new);
+    fn see(&mut self, base: [Text; BASE.len()]) {
+        for (cell, new) in self.base.iter_mut().zip(base) {
+            if *cell == Text::EMPTY {
+                *cell = new;
             }
         }
-        self.is_mixed |= ATTRIBUTES.iter().zip(&self.attributes).any(|(column, first)| variant.base[*column] != *first);
+        self.is_mixed |= ATTRIBUTES.iter().zip(self.attributes).any(|(column, first)| base[*column] != first);
     }
 
     /// Adds a sample. Row order is what makes the digits of the sums.
@@ -216,8 +230,6 @@ impl Group {
         let duration_us = values[0];
         self.samples.push(duration_us);
         self.sum_of_squares += duration_us * duration_us;
-        for (sum, value) in self.sums.iter_mut().zip(values) {
-            *sum += value;
-        }
+        self.sums.add(values);
     }
 }

@@ -27,6 +27,10 @@ const KEY_RUNS: [Range<usize>; 2] = [TYPE..FIRST_BASE + INPUT_SHAPES, FIRST_BASE
 /// Duration and metrics of a row.
 pub(super) const VALUES: usize = 1 + METRICS.len();
 
+/// Variants that a worker remembers. Real profiles have some thousands; where nearly every row is a variant of its own, remembering
+/// them all would take as much memory as their groups, for each worker.
+pub(super) const MOST_VARIANTS: usize = 1 << 14;
+
 /// Stands for the cells of attention rows that are dropped.
 const DROPPED: &[u8] = &[0xff];
 
@@ -67,6 +71,8 @@ pub(super) enum BadRow {
 pub(super) struct Part {
     pub(super) file: usize,
     pub(super) worker: usize,
+    /// Whether the worker has forgotten its variants, and counts those of this part from nought.
+    pub(super) counts_anew: bool,
     /// Variants that this worker had not seen before.
     pub(super) new_variants: Vec<Variant>,
     pub(super) rows: Vec<RowEntry>,
@@ -106,9 +112,14 @@ impl Rows {
         let (mut rows, mut values) = buffers;
         rows.clear();
         values.clear();
+        let counts_anew = worker.variants.len() > MOST_VARIANTS;
+        if counts_anew {
+            worker.variants.clear();
+        }
         let mut part = Part {
             file: piece.file,
             worker: *worker.number.get_or_insert_with(number),
+            counts_anew,
             new_variants: Vec::new(),
             rows,
             values,

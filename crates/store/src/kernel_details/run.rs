@@ -1,11 +1,11 @@
 //! The whole run: read, judge, lock, write.
 
 use super::groups::Groups;
+use super::inputs;
 use super::overview::Overview;
 use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
-use super::tables::{NewTable, make};
+use super::tables::{NewTable, Outline, Tables};
 use super::warning::Warning;
-use super::{inputs, tables};
 use crate::columns::{EP_SIZE, MEASURED_DURATION};
 use crate::error::{CsvFault, Error};
 use crate::kernel::file_stem;
@@ -20,11 +20,12 @@ use perfdb_parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::fs;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::{fs, io};
 
 /// What to read and where to write.
 pub struct Options<'a> {
@@ -140,8 +141,8 @@ impl Prepared {
 
 /// Reads a profile and stages one table per kernel type.
 pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
-    let (overview, tables) = read_tables(options, &|_| true)?;
-    prepare_tables(options, overview, tables)
+    let (overview, tables) = read_profile(options, &|_| true)?;
+    prepare_written(options, overview, &tables.outlines, &|table, out| tables.write(table, out))
 }
 
 /// Reads a profile and makes the tables with these names (without `.csv`), in order of first appearance. Samples of others
@@ -153,6 +154,12 @@ pub fn read_tables(
     options: &Options<'_>,
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> Result<(Overview, Vec<NewTable>), Error> {
+    let (overview, tables) = read_profile(options, is_wanted)?;
+    let tables = tables.in_memory().map_err(|source| Error::io(options.profile, source))?;
+    Ok((overview, tables))
+}
+
+fn read_profile(options: &Options<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Result<(Overview, Tables), Error> {
     let files = inputs::files_of(options.profile)?;
     let required = required_columns();
     let wanted = Wanted { required: &required, optional: &[] };
@@ -167,8 +174,8 @@ pub fn read_tables(
     tracing::info!("read {} profiles, {} cases", files.len(), groups.groups.len());
     let warnings = std::mem::take(&mut groups.warnings);
     let skipped_rows = groups.skipped;
-    let (tables, made) = make(options.profile, groups.groups, is_wanted)?;
-    Ok((Overview::new(tables, skipped_rows, warnings), made))
+    let tables = Tables::of(options.profile, groups.texts, groups.groups, is_wanted)?;
+    Ok((Overview::new(tables.stems.clone(), skipped_rows, warnings), tables))
 }
 
 /// Stages the tables of a profile. `tables` are those of the overview, in its order.
@@ -176,12 +183,25 @@ pub fn read_tables(
 /// # Errors
 /// When the directory is locked, or a file of it can't be read or staged.
 pub fn prepare_tables(options: &Options<'_>, overview: Overview, tables: Vec<NewTable>) -> Result<Prepared, Error> {
+    let outlines: Vec<Outline> = tables.iter().map(|table| table.outline.clone()).collect();
+    prepare_written(options, overview, &outlines, &|table, out| out.write_all(&tables[table].content))
+}
+
+/// Writes the table of a number.
+type WriteTable<'a> = &'a (dyn Fn(usize, &mut dyn Write) -> io::Result<()> + Sync);
+
+fn prepare_written(
+    options: &Options<'_>,
+    overview: Overview,
+    tables: &[Outline],
+    write: WriteTable<'_>,
+) -> Result<Prepared, Error> {
     let Overview { skipped_rows, .. } = overview;
     let mut warnings = overview.into_warnings();
     if skipped_rows > 0 {
         warnings.push(Warning::SkippedRows { count: skipped_rows });
     }
-    for table in &tables {
+    for table in tables {
         let path = table_path(options, table);
         if table.mixed_groups > 0 {
             warnings.push(Warning::MixedGroups { path: path.clone(), count: table.mixed_groups });
@@ -191,11 +211,11 @@ pub fn prepare_tables(options: &Options<'_>, overview: Overview, tables: Vec<New
         }
     }
     let (old, staged) = if options.dry_run {
-        (judge_old(options, &tables)?, Staging::default())
+        (judge_old(options, tables)?, Staging::default())
     } else {
-        stage(options, &tables, &mut warnings)?
+        stage(options, tables, write, &mut warnings)?
     };
-    let file = |(table, old): (&NewTable, &Old)| FileSummary {
+    let file = |(table, old): (&Outline, &Old)| FileSummary {
         path: table_path(options, table),
         kernel_type: table.kernel_types.first().cloned().unwrap_or_default(),
         rows: table.rows,
@@ -214,7 +234,7 @@ pub fn prepare_tables(options: &Options<'_>, overview: Overview, tables: Vec<New
     Ok(Prepared { summary, staged })
 }
 
-fn table_path(options: &Options<'_>, table: &NewTable) -> PathBuf {
+fn table_path(options: &Options<'_>, table: &Outline) -> PathBuf {
     within(options.database, format!("{}.csv", table.stem))
 }
 
@@ -268,7 +288,7 @@ struct Old {
     to_keep: Option<Vec<u8>>,
 }
 
-fn judge_old(options: &Options<'_>, tables: &[tables::NewTable]) -> Result<Vec<Old>, Error> {
+fn judge_old(options: &Options<'_>, tables: &[Outline]) -> Result<Vec<Old>, Error> {
     on_all_cores(|| tables.par_iter().map(|table| Old::of(&table_path(options, table))).collect())
 }
 
@@ -302,7 +322,8 @@ fn has_measurements(table: &Table) -> bool {
 
 fn stage(
     options: &Options<'_>,
-    tables: &[NewTable],
+    tables: &[Outline],
+    write: WriteTable<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<(Vec<Old>, Staging), Error> {
     let mut staging = Staging {
@@ -321,8 +342,14 @@ fn stage(
             warnings.push(Warning::Kept { path, kept: place });
         }
     }
-    let stage = |table: &NewTable| Staged::with(&table_path(options, table), &table.content, Parents::MustExist);
-    let staged: Vec<Staged> = on_all_cores(|| tables.par_iter().map(stage).collect::<Result<_, _>>())?;
+    let stage = |(number, table): (usize, &Outline)| -> Result<Staged, Error> {
+        let path = table_path(options, table);
+        let mut staged = Staged::create(&path, Parents::MustExist)?;
+        write(number, &mut staged).map_err(|source| Error::io(&path, source))?;
+        staged.sync()?;
+        Ok(staged)
+    };
+    let staged: Vec<Staged> = on_all_cores(|| tables.par_iter().enumerate().map(stage).collect::<Result<_, _>>())?;
     staging.set.extend(staged);
     Ok((old, staging))
 }
