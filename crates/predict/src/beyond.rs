@@ -138,3 +138,6 @@ pub(crate) fn plane(near: Near<'_>) -> f64 {
     }
     right[0] / matrix[0][0]
 }
+
+#[cfg(test)]
+mod tests;

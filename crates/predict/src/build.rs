@@ -300,3 +300,6 @@ fn of_few(dims: usize, slices: usize) -> Ranges {
     let correlation = Correlation { long_share: 0.5, nugget: 1e-2 };
     Ranges { lengths: vec![CONSTANT_LENGTH; dims], slice_lengths: vec![CONSTANT_LENGTH; slices], correlation }
 }
+
+#[cfg(test)]
+mod tests;

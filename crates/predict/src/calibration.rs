@@ -297,22 +297,4 @@ fn quantile(scores: &[(f64, f64)]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_counts_the_question_itself() {
-        let scores: Vec<(f64, f64)> = (1..=19).map(|score| (0.0, f64::from(score))).collect();
-        assert_eq!(quantile(&scores), 19.0);
-        assert_eq!(quantile(&scores[..5]), 7.5);
-    }
-
-    #[test]
-    fn windows_follow_the_variance() {
-        let scores: Vec<(f64, f64)> = (0..1000).map(|index| (f64::from(index), f64::from(index))).collect();
-        let steps = steps(&scores);
-        assert_eq!(steps.len(), 36);
-        assert_eq!(steps[0], (0.0, 273.0));
-        assert_eq!(steps[35], (849.0, 973.0));
-    }
-}
+mod tests;

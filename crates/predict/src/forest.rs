@@ -333,3 +333,6 @@ fn not_below(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) < value { near.next_up() } else { near }
 }
+
+#[cfg(test)]
+mod tests;

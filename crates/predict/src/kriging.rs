@@ -239,31 +239,4 @@ impl Correlations {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exponential_is_right() {
-        for step in 0..7000 {
-            let x = f64::from(step) * 0.0997;
-            let error = exp_of_minus(x) / (-x).exp() - 1.0;
-            assert!(error.abs() < 1e-13, "{x}: {error:e}");
-        }
-        assert_eq!(exp_of_minus(0.0), 1.0);
-        assert!(exp_of_minus(f64::INFINITY) < 1e-300);
-    }
-
-    #[test]
-    fn a_row_at_the_place_says_it_all() {
-        let mut correlations = Correlations::new(2);
-        correlations.between[1][0] = 0.5;
-        correlations.with_place = [0.0; MOST_NEIGHBOURS];
-        (correlations.with_place[0], correlations.with_place[1]) = (1.0, 0.5);
-        let mut values = [0.0; MOST_NEIGHBOURS];
-        (values[0], values[1]) = (3.0, 7.0);
-        let kriged = correlations.solve(&values, 1e-9);
-        assert!((kriged.value - 3.0).abs() < 1e-6 && kriged.variance < 1e-5, "{kriged:?}");
-        let weights = correlations.weights(1e-9);
-        assert!((weights[0] - 1.0).abs() < 1e-6 && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{weights:?}");
-    }
-}
+mod tests;

@@ -383,3 +383,6 @@ impl Model {
         self.scale.varying.iter().map(|(axis, factor)| (*axis, SQRT_3 / factor)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

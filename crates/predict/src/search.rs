@@ -212,3 +212,6 @@ impl Case {
         (correlations.solve(&self.values, ranges.correlation.nugget).value - self.truth).abs()
     }
 }
+
+#[cfg(test)]
+mod tests;
