@@ -1,7 +1,9 @@
 //! Single rules of the ledger, each with a trace and a pass that show it.
 #![allow(clippy::unwrap_used)]
 
-use perfdb_compare::ledger::{Explanation, Options, Passes, explain_files};
+use perfdb_compare::ledger::{
+    Cause, Detail, Explanation, Join, Options, Passes, explain_files, explain_files_and_show,
+};
 use std::fmt::Write;
 
 /// An operator of the simulator: kernel type, shapes, µs, further members of `args`.
@@ -67,4 +69,152 @@ fn steps_are_counted_where_they_are_written() {
     assert_eq!(of(["", "N/A", "1"]), Vec::<String>::new());
     let told = of(["1", "1", "2"]);
     assert!(told.len() == 1 && told[0].contains("2 forward passes"), "{told:?}");
+}
+
+/// An event of the simulator: operator, start, duration in µs, `args`.
+fn event(operator: &str, start: u64, time: u32, args: &str) -> String {
+    format!(
+        r#",{{"name": "{operator}", "ph": "X", "ts": {start}, "dur": {time}, "pid": 0, "tid": 0, "args": {{{args}}}}}"#
+    )
+}
+
+fn files(events: &str, pass: &str) -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let head = r#"{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "empirical (PID: 0)"}}"#;
+    let paths = ["trace.json", "pass.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&paths[0], format!("{{\"traceEvents\": [{head}{events}]}}")).unwrap();
+    std::fs::write(&paths[1], pass).unwrap();
+    (folder, paths)
+}
+
+#[test]
+fn three_calls_more_than_eight_are_no_layers() {
+    assert_eq!(calls(11, 8).0.ledger.layers_note, None);
+}
+
+#[test]
+fn narrow_norms_are_of_heads_where_wider_ones_are_there() {
+    let predicted = [("RmsNorm", "[[16, 5120]]", 10, ""), ("RmsNorm", "[[16, 128]]", 10, "")];
+    let family = |shown: &[Operator<'_>]| {
+        let ledger = explained(shown, &pass(&[("RmsNorm", "16,128", "1")])).0.ledger;
+        ledger.groups.iter().find(|group| group.shape.contains("128")).unwrap().family.clone()
+    };
+    assert_eq!((family(&predicted), family(&predicted[1..])), ("rope".to_owned(), "norm_add".to_owned()));
+}
+
+#[test]
+fn calls_without_shapes_stand_for_all_of_their_type_that_are_about_as_many() {
+    let joins = |measured: usize| {
+        let kernels: Vec<_> = [("GatherV2", "16,5120", "1"), ("GatherV2", "32,768", "1")].repeat(measured);
+        let ledger = explained(&[("GatherV2", "[]", 10, ""); 2], &pass(&kernels)).0.ledger;
+        ledger.groups.iter().map(|group| (group.shape.clone(), group.join)).collect::<Vec<_>>()
+    };
+    assert_eq!(joins(1), [("32,768 and 1 more".to_owned(), Join::Type)]);
+    assert!(joins(20).iter().all(|(_, join)| *join != Join::Type), "{:?}", joins(20));
+}
+
+#[test]
+fn layers_stand_out_by_five_times_what_others_are_off() {
+    let (mut events, mut text) = (String::new(), String::from("Type,Start Time(us),Duration(us),Input Shapes\n"));
+    for layer in 0..12 {
+        let start = 1000 * layer;
+        // Most layers take 400 ± 10 µs; 5 times that is 50.
+        let first = [390, 410][layer as usize % 2] + [0, 0, 0, 30, 0, 0, 0, 0, 200, 0, 0, 0][layer as usize];
+        for (at, (kernel_type, shapes, list), time) in
+            [(0, (GEMM.0, GEMM.1, GEMM_LIST), first - 10), (500, (ADD.0, ADD.1, ADD_LIST), 10)]
+        {
+            let shapes_of = format!(
+                r#""simulation_shapes": "{list}", "kernel_shapes": "{list}", "source": "MEASURED", "kernel_type": "{kernel_type}""#
+            );
+            events += &event("aten.op.default", start + at, 10, &shapes_of);
+            writeln!(text, "{kernel_type},{}.0,{time},\"\"\"{shapes}\"\"\"", start + at).unwrap();
+        }
+    }
+    let (_folder, [trace, profile]) = files(&events, &text);
+    let options = Options { passes: Passes::parse("1").unwrap(), ..Options::default() };
+    let layers = explain_files(&trace, &profile, &options).unwrap().result.layers.unwrap();
+    let outliers: Vec<usize> =
+        layers.kinds.iter().filter_map(|kind| kind.measured.as_ref()).flat_map(|kind| kind.outliers.clone()).collect();
+    assert_eq!(layers.measured_times_ps[8], 590_000_000, "{:?}", layers.measured_times_ps);
+    assert_eq!(outliers, [8]);
+}
+
+#[test]
+fn operators_that_cost_nothing_are_counted_and_left_out() {
+    let free = ("Add", "[[1]]", 0, r#", "zero_cost": true"#);
+    let explanation = explained(&[(GEMM.0, GEMM_LIST, 10, ""), free, free], &pass(&[(GEMM.0, GEMM.1, "1")])).0;
+    assert_eq!((explanation.reconcile.free_events, explanation.ledger.groups.len()), (2, 1));
+}
+
+#[test]
+fn a_kernel_that_runs_as_often_as_a_composite_operator_may_be_a_part_of_it() {
+    // Its kernel is named, so that the operator's time is not that of all its parts, whatever its source.
+    let args = format!(
+        r#""simulation_shapes": "{GEMM_LIST}", "kernel_shapes": "{GEMM_LIST}", "source": "ANALYTIC", "kernel_type": "MatMulV2""#
+    );
+    let operators = (0..3).map(|call| event("tensor_cast.mlapo.default", 10 * call, 10, &args)).collect::<String>();
+    let composite = |products: usize, times: usize| {
+        let kernels =
+            [vec![(GEMM.0, GEMM.1, "1"); products], vec![("KvRmsNormRopeCache", "16,576", "1"); times]].concat();
+        let (_folder, [trace, profile]) = files(&operators, &pass(&kernels));
+        let options = Options { passes: Passes::parse("2").unwrap(), ..Options::default() };
+        let leaves = explain_files(&trace, &profile, &options).unwrap().result.ledger.leaves;
+        let leaf = leaves.into_iter().find(|leaf| leaf.kernel_type == "KvRmsNormRopeCache").unwrap();
+        let Detail::Measured(detail) = leaf.detail else { panic!("{leaf:?}") };
+        (leaf.cause, detail.measured_calls, detail.composite)
+    };
+    // Three calls in each of two passes; up to twice as many are about as often.
+    assert_eq!(composite(6, 6), (Cause::NotModelled, 3.0, Some("tensor_cast.mlapo.default".to_owned())));
+    assert_eq!(composite(6, 12).2, composite(6, 6).2);
+    assert_eq!(composite(0, 6), composite(6, 6));
+    assert_eq!(composite(6, 14), (Cause::NotModelled, 7.0, None));
+}
+
+#[test]
+fn traces_of_several_blocks_have_one_clock_and_one_numbering() {
+    let args = format!(
+        r#""simulation_shapes": "{GEMM_LIST}", "source": "MEASURED", "kernel_type": "MatMulV2", "note": "{}""#,
+        "x".repeat(150)
+    );
+    // Some two megabytes that are read in pieces: from a second to 10 000 times 20 µs later.
+    let events: String = (0..8000).map(|at| event("aten.mm.default", 1_000_000 + 20 * at, 5, &args)).collect();
+    let pass = pass(&[(GEMM.0, GEMM.1, "1")]);
+    let (_folder, [trace, profile]) = files(&events, &pass);
+    let timeline = explain_files(&trace, &profile, &Options::default()).unwrap().result.timeline.predicted.unwrap();
+    let us = 1_000_000;
+    assert_eq!((timeline.elapsed_ps, timeline.busy_ps), ((7999 * 20 + 5) * us, 8000 * 5 * us));
+    let (_folder, [trace, profile]) = files(&(events + &event("aten.mm.default", 0, 5, "")), &pass);
+    assert!(explain_files(&trace, &profile, &Options::default()).is_ok());
+    let without_name = r#",{"ph": "X", "ts": 1, "dur": 1, "pid": 0, "args": {}}"#;
+    std::fs::write(&trace, std::fs::read_to_string(&trace).unwrap().replace("]}", &format!("{without_name}]}}")))
+        .unwrap();
+    let refused = explain_files(&trace, &profile, &Options::default()).unwrap_err().to_string();
+    assert!(refused.contains("8002"), "{refused}");
+}
+
+#[test]
+fn windows_are_named_after_layers_where_there_are_some() {
+    let names = |layers: usize| {
+        let mut all = Vec::new();
+        let operators: Vec<_> = [(GEMM.0, GEMM_LIST), (ADD.0, ADD_LIST)].repeat(layers);
+        let events: String = (0..).zip(&operators).map(|(at, (kernel_type, list))| {
+            let args = format!(r#""simulation_shapes": "{list}", "kernel_shapes": "{list}", "source": "MEASURED", "kernel_type": "{kernel_type}""#);
+            event("aten.op.default", 10 * at, 10, &args)
+        }).collect();
+        let kernels = [(GEMM.0, GEMM.1, "1"), (ADD.0, ADD.1, "1")].repeat(layers);
+        let (_folder, [trace, profile]) = files(&events, &pass(&kernels));
+        let options = Options { passes: Passes::parse("1").unwrap(), ..Options::default() };
+        explain_files_and_show(&trace, &profile, &options, |explanation, sides| {
+            sides.side_by_side().windows::<()>(explanation, |window| {
+                all.push(window.name.to_owned());
+                Ok(())
+            })
+        })
+        .unwrap()
+        .1
+        .unwrap();
+        all
+    };
+    assert_eq!(names(1), ["pass"]);
+    assert_eq!(names(8)[..3], ["before the layers", "layer 0", "layer 1"]);
 }

@@ -110,9 +110,9 @@ pub(crate) fn compare(one: &[i128], other: &[i128]) -> Ordering {
     }
 }
 
-/// Whether both are positive and neither is more than `factor` times the other.
+/// Whether both are positive and neither is more than `factor` times the other; of a positive factor.
 pub(crate) fn within(one: i128, other: i128, factor: i128) -> bool {
-    one > 0 && other > 0 && one <= factor * other && other <= factor * one
+    one > 0 && one <= factor * other && other <= factor * one
 }
 
 /// The largest integer that divides both; the other one if one is 0.
