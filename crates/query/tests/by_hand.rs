@@ -1,7 +1,9 @@
 //! Small tables whose answers can be worked out by hand.
 
 use perfdb_predict::{Attention, Operands, Place, Precision, Rows, Table, configuration};
-use perfdb_query::{Argument, Class, DType, Database, Layer, Query, Reader, ReaderSemantics, Source, Tensor};
+use perfdb_query::{
+    Argument, Class, DType, Database, Layer, Query, Reader, ReaderSemantics, Source, Surroundings, Tensor, read_trace,
+};
 use std::fmt::Write as _;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
@@ -249,5 +251,59 @@ fn a_database_is_read_anew_where_a_table_or_the_mapping_has_changed() -> TestRes
     std::fs::write(folder.path().join("Add.csv"), format!("{COLUMNS}\n"))?;
     assert!(database.reopen()? && !database.reopen()?);
     assert_eq!(names(&database), ["Add", "MatMulV2"]);
+    Ok(())
+}
+
+#[test]
+fn a_matrix_that_lies_the_other_way_round_is_told_and_a_weight_is_not() -> TestResult {
+    let row = "\"512,16;256,512\",DT_BF16;DT_BF16,ND;ND,\"16,256\",DT_BF16,ND,7\n";
+    let (_folder, database) = database(&[("MatMulV2.csv", format!("{COLUMNS}\n{row}"))], "kernel_type: MatMulV2")?;
+    let (_, explanation) = database.reader(ReaderSemantics::Corrected, Layer::Measured).explain(&product(16, 512, 256));
+    let told = explanation.lines.join("\n");
+    assert!(told.contains("input 1 is 512,16, not 16,512") && !told.contains("input 2"), "{told}");
+    Ok(())
+}
+
+#[test]
+fn lengths_are_transformed_as_the_newer_setting_says_where_there_is_one() -> TestResult {
+    // From the lengths 100 to 400, a third of the way along the lengths and half of it along their roots.
+    let table = attention_table(&[(16, 100, None, 10.0), (16, 400, None, 40.0)]);
+    let us = |settings: &str| -> Result<f64, Box<dyn std::error::Error>> {
+        let entry = format!(
+            "{ATTENTION}}}\ninterpolation_policy:\n  kernel_overrides:\n    FusedInferAttentionScore: {{{settings}"
+        );
+        let (_folder, database) = database(&[("FusedInferAttentionScore.csv", table.clone())], &entry)?;
+        let upstream = database.reader(ReaderSemantics::Upstream, Layer::Interpolating);
+        Ok(upstream.lookup(&attention_call(16, vec![225]))?.duration_us)
+    };
+    let (plain, root) = (us("axis_transform: linear")?, us("axis_transform: sqrt_seq")?);
+    assert!(is_close(plain, 22.5) && is_close(root, 25.0), "{plain} {root}");
+    assert_eq!((us("shape_transform: sqrt")?, us("axis_transform: linear, shape_transform: sqrt")?), (root, plain));
+    // No transform that is known: not the older one either.
+    assert_eq!(us("axis_transform: [sqrt], shape_transform: sqrt")?, plain);
+    Ok(())
+}
+
+#[test]
+fn composites_have_the_tier_of_collectives_of_the_same_ranks() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let event = |name: &str, ranks: &str, tier: &str| {
+        format!(
+            r#"{{"name": "{name}", "ph": "X", "ts": 0, "dur": 5, "pid": 0, "tid": 0, "args": {{"Inputs": "(tensor(..., size=(16, 512), dtype=torch.bfloat16), {ranks}) kwargs: {{}}", "Output": "None", "source": "MEASURED"{tier}}}}}"#
+        )
+    };
+    let events = [
+        event("tensor_cast.matmul_all_reduce.default", "[0, 1]", ""),
+        event("tensor_cast.all_reduce.default", "[0, 1]", r#", "topology_tier": "0""#),
+        event("tensor_cast.all_reduce.default", "[0, 1, 2, 3]", r#", "topology_tier": "1""#),
+        event("tensor_cast.matmul_all_reduce.default", "[4, 5]", ""),
+    ];
+    let path = folder.path().join("trace.json");
+    std::fs::write(&path, format!("{{\"traceEvents\": [{}]}}", events.join(",\n")))?;
+    let calls = read_trace(&path, &Surroundings::default())?;
+    assert_eq!(calls.iter().map(|call| call.event).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    for (call, tier) in calls.iter().zip([Some(0), Some(0), Some(1), None]) {
+        assert_eq!(call.query, call.query.clone().tier(tier), "event {}", call.event);
+    }
     Ok(())
 }
