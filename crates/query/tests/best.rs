@@ -1,6 +1,6 @@
 //! Predictions with intervals: `--semantics best`.
 
-use perfdb_predict::{Collective, MatMul, Operands, Place, Precision, Rows, Table};
+use perfdb_predict::{Collective, Experts, MatMul, Operands, Place, Precision, Rows, Table};
 use perfdb_query::{Argument, Class, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor, answer_to_json};
 use std::fmt::Write;
 
@@ -416,4 +416,19 @@ fn fused_experts_are_predicted_over_all_their_sizes() {
     let slices = database.slices("DispatchFFNCombine").expect("a table").expect("a table");
     let axes: Vec<&[&str]> = slices.iter().map(|slice| slice.axes.as_slice()).collect();
     assert_eq!(axes, [["tokens", "hidden", "intermediate", "experts", "top_k"]]);
+    // The places are of one rank, their work that of one rank of all.
+    for (place, ..) in slices.iter().flat_map(|slices| &slices.slices).flatten() {
+        let [tokens, hidden, intermediate, experts, top_k] = place.axes[..] else { panic!("{place:?}") };
+        let ranks = EXPERT_RANKS as f64;
+        let all = Experts {
+            tokens,
+            hidden,
+            intermediate,
+            top_k,
+            experts: experts * ranks,
+            tensor_parallel: 1.0,
+            expert_parallel: ranks,
+        };
+        assert_eq!(place.work, all.work(1.0));
+    }
 }

@@ -255,6 +255,20 @@ fn a_database_is_read_anew_where_a_table_or_the_mapping_has_changed() -> TestRes
 }
 
 #[test]
+fn new_tables_are_seen_where_collectives_lie_elsewhere() -> TestResult {
+    let table = format!("{COLUMNS}\n{}", product_row(16, 512, 256, "ND;ND", 50.0));
+    let entry = "kernel_type: MatMulV2}\ncommunication_data_ref: collectives\nrest: {none: none";
+    let (folder, database) = database(&[("MatMulV2.csv", table)], entry)?;
+    std::fs::create_dir(folder.path().join("collectives"))?;
+    assert!(!database.reopen()?);
+    std::fs::write(folder.path().join("Add.csv"), format!("{COLUMNS}\n"))?;
+    assert!(database.reopen()? && !database.reopen()?);
+    std::fs::write(folder.path().join("collectives/hcom_allReduce_.csv"), "message_bytes,num_devices,Duration(us)\n")?;
+    assert!(database.reopen()? && !database.reopen()?);
+    Ok(())
+}
+
+#[test]
 fn a_matrix_that_lies_the_other_way_round_is_told_and_a_weight_is_not() -> TestResult {
     let row = "\"512,16;256,512\",DT_BF16;DT_BF16,ND;ND,\"16,256\",DT_BF16,ND,7\n";
     let (_folder, database) = database(&[("MatMulV2.csv", format!("{COLUMNS}\n{row}"))], "kernel_type: MatMulV2")?;
