@@ -3,31 +3,53 @@
 use crate::error::Error;
 use crate::shard::Shard;
 use bitcode::{DecodeOwned, Encode};
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The file of a shard with its results: for each case its number and the length of its result, eight bytes each with the
 /// lowest first, and the result.
 pub(crate) const RESULTS: &str = "results.bin";
 
+/// Writes results one behind the other.
+pub(crate) struct Recorder {
+    file: BufWriter<File>,
+    /// An encoder has a buffer for each field of a result; these are made once.
+    buffer: bitcode::Buffer,
+}
+
+impl Recorder {
+    pub(crate) fn create(path: &Path) -> io::Result<Recorder> {
+        Ok(Recorder { file: BufWriter::new(File::create(path)?), buffer: bitcode::Buffer::new() })
+    }
+
+    pub(crate) fn record(&mut self, case: usize, result: &impl Encode) -> io::Result<()> {
+        let bytes = self.buffer.encode(result);
+        for number in [case, bytes.len()] {
+            self.file.write_all(&(number as u64).to_le_bytes())?;
+        }
+        self.file.write_all(bytes)
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Recorder").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
 /// The result of one case as it stands in the file.
-pub(crate) struct Record {
+struct Record {
     case: u64,
     bytes: Vec<u8>,
 }
 
 impl Record {
-    pub(crate) fn of(case: usize, result: &impl Encode) -> Record {
-        Record { case: case as u64, bytes: bitcode::encode(result) }
-    }
-
-    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.case.to_le_bytes())?;
-        out.write_all(&(self.bytes.len() as u64).to_le_bytes())?;
-        out.write_all(&self.bytes)
-    }
-
     /// The next record of a file.
     fn read(file: &mut impl Read) -> io::Result<Record> {
         let mut head = [[0; 8]; 2];

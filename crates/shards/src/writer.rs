@@ -4,13 +4,13 @@ use crate::error::Error;
 use crate::fingerprint::{Fingerprint, InputFile};
 use crate::job::Job;
 use crate::manifest::{MANIFEST, Manifest, WrittenFile};
-use crate::results::{RESULTS, Record};
+use crate::results::{RESULTS, Recorder};
 use crate::shard::Shard;
 use bitcode::Encode;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -39,7 +39,7 @@ pub struct ShardWriter {
     parent: PathBuf,
     shard: Shard,
     job: Job,
-    results: BufWriter<File>,
+    results: Recorder,
     case_inputs: BTreeMap<String, InputFile>,
     own: usize,
     failed: usize,
@@ -57,7 +57,7 @@ impl ShardWriter {
             .tempdir_in(parent)
             .map_err(|source| Error::io(parent, source))?;
         let path = folder.path().join(RESULTS);
-        let results = BufWriter::new(File::create(&path).map_err(|source| Error::io(&path, source))?);
+        let results = Recorder::create(&path).map_err(|source| Error::io(&path, source))?;
         let case_inputs = BTreeMap::new();
         Ok(ShardWriter { folder, parent: parent.to_owned(), shard, job, results, case_inputs, own: 0, failed: 0 })
     }
@@ -85,8 +85,7 @@ impl ShardWriter {
         }
         self.own += 1;
         self.failed += usize::from(case.failed);
-        let record = Record::of(case.number, result);
-        record.write(&mut self.results).map_err(|source| Error::io(self.place(RESULTS), source))
+        self.results.record(case.number, result).map_err(|source| Error::io(self.place(RESULTS), source))
     }
 
     /// Adds a file with what belongs to no single case.
