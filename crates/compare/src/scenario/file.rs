@@ -71,7 +71,7 @@ fn scenario(mut map: Map, trace_dir: &Path) -> Result<Scenario, (Option<String>,
 }
 
 fn rest(mut map: Map, trace_dir: &Path, name: &str) -> Result<Scenario, String> {
-    let mut path = |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| with_folder(&path, trace_dir)));
+    let mut path = |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| with_folder(path, trace_dir)));
     let needed = |key: &str, value: Option<PathBuf>| value.ok_or_else(|| format!("the key {key:?} is missing"));
     let tc_trace = needed("tc_trace", path("tc_trace")?)?;
     let trace_csv = needed("trace_csv", path("trace_csv")?)?;
@@ -93,8 +93,11 @@ fn rest(mut map: Map, trace_dir: &Path, name: &str) -> Result<Scenario, String> 
     }
 }
 
-/// The path with the folder of the CSVs in position_text of `{trace_dir}`.
-fn with_folder(path: &str, trace_dir: &Path) -> PathBuf {
+/// The path with the folder of the CSVs in the place of `{trace_dir}`.
+fn with_folder(path: String, trace_dir: &Path) -> PathBuf {
+    if !path.contains('{') {
+        return path.into();
+    }
     let parts: Vec<&OsStr> = path.split("{trace_dir}").map(OsStr::new).collect();
     parts.join(trace_dir.as_os_str()).into()
 }

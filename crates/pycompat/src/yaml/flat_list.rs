@@ -79,7 +79,7 @@ fn text_key(key: &str) -> Option<Key> {
 /// `key: value` on a line of its own.
 fn insert_line(map: &mut Map, line: &str) -> Option<()> {
     let (key, rest) = key(line)?;
-    let (value, rest) = value(rest, "")?;
+    let (value, rest) = value(rest)?;
     map.insert(text_key(key)?, value);
     rest.is_empty().then_some(())
 }
@@ -88,7 +88,7 @@ fn insert_line(map: &mut Map, line: &str) -> Option<()> {
 fn insert_braced(map: &mut Map, mut entries: &str) -> Option<()> {
     loop {
         let (key, rest) = key(entries.trim_start_matches(' '))?;
-        let (value, rest) = value(rest, ",}")?;
+        let (value, rest) = value(rest)?;
         map.insert(text_key(key)?, value);
         match rest.strip_prefix(',') {
             Some(rest) => entries = rest,
@@ -97,8 +97,8 @@ fn insert_braced(map: &mut Map, mut entries: &str) -> Option<()> {
     }
 }
 
-/// A scalar behind a space, and what follows the spaces behind it; one that is not quoted goes up to one of `ends`.
-fn value<'t>(text: &'t str, ends: &str) -> Option<(Node, &'t str)> {
+/// A scalar behind a space, and what follows the spaces behind it.
+fn value(text: &str) -> Option<(Node, &str)> {
     let text = text.strip_prefix(' ')?.trim_start_matches(' ');
     let (node, rest) = match text.as_bytes().first()? {
         quote @ (b'\'' | b'"') => {
@@ -108,10 +108,10 @@ fn value<'t>(text: &'t str, ends: &str) -> Option<(Node, &'t str)> {
             (Node::Text(text[1..end].to_owned()), rest)
         }
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' => {
-            let end = text.find(|character| ends.contains(character)).unwrap_or(text.len());
+            // Whoever asks for the value knows what may come behind it.
+            let end = text.bytes().position(|byte| !is_harmless(byte)).unwrap_or(text.len());
             let (plain, rest) = text.split_at(end);
-            let plain = plain.trim_end_matches(' ');
-            (plain.bytes().all(is_harmless).then(|| scalar::plain(plain))?, rest)
+            (scalar::plain(plain.trim_end_matches(' ')), rest)
         }
         _ => return None,
     };
