@@ -1,10 +1,10 @@
 //! From measured rows to a model.
 
 use crate::calibration::{Calibration, FEW, FEW_TOGETHER};
-use crate::estimate::REPEAT_HALF_WIDTH;
 use crate::forest::Forest;
 use crate::kriging::{Correlation, Kriged, SQRT_3};
-use crate::model::{FEWEST_ROWS, Mean, Model, Outlier, Scale, short};
+use crate::model::{FEWEST_ROWS, Mean, Model, Scale, short};
+use crate::outliers;
 use crate::rows::{Rows, Settled, choose};
 use crate::search::{Field, Ranges};
 use perfdb_roofline::{Roofline, Work};
@@ -20,13 +20,6 @@ const MOST_FITTED: usize = 4000;
 const FEWEST_FOR_ROOFLINE: usize = 12;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
-/// Sigmas of its own prediction beyond which a row is an outlier.
-const OUTLIER_SIGMAS: f64 = 8.0;
-/// No sigma is less than the deviation of repeats.
-const REPEAT_DEVIATION: f64 = REPEAT_HALF_WIDTH / 1.645;
-/// The squares below which three of four, and half, of standard normal values lie.
-const THREE_OF_FOUR_SQUARED: f64 = 1.323;
-const MEDIAN_SQUARED: f64 = 0.455;
 /// The length of an axis on which no row varies, in octaves.
 const CONSTANT_LENGTH: f64 = 4.0;
 
@@ -68,14 +61,15 @@ impl Model {
         let lean = settled.iter().map(|slice| slice.lean).find(|lean| !lean.is_empty());
         scale.lean = leaning(&scale, lean.unwrap_or_default());
         coordinates.chunks_exact_mut(dims).for_each(|row| scale.lean(row));
-        let field = Field { dims, coordinates: &coordinates, values: &values, slices: &ranges, steps: &steps };
+        let within_reach: Vec<f64> = values.iter().map(|value| outliers::within_reach(*value)).collect();
+        let field = Field { dims, coordinates: &coordinates, values: &within_reach, slices: &ranges, steps: &steps };
         let neighbours = neighbours(dims).min(count.saturating_sub(1));
         let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours) };
         for ((_, factor), length) in scale.varying.iter_mut().zip(&found.lengths) {
             *factor = SQRT_3 / length;
         }
         let (forest, order) = field.plant(&found.lengths, &found.slice_lengths);
-        drop(coordinates);
+        drop((coordinates, within_reach));
         Some(Model::learn(scale, forest, &order, settled, &values, means, reference_us, found.correlation))
     }
 
@@ -93,6 +87,11 @@ impl Model {
         let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
         let first_row = |slice: &Settled| slice.measured.iter().map(|row| row.row).min().unwrap_or_default();
         let first_rows = settled.iter().map(first_row).collect();
+        let shortest = settled
+            .iter()
+            .zip(&means)
+            .map(|(slice, mean)| slice.measured.iter().map(|row| mean.log(row.work)).fold(f64::INFINITY, f64::min));
+        let shortest = shortest.collect();
         let in_order = || order.iter().map(|row| measured[*row as usize]);
         let has_spreads = measured.iter().any(|row| row.spread.is_finite());
         let most = neighbours(forest.dims);
@@ -107,11 +106,13 @@ impl Model {
             neighbours: if order.len() < FEWEST_ROWS { order.len() } else { most.min(order.len() - 1) },
             calibration: Calibration::default(),
             outliers: Vec::new(),
+            moved: Vec::new(),
             typical: 1e-12,
             hardest: f64::INFINITY,
             scale,
             forest,
             means,
+            shortest,
             first_rows,
             reference_us,
             correlation,
@@ -120,73 +121,56 @@ impl Model {
         let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
         drop(settled);
         if model.len() >= FEWEST_ROWS {
-            let median_distance = model.leave_one_out();
-            model.calibration = Calibration::of(&model, median_distance, works.as_deref());
+            model.move_within_reach();
+            let mut left_out = model.leave_one_out();
+            if model.mend_outliers(&left_out) {
+                left_out = model.leave_one_out();
+            }
+            model.cut_difficulties();
+            let distances = left_out.iter().map(|one| one.distance).collect();
+            model.calibration = Calibration::of(&model, median(distances).max(1e-6), works.as_deref());
         }
         model
     }
 
-    /// Predicts every row from the others: how hard each is, and which are outliers. The median distance to the nearest other row.
-    fn leave_one_out(&mut self) -> f64 {
+    /// Predicts every row from the others: how hard each is.
+    fn leave_one_out(&mut self) -> Vec<LeftOut> {
+        let left_out: Vec<LeftOut> = (0..self.len() as u32)
+            .map(|row| {
+                let (near, Kriged { value, variance }) = self.without(row);
+                let residual = value - self.residuals[row as usize];
+                LeftOut { residual, variance, distance: near.distances().first().copied().unwrap_or_default() }
+            })
+            .collect();
+        self.difficulty = left_out.iter().map(|one| (one.residual * one.residual / one.variance) as f32).collect();
+        left_out
+    }
+
+    /// Cuts the greatest difficulties, and takes the mean.
+    fn cut_difficulties(&mut self) {
         let count = self.len();
-        let mut left_out = Vec::with_capacity(count);
-        let mut distances = Vec::with_capacity(count);
-        for row in 0..count as u32 {
-            let (near, kriged) = self.without(row);
-            let residual = kriged.value - self.residuals[row as usize];
-            self.difficulty[row as usize] = (residual * residual / kriged.variance) as f32;
-            left_out.push((residual, kriged.variance));
-            distances.push(near.distances().first().copied().unwrap_or_default());
-        }
         let mut sorted = self.difficulty.clone();
         sorted.sort_unstable_by(f32::total_cmp);
-        let three_of_four = f64::from(sorted[(count - 1) * 3 / 4]) / THREE_OF_FOUR_SQUARED;
         let position = CUT * (count - 1) as f64;
         let (below, part) = (position as usize, position.fract() as f32);
         let cut = sorted[below] + part * (sorted[(below + 1).min(count - 1)] - sorted[below]);
-        self.outliers = self.find_outliers(&left_out, three_of_four);
         self.hardest = f64::from(cut);
         for difficulty in &mut self.difficulty {
             *difficulty = difficulty.min(cut);
         }
         self.typical =
             self.difficulty.iter().map(|difficulty| f64::from(*difficulty)).sum::<f64>() / count as f64 + 1e-12;
-        median(distances).max(1e-6)
     }
+}
 
-    /// Rows far from what their neighbours say, in units of what most rows, and most of their neighbours, are missed by:
-    /// an outlier must not hide behind the errors that it makes of its neighbours. The farthest is judged first, and those after it
-    /// without it, since it is not they who are wrong.
-    fn find_outliers(&self, left_out: &[(f64, f64)], three_of_four: f64) -> Vec<Outlier> {
-        let sigmas = |(residual, variance): (f64, f64), scale: f64| {
-            residual.abs() / (variance * scale).sqrt().max(REPEAT_DEVIATION)
-        };
-        let mut candidates: Vec<u32> = (0..self.len() as u32)
-            .filter(|row| sigmas(left_out[*row as usize], three_of_four) > OUTLIER_SIGMAS)
-            .collect();
-        let residual = |row: u32| left_out[row as usize].0.abs();
-        candidates.sort_by(|a, b| residual(*b).total_cmp(&residual(*a)).then(a.cmp(b)));
-        let mut is_wrong = vec![false; self.len()];
-        let mut outliers = Vec::new();
-        for own in candidates {
-            let (near, Kriged { value, variance }) =
-                self.krige_row(own, |other| other != own && !is_wrong[other as usize]);
-            if near.rows().is_empty() {
-                continue;
-            }
-            let residual = value - self.residuals[own as usize];
-            let around = near.rows().iter().map(|row| f64::from(self.difficulty[*row as usize])).collect();
-            let sigmas = sigmas((residual, variance), three_of_four.max(median(around) / MEDIAN_SQUARED));
-            if sigmas > OUTLIER_SIGMAS {
-                let measured_us = self.times_us[own as usize];
-                let predicted_us = measured_us * residual.exp();
-                outliers.push(Outlier { row: self.row_numbers[own as usize], measured_us, predicted_us, sigmas });
-                is_wrong[own as usize] = true;
-            }
-        }
-        outliers.sort_by_key(|outlier| outlier.row);
-        outliers
-    }
+/// A row as the others predict it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeftOut {
+    /// The logarithm of predicted over measured.
+    pub(crate) residual: f64,
+    pub(crate) variance: f64,
+    /// That of the nearest other row.
+    distance: f64,
 }
 
 /// A logarithm without the last digits, so that times in another unit make the same choices.
@@ -196,7 +180,7 @@ fn steady(log: f64) -> f64 {
 }
 
 /// The lower one of the two in the middle.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     let middle = values.len().saturating_sub(1) / 2;
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }

@@ -94,11 +94,10 @@ impl Model {
         let rows = self.forest.slices.get(slice).cloned().filter(|_| self.len() >= FEWEST_ROWS);
         rows.unwrap_or_default().map(|row| {
             let (near, Kriged { value, variance }) = self.without(row);
-            let measured_us = self.times_us[row as usize];
             Residual {
                 row: self.row_numbers[row as usize],
-                measured_us,
-                predicted_us: measured_us * (value - self.residuals[row as usize]).exp(),
+                measured_us: self.times_us[row as usize],
+                predicted_us: self.predicted_us(row, value),
                 sigma: self.sigma(variance, near.rows()),
             }
         })

@@ -73,7 +73,7 @@ impl Model {
                 slice: self.forest.slice_of(row),
                 weight,
                 duration_us: self.times_us[row as usize],
-                efficiency: (-self.residuals[row as usize]).exp(),
+                efficiency: (-self.own_value(row)).exp(),
             })
             .collect();
         neighbours.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
@@ -118,14 +118,7 @@ impl Explanation {
     /// The explanation as a sentence or two, with names of rows by their numbers.
     pub fn sentence(&self, name: impl Fn(u32) -> String) -> String {
         use fmt::Write;
-        let Estimate { duration_us, low_us, high_us, class } = self.estimate;
-        let mut text = format!(
-            "{} µs ±{} ({}–{})",
-            grouped(duration_us),
-            percent(self.estimate.half_width()),
-            grouped(low_us),
-            grouped(high_us)
-        );
+        let mut text = self.estimate.to_string();
         let heavy: Vec<&Neighbour> =
             self.neighbours.iter().filter(|neighbour| neighbour.weight >= LEAST_WEIGHT).collect();
         let names: Vec<String> = heavy.iter().map(|neighbour| name(neighbour.row)).collect();
@@ -135,8 +128,9 @@ impl Explanation {
             _ => format!("rows {}", names.join(", ")),
         };
         // Writing to a string does not fail.
-        let _ = match (class, self.octaves_beyond) {
+        let _ = match (self.estimate.class, self.octaves_beyond) {
             (Class::Measured, _) => write!(text, ", measured: {rows}"),
+            (Class::Inside, _) if names.len() == 1 => write!(text, ", near {rows}"),
             (Class::Inside, _) => write!(text, ", between {rows}"),
             (Class::Beyond, Some(octaves)) => write!(text, ", {octaves:.1} octaves beyond {rows}"),
             (Class::Beyond, None) => write!(text, ", beyond {rows}"),
@@ -172,33 +166,6 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Three significant digits, at least; thousands apart.
-fn grouped(number: f64) -> String {
-    let decimals = if number >= 100.0 {
-        0
-    } else if number >= 10.0 {
-        1
-    } else {
-        2
-    };
-    let text = format!("{number:.decimals$}");
-    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped + fraction
-}
-
-fn percent(share: f64) -> String {
-    let decimals = usize::from(share < 0.0995);
-    let text = format!("{:.decimals$}", 100.0 * share);
-    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,8 +193,24 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped_and_rounded() {
-        assert_eq!([0.1234, 12.34, 2310.4, 1_234_567.8].map(grouped), ["0.12", "12.3", "2,310", "1,234,568"]);
-        assert_eq!([0.04, 0.043, 0.5].map(percent), ["4 %", "4.3 %", "50 %"]);
+    fn nothing_lies_between_one_row() {
+        let near = |row, weight| Neighbour { row, slice: 0, weight, duration_us: 10.0, efficiency: 0.5 };
+        let mut explanation = Explanation {
+            estimate: Estimate { duration_us: 20.0, low_us: 18.0, high_us: 22.2, class: Class::Inside },
+            neighbours: vec![near(7, 0.95), near(3, 0.05)],
+            slice: 0,
+            efficiency: 0.5,
+            roofline: Roofline { overhead_us: 1.0, operations_per_us: 1.0, bytes_per_us: 1.0 },
+            octaves_beyond: None,
+            known: 12,
+            method: Method::Kriging,
+            doubt: None,
+        };
+        assert_eq!(
+            explanation.to_string(),
+            "20.0 µs ±11 % (18.0–22.2), near row 7; it runs at 50 % of the fitted roofline"
+        );
+        explanation.neighbours[1].weight = 0.2;
+        assert!(explanation.to_string().contains(", between rows 7, 3; they run"), "{explanation}");
     }
 }

@@ -35,6 +35,7 @@ mod family;
 mod forest;
 mod kriging;
 mod model;
+mod outliers;
 mod pass;
 mod place;
 pub mod plan;
@@ -48,10 +49,11 @@ pub use build::neighbours;
 pub use calibration::COVERAGE;
 pub use class::Class;
 pub use doubt::{Doubt, Residual};
-pub use estimate::{Estimate, REPEAT_HALF_WIDTH, measured_interval};
+pub use estimate::{Estimate, REPEAT_DEVIATION, REPEAT_HALF_WIDTH, measured_interval};
 pub use explanation::{Explanation, Neighbour};
 pub use family::{Columns, Family};
-pub use model::{Model, Outlier};
+pub use model::Model;
+pub use outliers::Outlier;
 pub use pass::{Calls, SHARED, Sum, sum};
 pub use perfdb_roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,

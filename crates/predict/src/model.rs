@@ -6,6 +6,7 @@ use crate::class::Class;
 use crate::estimate::{Estimate, measured_interval};
 use crate::forest::{Forest, Nearest};
 use crate::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3};
+use crate::outliers::{Moved, Outlier};
 use crate::place::{MOST_AXES, Place};
 use perfdb_roofline::{Roofline, Work};
 
@@ -14,7 +15,7 @@ use perfdb_roofline::{Roofline, Work};
 pub struct Model {
     pub(crate) scale: Scale,
     pub(crate) forest: Forest,
-    /// Logarithm of the time over the roofline's, in tree order, as all that follows.
+    /// Logarithm of the time over the roofline's, in tree order, as all that follows. That of an outlier is what its neighbours say.
     pub(crate) residuals: Vec<f64>,
     pub(crate) times_us: Vec<f64>,
     /// How hard a row is to predict from its neighbours: the square of its residual in units of the variance.
@@ -26,6 +27,8 @@ pub struct Model {
     pub(crate) spreads: Vec<f32>,
     /// One for each slice.
     pub(crate) means: Vec<Mean>,
+    /// The least logarithm of the time that the roofline of each slice gives one of its rows.
+    pub(crate) shortest: Vec<f64>,
     /// The least row number of each slice.
     pub(crate) first_rows: Vec<u32>,
     /// Times within are relative to this.
@@ -38,6 +41,8 @@ pub struct Model {
     pub(crate) neighbours: usize,
     pub(crate) calibration: Calibration,
     pub(crate) outliers: Vec<Outlier>,
+    /// By row.
+    pub(crate) moved: Vec<Moved>,
 }
 
 /// From axes to coordinates.
@@ -112,19 +117,6 @@ impl Mean {
     }
 }
 
-/// A row that is far from what its neighbours say of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outlier {
-    /// The number of the row.
-    pub row: u32,
-    /// Its time.
-    pub measured_us: f64,
-    /// That which its neighbours predict.
-    pub predicted_us: f64,
-    /// How many of its own standard deviations lie between.
-    pub sigmas: f64,
-}
-
 /// Where a question lies.
 #[derive(Debug, Clone)]
 pub(crate) struct Spot {
@@ -185,11 +177,6 @@ impl Model {
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.residuals.is_empty()
-    }
-
-    /// Rows that lie more than eight of their own standard deviations from what their neighbours say.
-    pub fn outliers(&self) -> &[Outlier] {
-        &self.outliers
     }
 
     /// The fitted roofline of a slice, in microseconds.
@@ -320,6 +307,13 @@ impl Model {
             half_width += half_way.abs();
             log = same + half_way;
         }
+        let below = self.shortest[slice] - self.means[slice].log(work);
+        if self.len() > 1 && below.is_finite() && below > 0.0 {
+            // Nothing that was measured takes so little: how much of the least of it every call takes is known by the fit alone. The
+            // truth lies between that and the least.
+            log += below / 2.0;
+            half_width = half_width.max(below / 2.0);
+        }
         Estimate {
             duration_us: log.exp() * self.reference_us,
             low_us: (log - half_width).exp() * self.reference_us,
@@ -373,8 +367,10 @@ impl Model {
             + size_of_val(&*self.row_numbers)
             + size_of_val(&*self.configuration_of)
             + size_of_val(&*self.spreads)
+            + size_of_val(&*self.shortest)
             + size_of_val(&*self.first_rows)
             + size_of_val(&*self.outliers)
+            + size_of_val(&*self.moved)
             + self.calibration.bytes()
     }
 

@@ -43,8 +43,25 @@ fn of_outliers(database: &Path) -> impl Iterator<Item = Finding> {
         file: row.path.to_path_buf(),
         line: Some(row.line.into()),
         message: format!(
-            "{:.1} us, {:.0} standard deviations from the {:.1} us that the rows around it say; measure it again",
-            row.measured_us, row.sigmas, row.predicted_us
+            "{} us, {:.0} standard deviations from the {} us that the rows around it say; measure it again",
+            microseconds(row.measured_us),
+            row.sigmas,
+            microseconds(row.predicted_us)
         ),
     })
+}
+
+/// With one decimal; what that would write as nought or as a hundred digits, by its magnitude.
+fn microseconds(us: f64) -> String {
+    if (0.1..1e9).contains(&us) { format!("{us:.1}") } else { format!("{us:.1e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_durations_are_told_by_their_magnitude() {
+        assert_eq!([24.04, 2097.6, 1e300, 1e-300].map(microseconds), ["24.0", "2097.6", "1.0e300", "1.0e-300"]);
+    }
 }

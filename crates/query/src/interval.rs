@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Part, Prediction, Source};
 use crate::context::Context;
 use crate::table::KernelRow;
-use perfdb_predict::{Calls, Class, Estimate, log_deviation, measured_interval, sum};
+use perfdb_predict::{Calls, Class, Estimate, REPEAT_DEVIATION, log_deviation, measured_interval, sum};
 
 /// Half of the interval of a duration that was interpolated along one axis without a model of it, as a logarithm.
 const UNMODELLED_HALF_WIDTH: f64 = 0.15;
@@ -35,11 +35,24 @@ pub(crate) fn interval_us(context: &Context<'_>, answer: &Answer) -> Option<[f64
     row_interval_us(context, row, answer.duration_us)
 }
 
-/// The interval of a row, where its table tells how far its calls spread and the rules ask for intervals.
+/// The interval of a row, where its table tells how far its calls spread, or has several rows of its case, and the rules ask for intervals.
 pub(crate) fn row_interval_us(context: &Context<'_>, row: KernelRow<'_>, duration_us: f64) -> Option<[f64; 2]> {
-    let spread = row.spread().filter(|_| context.rules.predicts())?;
-    let Estimate { low_us, high_us, .. } = measured_interval(duration_us, Some(log_deviation(spread)));
+    if !context.rules.predicts() {
+        return None;
+    }
+    let deviation = row.spread().map(log_deviation).or_else(|| deviation_of_repeats(row, duration_us))?;
+    let Estimate { low_us, high_us, .. } = measured_interval(duration_us, Some(deviation));
     Some([low_us, high_us])
+}
+
+/// How far the rows of one case lie from the one that answers, as the deviation of a logarithm: not less than that of a row of which nothing is
+/// known, since two that agree by chance are no proof. `None` of a row that is alone.
+fn deviation_of_repeats(row: KernelRow<'_>, duration_us: f64) -> Option<f64> {
+    let logarithms = row.table().repeats(row).map(|repeat| (repeat.search_duration_us() / duration_us).ln());
+    let (count, squares) = logarithms
+        .filter(|logarithm| logarithm.is_finite())
+        .fold((0, 0.0), |(count, squares), logarithm| (count + 1, squares + logarithm * logarithm));
+    (count > 1).then(|| (squares / f64::from(count - 1)).sqrt().max(REPEAT_DEVIATION))
 }
 
 fn estimate(duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> Estimate {
@@ -57,11 +70,11 @@ fn estimate(duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> 
 }
 
 fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
-    let Estimate { duration_us, low_us, high_us, class } = estimate;
+    let Estimate { low_us, high_us, class, .. } = estimate;
     let rows: Vec<_> = answer.rows.iter().map(|row| (row.clone(), 1.0 / answer.rows.len() as f64)).collect();
     let lines: Vec<String> = rows.iter().map(|(row, _)| row.to_string()).collect();
     let how = if class == Class::Measured { "measured" } else { "interpolated" };
-    let sentence = format!("{} ({how}: {})", said(duration_us, low_us, high_us), lines.join(", "));
+    let sentence = format!("{estimate}, {how}: {}", lines.join(", "));
     Prediction { low_us, high_us, class, rows, efficiency: None, doubt: None, sentence }
 }
 
@@ -70,19 +83,15 @@ fn of_parts(parts: &[Part]) -> Prediction {
     let all = sum(estimates.map(|(part, estimate)| Calls { kernel_type: &part.kernel_type, estimate, count: 1.0 }));
     let is_measured = parts.iter().all(|part| part.source == Source::Measured);
     let predicted = parts.iter().filter(|part| part.source != Source::Measured).count();
-    let said = said(all.duration_us, all.low_us, all.high_us);
+    let class = if is_measured { Class::Measured } else { Class::Inside };
+    let estimate = Estimate { duration_us: all.duration_us, low_us: all.low_us, high_us: all.high_us, class };
     Prediction {
         low_us: all.low_us,
         high_us: all.high_us,
-        class: if is_measured { Class::Measured } else { Class::Inside },
+        class,
         rows: Vec::new(),
         efficiency: None,
         doubt: None,
-        sentence: format!("{said}, the sum of {} kernels of which {predicted} were predicted", parts.len()),
+        sentence: format!("{estimate}, the sum of {} kernels of which {predicted} were predicted", parts.len()),
     }
-}
-
-fn said(duration_us: f64, low_us: f64, high_us: f64) -> String {
-    let half = 100.0 * ((high_us / low_us).sqrt() - 1.0);
-    format!("{duration_us:.1} µs ±{half:.0} % ({low_us:.1}–{high_us:.1})")
 }

@@ -152,6 +152,13 @@ impl KernelRows {
         self.inputs_index(Likeness::Same);
     }
 
+    /// Rows of the case of this one, itself among them: of the same shapes, types, formats and runtime columns.
+    pub(crate) fn repeats<'t>(&'t self, of: KernelRow<'t>) -> impl Iterator<Item = KernelRow<'t>> {
+        let counted = if self.tolerances[0].flattens { 1 } else { usize::MAX };
+        let same = self.inputs_index(Likeness::Same).rows(key_of_row(Likeness::Same, of.matrices(), counted));
+        same.map(|number| self.row(number)).filter(move |row| row.is_case_of(of))
+    }
+
     /// The index of the inputs, or of the first `count`; `None` if no row has so many.
     #[inline]
     pub(crate) fn input_index(&self, likeness: Likeness, count: Option<usize>) -> Option<&RowIndex> {

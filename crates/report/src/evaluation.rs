@@ -57,21 +57,40 @@ fn cells(score: &Score) -> [String; 6] {
         percent(score.p90.exp_m1()),
         signed(score.bias),
         format!("{} %", fixed(score.held * 100.0, 0)),
-        format!("±{}", percent(score.half_width)),
+        interval(score.half_width),
     ]
 }
 
 /// From this share on, in per cent, nobody needs the digits: a row is wrong.
 const MOST_PERCENT: f64 = 999_999.0;
+/// The same of a factor.
+const MOST_FACTOR: f64 = 9_999.0;
 
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent > MOST_PERCENT { format!("> {MOST_PERCENT} %") } else { format!("{} %", fixed(percent, 1)) }
 }
 
+/// Half of an interval: from a half as wide as the duration on as a factor, since no duration is less than nought.
+fn interval(half: f64) -> String {
+    if half < 0.9995 {
+        return format!("±{}", percent(half));
+    }
+    let factor = half + 1.0;
+    match factor {
+        ..99.95 => format!("×/÷ {}", fixed(factor, 1)),
+        ..=MOST_FACTOR => format!("×/÷ {}", fixed(factor, 0)),
+        _ => format!("> ×/÷ {MOST_FACTOR}"),
+    }
+}
+
 fn signed(share: f64) -> String {
     let text = percent(share);
-    if text.starts_with(['-', '>']) { text } else { format!("+{text}") }
+    match text.as_str() {
+        "0.0 %" | "-0.0 %" => "0.0 %".to_owned(),
+        text if text.starts_with(['-', '>']) => text.to_owned(),
+        text => format!("+{text}"),
+    }
 }
 
 /// How many tables have figures of a few rows only.
@@ -111,13 +130,15 @@ pub(crate) fn remarks(one: &Evaluation) -> Vec<String> {
         ));
     }
     if one.alone > 0 {
+        let [have, their] = if one.alone == 1 { ["has", "its"] } else { ["have", "their"] };
         remarks.push(format!(
-            "{} of {} rows have no other row of their types and formats to be predicted from",
+            "{} of {} rows {have} no other row of {their} types and formats to be predicted from",
             one.alone, one.rows
         ));
     }
     if one.passed_over > 0 {
-        remarks.push(format!("{} of {} rows are passed over: a cell is missing", one.passed_over, one.rows));
+        let are = if one.passed_over == 1 { "is" } else { "are" };
+        remarks.push(format!("{} of {} rows {are} passed over: a cell is missing", one.passed_over, one.rows));
     }
     remarks
 }
@@ -265,6 +286,13 @@ mod tests {
                 .map(|at| Repeats { rows: vec![(10 + at, 10.0), (20 + at, 12.0 + f64::from(at))] })
                 .collect(),
         }
+    }
+
+    #[test]
+    fn wide_intervals_are_factors_and_nothing_has_no_sign() {
+        let texts = [0.0432, 0.999, 2.0, 191.07, 1e9].map(interval);
+        assert_eq!(texts, ["±4.3 %", "±99.9 %", "×/÷ 3.0", "×/÷ 192", "> ×/÷ 9999"]);
+        assert_eq!([-0.0001, 0.0, 0.01, -0.01].map(signed), ["0.0 %", "0.0 %", "+1.0 %", "-1.0 %"]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Roofline {
 /// Residuals beyond this count linearly, not squared (Huber).
 const KNEE: f64 = 0.2;
 const MOST_STEPS: usize = 40;
+/// Times below this share of short ones (the 5th percentile) cannot be right, and the fit does not start from them.
+const LEAST_OF_SHORT: f64 = 1e-3;
 
 impl Roofline {
     /// The time of some work.
@@ -33,11 +35,16 @@ impl Roofline {
     ///
     /// Times must be positive and finite. `None` without any pair. The order of the pairs changes the last digits alone.
     pub fn fit(samples: &[(Work, f64)]) -> Option<Roofline> {
-        let shortest = samples.iter().map(|(_, time_us)| *time_us).min_by(f64::total_cmp)?;
+        if samples.is_empty() {
+            return None;
+        }
+        let least = quantile(samples.iter().map(|(_, time_us)| *time_us), 0.05) * LEAST_OF_SHORT;
+        let likely = || samples.iter().filter(|(_, time_us)| *time_us >= least);
+        let shortest = likely().map(|(_, time_us)| *time_us).min_by(f64::total_cmp)?;
         let mut start = [
             (shortest * 0.9).ln(),
-            quantile_95(samples.iter().map(|(work, time_us)| work.operations / time_us)).ln(),
-            quantile_95(samples.iter().map(|(work, time_us)| work.bytes / time_us)).ln(),
+            quantile(likely().map(|(work, time_us)| work.operations / time_us), 0.95).ln(),
+            quantile(likely().map(|(work, time_us)| work.bytes / time_us), 0.95).ln(),
         ];
         for rate in &mut start[1..] {
             if !rate.is_finite() {
@@ -63,11 +70,11 @@ fn of_logarithms(parameters: [f64; 3]) -> Roofline {
     Roofline { overhead_us, operations_per_us, bytes_per_us }
 }
 
-/// The 95th percentile, linear between order statistics.
-fn quantile_95(values: impl Iterator<Item = f64>) -> f64 {
+/// Linear between order statistics.
+fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_unstable_by(f64::total_cmp);
-    let position = 0.95 * (sorted.len() - 1) as f64;
+    let position = share * (sorted.len() - 1) as f64;
     let below = sorted[position as usize];
     let above = sorted[(position as usize + 1).min(sorted.len() - 1)];
     below + (position - position.floor()) * (above - below)
@@ -193,6 +200,18 @@ mod tests {
         }
         let fitted = Roofline::fit(&wild).expect("there are samples");
         assert!((fitted.overhead_us / truth.overhead_us - 1.0).abs() < 0.2, "{fitted:?}");
+    }
+
+    #[test]
+    fn a_time_of_nothing_moves_nothing() {
+        let truth = Roofline { overhead_us: 4.0, operations_per_us: 6e5, bytes_per_us: 3e3 };
+        for count in [4, 20, 400] {
+            let mut wild: Vec<(Work, f64)> = samples(truth).into_iter().step_by(400 / count).collect();
+            wild[1].1 = 1e-300;
+            let fitted = Roofline::fit(&wild).expect("there are samples");
+            assert!((fitted.overhead_us / truth.overhead_us - 1.0).abs() < 0.2, "{count}: {fitted:?}");
+            assert!((fitted.operations_per_us / truth.operations_per_us).ln().abs() < 1.0, "{count}: {fitted:?}");
+        }
     }
 
     #[test]

@@ -59,7 +59,8 @@ fn leave_out_few(
         return;
     }
     let Some(means) = fit_means(&known) else { return };
-    let residual = |row: u32| log(row) - means[model.forest.slice_of(row)].log(works[row as usize]);
+    let residual =
+        |row: u32| log(row) + model.moved_by(row) - means[model.forest.slice_of(row)].log(works[row as usize]);
     let blind = Model { residuals: rows().map(residual).collect(), ..model.clone() };
     // A slice of which nothing is known is not asked.
     let asked = rows().filter(|row| is_asked(*row) && !known[model.forest.slice_of(*row)].is_empty());

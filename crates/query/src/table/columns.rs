@@ -134,6 +134,11 @@ impl TextColumns {
         self.texts.get((at as usize).checked_sub(1)?).map(|text| &**text)
     }
 
+    /// Whether two rows have the same cells.
+    pub(crate) fn are_equal(&self, one: u32, other: u32) -> bool {
+        self.columns.iter().flatten().all(|column| column.cells.get(one as usize) == column.cells.get(other as usize))
+    }
+
     /// The cell cut to an integer; `None` if it is empty or no number.
     pub(crate) fn cut(&self, column: Column, row: u32) -> Option<i64> {
         number(self.cell(column, row)?).map(|number| number as i64)

@@ -106,6 +106,14 @@ impl<'t> KernelRow<'t> {
         envelope.unwrap_or(self.measured_us())
     }
 
+    /// Whether it is of the same case as another row of its table: both were measured for one question.
+    pub(crate) fn is_case_of(self, other: KernelRow<'_>) -> bool {
+        self.record().texts == other.record().texts
+            && self.inputs().into_iter().eq(other.inputs())
+            && self.outputs().into_iter().eq(other.outputs())
+            && self.table.content.columns.are_equal(self.number, other.number)
+    }
+
     /// The standard deviation of its durations over their mean, where the table has it.
     pub(crate) fn spread(self) -> Option<f64> {
         let spread = self.table.content.spreads.get(self.number as usize).copied();
