@@ -29,7 +29,7 @@ mod text;
 mod text_parts;
 mod wording;
 
-pub(crate) use confidence::{of_operation, words};
+pub(crate) use confidence::{is_known, of_operation, per_what, words};
 pub use csv::{CsvTable, csv};
 pub use events::{EVENTS_HEADER, push_event};
 pub use json::json;

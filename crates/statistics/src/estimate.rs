@@ -1,10 +1,8 @@
 //! The ratio of two series with its standard error.
 
-use std::collections::BTreeMap;
-
 use crate::bootstrap::{block_length, inherited, variance_of_sum};
 use crate::distribution::{f_above, t_outside};
-use crate::series::{Series, without_outliers};
+use crate::series::{Series, beyond, without_outliers};
 
 /// The ratio of the times of two measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,11 +64,11 @@ pub fn estimate(sides: [&Series; 2], divisors: [f64; 2], same_calls: bool) -> Op
     }
     let log_ratio = ((totals[1] / divisors[1]) / (totals[0] / divisors[0])).ln();
     let relative = |side: usize| values[side].iter().map(|value| value / totals[side]).collect::<Vec<f64>>();
-    let alone = [0, 1].map(|side| Spread::new(&relative(side), sides[side]));
+    let alone = [0, 1].map(|side| Spread::new(relative(side), sides[side]));
     let paired = (same_calls && sides[0].len() == sides[1].len())
         .then(|| {
             let differences: Vec<f64> = relative(1).iter().zip(relative(0)).map(|(two, one)| two - one).collect();
-            Spread::new(&differences, sides[0])
+            Spread::new(differences, sides[0])
         })
         .filter(|_| vary_together([&alone[0], &alone[1]]));
     let is_paired = paired.is_some();
@@ -147,24 +145,36 @@ impl Uncertainty {
     }
 }
 
+/// Calls that should take equally long.
+struct Stratum {
+    count: f64,
+    mean: f64,
+    /// By what a distance from the mean is too short, as the call itself is in it; 0 for a single call.
+    hidden: f64,
+}
+
+impl Stratum {
+    fn new(count: usize, sum: f64) -> Stratum {
+        let count = count as f64;
+        let hidden = if count > 1.0 { (count / (count - 1.0)).sqrt() } else { 0.0 };
+        Stratum { count, mean: sum / count, hidden }
+    }
+}
+
 impl Spread {
-    fn new(values: &[f64], series: &Series) -> Spread {
-        let mut strata: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    fn new(values: Vec<f64>, series: &Series) -> Spread {
+        let counts = series.counts();
+        let mut sums = vec![0.0; counts.len()];
         for (value, stratum) in values.iter().zip(&series.strata) {
-            let (count, sum) = strata.entry(*stratum).or_default();
-            *count += 1.0;
-            *sum += value;
+            sums[*stratum as usize] += value;
         }
-        let known: Vec<bool> = series.strata.iter().map(|stratum| strata[stratum].0 > 1.0).collect();
-        let distance = |(value, stratum): (&f64, &u32)| {
-            let (count, sum) = strata[stratum];
-            // What a mean of few values hides of their spread.
-            let hidden = if count > 1.0 { (count / (count - 1.0)).sqrt() } else { 0.0 };
-            (value - sum / count) * hidden
-        };
-        let distances: Vec<f64> = values.iter().zip(&series.strata).map(distance).collect();
+        let strata: Vec<Stratum> = counts.iter().zip(sums).map(|(count, sum)| Stratum::new(*count, sum)).collect();
+        let of_calls = || series.strata.iter().map(|stratum| &strata[*stratum as usize]);
+        let known: Vec<bool> = of_calls().map(|stratum| stratum.count > 1.0).collect();
+        let distance = |(value, stratum): (&f64, &Stratum)| (value - stratum.mean) * stratum.hidden;
+        let distances: Vec<f64> = values.iter().zip(of_calls()).map(distance).collect();
         let degrees_of_freedom = degrees_of_freedom(&distances, series, &strata);
-        Spread { values: values.to_vec(), distances, degrees_of_freedom, known }
+        Spread { values, distances, degrees_of_freedom, known }
     }
 
     /// Variance of the sum of the values; `series` has the clusters, and tells how much of the time is known.
@@ -191,17 +201,18 @@ impl Spread {
 
     /// The variance of the sum by the sums of clusters, where these differ by more than their calls explain.
     fn between_clusters(&self, series: &Series, independent: f64, level: f64) -> Option<(f64, f64)> {
-        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut sums: Vec<Option<f64>> = vec![None; beyond(&series.clusters)];
         let values = if series.has_uneven_clusters { &self.distances } else { &self.values };
         for (value, cluster) in values.iter().zip(&series.clusters) {
-            *sums.entry(*cluster).or_default() += value;
+            *sums[*cluster as usize].get_or_insert(0.0) += value;
         }
+        let sums: Vec<f64> = sums.into_iter().flatten().collect();
         let count = sums.len() as f64;
         if count < 2.0 {
             return None;
         }
-        let mean = sums.values().sum::<f64>() / count;
-        let squares: f64 = sums.values().map(|sum| (sum - mean) * (sum - mean)).sum();
+        let mean = sums.iter().sum::<f64>() / count;
+        let squares: f64 = sums.iter().map(|sum| (sum - mean) * (sum - mean)).sum();
         let variance = count / (count - 1.0) * squares;
         let degrees = [count - 1.0, (self.degrees_of_freedom - (count - 1.0)).max(1.0)];
         // Rounding is no difference.
@@ -212,13 +223,16 @@ impl Spread {
 
 /// Degrees of freedom of the variance of a sum over strata, few where one stratum of few calls makes up most of it. Variances
 /// of strata are estimates themselves, which the 2 allow for.
-fn degrees_of_freedom(distances: &[f64], series: &Series, strata: &BTreeMap<u32, (f64, f64)>) -> f64 {
-    let mut variances: BTreeMap<u32, f64> = BTreeMap::new();
+fn degrees_of_freedom(distances: &[f64], series: &Series, strata: &[Stratum]) -> f64 {
+    let mut variances = vec![0.0; strata.len()];
     for (distance, stratum) in distances.iter().zip(&series.strata) {
-        *variances.entry(*stratum).or_default() += distance * distance;
+        variances[*stratum as usize] += distance * distance;
     }
-    let all: f64 = variances.values().sum();
-    let of_strata = || variances.iter().map(|(stratum, variance)| (*variance, strata[stratum].0 - 1.0));
+    let all: f64 = variances.iter().sum();
+    let of_strata = || {
+        let both = variances.iter().zip(strata).filter(|(_, stratum)| stratum.count > 0.0);
+        both.map(|(variance, stratum)| (*variance, stratum.count - 1.0))
+    };
     let most: f64 = of_strata().map(|(_, degrees)| degrees).sum();
     let squares: f64 = of_strata().map(|(variance, degrees)| variance * variance / (degrees + 2.0)).sum();
     if squares > 0.0 { (all * all / squares - 2.0).clamp(most.min(1.0), most) } else { most }

@@ -3,6 +3,7 @@
 //! A [`Series`] holds the times of one operation in one measurement, call by call. [`estimate`] gives the ratio of two of
 //! them with its standard error, and [`judge`] turns the estimates of all operations of a report into verdicts that hold
 //! together: of a hundred reports on the same thing measured twice, one at most says `slower` or `faster` anywhere.
+//! [`like_calls`] comes before where the two measurements hold other calls, more long ones say.
 //!
 //! ```
 //! use perfdb_statistics::{Limits, Series, Verdict, estimate, judge};
@@ -24,10 +25,12 @@
 mod bootstrap;
 mod distribution;
 mod estimate;
+mod mix;
 mod series;
 mod verdict;
 
 pub use bootstrap::{block_length, variance_of_sum};
 pub use estimate::{Estimate, estimate};
+pub use mix::{LikeCalls, like_calls};
 pub use series::{Series, median};
 pub use verdict::{Judgement, Limits, Verdict, judge};

@@ -1,7 +1,5 @@
 //! Times of one operation in one measurement.
 
-use std::collections::BTreeMap;
-
 /// Times of the calls of one operation, in the order in which they ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
@@ -19,7 +17,8 @@ impl Series {
     }
 
     /// Adds a call. Calls of one `stratum` should take equally long but for noise: the same place in a layer, say. Calls of
-    /// one `cluster` (a forward pass) may be slow or fast together.
+    /// one `cluster` (a forward pass) may be slow or fast together. Both are numbered from 0: what is kept of them goes by the
+    /// largest number.
     pub fn push(&mut self, time: f64, stratum: u32, cluster: u32) {
         self.values.push(time);
         self.strata.push(stratum);
@@ -39,6 +38,18 @@ impl Series {
     pub(crate) fn total(&self) -> f64 {
         self.values.iter().sum()
     }
+
+    /// Number of calls by stratum.
+    pub(crate) fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; beyond(&self.strata)];
+        self.strata.iter().for_each(|stratum| counts[*stratum as usize] += 1);
+        counts
+    }
+}
+
+/// One more than the largest of these numbers.
+pub(crate) fn beyond(numbers: &[u32]) -> usize {
+    numbers.iter().max().map_or(0, |most| *most as usize + 1)
 }
 
 /// Outliers farther from their stratum than this many standard deviations are drawn in.
@@ -54,24 +65,19 @@ const FEWEST: usize = 8;
 /// what hundreds of others say.
 pub(crate) fn without_outliers(series: &Series) -> Vec<f64> {
     let mut values = series.values.clone();
-    let mut by_stratum: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (value, stratum) in values.iter().zip(&series.strata) {
-        by_stratum.entry(*stratum).or_default().push(*value);
-    }
-    by_stratum.retain(|_, values| values.len() > 1);
-    let middles: BTreeMap<u32, f64> =
-        by_stratum.into_iter().map(|(stratum, mut values)| (stratum, median(&mut values))).collect();
-    let middle = |at: usize| middles.get(&series.strata[at]).copied().filter(|middle| *middle > 0.0);
+    let middles = middles(series);
+    let middle = |stratum: &u32| middles[*stratum as usize];
+    let known = values.iter().zip(&series.strata);
     let mut distances: Vec<f64> =
-        (0..values.len()).filter_map(|at| Some((values[at] / middle(at)? - 1.0).abs())).collect();
+        known.filter_map(|(value, stratum)| Some((value / middle(stratum)? - 1.0).abs())).collect();
     if distances.len() < FEWEST {
         return values;
     }
     let limit = FARTHEST * DEVIATIONS * median(&mut distances);
     let outside = distances.iter().filter(|distance| **distance > limit).count();
     if limit > 0.0 && outside as f64 <= OUTLIERS * distances.len() as f64 {
-        for (at, value) in values.iter_mut().enumerate() {
-            if let Some(middle) = middle(at) {
+        for (value, stratum) in values.iter_mut().zip(&series.strata) {
+            if let Some(middle) = middle(stratum) {
                 *value = value.clamp(middle * (1.0 - limit), middle * (1.0 + limit));
             }
         }
@@ -79,19 +85,44 @@ pub(crate) fn without_outliers(series: &Series) -> Vec<f64> {
     values
 }
 
-/// The median, by sorting; not a number of nothing.
+/// The median of each stratum that has several calls, unless it is 0.
+fn middles(series: &Series) -> Vec<Option<f64>> {
+    let mut ends = series.counts();
+    let mut begin = 0;
+    for count in &mut ends {
+        begin += std::mem::replace(count, begin);
+    }
+    // The values of one stratum beside each other; each place where one begins moves to where it ends.
+    let mut by_stratum = vec![0.0; series.len()];
+    for (value, stratum) in series.values.iter().zip(&series.strata) {
+        let place = &mut ends[*stratum as usize];
+        by_stratum[*place] = *value;
+        *place += 1;
+    }
+    let mut begin = 0;
+    let middle = |end: usize| {
+        let values = &mut by_stratum[std::mem::replace(&mut begin, end)..end];
+        (values.len() > 1).then(|| median(values)).filter(|middle| *middle > 0.0)
+    };
+    ends.into_iter().map(middle).collect()
+}
+
+/// The median; not a number of nothing. Leaves the values in another order.
 pub fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;
     }
-    values.sort_by(f64::total_cmp);
     let (half, odd) = (values.len() / 2, values.len() % 2 == 1);
-    if odd { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
+    let (below, middle, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    match below.iter().copied().max_by(f64::total_cmp) {
+        Some(before) if !odd => (before + *middle) / 2.0,
+        _ => *middle,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Series, without_outliers};
+    use super::{Series, median, without_outliers};
 
     fn series(values: impl IntoIterator<Item = f64>) -> Series {
         let mut series = Series::default();
@@ -114,5 +145,23 @@ mod tests {
         let mut series = Series::default();
         (0..40).for_each(|at| series.push(if at % 2 == 0 { 10.0 } else { 1000.0 } + f64::from(at % 3), at % 2, 0));
         assert_eq!(without_outliers(&series), series.values);
+    }
+
+    #[test]
+    fn strata_without_calls_are_left_out() {
+        let mut gaps = Series::default();
+        (0..40).for_each(|at| gaps.push(100.0 + f64::from(at % 5), 3 * (at % 2) + 2, 0));
+        gaps.push(5000.0, 5, 0);
+        let found = without_outliers(&gaps);
+        assert!(found[40] < 120.0, "{}", found[40]);
+        assert_eq!(found[..40], gaps.values[..40]);
+    }
+
+    #[test]
+    fn the_median_stands_in_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
+        assert_eq!(median(&mut [7.0]), 7.0);
+        assert!(median(&mut []).is_nan());
     }
 }

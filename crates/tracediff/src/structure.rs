@@ -25,8 +25,8 @@ use crate::time_order::TimeOrder;
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
     pub(crate) sequences: Vec<Sequence>,
-    /// Families of the blocks of each kind of layer.
-    pub(crate) units: usize,
+    /// Families of the blocks of each kind of layer, as numbers.
+    pub(crate) units: Vec<Vec<u8>>,
 }
 
 /// A pass on a device.
@@ -126,7 +126,8 @@ impl Structure {
             let side_blocks = blocks(&pieces(&side_kernels));
             sequences.push(Sequence { kernels, blocks: found, layers, side_kernels, side_blocks });
         }
-        Structure { sequences, units: units.len() }
+        let units = (0..units.len()).map(|unit| units.symbols(unit).to_vec()).collect();
+        Structure { sequences, units }
     }
 
     /// Per kernel its layer or [`OUTSIDE`], and how many layers a pass has.

@@ -167,6 +167,77 @@ fn a_slow_pass_that_nobody_annotated_does_not_make_a_slow_trace() {
     }
 }
 
+/// Four calls of a pass that nobody annotated, a long one and three short ones: kernel, us, shapes of the operator `aten::mm` or none.
+type Four = [(&'static str, f64, &'static str); 4];
+
+const GATHERS: Four = {
+    const SHORT: (&str, f64, &str) = ("void at::native::indexSelectSmallIndex<c10::BFloat16, long>(int)", 5.0, "");
+    [("void at::native::indexSelectLargeIndex<c10::BFloat16, long>(int)", 40.0, ""), SHORT, SHORT, SHORT]
+};
+const PRODUCTS: Four = {
+    const KERNEL: &str = "nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNN";
+    const SHORT: (&str, f64, &str) = (KERNEL, 5.0, "[[64, 512], [512, 512]]");
+    [(KERNEL, 40.0, "[[64, 4096], [4096, 4096]]"), SHORT, SHORT, SHORT]
+};
+
+/// Passes of four calls, which take longer by a factor; begun and ended anywhere.
+fn cut(draws: &mut Draws, pass: Four, passes: std::ops::Range<f64>, factor: f64) -> Trace {
+    let [first, last] = [passes.start, passes.end].map(|at| (4.0 * at).round() as usize);
+    let mut events = String::new();
+    let mut at = 1000.0;
+    for number in first..last {
+        let (name, mean, shapes) = pass[number % 4];
+        let time = factor * mean * (1.0 + 0.01 * draws.normal());
+        if !shapes.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(
+                events,
+                r#"{{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": {at:.3}, "dur": 0.5, "args": {{"External id": {number}, "Input Dims": {shapes}, "Input type": ["c10::BFloat16", "c10::BFloat16"]}}}},"#,
+            );
+        }
+        let _ = write!(
+            events,
+            r#"{{"ph": "X", "cat": "kernel", "name": "{name}", "ts": {at:.3}, "dur": {time:.3}, "args": {{"device": 0, "stream": 7, "External id": {number}}}}},"#,
+        );
+        at += time + 1.0;
+    }
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.trim_end_matches(','));
+    Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
+}
+
+#[test]
+fn traces_that_were_cut_elsewhere_hold_other_calls_and_no_slower_ones() {
+    for (pass, operation) in [(GATHERS, "Indexing"), (PRODUCTS, "Dense GEMM")] {
+        let mut alarms = 0;
+        for seed in 0..100 {
+            let mut draws = Draws(seed);
+            // Nine long calls of 33, and four of 19.
+            let [first, second] = [0.0..8.25, 8.25..13.0].map(|passes| cut(&mut draws, pass, passes, 1.0));
+            let found = confidence(&first, &second);
+            let found = verdict(&found, operation);
+            alarms += usize::from(matches!(found.verdict, "slower" | "faster"));
+            let mix = found.mix.expect("another mix");
+            assert!((mix.ratio.expect("a ratio") - 0.850).abs() < 0.01 && mix.like_percent == [100.0; 2], "{mix:?}");
+        }
+        // Of 1 % as many, by chance alone, in 99 of 100 tests.
+        assert!(alarms <= 3, "{operation}: {alarms} of 100");
+    }
+}
+
+#[test]
+fn like_calls_that_are_slower_are_found_in_another_mix() {
+    for (pass, operation) in [(GATHERS, "Indexing"), (PRODUCTS, "Dense GEMM")] {
+        let is_found = |seed: &u64| {
+            let mut draws = Draws(1000 + seed);
+            let (first, second) = (cut(&mut draws, pass, 0.0..8.25, 1.0), cut(&mut draws, pass, 0.25..8.0, 1.03));
+            // By all calls it would be faster: the second has two long calls less.
+            verdict(&confidence(&first, &second), operation).verdict == "slower"
+        };
+        let found = (0..100).filter(is_found).count();
+        assert!(found >= 95, "{operation}: {found} of 100");
+    }
+}
+
 #[test]
 fn verdicts_are_left_out_unless_asked_for() {
     let one = trace(&mut Draws(5), 2, 1.0, |_| true);

@@ -3,7 +3,7 @@
 mod rooflines;
 
 use super::share;
-use crate::tracediff::{of_operation, words};
+use crate::tracediff::{is_known, of_operation, per_what, words};
 use perfdb_page::number::{grouped, percent, signed, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
@@ -124,8 +124,7 @@ fn figures(
                 .note(format!("{} of trace 1", signed_percent(share(second - first, first)))),
         );
     }
-    // Where passes are not known, nothing can be said of the whole.
-    if let Some(whole) = confidence.map(|confidence| &confidence.whole).filter(|whole| whole.ratio.is_some()) {
+    if let Some(whole) = confidence.map(|confidence| &confidence.whole).filter(|whole| is_known(whole)) {
         figures.push(KeyFigure::new("How sure", whole.verdict).note(words(whole)));
     }
     let compared = share(
@@ -291,8 +290,8 @@ fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>) -> Ta
         verdict.map(words).unwrap_or_default()
     };
     let mut columns = operation_columns(rows);
-    if confidence.is_some() {
-        columns.insert(5, Column::text("How sure", rows.iter().map(sure)));
+    if let Some(confidence) = confidence {
+        columns.insert(5, Column::text(format!("How sure{}", per_what(confidence)), rows.iter().map(sure)));
     }
     Table::new("operations", "Operations of both traces", columns)
 }
@@ -356,8 +355,8 @@ mod tests {
 
     use super::*;
 
-    /// A trace of twelve steps with four products each.
-    fn trace(us: u32) -> Trace {
+    /// A trace of so many steps with four products each.
+    fn trace(us: u32, steps: u32) -> Trace {
         let step = |step: u32| {
             let begin = 2000 * step;
             let kernels = (0..4).map(|at| {
@@ -371,20 +370,22 @@ mod tests {
             );
             kernels.chain([annotation]).collect::<Vec<_>>().join(",")
         };
-        let events: Vec<String> = (0..12).map(step).collect();
+        let events: Vec<String> = (0..steps).map(step).collect();
         let text = format!(r#"{{"traceEvents": [{}]}}"#, events.join(","));
         Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
     }
 
     #[test]
     fn the_page_says_how_sure_differences_are() {
-        let page = |confidence| {
+        let page = |confidence, steps| {
             let options = AnalysisOptions { confidence, ..AnalysisOptions::default() };
-            let document = analyse(&trace(100), &trace(200), &options).expect("a comparison").document;
+            let document = analyse(&trace(100, steps), &trace(200, steps), &options).expect("a comparison").document;
             traces_page(&document, Provenance::default()).expect("a page").to_html().expect("a page")
         };
-        let sure = page(true);
-        assert!(sure.contains("How sure") && sure.contains("<td>slower by 9"), "{sure}");
-        assert!(!page(false).contains("How sure"));
+        let sure = page(true, 12);
+        assert!(sure.contains("How sure, per pass") && sure.contains("<td>slower by 9"), "{sure}");
+        assert!(!page(false, 12).contains("How sure"));
+        // One step tells nothing, and a reader who sees twice the time must know.
+        assert!(page(true, 1).contains("cannot tell, too few samples"));
     }
 }

@@ -9,7 +9,7 @@ use super::wording::counted;
 /// The line behind the first two: the elapsed time.
 pub(super) fn whole(out: &mut String, confidence: &Confidence) {
     let Verdict { samples: [first, second], per, .. } = confidence.whole;
-    if confidence.whole.ratio.is_none() && first + second == 0 {
+    if !is_known(&confidence.whole) {
         return;
     }
     let plural = if per == "pass" { "passes" } else { "steps" };
@@ -20,18 +20,38 @@ pub(super) fn whole(out: &mut String, confidence: &Confidence) {
     let _ = writeln!(out, "how sure: {}, from {samples}", words(&confidence.whole));
 }
 
+/// Whether there is anything to be sure of: where passes are not known, the elapsed time has no samples.
+pub(crate) fn is_known(whole: &Verdict) -> bool {
+    whole.ratio.is_some() || whole.samples != [0, 0]
+}
+
+/// `, per pass` and its like: times per call stand beside it, which pass by pass are another thing.
+pub(crate) fn per_what(confidence: &Confidence) -> String {
+    confidence.operations.first().map_or_else(String::new, |row| format!(", per {}", row.verdict.per))
+}
+
 /// The verdict on an operation.
 pub(crate) fn of_operation<'d>(confidence: &'d Confidence, operation: &str) -> Option<&'d Verdict> {
     confidence.operations.iter().find(|row| row.operation == operation).map(|row| &row.verdict)
 }
 
-/// `slower by 1.2 to 3.4 %`, and its like.
+/// `slower by 1.2 to 3.4 %`, and its like; of like calls alone where the traces hold other ones.
 pub(crate) fn words(verdict: &Verdict) -> String {
+    let Some(mix) = verdict.mix else { return of_calls(verdict) };
+    match mix.ratio {
+        Some(ratio) => format!("{} for like calls; the other mix of calls makes x {ratio:.3}", of_calls(verdict)),
+        None => format!("{} of like calls", of_calls(verdict)),
+    }
+}
+
+fn of_calls(verdict: &Verdict) -> String {
     let (Some([low, high]), Some(detectable)) = (verdict.interval, verdict.detectable_percent) else {
         return "cannot tell, too few samples".to_owned();
     };
     let [low, high] = [low, high].map(|ratio| 100.0 * (ratio - 1.0));
     match verdict.verdict {
+        // Percents of so much more are read as factors anyway.
+        "slower" if low >= 100.0 => format!("slower, {:.2} to {:.2} x as long", 1.0 + low / 100.0, 1.0 + high / 100.0),
         "slower" => format!("slower by {low:.1} to {high:.1} %"),
         "faster" => format!("faster by {:.1} to {:.1} %", -high, -low),
         "same" => format!("same within {:.1} %", low.abs().max(high.abs()).max(0.1)),
@@ -43,7 +63,27 @@ pub(crate) fn words(verdict: &Verdict) -> String {
 #[cfg(test)]
 mod tests {
     use super::words;
-    use perfdb_tracediff::Verdict;
+    use perfdb_tracediff::{Mix, Verdict};
+
+    #[test]
+    fn another_mix_of_calls_is_named() {
+        let mut verdict = Verdict {
+            verdict: "same",
+            per: "call",
+            samples: [40, 30],
+            ratio: Some(1.0),
+            interval: Some([0.998, 1.006]),
+            confidence: Some(0.99),
+            detectable_percent: Some(1.1),
+            paired: false,
+            by_pass: false,
+            mix: Some(Mix { ratio: Some(0.61), like_percent: [95.0, 100.0] }),
+        };
+        assert_eq!(words(&verdict), "same within 0.6 % for like calls; the other mix of calls makes x 0.610");
+        verdict = Verdict { verdict: "cannot tell", ratio: None, interval: None, detectable_percent: None, ..verdict };
+        verdict.mix = Some(Mix { ratio: None, like_percent: [10.0, 10.0] });
+        assert_eq!(words(&verdict), "cannot tell, too few samples of like calls");
+    }
 
     #[test]
     fn words_say_what_the_interval_says() {
@@ -57,9 +97,11 @@ mod tests {
             detectable_percent: Some(4.23),
             paired: false,
             by_pass: false,
+            mix: None,
         };
         for (given, expected) in [
             (verdict("slower", Some([1.012, 1.034])), "slower by 1.2 to 3.4 %"),
+            (verdict("slower", Some([2.125, 3.5])), "slower, 2.12 to 3.50 x as long"),
             (verdict("faster", Some([0.9, 0.95])), "faster by 5.0 to 10.0 %"),
             (verdict("same", Some([0.998, 1.006])), "same within 0.6 %"),
             (verdict("same", Some([1.0, 1.0])), "same within 0.1 %"),

@@ -6,7 +6,7 @@ use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Overview, Platform, Status,
 };
 
-use super::confidence::{of_operation, words};
+use super::confidence::{of_operation, per_what, words};
 use super::explanation;
 use super::text_parts::{layers, python_stacks, unknown, warnings};
 use super::wording::{KERNEL, OPERATION, counted, escaped, general, operation_column, part, per};
@@ -178,6 +178,7 @@ fn operations(
         false => "-".to_owned(),
     };
     let limit = if options.show_all { usize::MAX } else { matter.max(OPERATIONS_SHOWN) };
+    let how_sure = confidence.map_or_else(String::new, |found| format!("how sure{}", per_what(found)));
     let mut table = Table::new([
         operation_column(),
         Column::number("calls 1").at_least(8).optional(7),
@@ -190,7 +191,7 @@ fn operations(
         Column::number("difference").at_least(11),
         Column::number("share %").at_least(7),
         Column::bar().optional(8),
-        Column::name(if confidence.is_some() { "how sure" } else { "" }).optional(9),
+        Column::name(&how_sure).optional(9),
     ]);
     let largest = sorted.first().map_or(0.0, |row| difference(row).abs());
     let tones = |difference_ms: f64| {

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use perfdb_statistics::Series;
+use perfdb_trace::numbering::Numbering;
 
 use crate::context::OUTSIDE;
 use crate::elapsed::Compared;
@@ -20,6 +21,19 @@ pub(super) struct OperationCalls {
     pub(super) series: Series,
     /// Where each kernel stands; equal lists of two traces are the same calls.
     pub(super) places: Vec<Place>,
+    /// The strata of the series.
+    pub(super) strata: Vec<Stratum>,
+}
+
+/// What kernels that should take equally long have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stratum {
+    /// Number of the name of the first one.
+    pub(super) name: u32,
+    /// Kind of layer, and number within the operation's kernels there.
+    pub(super) place: Option<(u32, u32)>,
+    /// Number of the shapes that they work on.
+    pub(super) shape: Option<u32>,
 }
 
 /// Where a kernel stands: pass, layer (or stretch between layers) of the pass, number within the operation's kernels there.
@@ -49,14 +63,20 @@ struct Instance {
     sequence: u32,
 }
 
-/// Kernels that should take equally long.
+/// Kernels that should take equally long: the same place of the same layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    /// The same place of the same layer.
-    Place { unit: u32, layer: u32, number: u32 },
-    /// One name, where a place comes once. If there is one such call alone, it counts among the others of its name: as a kind of
-    /// its own, it would be taken for certain, like the collective that waits for the other ranks to begin.
-    Name(u32),
+struct Kind {
+    unit: u32,
+    layer: u32,
+    number: u32,
+    shape: Option<u32>,
+}
+
+impl Kind {
+    fn stratum(self, name: u32) -> Stratum {
+        let place = (self.unit != OUTSIDE).then_some((self.unit, self.number));
+        Stratum { name, place, shape: self.shape }
+    }
 }
 
 impl Calls {
@@ -107,14 +127,24 @@ impl Calls {
             let place = Place { pass: instance.pass, layer: instance.position, number: *number };
             *number += 1;
             let layer = if by_layer { instance.position } else { 0 };
-            let kind = Kind::Place { unit: instance.unit, layer, number: place.number };
+            // Passes that are not known may be of several kinds, prefill and decode say.
+            let shape = trace.calls.of(at).filter(|_| compared.basis == Basis::Whole);
+            let shape = shape.and_then(|call| trace.calls.shape_of.get(call as usize).copied());
+            let kind = Kind { unit: instance.unit, layer, number: place.number, shape };
             let kernel = &trace.kernels[at];
             let time = microseconds(kernel.duration - trace.corrections.wait_of(at as u32));
             let cluster = match rounds.get(instance.sequence as usize) {
                 Some(later) => later.partition_point(|start| *start <= kernel.start) as u32,
                 None => instance.pass,
             };
-            gathered[operation as usize].calls.push(Call { time, place, kind, name: context.group, cluster });
+            gathered[operation as usize].push(kind, |kind| Call {
+                time,
+                place,
+                kind,
+                name: context.group,
+                shape,
+                cluster,
+            });
         }
         let empty = || match compared.basis {
             // A round may have been cut, or be another kind of pass.
@@ -147,9 +177,12 @@ struct Call {
     /// Its time in us.
     time: f64,
     place: Place,
-    kind: Kind,
+    /// Number of the kind.
+    kind: u32,
     /// Number of the name.
     name: u32,
+    /// Number of the shapes, where these matter and are known.
+    shape: Option<u32>,
     cluster: u32,
 }
 
@@ -157,37 +190,60 @@ struct Call {
 #[derive(Debug, Default)]
 struct Gathered {
     calls: Vec<Call>,
+    kinds: Numbering<Kind>,
 }
 
 impl Gathered {
+    fn push(&mut self, kind: Kind, call: impl FnOnce(u32) -> Call) {
+        self.calls.push(call(self.kinds.number(kind)));
+    }
+
     /// The kernels in a series that is empty before.
+    ///
+    /// A place that comes once is alike with others of its name and shapes that come once. A call without any such, if it is the only
+    /// one of its name, counts among the others of its name: as a kind of its own, it would be taken for certain, like the
+    /// collective that waits for the other ranks to begin.
     fn into_calls(self, series: Series) -> OperationCalls {
-        let mut counts: FxHashMap<Kind, u32> = FxHashMap::default();
-        for call in &self.calls {
-            *counts.entry(call.kind).or_default() += 1;
-        }
-        let singles = self.calls.iter().filter(|call| counts[&call.kind] == 1);
-        let mut singles_of_names: FxHashMap<u32, u32> = FxHashMap::default();
-        singles.for_each(|call| *singles_of_names.entry(call.name).or_default() += 1);
+        let kinds = self.kinds.keys();
+        let mut counts = vec![0_u32; kinds.len()];
+        self.calls.iter().for_each(|call| counts[call.kind as usize] += 1);
+        let is_single = |call: &Call| counts[call.kind as usize] == 1;
+        let singles = || self.calls.iter().filter(|call| is_single(call));
+        let mut of_shapes: FxHashMap<(u32, Option<u32>), u32> = FxHashMap::default();
+        singles().for_each(|call| *of_shapes.entry((call.name, call.shape)).or_default() += 1);
+        let is_odd = |call: &Call| is_single(call) && of_shapes[&(call.name, call.shape)] == 1;
+        let mut odd_of_names: FxHashMap<u32, u32> = FxHashMap::default();
+        singles().filter(|call| is_odd(call)).for_each(|call| *odd_of_names.entry(call.name).or_default() += 1);
+        let has_one_odd = |call: &Call| odd_of_names.get(&call.name) == Some(&1);
         // The kind that most calls of a name are of; the first of several.
-        let mut most_frequent: FxHashMap<u32, Kind> = FxHashMap::default();
-        for Call { kind, name, .. } in self.calls.iter().filter(|call| counts[&call.kind] > 1) {
-            let found = most_frequent.entry(*name).or_insert(*kind);
-            if counts[kind] > counts[found] {
-                *found = *kind;
+        let mut most_frequent: FxHashMap<u32, u32> = FxHashMap::default();
+        for call in self.calls.iter().filter(|call| !is_single(call) && has_one_odd(call)) {
+            let found = most_frequent.entry(call.name).or_insert(call.kind);
+            if counts[call.kind as usize] > counts[*found as usize] {
+                *found = call.kind;
             }
         }
-        let mut strata: FxHashMap<Kind, u32> = FxHashMap::default();
-        let mut found = OperationCalls { series, places: Vec::new() };
-        for Call { time, place, kind, name, cluster } in self.calls {
-            let kind = match (counts[&kind], singles_of_names.get(&name)) {
-                (1, Some(1)) => most_frequent.get(&name).copied().unwrap_or(Kind::Name(name)),
-                (1, _) => Kind::Name(name),
-                _ => kind,
+        let mut of_kinds: Vec<Option<u32>> = vec![None; kinds.len()];
+        let mut of_names: FxHashMap<(u32, Option<u32>), Option<u32>> = FxHashMap::default();
+        let mut found = OperationCalls { series, places: Vec::new(), strata: Vec::new() };
+        for call in &self.calls {
+            let (kind, shape) = match (is_single(call), is_odd(call), has_one_odd(call)) {
+                (false, ..) => (Some(call.kind), call.shape),
+                (_, false, _) => (None, call.shape),
+                (_, true, false) => (None, None),
+                (_, true, true) => (most_frequent.get(&call.name).copied(), call.shape),
             };
-            let next = strata.len() as u32;
-            found.series.push(time, *strata.entry(kind).or_insert(next), cluster);
-            found.places.push(place);
+            let known = match kind {
+                Some(kind) => &mut of_kinds[kind as usize],
+                None => of_names.entry((call.name, shape)).or_default(),
+            };
+            let stratum = *known.get_or_insert_with(|| {
+                let of_name = Stratum { name: call.name, place: None, shape };
+                found.strata.push(kind.map_or(of_name, |kind| kinds[kind as usize].stratum(call.name)));
+                found.strata.len() as u32 - 1
+            });
+            found.series.push(call.time, stratum, call.cluster);
+            found.places.push(call.place);
         }
         found
     }
@@ -202,13 +258,13 @@ mod tests {
     /// Calls of one name in so many layers, and the first of all outside of them.
     fn calls(first: f64, layers: u32) -> OperationCalls {
         let mut gathered = Gathered::default();
-        let mut push = |time: f64, layer: u32, kind: Kind| {
-            gathered.calls.push(Call { time, place: Place { pass: 0, layer, number: 0 }, kind, name: 7, cluster: 0 });
+        let mut push = |time: f64, layer: u32, unit: u32| {
+            let place = Place { pass: 0, layer, number: 0 };
+            let kind = Kind { unit, layer: 0, number: 0, shape: None };
+            gathered.push(kind, |kind| Call { time, place, kind, name: 7, shape: None, cluster: 0 });
         };
-        push(first, OUTSIDE, Kind::Place { unit: OUTSIDE, layer: 0, number: 0 });
-        for layer in 0..layers {
-            push(25.0 + f64::from(layer * 7 % 5) / 10.0, layer, Kind::Place { unit: 0, layer: 0, number: 0 });
-        }
+        push(first, OUTSIDE, OUTSIDE);
+        (0..layers).for_each(|layer| push(25.0 + f64::from(layer * 7 % 5) / 10.0, layer, 0));
         gathered.into_calls(Series::default())
     }
 

@@ -18,7 +18,7 @@ pub(super) fn half_width(sides: [Vec<f64>; 2]) -> Option<f64> {
 /// Variance of the mean of some values; outliers are drawn in to four standard deviations of the rest.
 fn variance_of_mean(mut values: Vec<f64>) -> f64 {
     let count = values.len() as f64;
-    let middle = median(&mut values);
+    let middle = median(&mut values.clone());
     let mut distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let limit = 4.0 * 1.4826 * median(&mut distances);
     if limit > 0.0 {

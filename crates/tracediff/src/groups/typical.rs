@@ -39,7 +39,7 @@ pub(super) fn items(trace: &Trace, words: &mut Words, kernels: &[u32], blocks: &
 
 /// The typical layer of each kind: the most frequent list of families, the smallest on ties.
 pub(super) fn typical(trace: &Trace, structure: &Structure, words: &mut Words) -> Vec<Typical> {
-    let mut kinds: Vec<BTreeMap<Vec<Family>, Vec<Instance>>> = vec![BTreeMap::new(); structure.units];
+    let mut kinds: Vec<BTreeMap<Vec<Family>, Vec<Instance>>> = vec![BTreeMap::new(); structure.units.len()];
     for (number, sequence) in structure.sequences.iter().enumerate() {
         for layer in &sequence.layers {
             let families = sequence.blocks[layer.blocks.clone()].iter().map(|block| block.family).collect();
