@@ -82,6 +82,17 @@ fn between_beyond_and_beside_rows_are_predicted() {
 }
 
 #[test]
+fn an_explanation_names_rows_by_their_lines_alone() {
+    let (_folder, database) = database();
+    let (answer, explanation) =
+        database.reader(ReaderSemantics::Best, Layer::Interpolating).explain(&product(64, 768, 2048));
+    let prediction = answer.expect("a prediction").prediction().expect("an interval").clone();
+    let (estimate, _) = prediction.sentence.split_once(", a configuration").expect("a new configuration");
+    let note = format!("new configuration: {estimate}");
+    assert!(explanation.lines.iter().any(|line| line.trim() == note), "{:?}", explanation.lines);
+}
+
+#[test]
 fn doubt_names_a_slice_of_the_table() {
     let (_folder, database) = database();
     let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);

@@ -115,7 +115,7 @@ pub(crate) fn of_points(
 ) -> Result<Value, Status> {
     if context.rules.predicts() {
         let value = predicted::value(index, points, target)?;
-        context.note(|| value.prediction.as_ref().map(|predicted| predicted.sentence()).unwrap_or_default());
+        context.note(|| value.prediction.as_ref().map(|predicted| predicted.note()).unwrap_or_default());
         return Ok(value);
     }
     let axes = points.axes;

@@ -34,9 +34,10 @@ impl Predicted {
         }
     }
 
-    /// The same with numbers of rows as names.
-    pub(crate) fn sentence(&self) -> String {
-        self.0.to_string()
+    /// The estimate alone: the places it rests on follow with their rows.
+    pub(crate) fn note(&self) -> String {
+        let estimate = self.0.estimate;
+        format!("{}: {estimate}", estimate.class.name())
     }
 }
 
