@@ -165,6 +165,8 @@ pub(crate) struct Found {
 
 /// Rows below which there is nothing to krige with.
 pub(crate) const FEWEST_ROWS: usize = 4;
+/// A tenth of the least time of the rows, as a logarithm: down to that, calls are as their roofline has them.
+const FAR_BELOW: f64 = std::f64::consts::LN_10;
 /// Half of the interval of fewer rows: a factor of three on either side.
 pub(crate) const FEWEST_HALF_WIDTH: f64 = 1.098_612_288_668_109_8;
 
@@ -307,12 +309,11 @@ impl Model {
             half_width += half_way.abs();
             log = same + half_way;
         }
-        let below = self.shortest[slice] - self.means[slice].log(work);
+        let below = self.shortest[slice] - self.means[slice].log(work) - FAR_BELOW;
         if self.len() > 1 && below.is_finite() && below > 0.0 {
-            // Nothing that was measured takes so little: how much of the least of it every call takes is known by the fit alone. The
-            // truth lies between that and the least.
+            // Next to nothing of what any row takes: what every call takes counts here, and no row tells it apart from the work.
             log += below / 2.0;
-            half_width = half_width.max(below / 2.0);
+            half_width = half_width.max(below);
         }
         Estimate {
             duration_us: log.exp() * self.reference_us,
