@@ -75,3 +75,17 @@ fn a_call_of_less_work_than_any_row_is_not_free() {
     assert!((answer.low_us..answer.high_us).contains(&true_us(&asked)), "{answer}");
     assert!(answer.duration_us > 0.01, "{answer}");
 }
+
+#[test]
+fn a_call_of_half_the_work_of_any_row_is_as_the_roofline_has_it() {
+    let mut rows = Rows::new(3);
+    let sizes =
+        (0..6).flat_map(|tokens| [2048.0, 4096.0, 8192.0].map(|columns| (f64::from(1 << (2 * tokens)), columns)));
+    for (number, (tokens, columns)) in sizes.enumerate() {
+        let place = product(tokens, columns, 4096.0);
+        rows.push(number as u32, &place, true_us(&place), None);
+    }
+    let asked = product(1.0, 1024.0, 4096.0);
+    let answer = Table::new(vec![rows], Some(0)).predict(0, &asked).expect("an answer");
+    assert!((answer.duration_us / true_us(&asked)).ln().abs() < 0.08, "{answer} for {}", true_us(&asked));
+}
