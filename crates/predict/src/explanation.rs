@@ -170,20 +170,25 @@ impl fmt::Display for Explanation {
 mod tests {
     use super::*;
 
-    #[test]
-    fn rows_of_other_slices_are_named() {
-        let near = |row, slice, weight| Neighbour { row, slice, weight, duration_us: 10.0, efficiency: 0.5 };
-        let mut explanation = Explanation {
+    /// Of a place in this slice, from rows with their slices and weights.
+    fn explanation(slice: usize, neighbours: &[(u32, usize, f64)]) -> Explanation {
+        let near = |&(row, slice, weight): &_| Neighbour { row, slice, weight, duration_us: 10.0, efficiency: 0.5 };
+        Explanation {
             estimate: Estimate { duration_us: 20.0, low_us: 18.0, high_us: 22.2, class: Class::Inside },
-            neighbours: vec![near(7, 1, 0.5), near(3, 0, 0.3), near(9, 1, 0.2), near(1, 0, 0.05)],
-            slice: 1,
+            neighbours: neighbours.iter().map(near).collect(),
+            slice,
             efficiency: 0.5,
             roofline: Roofline { overhead_us: 1.0, operations_per_us: 1.0, bytes_per_us: 1.0 },
             octaves_beyond: None,
             known: 12,
             method: Method::Kriging,
             doubt: None,
-        };
+        }
+    }
+
+    #[test]
+    fn rows_of_other_slices_are_named() {
+        let mut explanation = explanation(1, &[(7, 1, 0.5), (3, 0, 0.3), (9, 1, 0.2), (1, 0, 0.05)]);
         let sentence = |explanation: &Explanation| explanation.to_string().rsplit("; ").next().map(str::to_owned);
         assert_eq!(sentence(&explanation).as_deref(), Some("row 3 differs in more than sizes"));
         explanation.slice = 0;
@@ -194,18 +199,7 @@ mod tests {
 
     #[test]
     fn nothing_lies_between_one_row() {
-        let near = |row, weight| Neighbour { row, slice: 0, weight, duration_us: 10.0, efficiency: 0.5 };
-        let mut explanation = Explanation {
-            estimate: Estimate { duration_us: 20.0, low_us: 18.0, high_us: 22.2, class: Class::Inside },
-            neighbours: vec![near(7, 0.95), near(3, 0.05)],
-            slice: 0,
-            efficiency: 0.5,
-            roofline: Roofline { overhead_us: 1.0, operations_per_us: 1.0, bytes_per_us: 1.0 },
-            octaves_beyond: None,
-            known: 12,
-            method: Method::Kriging,
-            doubt: None,
-        };
+        let mut explanation = explanation(0, &[(7, 0, 0.95), (3, 0, 0.05)]);
         assert_eq!(
             explanation.to_string(),
             "20.0 µs ±11 % (18.0–22.2), near row 7; it runs at 50 % of the fitted roofline"

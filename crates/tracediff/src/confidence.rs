@@ -101,6 +101,11 @@ struct Measured {
     mix: Option<Mix>,
 }
 
+/// What the traces are compared by, where they have it.
+fn sample(compared: &[Compared<'_>; 2]) -> &'static str {
+    if compared[0].basis == Basis::Step { "step" } else { "pass" }
+}
+
 impl Measured {
     /// The elapsed time of passes.
     fn whole(compared: &[Compared<'_>; 2]) -> Measured {
@@ -108,14 +113,13 @@ impl Measured {
         let samples = series.each_ref().map(|series| series.len() as u64);
         let divisors = samples.map(|samples| samples as f64);
         let estimate = estimate([&series[0], &series[1]], divisors, samples[0] == samples[1]);
-        Measured { estimate, per: if compared[0].basis == Basis::Step { "step" } else { "pass" }, samples, mix: None }
+        Measured { estimate, per: sample(compared), samples, mix: None }
     }
 
     /// The kernels of an operation, by pass.
     fn operation(operation: &str, calls: &[Calls; 2], compared: &[Compared<'_>; 2]) -> Measured {
-        let per = if compared[0].basis == Basis::Step { "step" } else { "pass" };
         let sides = calls.each_ref().map(|calls| calls.of(operation));
-        Measured::plain(sides, compared.each_ref().map(Compared::per_pass), per)
+        Measured::plain(sides, compared.each_ref().map(Compared::per_pass), sample(compared))
     }
 
     /// The kernels of an operation, by call: those that have their like in the other trace.
