@@ -1,6 +1,7 @@
 //! A duration with the interval that holds it nine times in ten.
 
 use crate::class::Class;
+use crate::repeats::{NINE_OF_TEN, Timed};
 use std::fmt;
 
 /// How long a call takes, and how sure that is.
@@ -16,15 +17,6 @@ pub struct Estimate {
     pub class: Class,
 }
 
-/// Half of the 90 % interval of a measured row of which no deviation is known, as a logarithm. Repeats of one shape lie 1 % (long
-/// kernels) to 5 % (collectives, short kernels) from their median in nine of ten cases.
-pub const REPEAT_HALF_WIDTH: f64 = 0.02;
-
-/// Standard deviations within which nine of ten normal values lie.
-const NINE_OF_TEN: f64 = 1.645;
-/// The standard deviation that belongs to [`REPEAT_HALF_WIDTH`].
-pub const REPEAT_DEVIATION: f64 = REPEAT_HALF_WIDTH / NINE_OF_TEN;
-
 impl Estimate {
     /// Half of the interval relative to the duration, as a factor less one: 0.04 for ±4 %.
     pub fn half_width(&self) -> f64 {
@@ -32,9 +24,9 @@ impl Estimate {
     }
 }
 
-/// A measured duration, with the deviation of its logarithm where that is known.
-pub fn measured_interval(duration_us: f64, deviation: Option<f64>) -> Estimate {
-    let half = deviation.map_or(REPEAT_HALF_WIDTH, |deviation| deviation * NINE_OF_TEN);
+/// A measured duration, with the deviation of its logarithm where that is known, else as sure as such durations are.
+pub fn measured_interval(timed: Timed, duration_us: f64, deviation: Option<f64>) -> Estimate {
+    let half = deviation.map_or_else(|| timed.half_width(duration_us), |deviation| deviation * NINE_OF_TEN);
     Estimate {
         duration_us,
         low_us: duration_us * (-half).exp(),

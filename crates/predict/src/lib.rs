@@ -39,6 +39,7 @@ mod outliers;
 mod pass;
 mod place;
 pub mod plan;
+mod repeats;
 mod rows;
 mod search;
 mod table;
@@ -49,7 +50,7 @@ pub use build::neighbours;
 pub use calibration::COVERAGE;
 pub use class::Class;
 pub use doubt::{Doubt, Residual};
-pub use estimate::{Estimate, REPEAT_DEVIATION, REPEAT_HALF_WIDTH, measured_interval};
+pub use estimate::{Estimate, measured_interval};
 pub use explanation::{Explanation, Neighbour};
 pub use family::{Columns, Family};
 pub use model::Model;
@@ -59,6 +60,7 @@ pub use perfdb_roofline::{
     Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
 };
 pub use place::{BY_ROUTED_ROWS, MOST_AXES, Place, configuration};
+pub use repeats::Timed;
 pub use rows::{Rows, log_deviation};
 pub use table::Table;
 pub use trials::{LeftOut, Trial, Trials};

@@ -8,6 +8,7 @@ use crate::forest::{Forest, Nearest};
 use crate::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3};
 use crate::outliers::{Moved, Outlier};
 use crate::place::{MOST_AXES, Place};
+use crate::repeats::Timed;
 use perfdb_roofline::{Roofline, Work};
 
 /// Rows of one slice, or of several small ones, ready to predict.
@@ -291,7 +292,7 @@ impl Model {
     pub(crate) fn measured(&self, row: u32) -> Estimate {
         let duration_us = self.times_us[row as usize];
         let spread = self.spreads.get(row as usize).copied().filter(|spread| spread.is_finite()).map(f64::from);
-        measured_interval(duration_us, spread)
+        measured_interval(Timed::Kernel, duration_us, spread)
     }
 
     pub(crate) fn estimate(&self, slice: usize, work: Work, found: &Found) -> Estimate {

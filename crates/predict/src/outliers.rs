@@ -1,9 +1,9 @@
 //! Rows that their neighbours contradict: they answer for themselves, and are named, but say nothing of others.
 
 use crate::build::{LeftOut, median};
-use crate::estimate::REPEAT_DEVIATION;
 use crate::kriging::Kriged;
 use crate::model::Model;
+use crate::repeats::LEAST_DEVIATION;
 
 /// Sigmas of its own prediction beyond which a row is an outlier.
 const OUTLIER_SIGMAS: f64 = 8.0;
@@ -93,9 +93,8 @@ impl Model {
         let mut sorted = self.difficulty.clone();
         sorted.sort_unstable_by(f32::total_cmp);
         let three_of_four = f64::from(sorted[(sorted.len() - 1) * 3 / 4]) / THREE_OF_FOUR_SQUARED;
-        // No sigma is less than the deviation of repeats.
         let sigmas =
-            |residual: f64, variance: f64, scale: f64| residual.abs() / (variance * scale).sqrt().max(REPEAT_DEVIATION);
+            |residual: f64, variance: f64, scale: f64| residual.abs() / (variance * scale).sqrt().max(LEAST_DEVIATION);
         let is_far = |row: &u32| {
             let LeftOut { residual, variance, .. } = left_out[*row as usize];
             sigmas(residual, variance, three_of_four) > OUTLIER_SIGMAS

@@ -2,7 +2,7 @@
 
 use perfdb_predict::plan::{farthest, in_steps, next, scores, spread};
 use perfdb_predict::{
-    Class, Columns, Doubt, Family, Model, Place, Rows, Table, configuration, log_deviation, measured_interval,
+    Class, Columns, Doubt, Family, Model, Place, Rows, Table, Timed, configuration, log_deviation, measured_interval,
 };
 
 fn is_close(found: f64, expected: f64) -> bool {
@@ -30,12 +30,32 @@ fn families_have_the_names_of_tables() {
 
 #[test]
 fn a_measured_interval_holds_nine_of_ten_repeats() {
-    let found = measured_interval(50.0, Some(0.1));
+    let found = measured_interval(Timed::Kernel, 50.0, Some(0.1));
     assert_eq!((found.duration_us, found.class), (50.0, Class::Measured));
     // 1.645 standard deviations to either side of the logarithm.
     let factor = (found.high_us / 50.0).ln();
     assert!((0.164..0.165).contains(&factor), "{factor}");
     assert!(is_close(found.low_us * found.high_us, 2500.0) && is_close(found.half_width(), factor.exp() - 1.0));
+}
+
+#[test]
+fn without_a_deviation_short_kernels_and_collectives_are_less_sure() {
+    let half = |kernel_type, duration_us| {
+        let found = measured_interval(Timed::of(kernel_type), duration_us, None);
+        assert!(is_close(found.low_us * found.high_us, duration_us * duration_us));
+        (found.high_us / duration_us).ln()
+    };
+    let halves = [
+        ("MatMulV2", 19.99, 0.04),
+        ("MatMulV2", 20.0, 0.02),
+        ("MatMulV2", 3000.0, 0.02),
+        ("hcom_allReduce_", 9.0, 0.054),
+        ("hcom_allReduce_", 3000.0, 0.054),
+    ];
+    for (kernel_type, duration_us, expected) in halves {
+        assert!(is_close(half(kernel_type, duration_us), expected), "{kernel_type}, {duration_us} µs");
+    }
+    assert!(is_close(Timed::Collective.deviation(9.0) * 1.645, 0.054));
 }
 
 #[test]

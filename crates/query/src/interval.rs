@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Part, Prediction, Source};
 use crate::context::Context;
 use crate::table::KernelRow;
-use perfdb_predict::{Calls, Class, Estimate, REPEAT_DEVIATION, log_deviation, measured_interval, sum};
+use perfdb_predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
 
 /// Half of the interval of a duration that was interpolated along one axis without a model of it, as a logarithm.
 const UNMODELLED_HALF_WIDTH: f64 = 0.15;
@@ -14,7 +14,10 @@ pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer
         return answer;
     }
     let prediction = match answer.parts() {
-        [] => of_estimate(estimate(answer.duration_us, answer.source, interval_us(context, &answer)), &answer),
+        [] => {
+            let interval_us = interval_us(context, &answer);
+            of_estimate(estimate(timed(&answer), answer.duration_us, answer.source, interval_us), &answer)
+        }
         parts => of_parts(parts),
     };
     answer.more.get_or_insert_default().prediction = Some(prediction);
@@ -41,7 +44,7 @@ pub(crate) fn row_interval_us(context: &Context<'_>, row: KernelRow<'_>, duratio
         return None;
     }
     let deviation = row.spread().map(log_deviation).or_else(|| deviation_of_repeats(row, duration_us))?;
-    let Estimate { low_us, high_us, .. } = measured_interval(duration_us, Some(deviation));
+    let Estimate { low_us, high_us, .. } = measured_interval(Timed::Kernel, duration_us, Some(deviation));
     Some([low_us, high_us])
 }
 
@@ -52,14 +55,19 @@ fn deviation_of_repeats(row: KernelRow<'_>, duration_us: f64) -> Option<f64> {
     let (count, squares) = logarithms
         .filter(|logarithm| logarithm.is_finite())
         .fold((0, 0.0), |(count, squares), logarithm| (count + 1, squares + logarithm * logarithm));
-    (count > 1).then(|| (squares / f64::from(count - 1)).sqrt().max(REPEAT_DEVIATION))
+    (count > 1).then(|| (squares / f64::from(count - 1)).sqrt().max(Timed::Kernel.deviation(duration_us)))
 }
 
-fn estimate(duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> Estimate {
+/// What was timed where an answer is no sum.
+fn timed(answer: &Answer) -> Timed {
+    answer.kernels.first().map_or(Timed::Kernel, |kernel_type| Timed::of(kernel_type))
+}
+
+fn estimate(timed: Timed, duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> Estimate {
     let class = if source == Source::Measured { Class::Measured } else { Class::Inside };
     match (interval_us, source) {
         (Some([low_us, high_us]), _) => Estimate { duration_us, low_us, high_us, class },
-        (None, Source::Measured) => measured_interval(duration_us, None),
+        (None, Source::Measured) => measured_interval(timed, duration_us, None),
         (None, _) => Estimate {
             duration_us,
             low_us: duration_us * (-UNMODELLED_HALF_WIDTH).exp(),
@@ -79,7 +87,10 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
 }
 
 fn of_parts(parts: &[Part]) -> Prediction {
-    let estimates = parts.iter().map(|part| (part, estimate(part.duration_us, part.source, part.interval_us)));
+    let estimates = parts.iter().map(|part| {
+        let timed = Timed::of(&part.kernel_type);
+        (part, estimate(timed, part.duration_us, part.source, part.interval_us))
+    });
     let all = sum(estimates.map(|(part, estimate)| Calls { kernel_type: &part.kernel_type, estimate, count: 1.0 }));
     let is_measured = parts.iter().all(|part| part.source == Source::Measured);
     let predicted = parts.iter().filter(|part| part.source != Source::Measured).count();

@@ -157,8 +157,41 @@ fn a_measured_row_is_as_sure_as_its_calls_agree() {
     };
     // A fifth of the mean, nine of ten of a log-normal distribution.
     assert!((ratio(16) - 1.645 * (1.04f64).ln().sqrt()).abs() < 1e-6, "{}", ratio(16));
-    // One call alone, or none, tells nothing: the default.
-    assert!((ratio(32) - 0.02).abs() < 1e-9 && (ratio(64) - 0.02).abs() < 1e-9);
+    // One call alone, or none, tells nothing: the default of a short kernel.
+    assert!((ratio(32) - 0.04).abs() < 1e-9 && (ratio(64) - 0.04).abs() < 1e-9);
+}
+
+#[test]
+fn rows_that_do_not_tell_are_as_sure_as_their_like() {
+    let (_folder, database) = database();
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    let half = |query: &Query| {
+        let answer = best.lookup(query).expect("a row");
+        let prediction = answer.prediction().expect("an interval");
+        assert_eq!(prediction.class, Class::Measured);
+        (prediction.high_us / answer.duration_us).ln()
+    };
+    let ranks = || Argument::List([0, 1].map(Argument::Integer).to_vec());
+    let message = Query::operator("tensor_cast.all_reduce.default")
+        .input(Tensor::new([1 << 19], DType::BFloat16))
+        .argument(ranks())
+        .tier(0);
+    // 3 µs, 32 µs, and 112 µs of a collective.
+    assert!((half(&product(1, 256, 256)) - 0.04).abs() < 1e-9);
+    assert!((half(&product(4096, 1024, 1024)) - 0.02).abs() < 1e-9);
+    assert!((half(&message) - 0.054).abs() < 1e-9, "{}", half(&message));
+    // The parts of a sum have the same: a kernel and its collective do not err alike.
+    let both = Query::operator("two.default")
+        .input(Tensor::new([4096, 1024], DType::BFloat16))
+        .input(Tensor::new([1024, 1024], DType::BFloat16))
+        .argument(ranks())
+        .tier(0);
+    let sum = best.lookup(&both).expect("a sum");
+    let (product_us, message_us) = (sum.parts()[0].duration_us, sum.parts()[1].duration_us);
+    assert!(sum.parts().iter().all(|part| part.source == Source::Measured), "{:?}", sum.parts());
+    let upper = (product_us * (0.02f64.exp() - 1.0)).hypot(message_us * (0.054f64.exp() - 1.0));
+    let high_us = sum.prediction().expect("an interval").high_us;
+    assert!((high_us - sum.duration_us - upper).abs() < 1e-9, "{high_us}, not {}", sum.duration_us + upper);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::group::{Groups, Sources};
 use crate::error::Error;
 use crate::picoseconds::PS_PER_US;
 use bitcode::{Decode, Encode};
-use perfdb_predict::{Calls, Class, Estimate, Sum, measured_interval, sum};
+use perfdb_predict::{Calls, Class, Estimate, Sum, Timed, measured_interval, sum};
 use perfdb_query::{Answer, Reader, Surroundings, read_trace_events};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -85,7 +85,7 @@ fn estimate_of(book: &Book, signature: usize, answer: &Answer) -> Option<Estimat
     Some(match part.interval_us {
         Some([low_us, high_us]) => Estimate { duration_us: part.duration_us, low_us, high_us, class: whole.class },
         // A row as it is.
-        None => measured_interval(part.duration_us, None),
+        None => measured_interval(Timed::of(&part.kernel_type), part.duration_us, None),
     })
 }
 
