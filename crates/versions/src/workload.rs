@@ -3,6 +3,7 @@
 use crate::{Error, Place};
 use indexmap::IndexMap;
 use perfdb_coverage::{Asked, Options, Standing, Workload, audit};
+use perfdb_predict::{Calls, Class, Estimate, sum};
 use perfdb_query::{Database, ReaderSemantics};
 
 /// A forward pass, as both databases have it.
@@ -14,7 +15,7 @@ pub struct WorkloadDiff {
     pub answered: Change,
     /// Calls that only the first, only the second, and neither database answers from rows of its own.
     pub unanswered_calls: [u64; 3],
-    /// Bounds of the answered calls' time in each database, if each lies at the end of the interval that holds it nine times in ten.
+    /// The interval that holds the answered calls' time nine times in ten, in each database.
     pub intervals_us: [[f64; 2]; 2],
     /// The answered calls by kernel type, the largest change first.
     pub kernels: Vec<(String, Change)>,
@@ -72,6 +73,7 @@ fn of_workload(name: &str, a: &[Asked], b: &[Asked]) -> WorkloadDiff {
         intervals_us: [[0.0; 2]; 2],
         kernels: Vec::new(),
     };
+    let mut terms: [Vec<Calls<'_>>; 2] = Default::default();
     let mut kernels: IndexMap<&str, Change> = IndexMap::new();
     for (a, b) in a.iter().zip(b) {
         let calls = a.question.calls;
@@ -85,11 +87,8 @@ fn of_workload(name: &str, a: &[Asked], b: &[Asked]) -> WorkloadDiff {
             continue;
         };
         found.answered.add(calls, a_us, b_us);
-        for (bounds, (asked, us)) in found.intervals_us.iter_mut().zip([(a, a_us), (b, b_us)]) {
-            let interval = asked.finding.interval_us.unwrap_or([us; 2]);
-            for (bound, us) in bounds.iter_mut().zip(interval) {
-                *bound += us * calls as f64;
-            }
+        for (terms, (asked, us)) in terms.iter_mut().zip([(a, a_us), (b, b_us)]) {
+            terms.push(term(asked, us));
         }
         for (kernel, us, _) in &a.finding.kernels {
             kernels.entry(kernel).or_default().add(calls, *us, 0.0);
@@ -102,9 +101,23 @@ fn of_workload(name: &str, a: &[Asked], b: &[Asked]) -> WorkloadDiff {
             change.calls += if is_known { 0 } else { calls };
         }
     }
+    found.intervals_us = terms.map(|terms| {
+        let together = sum(terms);
+        [together.low_us, together.high_us]
+    });
     found.kernels = kernels.into_iter().map(|(kernel, change)| (kernel.to_owned(), change)).collect();
     found.kernels.sort_by(|(_, a), (_, b)| b.difference_us().abs().total_cmp(&a.difference_us().abs()));
     found
+}
+
+/// The calls of a question, for a sum. A composite errs as its first kernel does.
+fn term(asked: &Asked, duration_us: f64) -> Calls<'_> {
+    let [low_us, high_us] = asked.finding.interval_us.unwrap_or([duration_us; 2]);
+    Calls {
+        kernel_type: asked.finding.kernels.first().map_or("", |(kernel, ..)| kernel),
+        estimate: Estimate { duration_us, low_us, high_us, class: Class::Inside },
+        count: asked.question.calls as f64,
+    }
 }
 
 /// The duration of a call that stands on rows.
