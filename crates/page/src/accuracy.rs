@@ -8,6 +8,9 @@ use crate::scale::Scale;
 /// Points that are drawn; a page with more is slow to scroll, and points would hide each other.
 const MOST_POINTS: usize = 1500;
 
+/// Longer durations are no kernel's; one of them would press all others into a corner.
+const LONGEST_US: f64 = 1e9;
+
 const SIZE: (f64, f64) = (640.0, 470.0);
 const LEFT: f64 = 58.0;
 const TOP: f64 = 24.0;
@@ -44,8 +47,8 @@ pub struct AccuracyPoint<'a> {
 impl Accuracy<'_> {
     /// Draws it.
     pub fn chart(&self, title: &str) -> Chart {
-        let mut points: Vec<&AccuracyPoint<'_>> = self.points.iter().collect();
         let size = |point: &AccuracyPoint<'_>| point.measured_us.max(point.predicted_us);
+        let (absurd, mut points): (Vec<_>, Vec<_>) = self.points.iter().partition(|point| size(point) > LONGEST_US);
         points.sort_by(|a, b| size(b).total_cmp(&size(a)).then(a.row.cmp(&b.row)));
         let left_out = points.len().saturating_sub(MOST_POINTS);
         points.truncate(MOST_POINTS);
@@ -103,6 +106,10 @@ impl Accuracy<'_> {
         if left_out > 0 {
             note += &format!(" The {MOST_POINTS} with the most time are drawn, {left_out} more are in the table.");
         }
+        if !absurd.is_empty() {
+            let (points, are) = if absurd.len() == 1 { ("point", "is") } else { ("points", "are") };
+            note += &format!(" {} {points} of more than 1,000 s {are} in the table alone.", absurd.len());
+        }
         Chart::new(title, body, ChartWidth::Half).note(note)
     }
 }
@@ -130,6 +137,17 @@ mod tests {
         let markup = Accuracy { classes: Vec::new(), points, sides: ("Predicted", "Measured") }.chart("A").to_markup();
         assert_eq!(markup.matches("<circle").count(), MOST_POINTS);
         assert!(markup.contains("500 more are in the table") && markup.contains("data-row=\"1999\""));
+    }
+
+    #[test]
+    fn absurd_durations_do_not_stretch_the_axes() {
+        let chart = |points| Accuracy { classes: Vec::new(), points, sides: ("P", "M") }.chart("A").to_markup();
+        let sane = vec![point(9.0, 10.0, 0), point(80.0, 100.0, 1)];
+        let absurd = chart([sane.clone(), vec![point(8.0, 1e300, 2)]].concat());
+        assert!(absurd.contains("1 point of more than 1,000 s is in the table alone"), "{absurd}");
+        let circles = |markup: &str| markup.split("<circle").skip(1).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(circles(&absurd).len(), 2);
+        assert_eq!(circles(&absurd)[0], circles(&chart(sane))[0]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct HeatMap<'a> {
 /// A cell of a [`HeatMap`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeatCell {
-    /// From 0 to 1.
+    /// From 0 to 1; NaN for a number that is not to be judged, which is not shaded.
     pub share: f64,
     /// What the cell says.
     pub text: String,
@@ -52,7 +52,8 @@ impl HeatMap<'_> {
                 };
                 // Ten steps, so that colours and contrast stand in the style sheet.
                 let step = (cell.share.clamp(0.0, 1.0) * 10.0).round() as u8;
-                out += &format!("<td class=\"h{step}\" title=\"");
+                let class = if cell.share.is_nan() { "none".to_owned() } else { format!("h{step}") };
+                out += &format!("<td class=\"{class}\" title=\"");
                 push_escaped(&mut out, &cell.title);
                 out += "\">";
                 push_escaped(&mut out, &cell.text);
@@ -75,12 +76,19 @@ mod tests {
         let map = HeatMap {
             down: "N",
             across: "M",
-            rows: vec!["1".to_owned(), "2".to_owned()],
+            rows: vec!["1".to_owned(), "2".to_owned(), "3".to_owned()],
             columns: vec!["16".to_owned(), "32".to_owned()],
-            cells: vec![cell(0.0), cell(1.0), None, cell(0.54)],
+            cells: vec![cell(0.0), cell(1.0), None, cell(0.54), cell(f64::NAN)],
         };
         let markup = map.chart("Coverage").to_markup();
-        for part in ["class=\"h0\"", "class=\"h10\"", "class=\"h5\"", "class=\"none\"", "title=\"&lt;t&gt;\">54<"] {
+        for part in [
+            "class=\"h0\"",
+            "class=\"h10\"",
+            "class=\"h5\"",
+            "class=\"none\"></td>",
+            "class=\"none\" title",
+            "title=\"&lt;t&gt;\">54<",
+        ] {
             assert!(markup.contains(part), "{part}: {markup}");
         }
     }

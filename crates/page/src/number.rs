@@ -2,6 +2,9 @@
 
 use perfdb_pycompat::format::{fixed, fixed_grouped};
 
+/// From here on a number is told by its magnitude: nobody counts so many digits.
+const BY_MAGNITUDE: f64 = 1e15;
+
 /// A number with thousands separated by commas; `–` where there is none.
 ///
 /// ```
@@ -13,7 +16,7 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "–".to_owned() } else { if value > 0.0 { "∞" } else { "−∞" }.to_owned() };
     }
-    let text = fixed_grouped(value, decimals);
+    let text = if value.abs() < BY_MAGNITUDE { fixed_grouped(value, decimals) } else { format!("{value:.1e}") };
     match text.strip_prefix('-') {
         // −0.0 is 0.0.
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
@@ -83,6 +86,9 @@ pub fn size_bytes(bytes: f64) -> String {
 /// Few digits, for the labels of axes.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
+    if size >= BY_MAGNITUDE {
+        return format!("{value:.0e}");
+    }
     let decimals = match size {
         size if size >= 100.0 || size.fract() == 0.0 => 0,
         size if size >= 1.0 => 1,
@@ -111,13 +117,20 @@ mod tests {
         assert_eq!(grouped(-0.04, 1), "0.0");
         assert_eq!(grouped(-12.0, 0), "−12");
         assert_eq!(grouped(f64::INFINITY, 0), "∞");
+        assert_eq!([grouped(1e300, 2), grouped(-2.5e15, 0)], ["1.0e300", "−2.5e15"]);
     }
 
     #[test]
     fn labels_are_short() {
-        for (value, text) in
-            [(0.0, "0"), (0.5, "0.5"), (20.0, "20"), (20_000.0, "20k"), (1.5e6, "1.5M"), (0.02, "0.02")]
-        {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (20.0, "20"),
+            (20_000.0, "20k"),
+            (1.5e6, "1.5M"),
+            (0.02, "0.02"),
+            (1e300, "1e300"),
+        ] {
             assert_eq!(short(value), text);
         }
     }

@@ -13,6 +13,7 @@
 
   // Numbers as the page's maker writes them.
   const grouped = (value, decimals) => {
+    if (Math.abs(value) >= 1e15) return value.toExponential(1).replace("e+", "e").replace("-", "−");
     const [whole, rest] = Math.abs(value).toFixed(decimals).split(".");
     const text = whole.replace(/\B(?=(\d{3})+$)/g, ",") + (rest ? "." + rest : "");
     return value < 0 && /[1-9]/.test(text) ? "−" + text : text;

@@ -1,31 +1,38 @@
 //! What the predictions of a database are worth.
 
 use super::{counted, share};
-use crate::evaluation::{few, remarks};
+use crate::evaluation::{FEWEST_TO_JUDGE, few, is_judged, remarks};
 use perfdb_page::number::{grouped, percent, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance,
     Table, Trust,
 };
-use perfdb_query::{Evaluation, Hidden, Score};
+use perfdb_query::{Evaluation, Hidden, Score, Trial};
 
 /// Shares of durations that the 90 % intervals hold, from which on trust is high, or limited.
 const MOST_HELD: f64 = 0.85;
 const MANY_HELD: f64 = 0.7;
+/// Errors of nine in ten rows up to which a table is predicted well.
+const GOOD: f64 = 0.1;
+/// Of the shapes with several rows, the share that may contradict itself.
+const MANY_CONTRADICT: f64 = 0.1;
+/// Columns of the errors from which on they need the whole width.
+const MANY_COLUMNS: usize = 6;
 
 /// The page of all tables that were evaluated.
 pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Page {
     let scored: Vec<(&Evaluation, Vec<Score>)> = evaluations.iter().map(|one| (one, one.scores())).collect();
+    let tried = worst_first(evaluations);
     let mut blocks = Vec::new();
-    if !scored.is_empty() {
-        blocks.push(Block::Chart(accuracy(evaluations)));
+    if !tried.is_empty() {
+        blocks.push(Block::Chart(accuracy(&tried)));
         blocks.push(Block::Chart(errors(&scored)));
         let scores = scores(&scored);
-        blocks.push(Block::Table(match few(evaluations) {
-            Some(few) => scores.note(few + "."),
-            None => scores,
-        }));
-        blocks.push(Block::Table(trials(evaluations)));
+        const FACTOR: &str = "An interval of ±200 % is one of a factor of three.";
+        blocks.push(Block::Table(scores.note(match few(evaluations) {
+            Some(few) => format!("{FACTOR} {few}."),
+            None => FACTOR.to_owned(),
+        })));
     }
     let remarks: Vec<(&str, String)> =
         evaluations.iter().flat_map(|one| remarks(one).into_iter().map(|remark| (&*one.kernel_type, remark))).collect();
@@ -42,8 +49,11 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
             .note("Rows that contradict each other, durations that drift, rows that nothing is near."),
         ));
     }
+    if !tried.is_empty() {
+        blocks.push(Block::Table(trials(&tried)));
+    }
     let part = Part {
-        verdict: verdict(evaluations),
+        verdict: verdict(&scored),
         trust: trust(evaluations),
         figures: figures(evaluations),
         notes: vec![
@@ -55,42 +65,66 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
     Page { title: "What predictions of this database are worth".to_owned(), parts: vec![part], provenance }
 }
 
-/// The errors of rows that were left out alone, ascending.
-fn row_errors(evaluations: &[Evaluation]) -> Vec<f64> {
-    let trials = evaluations.iter().flat_map(|one| &one.trials).filter(|trial| trial.hidden == Hidden::Row);
-    let mut errors: Vec<f64> = trials.map(|trial| trial.error().abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    errors
+/// The figures of single rows of the tables that have enough of them.
+fn judged<'s>(scored: &'s [(&Evaluation, Vec<Score>)]) -> impl Iterator<Item = (&'s str, &'s Score)> {
+    let score = |(one, scores): &'s (&Evaluation, Vec<Score>)| Some((&*one.kernel_type, scores.first()?));
+    scored.iter().filter_map(score).filter(|(_, score)| is_judged(score))
 }
 
-/// The value that so many of a hundred stay within.
-fn quantile(sorted: &[f64], percent: usize) -> f64 {
-    sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied().unwrap_or(f64::NAN)
-}
-
-fn verdict(evaluations: &[Evaluation]) -> String {
-    let errors = row_errors(evaluations);
-    if errors.is_empty() {
-        return "No row has others to be predicted from.".to_owned();
+/// Tables are told apart: what is said of all rows together is said of the table that has the most.
+fn verdict(scored: &[(&Evaluation, Vec<Score>)]) -> String {
+    let within = |score: &Score| percent(100.0 * score.p90.exp_m1());
+    let tables: Vec<(&str, &Score)> = judged(scored).collect();
+    let worst = tables.iter().max_by(|a, b| a.1.p90.total_cmp(&b.1.p90));
+    match (worst, tables.len()) {
+        (None, _) if scored.iter().all(|(_, scores)| scores.is_empty()) => {
+            "No row has others to be predicted from.".to_owned()
+        }
+        (None, _) => format!("No table has {FEWEST_TO_JUDGE} rows that predictions could be judged by."),
+        (Some((name, score)), 1) => format!(
+            "A row of {name} that is left out is predicted within {} in half of all cases, within {} in nine of ten.",
+            percent(100.0 * score.median.exp_m1()),
+            within(score)
+        ),
+        (Some((name, score)), of) => {
+            let good = match tables.iter().filter(|(_, score)| score.p90.exp_m1() <= GOOD).count() {
+                0 => "none".to_owned(),
+                good => good.to_string(),
+            };
+            let limit = percent(100.0 * GOOD).replace(".0", "");
+            format!(
+                "In {good} of {of} tables nine of ten rows that are left out are predicted within {limit}; worst is {name}, within {}.",
+                within(score)
+            )
+        }
     }
-    format!(
-        "A row that is left out is predicted within {} in half of all cases, within {} in nine of ten.",
-        percent(100.0 * quantile(&errors, 50).exp_m1()),
-        percent(100.0 * quantile(&errors, 90).exp_m1())
-    )
+}
+
+/// Whether durations of a table cannot be trusted whatever is predicted from them.
+fn is_inconsistent(one: &Evaluation) -> bool {
+    one.drift().is_some()
+        || share(one.contradictions().count() as f64, one.repeats.len() as f64) > 100.0 * MANY_CONTRADICT
 }
 
 fn trust(evaluations: &[Evaluation]) -> Option<Trust> {
     let trials = || evaluations.iter().flat_map(|one| &one.trials);
     let (all, held) = (trials().count(), trials().filter(|trial| trial.is_held()).count());
+    let inconsistent: Vec<&str> =
+        evaluations.iter().filter(|one| is_inconsistent(one)).map(|one| &*one.kernel_type).collect();
     (all > 0).then(|| {
         let part = held as f64 / all as f64;
-        let reason = format!(
+        let mut reason = format!(
             "intervals that should hold 90 % of the durations hold {} of {}",
             percent(100.0 * part),
             counted(all, "trial", "trials")
         );
-        Trust::of_share(part, [MOST_HELD, MANY_HELD], reason)
+        match inconsistent.as_slice() {
+            [] => return Trust::of_share(part, [MOST_HELD, MANY_HELD], reason),
+            [name] => reason += &format!("; rows of {name} contradict each other"),
+            names => reason += &format!("; rows of {} tables contradict each other", names.len()),
+        }
+        // However well rows are predicted: one of two rows of a shape is wrong.
+        Trust::of_share(part, [f64::INFINITY, MANY_HELD], reason)
     })
 }
 
@@ -118,17 +152,21 @@ fn left_out(hidden: Hidden) -> String {
     }
 }
 
-fn accuracy(evaluations: &[Evaluation]) -> Chart {
+/// All trials with their tables, those that are furthest off first.
+fn worst_first(evaluations: &[Evaluation]) -> Vec<(&Evaluation, &Trial)> {
+    let mut tried: Vec<(&Evaluation, &Trial)> =
+        evaluations.iter().flat_map(|one| one.trials.iter().map(move |trial| (one, trial))).collect();
+    tried.sort_by(|(_, a), (_, b)| b.error().abs().total_cmp(&a.error().abs()));
+    tried
+}
+
+fn accuracy(tried: &[(&Evaluation, &Trial)]) -> Chart {
     let kinds = ["single rows", "an axis", "configuration"];
-    let names: Vec<String> = evaluations
-        .iter()
-        .flat_map(|one| {
-            one.trials
-                .iter()
-                .map(|trial| format!("{} line {}, without {}", one.kernel_type, trial.line, left_out(trial.hidden)))
-        })
-        .collect();
-    let trials = evaluations.iter().flat_map(|one| &one.trials);
+    let name = |(one, trial): &(&Evaluation, &Trial)| {
+        format!("{} line {}, without {}", one.kernel_type, trial.line, left_out(trial.hidden))
+    };
+    let names: Vec<String> = tried.iter().map(name).collect();
+    let trials = tried.iter().map(|(_, trial)| trial);
     let points = trials.zip(&names).enumerate().map(|(row, (trial, name))| AccuracyPoint {
         name,
         predicted_us: trial.predicted_us,
@@ -155,11 +193,17 @@ fn errors(scored: &[(&Evaluation, Vec<Score>)]) -> Chart {
             columns.push(name);
         }
     }
+    // What a new weight meets stands beside what a new row meets; axes, which differ by table, follow.
+    columns.sort_by_key(|name| match name.as_str() {
+        "single rows" => 0,
+        "configuration" => 1,
+        _ => 2,
+    });
     let cell = |scores: &[Score], column: &String| {
         let score = scores.iter().find(|score| left_out(score.hidden) == *column)?;
         Some(HeatCell {
             // Half an error of 100 % is as bad as it gets.
-            share: 1.0 - (score.p90 * 2.0).min(1.0),
+            share: if is_judged(score) { 1.0 - (score.p90 * 2.0).min(1.0) } else { f64::NAN },
             text: grouped(100.0 * score.p90.exp_m1(), 0),
             title: format!(
                 "nine of ten of {} within {}, bias {}, intervals hold {}",
@@ -170,6 +214,7 @@ fn errors(scored: &[(&Evaluation, Vec<Score>)]) -> Chart {
             ),
         })
     };
+    let width = if columns.len() < MANY_COLUMNS { ChartWidth::Half } else { ChartWidth::Whole };
     HeatMap {
         down: "Kernel type",
         across: "left out",
@@ -178,7 +223,8 @@ fn errors(scored: &[(&Evaluation, Vec<Score>)]) -> Chart {
         columns,
     }
     .chart("Error that nine of ten predictions stay within, %")
-    .width(ChartWidth::Half)
+    .note(format!("What was judged by fewer than {FEWEST_TO_JUDGE} rows is not shaded."))
+    .width(width)
 }
 
 fn scores(scored: &[(&Evaluation, Vec<Score>)]) -> Table {
@@ -203,8 +249,8 @@ fn scores(scored: &[(&Evaluation, Vec<Score>)]) -> Table {
     )
 }
 
-fn trials(evaluations: &[Evaluation]) -> Table {
-    let trials = || evaluations.iter().flat_map(|one| one.trials.iter().map(move |trial| (one, trial)));
+fn trials(tried: &[(&Evaluation, &Trial)]) -> Table {
+    let trials = || tried.iter().copied();
     Table::new(
         "trials",
         "Every row that was predicted from others",
@@ -223,4 +269,76 @@ fn trials(evaluations: &[Evaluation]) -> Table {
             Column::text("Held", trials().map(|(_, trial)| if trial.is_held() { "yes" } else { "no" })),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdb_page::TrustLevel;
+    use perfdb_query::{Class, Repeats};
+
+    /// A table of so many rows, all predicted with this error; `repeats` are pairs of durations of one shape.
+    fn table(name: &str, rows: u32, error: f64, repeats: &[(f64, f64)]) -> Evaluation {
+        let trial = |line: u32| Trial {
+            line,
+            hidden: Hidden::Row,
+            measured_us: 100.0,
+            predicted_us: 100.0 * (1.0 + error),
+            interval_us: [50.0, 200.0],
+            class: Class::Inside,
+        };
+        let repeats = repeats.iter().map(|(first, last)| Repeats { rows: vec![(2, *first), (3, *last)] });
+        Evaluation {
+            kernel_type: name.into(),
+            path: std::path::Path::new(name).into(),
+            rows: rows as usize,
+            passed_over: 0,
+            slices: 1,
+            alone: 0,
+            trials: (2..2 + rows).map(trial).collect(),
+            repeats: repeats.collect(),
+        }
+    }
+
+    fn page(tables: &[Evaluation]) -> Part {
+        evaluation_page(tables, Provenance::default()).parts.remove(0)
+    }
+
+    #[test]
+    fn a_large_table_does_not_speak_for_the_others() {
+        let tables = [table("hcom", 900, 0.02, &[]), table("MatMulV2", 10, 0.4, &[]), table("Add", 9, 3.0, &[])];
+        assert_eq!(
+            page(&tables).verdict,
+            "In 1 of 2 tables nine of ten rows that are left out are predicted within 10 %; worst is MatMulV2, within 40.0 %."
+        );
+        assert!(
+            page(&tables[1..]).verdict.starts_with("A row of MatMulV2 that is left out is predicted within 40.0 %")
+        );
+        assert_eq!(page(&tables[2..]).verdict, "No table has 10 rows that predictions could be judged by.");
+        assert_eq!(page(&[table("Add", 0, 0.0, &[])]).verdict, "No row has others to be predicted from.");
+    }
+
+    #[test]
+    fn trust_is_limited_where_rows_contradict_each_other() {
+        let level = |repeats| page(&[table("MatMulV2", 20, 0.02, repeats)]).trust.map(|trust| trust.level);
+        assert_eq!(level(&[(10.0, 10.2)]), Some(TrustLevel::High));
+        assert_eq!(level(&[(10.0, 13.0)]), Some(TrustLevel::Limited));
+        // One of ten may have been disturbed.
+        let mut repeats = vec![(10.0, 10.2); 9];
+        repeats.push((10.0, 13.0));
+        assert_eq!(level(&repeats), Some(TrustLevel::High));
+    }
+
+    #[test]
+    fn the_rows_that_are_furthest_off_come_first() {
+        let part = page(&[table("Add", 12, 0.1, &[]), table("MatMulV2", 11, 0.4, &[])]);
+        let Some(Block::Table(trials)) = part.blocks.last() else { panic!("no table") };
+        let html = Page {
+            parts: vec![Part { blocks: vec![Block::Table(trials.clone())], ..Part::default() }],
+            ..Page::default()
+        };
+        let html = html.to_html().expect("a page");
+        let first = html.split("<tbody><tr><td>").nth(1).expect("a row");
+        assert!(first.starts_with("MatMulV2<"), "{first:.80}");
+    }
 }
