@@ -76,7 +76,7 @@ impl Accuracy<'_> {
         across.draw_below(&mut svg, TOP, bottom, &format!("{}, µs", self.sides.1));
         up.draw_left(&mut svg, LEFT, right, &format!("{}, µs", self.sides.0));
         svg.line("diagonal", (LEFT + RAIL, bottom - RAIL), (right, TOP));
-        let largest = points.first().map_or(1.0, |point| size(point)).max(f64::MIN_POSITIVE);
+        let largest = points.first().map_or(1.0, &size).max(f64::MIN_POSITIVE);
         for point in &points {
             let x = if point.measured_us > 0.0 { across.place(point.measured_us) } else { LEFT + RAIL / 2.0 - 2.0 };
             let y = if point.predicted_us > 0.0 { up.place(point.predicted_us) } else { bottom - RAIL / 2.0 + 2.0 };
