@@ -76,6 +76,46 @@ fn leaves_that_rest_on_a_prediction_have_the_interval_of_the_database() -> TestR
     Ok(())
 }
 
+#[test]
+fn a_sum_of_which_a_kernel_is_missing_has_no_interval() -> TestResult {
+    let folder = with_database()?;
+    folder.write("db/MatMulV2.csv", database())?;
+    // Latent attention whose two products have rows, and whose attention has none.
+    let mapping = "operator_mappings:\n  aten.mm.default: {kernel_type: MatMulV2}\n  tensor_cast.multihead_latent_attention.default: {composite: true, decomposer: true}\n";
+    folder.write("db/op_mapping.yaml", mapping)?;
+    for (table, shapes) in [("BatchMatMulV2", "8,1,128;8,128,512"), ("TransposeBatchMatMul", "8,1,512;8,512,128")] {
+        let row = format!("\"{shapes}\",DT_BF16;DT_BF16,ND;ND,4\n");
+        let text = format!("Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n{row}");
+        folder.write(&format!("db/{table}.csv"), text)?;
+    }
+    let tensor = |shape: &str, of: &str| format!("tensor(..., device='meta', size=({shape}), dtype=torch.{of})");
+    let inputs = [
+        tensor("1, 8, 192", "bfloat16"),
+        tensor("33, 128, 576", "bfloat16"),
+        tensor("1, 33", "int64"),
+        "tensor([0, 1]), tensor([4097]), tensor([1])".to_owned(),
+        tensor("8, 128, 512", "bfloat16"),
+        tensor("8, 512, 128", "bfloat16"),
+        tensor("512, 2048", "bfloat16"),
+        "128".to_owned(),
+    ];
+    let partial = format!(
+        r#",{{"name": "tensor_cast.multihead_latent_attention.default", "cat": "empirical", "ph": "X", "ts": 200, "dur": 9, "pid": 0, "tid": 0, "args": {{"Inputs": "({}) kwargs: {{}}", "Output": "{}", "source": "PARTIAL", "hit_kernels": "['BatchMatMulV2', 'TransposeBatchMatMul']", "missed_kernels": "['FusedInferAttentionScore']"}}}}"#,
+        inputs.join(", "),
+        tensor("1, 8, 128", "bfloat16")
+    );
+    folder.write("t.json", folder.read("t.json")?.replace("]}", &format!("{partial}]}}")))?;
+    let ran = folder.run("explain-prediction", &[&M6[..], &["--data-dir", "db", "--json", "e.json"]].concat())?;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let document: Value = serde_json::from_str(&folder.read("e.json")?)?;
+    let leaves = document["leaves"].as_array().ok_or("leaves")?;
+    let of = |source: &str| leaves.iter().filter(|leaf| leaf["source"] == source).collect::<Vec<_>>();
+    assert!(of("interpolated")[0].get("interval").is_some());
+    assert_eq!((of("partial").len(), of("partial")[0].get("interval")), (1, None), "{leaves:?}");
+    assert_eq!(document["interval"]["unanswered_ps"], 9_000_000);
+    Ok(())
+}
+
 /// Checks what viewers need, and gives the number of slices and of arrows.
 fn check_trace(text: &str) -> Result<(usize, usize), Box<dyn Error>> {
     let document: Value = serde_json::from_str(text)?;

@@ -2,8 +2,10 @@
 
 use crate::answer::{Answer, Part, Prediction, Source};
 use crate::context::Context;
+use crate::findings::microseconds;
 use crate::table::KernelRow;
 use perfdb_predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
+use std::sync::Arc;
 
 /// Half of the interval of a duration that was interpolated along one axis without a model of it, as a logarithm.
 const UNMODELLED_HALF_WIDTH: f64 = 0.15;
@@ -13,13 +15,17 @@ pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer
     if answer.prediction().is_some() || answer.duration_us <= 0.0 {
         return answer;
     }
-    let prediction = match answer.parts() {
+    let mut prediction = match answer.parts() {
         [] => {
             let interval_us = interval_us(context, &answer);
             of_estimate(estimate(timed(&answer), answer.duration_us, answer.source, interval_us), &answer)
         }
-        parts => of_parts(parts),
+        parts => of_parts(parts, answer.missed_kernels()),
     };
+    if let Some(other) = measured_row(context, &answer).and_then(|row| contradicting(row, answer.duration_us)) {
+        let us = microseconds(other.search_duration_us());
+        prediction.sentence += &format!("; {} has {us} µs for the same case", other.reference());
+    }
     answer.more.get_or_insert_default().prediction = Some(prediction);
     answer
 }
@@ -30,12 +36,32 @@ pub(crate) fn interval_us(context: &Context<'_>, answer: &Answer) -> Option<[f64
     if let Some(interval_us) = answer.interval_us() {
         return Some(interval_us);
     }
+    row_interval_us(context, measured_row(context, answer)?, answer.duration_us)
+}
+
+/// The row that is the whole answer, of a kernel.
+fn measured_row<'c>(context: &Context<'c>, answer: &Answer) -> Option<KernelRow<'c>> {
     let ([row], [kernel_type]) = (answer.rows.as_slice(), answer.kernels.as_slice()) else { return None };
     if !context.rules.predicts() || answer.source != Source::Measured || kernel_type.starts_with("hcom_") {
         return None;
     }
-    let row = context.table(kernel_type).ok()??.at_line(row.line)?;
-    row_interval_us(context, row, answer.duration_us)
+    context.table(kernel_type).ok()??.at_line(row.line)
+}
+
+/// The row of the same case that is farthest from the one that answers, where they differ by more than such durations do.
+fn contradicting(row: KernelRow<'_>, duration_us: f64) -> Option<KernelRow<'_>> {
+    if row.spread().is_some() {
+        return None;
+    }
+    let distance = |repeat: &KernelRow<'_>| distance(*repeat, duration_us).abs();
+    let farthest = row.table().repeats(row).max_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    (distance(&farthest) > Timed::Kernel.half_width(duration_us)).then_some(farthest)
+}
+
+/// A row's duration over that of the one that answers, as a logarithm. A thousand times is far enough: an absurd duration makes no infinite interval.
+fn distance(repeat: KernelRow<'_>, duration_us: f64) -> f64 {
+    let most = 1000f64.ln();
+    (repeat.search_duration_us() / duration_us).ln().clamp(-most, most)
 }
 
 /// The interval of a row, where its table tells how far its calls spread, or has several rows of its case, and the rules ask for intervals.
@@ -51,7 +77,7 @@ pub(crate) fn row_interval_us(context: &Context<'_>, row: KernelRow<'_>, duratio
 /// How far the rows of one case lie from the one that answers, as the deviation of a logarithm: not less than that of a row of which nothing is
 /// known, since two that agree by chance are no proof. `None` of a row that is alone.
 fn deviation_of_repeats(row: KernelRow<'_>, duration_us: f64) -> Option<f64> {
-    let logarithms = row.table().repeats(row).map(|repeat| (repeat.search_duration_us() / duration_us).ln());
+    let logarithms = row.table().repeats(row).map(|repeat| distance(repeat, duration_us));
     let (count, squares) = logarithms
         .filter(|logarithm| logarithm.is_finite())
         .fold((0, 0.0), |(count, squares), logarithm| (count + 1, squares + logarithm * logarithm));
@@ -86,7 +112,7 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
     Prediction { low_us, high_us, class, rows, efficiency: None, doubt: None, sentence }
 }
 
-fn of_parts(parts: &[Part]) -> Prediction {
+fn of_parts(parts: &[Part], missed: &[Arc<str>]) -> Prediction {
     let estimates = parts.iter().map(|part| {
         let timed = Timed::of(&part.kernel_type);
         (part, estimate(timed, part.duration_us, part.source, part.interval_us))
@@ -103,6 +129,42 @@ fn of_parts(parts: &[Part]) -> Prediction {
         rows: Vec::new(),
         efficiency: None,
         doubt: None,
-        sentence: format!("{estimate}, the sum of {} kernels of which {predicted} were predicted", parts.len()),
+        sentence: format!("{estimate}, {}", told(parts.len(), predicted, missed)),
+    }
+}
+
+/// What a sum is of, for a person.
+fn told(parts: usize, predicted: usize, missed: &[Arc<str>]) -> String {
+    let mut text = match (parts, predicted) {
+        (1, 0) => "one measured kernel".to_owned(),
+        (1, _) => "one predicted kernel".to_owned(),
+        (_, 0) => format!("the sum of {parts} measured kernels"),
+        (_, predicted) if predicted == parts => format!("the sum of {parts} predicted kernels"),
+        _ => format!("the sum of {parts} kernels, {predicted} of them predicted"),
+    };
+    if !missed.is_empty() {
+        // The interval is that of what is known.
+        text += &format!("; without {}, of which nothing is known", missed.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_say_what_is_predicted_and_what_is_missing() {
+        let missed = ["FusedInferAttentionScore".into()];
+        let texts = [told(1, 0, &[]), told(2, 0, &missed), told(3, 1, &[]), told(2, 2, &[])];
+        assert_eq!(
+            texts,
+            [
+                "one measured kernel",
+                "the sum of 2 measured kernels; without FusedInferAttentionScore, of which nothing is known",
+                "the sum of 3 kernels, 1 of them predicted",
+                "the sum of 2 predicted kernels"
+            ]
+        );
     }
 }

@@ -1,11 +1,17 @@
 //! The interval of a row that is there several times.
 
-use perfdb_query::{DType, Database, Layer, Query, ReaderSemantics, Tensor};
+use perfdb_query::{DType, Database, Layer, Prediction, Query, ReaderSemantics, Tensor};
 
 const MAPPING: &str = "operator_mappings:\n  aten.mm.default: {kernel_type: MatMulV2}\n";
 
 /// The interval of 64 rows, over the duration that answers, in a database of these durations of 16, 64 and 256 rows.
 fn interval(durations: &[(i64, &str, f64)]) -> [f64; 2] {
+    let prediction = prediction(durations);
+    [prediction.low_us / 10.0, prediction.high_us / 10.0]
+}
+
+/// What is said of 64 rows, which the first row of them answers with 10 µs.
+fn prediction(durations: &[(i64, &str, f64)]) -> Prediction {
     let folder = tempfile::tempdir().expect("a folder");
     let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
     for (rows, format, us) in durations {
@@ -19,8 +25,7 @@ fn interval(durations: &[(i64, &str, f64)]) -> [f64; 2] {
         .input(Tensor::new([512, 1024], DType::BFloat16));
     let answer = database.reader(ReaderSemantics::Best, Layer::Interpolating).lookup(&query).expect("a row");
     assert_eq!(answer.duration_us, 10.0, "the first row answers");
-    let prediction = answer.prediction().expect("an interval");
-    [prediction.low_us / answer.duration_us, prediction.high_us / answer.duration_us]
+    answer.prediction().expect("an interval").clone()
 }
 
 #[test]
@@ -44,4 +49,22 @@ fn repeats_that_agree_make_it_no_narrower() {
 fn rows_of_another_format_are_no_repeats() {
     let other = interval(&[(64, "ND", 10.0), (64, "FRACTAL_NZ", 13.0), (16, "ND", 8.0)]);
     assert!((other[1].ln() - 0.04).abs() < 1e-9, "{other:?}");
+}
+
+#[test]
+fn the_row_that_makes_it_wide_is_named() {
+    let told = |us| prediction(&[(64, "ND", 10.0), (64, "ND", 10.1), (64, "ND", us)]).sentence;
+    assert!(
+        told(13.0).ends_with(", measured: MatMulV2.csv:2; MatMulV2.csv:4 has 13.0 µs for the same case"),
+        "{}",
+        told(13.0)
+    );
+    assert!(told(10.2).ends_with(", measured: MatMulV2.csv:2"), "{}", told(10.2));
+    assert!(told(1e300).ends_with("; MatMulV2.csv:4 has 1.0e300 µs for the same case"), "{}", told(1e300));
+}
+
+#[test]
+fn an_absurd_repeat_makes_no_infinite_interval() {
+    let absurd = interval(&[(64, "ND", 10.0), (64, "ND", 1e300)]);
+    assert!((absurd[1].ln() - 1.645 * 1000f64.ln()).abs() < 1e-9, "{absurd:?}");
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::picoseconds::PS_PER_US;
 use bitcode::{Decode, Encode};
 use perfdb_predict::{Calls, Class, Estimate, Sum, Timed, measured_interval, sum};
-use perfdb_query::{Answer, Reader, Surroundings, read_trace_events};
+use perfdb_query::{Answer, Reader, Source, Surroundings, read_trace_events};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -64,7 +64,8 @@ pub(super) fn estimates(book: &Book, trace: &Path, reader: &Reader) -> Result<Ve
     Ok((0..book.signatures.len() as u32).map(estimate).collect())
 }
 
-/// The part of an answer that is one kernel of its event.
+/// The part of an answer that is one kernel of its event, or all of it; `None` of a sum of which kernels are missing, since no interval of
+/// what is there holds the whole.
 fn estimate_of(book: &Book, signature: usize, answer: &Answer) -> Option<Estimate> {
     let prediction = answer.prediction()?;
     let whole = Estimate {
@@ -77,7 +78,7 @@ fn estimate_of(book: &Book, signature: usize, answer: &Answer) -> Option<Estimat
     let is_alone =
         first == signature && book.signatures.get(signature + 1).is_none_or(|_| is_first_part(book, signature + 1));
     if is_alone {
-        return Some(whole);
+        return (answer.source != Source::Partial).then_some(whole);
     }
     let kernel_type = &book.signatures[signature].kernel_type;
     let nth = (first..signature).filter(|&at| book.signatures[at].kernel_type == *kernel_type).count();
