@@ -97,8 +97,52 @@ fn table_bytes(rows: &Rows) -> f64 {
     table.model(0).map_or(0.0, |(model, _)| model.bytes() as f64 / model.len() as f64)
 }
 
+/// Two slices with the same ups and downs, of which one has a row at each place that is asked of the other.
+fn measure_with_twin(name: &str, place: fn(&mut dyn FnMut(u64) -> f64) -> Place) {
+    let mut draws = Draws(2);
+    let axis_count = place(&mut |octaves| draws.size(octaves)).axes.len();
+    let (mut rows, mut twins, mut asked) = (Rows::new(axis_count), Rows::new(axis_count), Vec::new());
+    for row in 0..ROWS {
+        let place = place(&mut |octaves| draws.size(octaves));
+        let time_us = |noise: f64| 4.0 + (1.0 + noise) * (place.work.operations / 6e8 + place.work.bytes / 3e6);
+        let common = draws.below(300) as f64 / 1000.0;
+        twins.push((ROWS + row) as u32, &place, 1.1 * time_us(common), None);
+        if row % 2 == 0 {
+            rows.push(row as u32, &place, time_us(common + draws.below(20) as f64 / 1000.0), None);
+        } else {
+            asked.push(place.clone());
+        }
+    }
+    let mut ready_s = f64::INFINITY;
+    let mut answered_s = f64::INFINITY;
+    let (mut bytes, mut places, mut shares) = (0, 0, 0);
+    for _ in 0..RUNS {
+        let table = Table::new(vec![rows.clone(), twins.clone()], Some(0));
+        let start = on_processor();
+        let first = table.predict(0, &asked[0]);
+        ready_s = ready_s.min((on_processor() - start).as_secs_f64());
+        let start = on_processor();
+        let sum: f64 = asked.iter().filter_map(|place| table.predict(0, place)).map(|answer| answer.duration_us).sum();
+        answered_s = answered_s.min((on_processor() - start).as_secs_f64());
+        assert!(first.is_some() && sum > 0.0);
+        bytes = table.bytes();
+        places = table.models().map(|model| model.len()).sum::<usize>();
+        shares =
+            asked.iter().take(1000).filter(|place| table.explain(0, place).is_some_and(|it| it.twin.is_some())).count();
+    }
+    println!(
+        "{name}, with a twin: {} and {ROWS} rows ready in {ready_s:.2} s, {:.0} predictions/s, {:.1} bytes per row; \
+         the twin counts for {shares} of 1000",
+        rows.len(),
+        asked.len() as f64 / answered_s,
+        bytes as f64 / places as f64,
+    );
+}
+
 fn main() {
     measure("products", |size| product(size));
     measure("attention", |size| attention(size));
     measure("experts", |size| experts(size));
+    measure_with_twin("products", |size| product(size));
+    measure_with_twin("experts", |size| experts(size));
 }

@@ -2,18 +2,21 @@
 
 use crate::calibration::{Calibration, FEW, FEW_TOGETHER};
 use crate::forest::Forest;
-use crate::kriging::{Correlation, Kriged, SQRT_3};
-use crate::model::{FEWEST_ROWS, Mean, Model, Scale, short};
+use crate::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
+use crate::model::{FEWEST_ROWS, Mean, Model, short};
 use crate::outliers;
 use crate::rows::{Rows, Settled, choose};
+use crate::scale::Scale;
 use crate::search::{Field, Ranges};
 use perfdb_roofline::{Roofline, Work};
 use std::ops::Range;
 
-/// Neighbours that a value rests on: 12, and more where there are so many axes that 12 rows are few to tell them apart.
+/// Neighbours that a value rests on: 12, and twice as many where there are so many axes that 12 rows are few to tell them apart.
 pub fn neighbours(axes: usize) -> usize {
-    if axes <= 4 { 12 } else { 16 }
+    if axes <= FEW_AXES { 12 } else { MOST_NEIGHBOURS }
 }
+/// Axes up to which 12 rows tell them apart.
+pub(crate) const FEW_AXES: usize = 4;
 /// Rows that a roofline is fitted to at most.
 const MOST_FITTED: usize = 4000;
 /// Rows below which a slice shares its roofline with the others.
@@ -104,6 +107,7 @@ impl Model {
             spreads: if has_spreads { in_order().map(|row| row.spread).collect() } else { Vec::new() },
             // Of few rows all count; else one can be left out.
             neighbours: if order.len() < FEWEST_ROWS { order.len() } else { most.min(order.len() - 1) },
+            median_distance: 1e-6,
             calibration: Calibration::default(),
             outliers: Vec::new(),
             moved: Vec::new(),
@@ -128,7 +132,8 @@ impl Model {
             }
             model.cut_difficulties();
             let distances = left_out.iter().map(|one| one.distance).collect();
-            model.calibration = Calibration::of(&model, median(distances).max(1e-6), works.as_deref());
+            model.median_distance = median(distances).max(1e-6);
+            model.calibration = Calibration::of(&model, works.as_deref());
         }
         model
     }

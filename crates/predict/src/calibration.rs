@@ -1,15 +1,16 @@
 //! How wide an interval must be: the residuals of rows that were left out in the way the question is asked.
 
 mod few;
+mod residuals;
 
 pub(crate) use few::{FEW, FEW_TOGETHER};
+pub(crate) use residuals::values_of;
 
-use crate::beyond::{Method, Near, hold, plane};
+use crate::beyond::Method;
 use crate::class::Class;
-use crate::kriging::{Correlations, Likeness};
-use crate::model::{Model, Spot};
-use crate::rows::choose;
+use crate::model::Model;
 use perfdb_roofline::Work;
+use residuals::{Asked, Residual, configurations, of_many};
 
 /// The share of the truth that an interval shall hold.
 pub const COVERAGE: f64 = 0.9;
@@ -19,39 +20,19 @@ const HELD: f64 = 0.91;
 
 /// Rows that are left out one by one.
 const MOST_ROWS: usize = 1000;
-/// With all rows nearer than so many median distances.
-const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
-const MOST_CONFIGURATIONS: usize = 24;
-const MOST_OF_A_CONFIGURATION: usize = 40;
 const LARGEST_SIZES: usize = 3;
-const MOST_OF_A_SIZE: usize = 200;
 /// Scores that a quantile is taken of, and how many places on a new one is taken.
 const WINDOW: usize = 300;
 const STRIDE: usize = 20;
 /// Scores of a class below which those of all classes count.
 const FEWEST_SCORES: usize = 20;
-/// Residuals of a class below which it is kriged.
+/// Residuals of a class below which it is kriged, and no twin counts.
 const FEWEST_TO_CHOOSE: usize = 12;
-/// Neighbours looked through for those far enough.
-pub(crate) const WIDE: usize = 128;
-
-/// A row that was left out.
-struct Residual {
-    /// That of kriging: what follows from where the rows lie alone.
-    variance: f64,
-    class: Class,
-    /// By how much each way misses, with its sign.
-    kriging: f64,
-    hold: f64,
-    plane: f64,
-    sigma: f64,
-}
-
-impl Residual {
-    fn of(&self, method: Method) -> f64 {
-        method.of(self.kriging, || self.hold, || self.plane).abs()
-    }
-}
+/// Residuals, one after another by their variance, that a twin's share is chosen on.
+const CHUNK: usize = 400;
+/// What a twin must win, as a share of the error and in standard errors.
+const GAIN: f64 = 0.02;
+const GAIN_ERRORS: f64 = 2.0;
 
 /// What was learnt from the residuals, by class.
 #[derive(Debug, Clone, Default)]
@@ -61,35 +42,79 @@ pub(crate) struct Calibration {
 
 #[derive(Debug, Clone, Default)]
 struct OfClass {
-    method: Method,
+    way: Way,
     /// From which variance on which multiple of sigma holds the truth; the first counts from nought.
-    steps: Vec<(f64, f64)>,
+    steps: Steps,
+}
+
+/// How values of a class are found.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Way {
+    method: Method,
+    /// From which variance on how much counts of what a twin has more than its neighbours; nothing where it is empty.
+    shares: Steps,
+}
+
+/// From where on a number counts; the first counts from nought.
+type Steps = Vec<(f64, f64)>;
+
+fn step(steps: &[(f64, f64)], at: f64) -> Option<f64> {
+    let later = steps.get(1..).unwrap_or_default();
+    steps.get(later.partition_point(|(from, _)| *from < at)).map(|(_, value)| *value)
+}
+
+impl Way {
+    fn alone(method: Method) -> Way {
+        Way { method, shares: Vec::new() }
+    }
+
+    fn share(&self, variance: f64) -> f64 {
+        step(&self.shares, variance).unwrap_or(0.0)
+    }
+
+    fn missed(&self, one: &Residual) -> f64 {
+        one.missed(self.method, self.share(one.variance))
+    }
 }
 
 impl Calibration {
     /// The memory that it holds beside itself.
     pub(crate) fn bytes(&self) -> usize {
-        self.classes.iter().map(|class| size_of_val(&*class.steps)).sum()
+        let of_class = |class: &OfClass| size_of_val(&*class.steps) + size_of_val(&*class.way.shares);
+        self.classes.iter().map(of_class).sum()
+    }
+
+    fn of_class(&self, class: Class) -> Option<&OfClass> {
+        Some(&self.classes[class.index()?])
     }
 
     /// How values of a class are found.
     pub(crate) fn method(&self, class: Class) -> Method {
-        class.index().map_or(Method::Kriging, |index| self.classes[index].method)
+        self.of_class(class).map_or(Method::Kriging, |of| of.way.method)
+    }
+
+    /// Whether a twin tells something of values of a class.
+    pub(crate) fn has_share(&self, class: Class) -> bool {
+        self.of_class(class).is_some_and(|of| !of.way.shares.is_empty())
+    }
+
+    /// How much counts of what a twin has more than its neighbours.
+    pub(crate) fn share(&self, class: Class, variance: f64) -> f64 {
+        self.of_class(class).map_or(0.0, |of| of.way.share(variance))
     }
 
     /// Half the width of an interval in sigmas.
     pub(crate) fn multiple(&self, class: Class, variance: f64) -> f64 {
-        let Some(steps) = class.index().map(|index| &self.classes[index].steps) else { return 0.0 };
-        let later = steps.get(1..).unwrap_or_default();
-        steps.get(later.partition_point(|(from, _)| *from < variance)).map_or(0.0, |(_, multiple)| *multiple)
+        self.of_class(class).and_then(|of| step(&of.steps, variance)).unwrap_or(0.0)
     }
 
     /// Leaves rows of the model out and looks how far it is off. `works` are those of the rows where they are few.
-    pub(crate) fn of(model: &Model, median_distance: f64, works: Option<&[Work]>) -> Calibration {
-        let configurations = configurations(model);
+    pub(crate) fn of(model: &Model, works: Option<&[Work]>) -> Calibration {
+        let rows: Vec<u32> = (0..model.len() as u32).collect();
+        let configurations = configurations(model, &rows);
         let mut all = works.map(|works| few::residuals(model, works, &configurations)).unwrap_or_default();
         if all.is_empty() {
-            all = of_many(model, median_distance, &configurations);
+            all = of_many(model, Asked { rows: &rows, twin: None }, &configurations);
         }
         let methods = [
             Method::Kriging,
@@ -101,9 +126,24 @@ impl Calibration {
                 Method::Kriging
             },
         ];
-        let method_of = |class: Class| class.index().map_or(Method::Kriging, |index| methods[index]);
-        let mut scores: Vec<(f64, f64, Class)> =
-            all.iter().map(|one| (one.variance, one.of(method_of(one.class)) / one.sigma, one.class)).collect();
+        Calibration::of_residuals(&all, methods.map(Way::alone))
+    }
+
+    /// The same where another slice has a row at the place of the question, as it has at these rows; `values` is what it has there, and
+    /// what it has, or would have, at all others. `None` if it tells nothing.
+    pub(crate) fn with_twin(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
+        let all = of_many(model, Asked { rows, twin: Some(values) }, &configurations(model, rows));
+        let ways = [Class::Inside, Class::Beyond, Class::NewConfiguration]
+            .map(|class| with_share(&all, class, model.calibration.method(class)));
+        ways.iter().any(|way| !way.shares.is_empty()).then(|| Calibration::of_residuals(&all, ways))
+    }
+
+    fn of_residuals(all: &[Residual], ways: [Way; 3]) -> Calibration {
+        let score = |one: &Residual| {
+            let missed = one.class.index().map_or(0.0, |index| ways[index].missed(one));
+            (one.variance, missed / one.sigma, one.class)
+        };
+        let mut scores: Vec<(f64, f64, Class)> = all.iter().map(score).collect();
         scores.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let of_class = |class: Class| {
             let mut own: Vec<(f64, f64)> =
@@ -111,158 +151,12 @@ impl Calibration {
             if own.len() < FEWEST_SCORES {
                 own = scores.iter().map(|score| (score.0, score.1)).collect();
             }
-            OfClass { method: method_of(class), steps: steps(&own) }
+            steps(&own)
         };
-        Calibration { classes: [Class::Inside, Class::Beyond, Class::NewConfiguration].map(of_class) }
+        let steps = [Class::Inside, Class::Beyond, Class::NewConfiguration].map(of_class);
+        let mut classes = ways.into_iter().zip(steps).map(|(way, steps)| OfClass { way, steps });
+        Calibration { classes: std::array::from_fn(|_| classes.next().unwrap_or_default()) }
     }
-}
-
-/// Rows of which a roofline and ranges know hardly anything.
-fn of_many(model: &Model, median_distance: f64, configurations: &[u32]) -> Vec<Residual> {
-    let mut all = Vec::new();
-    by_distance(model, &choose(model.len(), MOST_ROWS, 5), median_distance, &mut all);
-    by_configuration(model, configurations, &mut all);
-    by_size(model, &mut all);
-    if all.is_empty() {
-        all.extend((0..model.len() as u32).filter_map(|row| leave_out(model, row, |other| other != row)));
-    }
-    all
-}
-
-/// Single rows, together with all that is near them.
-fn by_distance(model: &Model, chosen: &[usize], median_distance: f64, all: &mut Vec<Residual>) {
-    for level in LEVELS {
-        let radius = level * median_distance;
-        let found: Vec<Residual> = chosen
-            .iter()
-            .filter_map(|row| {
-                let row = *row as u32;
-                let wide = model.forest.nearest::<WIDE>(
-                    model.forest.slice_of(row),
-                    model.forest.row(row),
-                    8 * model.neighbours,
-                    |_| true,
-                );
-                let pairs = wide.rows().iter().zip(wide.distances());
-                let far: Vec<(u32, f64)> = pairs
-                    .filter(|(other, distance)| **other != row && **distance >= radius)
-                    .map(|(other, distance)| (*other, *distance))
-                    .take(model.neighbours)
-                    .collect();
-                (far.len() >= model.neighbours.min(4)).then(|| {
-                    let found = residual(model, row, &far);
-                    if level == 0.0 { blind(model, row, &far, found) } else { found }
-                })
-            })
-            .collect();
-        if level > 0.0 && found.len() * 2 < chosen.len() {
-            return;
-        }
-        if found.len() >= 5 {
-            all.extend(found);
-        }
-    }
-}
-
-/// The hashes of all configurations.
-fn configurations(model: &Model) -> Vec<u32> {
-    let mut configurations = model.configuration_of.clone();
-    configurations.sort_unstable();
-    configurations.dedup();
-    configurations
-}
-
-/// Whole configurations.
-fn by_configuration(model: &Model, configurations: &[u32], all: &mut Vec<Residual>) {
-    if configurations.len() < 2 {
-        return;
-    }
-    for chosen in choose(configurations.len(), MOST_CONFIGURATIONS, 13) {
-        let of = configurations[chosen];
-        let rows: Vec<u32> =
-            (0..model.len() as u32).filter(|row| model.configuration_of[*row as usize] == of).collect();
-        if model.len() - rows.len() < model.neighbours {
-            continue;
-        }
-        for index in choose(rows.len(), MOST_OF_A_CONFIGURATION, 9) {
-            all.extend(leave_out(model, rows[index], |other| model.configuration_of[other as usize] != of));
-        }
-    }
-}
-
-/// The largest sizes, from rows of at most a half and a quarter of them.
-fn by_size(model: &Model, all: &mut Vec<Residual>) {
-    let Some((_, octave)) = model.size_axis() else { return };
-    let size = |row: u32| model.scale.size_of(model.forest.row(row));
-    let mut values: Vec<f64> = (0..model.len() as u32).map(size).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
-    for top in values.iter().rev().take(LARGEST_SIZES).rev() {
-        let rows: Vec<u32> = (0..model.len() as u32).filter(|row| (size(*row) - top).abs() < 1e-9).collect();
-        let chosen = choose(rows.len(), MOST_OF_A_SIZE, 9);
-        for octaves in [1.0, 2.0] {
-            let end = top - octaves * octave + 1e-9;
-            let known = (0..model.len() as u32).filter(|row| size(*row) <= end).count();
-            if known < model.neighbours.max(8) {
-                continue;
-            }
-            all.extend(chosen.iter().filter_map(|index| leave_out(model, rows[*index], |other| size(other) <= end)));
-        }
-    }
-}
-
-fn leave_out(model: &Model, row: u32, passes: impl Fn(u32) -> bool) -> Option<Residual> {
-    let slice = model.forest.slice_of(row);
-    let near = model.forest.nearest::<16>(slice, model.forest.row(row), model.neighbours, passes);
-    let pairs: Vec<(u32, f64)> = near.rows().iter().copied().zip(near.distances().iter().copied()).collect();
-    (!pairs.is_empty()).then(|| residual(model, row, &pairs))
-}
-
-/// By how much a row is missed from these others.
-fn residual(model: &Model, row: u32, from: &[(u32, f64)]) -> Residual {
-    let rows: Vec<u32> = from.iter().map(|(row, _)| *row).collect();
-    let distances: Vec<f64> = from.iter().map(|(_, distance)| *distance).collect();
-    let slice = model.forest.slice_of(row);
-    let place = model.forest.row(row);
-    let correlations = Correlations::of(&model.forest, &rows, slice, place, Likeness::SAME, model.correlation);
-    let values = model.values_of(&rows);
-    let kriged = correlations.solve(&values, model.correlation.nugget);
-    let near = Near {
-        forest: &model.forest,
-        values: &values,
-        rows: &rows,
-        distances: &distances,
-        slice,
-        place,
-        beside: 0.0,
-        size: model.size_axis().map(|(axis, _)| axis),
-    };
-    let truth = model.residuals[row as usize];
-    let spot = Spot::of_row(model, row);
-    Residual {
-        variance: kriged.variance,
-        class: model.class(&spot, &rows),
-        kriging: kriged.value - truth,
-        hold: hold(near) - truth,
-        plane: plane(near) - truth,
-        sigma: model.sigma(kriged.variance, &rows),
-    }
-}
-
-/// The residual with the difficulty that its neighbours would have had without the row: an odd row makes its neighbours look hard to
-/// predict, and would seem to have been expected.
-fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residual) -> Residual {
-    let with: f64 = from.iter().map(|(other, _)| f64::from(model.difficulty[*other as usize])).sum();
-    let without: f64 = from.iter().map(|(other, _)| difficulty_without(model, *other, row)).sum();
-    let common = 4.0 * model.typical;
-    Residual { sigma: found.sigma * ((without + common) / (with + common)).sqrt(), ..found }
-}
-
-/// How hard a row would be to predict if another one were not known.
-fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
-    let (_, kriged) = model.krige_row(row, |other| other != row && other != unknown);
-    let residual = kriged.value - model.residuals[row as usize];
-    (residual * residual / kriged.variance).min(model.hardest)
 }
 
 fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {
@@ -270,9 +164,74 @@ fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {
     if own.len() < FEWEST_TO_CHOOSE {
         return Method::Kriging;
     }
-    let loss = |method: Method| own.iter().map(|one| one.of(method)).sum::<f64>();
+    let loss = |method: Method| own.iter().map(|one| one.missed(method, 0.0)).sum::<f64>();
     let best = methods.iter().min_by(|a, b| loss(**a).total_cmp(&loss(**b)));
     best.copied().unwrap_or_default()
+}
+
+/// The best way with a twin, or that without one where it does not win enough.
+fn with_share(all: &[Residual], class: Class, alone: Method) -> Way {
+    let mut own: Vec<&Residual> = all.iter().filter(|one| one.class == class).collect();
+    if own.len() < FEWEST_TO_CHOOSE {
+        return Way::alone(alone);
+    }
+    own.sort_by(|a, b| a.variance.total_cmp(&b.variance));
+    let methods: &[Method] = match class {
+        Class::Beyond => &Method::ALL,
+        Class::NewConfiguration => &[Method::Kriging, Method::Plane],
+        _ => &[Method::Kriging],
+    };
+    let ways = methods.iter().map(|&method| Way { method, shares: shares(&own, method) });
+    let loss = |way: &Way| own.iter().map(|one| way.missed(one)).sum::<f64>();
+    let best = ways.min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap_or_default();
+    if best.shares.iter().any(|(_, share)| *share > 0.0)
+        && wins(&own, |one| one.missed(alone, 0.0), |one| best.missed(one))
+    {
+        best
+    } else {
+        Way::alone(alone)
+    }
+}
+
+/// The shares with which a way misses least, of residuals in the order of their variance.
+fn shares(own: &[&Residual], method: Method) -> Steps {
+    let chunks = (own.len() / CHUNK).max(1);
+    let of_chunk = |chunk: usize| {
+        let chunk = &own[chunk * own.len() / chunks..(chunk + 1) * own.len() / chunks];
+        let share = best_share(chunk, method);
+        let wins = wins(chunk, |one| one.missed(method, 0.0), |one| one.missed(method, share));
+        (chunk[0].variance, if wins { share } else { 0.0 })
+    };
+    (0..chunks).map(of_chunk).collect()
+}
+
+/// The share, of nought to one, with which a way misses least: a weighted median.
+fn best_share(own: &[&Residual], method: Method) -> f64 {
+    let mut ratios: Vec<(f64, f64)> = own
+        .iter()
+        .map(|one| (one.own.of(method), one.twin.of(method)))
+        .filter(|(_, twin)| *twin != 0.0)
+        .map(|(own, twin)| (own / twin, twin.abs()))
+        .collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = ratios.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let at_half = ratios.iter().find(|(_, weight)| {
+        sum += weight;
+        sum >= half
+    });
+    at_half.map_or(0.0, |(ratio, _)| ratio.clamp(0.0, 1.0))
+}
+
+/// Whether what is missed less in another way is more than chance, and worth having.
+fn wins(own: &[&Residual], before: impl Fn(&Residual) -> f64, after: impl Fn(&Residual) -> f64) -> bool {
+    let gains: Vec<f64> = own.iter().map(|one| before(one) - after(one)).collect();
+    let loss: f64 = own.iter().map(|one| before(one)).sum();
+    let (count, sum) = (gains.len() as f64, gains.iter().sum::<f64>());
+    let squares: f64 = gains.iter().map(|gain| (gain - sum / count).powi(2)).sum();
+    // The standard error of the mean, times the number.
+    let error = (squares / (count - 1.0).max(1.0) * count).sqrt();
+    sum > GAIN * loss && sum > GAIN_ERRORS * error
 }
 
 /// For every [`STRIDE`]th window over scores by variance: from where it counts, and its quantile.

@@ -77,7 +77,7 @@ impl Model {
         }
         let mut coordinates = SmallVec::from_elem(0.0, place.axes.len());
         let mut varying = [0.0; MOST_AXES];
-        scale.place(place, &mut varying);
+        scale.place(&place.axes, &mut varying);
         for ((axis, _), at) in scale.varying.iter().zip(varying) {
             coordinates[*axis] = at / SQRT_3;
         }
@@ -115,10 +115,7 @@ impl Model {
 
     /// A row as the nearest rows that pass predict it, over the roofline.
     pub(crate) fn krige_row(&self, row: u32, passes: impl Fn(u32) -> bool) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
-        let spot = Spot::of_row(self, row);
-        let near = self.forest.nearest(spot.slice, &spot.place, self.neighbours, passes);
-        let kriged = self.correlations(&spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
-        (near, kriged)
+        self.krige(&Spot::of_row(self, row), passes)
     }
 }
 

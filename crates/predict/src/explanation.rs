@@ -7,11 +7,14 @@ use crate::estimate::Estimate;
 use crate::kriging::MOST_NEIGHBOURS;
 use crate::model::{FEWEST_ROWS, Found, Model, Spot};
 use crate::place::Place;
+use crate::twin::{Seen, TwinRow};
 use perfdb_roofline::Roofline;
 use std::fmt;
 
 /// Rows with less weight than this are not named.
 const LEAST_WEIGHT: f64 = 0.1;
+/// Nor is a twin that changes the duration by less than this.
+const LEAST_CHANGE: f64 = 0.005;
 
 /// An estimate with what it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +35,8 @@ pub struct Explanation {
     pub known: usize,
     /// How the value was found.
     pub method: Method,
+    /// The row of another slice at the place itself, where that tells something of it.
+    pub twin: Option<TwinRow>,
     /// How unsure it is; `None` where it is measured.
     pub doubt: Option<Doubt>,
 }
@@ -54,9 +59,19 @@ pub struct Neighbour {
 impl Model {
     /// How long a call takes, and which rows say so; `None` as [`predict`](Model::predict).
     pub fn explain(&self, slice: usize, place: &Place) -> Option<Explanation> {
+        self.explain_with(slice, place, || None)
+    }
+
+    /// The same, where a twin may have a row.
+    pub(crate) fn explain_with<'t>(
+        &self,
+        slice: usize,
+        place: &Place,
+        seen: impl FnOnce() -> Option<Seen<'t>>,
+    ) -> Option<Explanation> {
         let spot = self.spot(slice, place)?;
-        let found = self.find(&spot, |_| true);
-        let measured = self.row_at(&spot, &found);
+        let found = self.find(&spot, seen);
+        let measured = self.row_at(&spot, &found.near);
         let estimate = match measured {
             Some(row) => self.measured(row),
             None => self.estimate(slice, place.work, &found),
@@ -89,6 +104,7 @@ impl Model {
             slice,
             efficiency: roofline.time_us(place.work) / estimate.duration_us,
             method: found.method,
+            twin: found.twin,
             known: self.len(),
             doubt: if measured.is_some() { None } else { self.doubt_of(&spot, &found, place) },
             estimate,
@@ -156,6 +172,14 @@ impl Explanation {
             [one] => write!(text, "; row {one} differs in more than sizes"),
             _ => write!(text, "; rows {} differ in more than sizes", others.join(", ")),
         };
+        if let Some(twin) = self.twin.filter(|twin| twin.counts().abs() >= LEAST_CHANGE) {
+            let way = if twin.excess < 0.0 { "less" } else { "more" };
+            let (row, excess, share) = (name(twin.row), 100.0 * twin.excess.abs(), 100.0 * twin.share);
+            let _ = write!(
+                text,
+                "; row {row} has these sizes, differs in other columns, and took {excess:.1} % {way} than its like nearby, of which {share:.0} % counts"
+            );
+        }
         text
     }
 }
@@ -182,6 +206,7 @@ mod tests {
             octaves_beyond: None,
             known: 12,
             method: Method::Kriging,
+            twin: None,
             doubt: None,
         }
     }

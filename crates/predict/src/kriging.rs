@@ -3,7 +3,7 @@
 use crate::forest::{Forest, with_dims};
 
 /// Neighbours of a place at most.
-pub(crate) const MOST_NEIGHBOURS: usize = 16;
+pub(crate) const MOST_NEIGHBOURS: usize = 24;
 /// How many times longer the long range of the correlation is.
 pub(crate) const LONG: f64 = 8.0;
 /// Matérn 3/2 takes distances times the square root of three.
@@ -48,6 +48,54 @@ impl Likeness {
     }
 }
 
+/// Some likenesses, each part of them in an array of its own: several go through each step at once.
+pub(crate) struct Likenesses<const N: usize> {
+    short: [f64; N],
+    long: [f64; N],
+    distance: [f64; N],
+}
+
+impl<const N: usize> Likenesses<N> {
+    #[inline]
+    pub(crate) fn of(start: Likeness) -> Self {
+        Likenesses { short: [start.short; N], long: [start.long; N], distance: [start.distance; N] }
+    }
+
+    /// The first ones with a scaled difference each on one more axis.
+    #[inline]
+    pub(crate) fn and_each(&mut self, differences: impl Iterator<Item = f64>) {
+        let all = self.short.iter_mut().zip(&mut self.long).zip(&mut self.distance).zip(differences);
+        for (((short, long), distance), difference) in all {
+            *short *= 1.0 + difference;
+            *long *= 1.0 + difference * (1.0 / LONG);
+            *distance += difference;
+        }
+    }
+
+    /// One of them with scaled differences on more axes.
+    #[inline]
+    pub(crate) fn and(&mut self, index: usize, differences: [f64; 2]) {
+        let likeness = differences.into_iter().fold(self.at(index), Likeness::and);
+        (self.short[index], self.long[index], self.distance[index]) =
+            (likeness.short, likeness.long, likeness.distance);
+    }
+
+    #[inline]
+    fn at(&self, index: usize) -> Likeness {
+        Likeness { short: self.short[index], long: self.long[index], distance: self.distance[index] }
+    }
+
+    /// The correlations of the first ones.
+    #[inline]
+    pub(crate) fn correlations(&self, count: usize, of: Correlation) -> [f64; N] {
+        let mut correlations = [0.0; N];
+        for (index, correlation) in correlations.iter_mut().enumerate().take(count) {
+            *correlation = self.at(index).correlation(of);
+        }
+        correlations
+    }
+}
+
 /// exp(−x) for x from nought on, to 13 digits: without a call, and the same on every platform.
 #[inline]
 fn exp_of_minus(x: f64) -> f64 {
@@ -78,12 +126,21 @@ fn exp_of_minus(x: f64) -> f64 {
     ((sum * rest + 1.0) * rest + 1.0) * power
 }
 
+/// Pairs of neighbours.
+const BELOW: usize = MOST_NEIGHBOURS * (MOST_NEIGHBOURS - 1) / 2;
+
+/// Where a row below the diagonal starts; it has as many numbers as there are rows above it.
+#[inline]
+const fn start_of(row: usize) -> usize {
+    row * row.saturating_sub(1) / 2
+}
+
 /// Correlations of some rows with each other and with a place.
 #[derive(Debug)]
 pub(crate) struct Correlations {
     pub(crate) count: usize,
-    /// Below the diagonal.
-    pub(crate) between: [[f64; MOST_NEIGHBOURS]; MOST_NEIGHBOURS],
+    /// Below the diagonal, row after row.
+    between: [f64; BELOW],
     pub(crate) with_place: [f64; MOST_NEIGHBOURS],
 }
 
@@ -106,40 +163,21 @@ fn along<const D: usize>(
     apart: impl Fn(usize) -> Option<[f64; 2]>,
 ) -> [f64; MOST_NEIGHBOURS] {
     let count = count.min(MOST_NEIGHBOURS);
-    // As `Likeness`, but each part of it in an array of its own: several places go through each step at once.
-    let mut short = [start.short; MOST_NEIGHBOURS];
-    let mut long = [start.long; MOST_NEIGHBOURS];
-    let mut distance = [start.distance; MOST_NEIGHBOURS];
+    let mut likenesses = Likenesses::<MOST_NEIGHBOURS>::of(start);
     for (values, own) in near.iter().zip(place) {
-        for index in 0..count {
-            let difference = (values[index] - own).abs();
-            short[index] *= 1.0 + difference;
-            long[index] *= 1.0 + difference * (1.0 / LONG);
-            distance[index] += difference;
-        }
+        likenesses.and_each(values[..count].iter().map(|value| (value - own).abs()));
     }
     for index in 0..count {
-        if let Some([one, other]) = apart(index) {
-            let likeness = Likeness { short: short[index], long: long[index], distance: distance[index] };
-            let likeness = likeness.and(one).and(other);
-            (short[index], long[index], distance[index]) = (likeness.short, likeness.long, likeness.distance);
+        if let Some(penalties) = apart(index) {
+            likenesses.and(index, penalties);
         }
     }
-    let mut correlations = [0.0; MOST_NEIGHBOURS];
-    for index in 0..count {
-        let likeness = Likeness { short: short[index], long: long[index], distance: distance[index] };
-        correlations[index] = likeness.correlation(of);
-    }
-    correlations
+    likenesses.correlations(count, of)
 }
 
 impl Correlations {
     pub(crate) fn new(count: usize) -> Correlations {
-        Correlations {
-            count: count.min(MOST_NEIGHBOURS),
-            between: [[0.0; MOST_NEIGHBOURS]; MOST_NEIGHBOURS],
-            with_place: [0.0; MOST_NEIGHBOURS],
-        }
+        Correlations { count: count.min(MOST_NEIGHBOURS), between: [0.0; BELOW], with_place: [0.0; MOST_NEIGHBOURS] }
     }
 
     /// Of rows of a forest and a place; `beside` is how it differs on axes on which no row varies.
@@ -181,11 +219,18 @@ impl Correlations {
         });
         for i in 1..all.count {
             let own: [f64; D] = std::array::from_fn(|axis| near[axis][i]);
-            all.between[i] = along(&near, i, &own, Likeness::SAME, of, |j| {
+            let with_earlier = along(&near, i, &own, Likeness::SAME, of, |j| {
                 (is_joint && slices[j] != slices[i]).then(|| [forest.penalties[slices[i]], forest.penalties[slices[j]]])
             });
+            all.with_earlier(i).copy_from_slice(&with_earlier[..i]);
         }
         all
+    }
+
+    /// The correlations of a row with those before it.
+    #[inline]
+    pub(crate) fn with_earlier(&mut self, row: usize) -> &mut [f64] {
+        &mut self.between[start_of(row)..start_of(row + 1)]
     }
 
     /// Solves for the value at the place; `values` are those of the rows.
@@ -207,7 +252,7 @@ impl Correlations {
             cv += c * value;
             let mut factor = [0.0; MOST_NEIGHBOURS];
             for row in column + 1..count {
-                factor[row] = rest[row][column] * scale;
+                factor[row] = rest[start_of(row) + column] * scale;
             }
             for row in column + 1..count {
                 let own = factor[row];
@@ -215,7 +260,8 @@ impl Correlations {
                 places[row] -= own * c;
                 ones[row] -= own * one;
                 forward[row] -= own * value;
-                for (entry, other) in rest[row][column + 1..row].iter_mut().zip(&factor[column + 1..row]) {
+                let start = start_of(row);
+                for (entry, other) in rest[start + column + 1..start + row].iter_mut().zip(&factor[column + 1..row]) {
                     *entry -= own * other;
                 }
             }

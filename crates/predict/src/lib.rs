@@ -41,9 +41,11 @@ mod place;
 pub mod plan;
 mod repeats;
 mod rows;
+mod scale;
 mod search;
 mod table;
 mod trials;
+mod twin;
 
 pub use beyond::Method;
 pub use build::neighbours;
@@ -64,3 +66,4 @@ pub use repeats::Timed;
 pub use rows::{Rows, log_deviation};
 pub use table::Table;
 pub use trials::{LeftOut, Trial, Trials};
+pub use twin::TwinRow;

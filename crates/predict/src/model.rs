@@ -9,7 +9,10 @@ use crate::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOUR
 use crate::outliers::{Moved, Outlier};
 use crate::place::{MOST_AXES, Place};
 use crate::repeats::Timed;
+use crate::scale::Scale;
+use crate::twin::{Seen, TwinRow};
 use perfdb_roofline::{Roofline, Work};
+use smallvec::SmallVec;
 
 /// Rows of one slice, or of several small ones, ready to predict.
 #[derive(Debug, Clone)]
@@ -40,66 +43,12 @@ pub struct Model {
     /// Where difficulties are cut.
     pub(crate) hardest: f64,
     pub(crate) neighbours: usize,
+    /// How far a row is from the nearest other one.
+    pub(crate) median_distance: f64,
     pub(crate) calibration: Calibration,
     pub(crate) outliers: Vec<Outlier>,
     /// By row.
     pub(crate) moved: Vec<Moved>,
-}
-
-/// From axes to coordinates.
-#[derive(Debug, Clone)]
-pub(crate) struct Scale {
-    /// Added before the logarithm: one on axes on which nought occurs.
-    pub(crate) shifts: Vec<f64>,
-    /// The axes on which rows differ, each with √3 over its length.
-    pub(crate) varying: Vec<(usize, f64)>,
-    /// The others: the axis, its coordinate in octaves, and √3 over its length.
-    pub(crate) constant: Vec<(usize, f64, f64)>,
-    /// The least number above nought on each axis: what is below it counts as half of it.
-    pub(crate) least: Vec<f64>,
-    /// The axis along which calls grow.
-    pub(crate) size: Option<usize>,
-    /// Varying axes, by position, of which an octave adds so much to the coordinate of the size.
-    pub(crate) lean: Vec<(usize, f64)>,
-}
-
-impl Scale {
-    /// The position of the size among the varying axes.
-    pub(crate) fn size_index(&self) -> Option<usize> {
-        let size = self.size?;
-        self.varying.iter().position(|(axis, _)| *axis == size)
-    }
-
-    /// Lets the size of a place lean; the place has octaves on varying axes.
-    pub(crate) fn lean(&self, place: &mut [f64]) {
-        if let Some(size) = self.size_index() {
-            place[size] += self.lean.iter().map(|(index, share)| share * place[*index]).sum::<f64>();
-        }
-    }
-
-    /// The coordinates of a place on varying axes, over their lengths.
-    pub(crate) fn place(&self, place: &Place, at: &mut [f64; MOST_AXES]) {
-        for (at, (axis, _)) in at.iter_mut().zip(&self.varying) {
-            *at = self.octaves(*axis, place.axes[*axis]);
-        }
-        self.lean(at);
-        for (at, (_, factor)) in at.iter_mut().zip(&self.varying) {
-            *at *= factor;
-        }
-    }
-
-    /// The size of a row or a place, in octaves over the length of its axis, as if nothing leant; nought without an axis of size.
-    pub(crate) fn size_of(&self, place: &[f64]) -> f64 {
-        let Some(index) = self.size_index() else { return 0.0 };
-        let leant = |(axis, share): &(usize, f64)| share * place[*axis] * self.varying[index].1 / self.varying[*axis].1;
-        place[index] - self.lean.iter().map(leant).sum::<f64>()
-    }
-
-    /// The coordinate of a number in octaves.
-    pub(crate) fn octaves(&self, axis: usize, value: f64) -> f64 {
-        let shifted = value + self.shifts[axis];
-        shifted.max(self.least[axis] / 2.0).log2()
-    }
 }
 
 /// The time that a slice would take if all of its rows were as efficient as each other.
@@ -162,8 +111,12 @@ pub(crate) struct Found {
     pub(crate) half_width: f64,
     /// By which the value was found.
     pub(crate) method: Method,
+    /// What another slice tells of it.
+    pub(crate) twin: Option<TwinRow>,
 }
 
+/// Places that are less far from each other are one: coordinates went through a logarithm.
+const SAME: f64 = 1e-9;
 /// Rows below which there is nothing to krige with.
 pub(crate) const FEWEST_ROWS: usize = 4;
 /// A tenth of the least time of the rows, as a logarithm: down to that, calls are as their roofline has them.
@@ -195,9 +148,19 @@ impl Model {
 
     /// How long a call takes; `None` for a slice or a number of axes that the model does not have.
     pub fn predict(&self, slice: usize, place: &Place) -> Option<Estimate> {
+        self.predict_with(slice, place, || None)
+    }
+
+    /// The same, where a twin may have a row.
+    pub(crate) fn predict_with<'t>(
+        &self,
+        slice: usize,
+        place: &Place,
+        seen: impl FnOnce() -> Option<Seen<'t>>,
+    ) -> Option<Estimate> {
         let spot = self.spot(slice, place)?;
-        let found = self.find(&spot, |_| true);
-        if let Some(row) = self.row_at(&spot, &found) {
+        let found = self.find(&spot, seen);
+        if let Some(row) = self.row_at(&spot, &found.near) {
             return Some(self.measured(row));
         }
         Some(self.estimate(slice, place.work, &found))
@@ -205,11 +168,16 @@ impl Model {
 
     /// Where a question lies.
     pub(crate) fn spot(&self, slice: usize, place: &Place) -> Option<Spot> {
+        self.spot_at(slice, &place.axes, short(place.configuration))
+    }
+
+    /// Where numbers on its axes lie, of a configuration.
+    pub(crate) fn spot_at(&self, slice: usize, axes: &[f64], configuration: u32) -> Option<Spot> {
         let scale = &self.scale;
-        if slice >= self.means.len() || place.axes.len() != scale.shifts.len() {
+        if slice >= self.means.len() || axes.len() != scale.shifts.len() {
             return None;
         }
-        if !place.axes.iter().all(|value| value.is_finite() && *value >= 0.0) {
+        if !axes.iter().all(|value| value.is_finite() && *value >= 0.0) {
             return None;
         }
         let mut spot = Spot {
@@ -217,12 +185,12 @@ impl Model {
             place: [0.0; MOST_AXES],
             beside: Likeness::SAME,
             beside_distance: 0.0,
-            configuration: short(place.configuration),
+            configuration,
             is_larger: false,
         };
-        scale.place(place, &mut spot.place);
+        scale.place(axes, &mut spot.place);
         for (axis, coordinate, factor) in &scale.constant {
-            let here = scale.octaves(*axis, place.axes[*axis]);
+            let here = scale.octaves(*axis, axes[*axis]);
             let difference = (here - coordinate).abs() * factor;
             if difference > 0.0 {
                 spot.beside = spot.beside.and(difference);
@@ -233,25 +201,45 @@ impl Model {
         Some(spot)
     }
 
-    /// Predicts a spot from the rows that pass.
-    pub(crate) fn find(&self, spot: &Spot, passes: impl Fn(u32) -> bool) -> Found {
-        let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, passes);
+    /// Predicts a spot, at which a twin may have a row; that is looked for where no row is the spot itself.
+    pub(crate) fn find<'t>(&self, spot: &Spot, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
+        let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, |_| true);
         let class = self.class(spot, near.rows());
         if self.len() < FEWEST_ROWS || near.rows().is_empty() {
             let value = self.residuals.iter().sum::<f64>() / self.len().max(1) as f64;
-            return Found { near, class, value, half_width: FEWEST_HALF_WIDTH, method: Method::Hold };
+            return Found { near, class, value, half_width: FEWEST_HALF_WIDTH, method: Method::Hold, twin: None };
         }
         let values = self.values_of(near.rows());
         let correlations = self.correlations(spot, &near);
         let Kriged { value, variance } = correlations.solve(&values, self.correlation.nugget);
-        let mut half_width = self.sigma(variance, near.rows()) * self.calibration.multiple(class, variance);
+        let seen = if self.row_at(spot, &near).is_none() { seen() } else { None };
+        let seen = seen.filter(|seen| seen.tells(class));
+        let calibration = seen.as_ref().map_or(&self.calibration, Seen::calibration);
+        let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, variance);
         if self.len() <= FEW && class != Class::Beyond {
             // Some rows do not tell less than three.
             half_width = half_width.min(FEWEST_HALF_WIDTH);
         }
-        let method = self.calibration.method(class);
-        let value = method.value(value, || self.near(spot, &near, &values));
-        Found { near, class, value, half_width, method }
+        let method = calibration.method(class);
+        let from =
+            |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| method.value(kriged, || self.near(spot, &near, values));
+        let mut value = from(value, &values);
+        let share = calibration.share(class, variance);
+        let twin = seen.filter(|_| share > 0.0).map(|seen| {
+            let kriged = |values: &[f64; MOST_NEIGHBOURS]| correlations.solve(values, self.correlation.nugget).value;
+            seen.row(share, near.rows(), |values| from(kriged(values), values))
+        });
+        if let Some(twin) = twin {
+            value += twin.counts();
+        }
+        Found { near, class, value, half_width, method, twin }
+    }
+
+    /// A spot as the nearest rows that pass predict it, over the roofline.
+    pub(crate) fn krige(&self, spot: &Spot, passes: impl Fn(u32) -> bool) -> (Nearest<MOST_NEIGHBOURS>, Kriged) {
+        let near = self.forest.nearest(spot.slice, &spot.place, self.neighbours, passes);
+        let kriged = self.correlations(spot, &near).solve(&self.values_of(near.rows()), self.correlation.nugget);
+        (near, kriged)
     }
 
     pub(crate) fn correlations(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Correlations {
@@ -277,15 +265,39 @@ impl Model {
     }
 
     /// The row that is the question itself.
-    pub(crate) fn row_at(&self, spot: &Spot, found: &Found) -> Option<u32> {
+    pub(crate) fn row_at(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Option<u32> {
         if spot.beside_distance != 0.0 {
             return None;
         }
-        let same = found.near.rows().iter().zip(found.near.distances()).take_while(|(_, distance)| **distance == 0.0);
+        let same = near.rows().iter().zip(near.distances()).take_while(|(_, distance)| **distance == 0.0);
         let mut same = same.map(|(row, _)| *row);
         same.find(|row| {
             self.configuration_of[*row as usize] == spot.configuration && self.forest.slice_of(*row) == spot.slice
         })
+    }
+
+    /// The nearest row, if it is of the configuration of a spot and at its place but for rounding.
+    pub(crate) fn same_row(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Option<u32> {
+        let is_same = |(row, distance): &(&u32, &f64)| {
+            **distance + spot.beside_distance < SAME && self.configuration_of[**row as usize] == spot.configuration
+        };
+        near.rows().iter().zip(near.distances()).find(is_same).map(|(row, _)| *row)
+    }
+
+    /// The row at a spot; `None` if there is none.
+    pub(crate) fn row_of(&self, spot: &Spot) -> Option<u32> {
+        if spot.beside_distance >= SAME {
+            return None;
+        }
+        let is_of = |row: u32| self.configuration_of[row as usize] == spot.configuration;
+        let near = self.forest.nearest::<1>(spot.slice, &spot.place, 1, is_of);
+        let is_same = near.distances().first().is_some_and(|distance| *distance < SAME);
+        near.rows().first().copied().filter(|_| is_same)
+    }
+
+    /// The numbers of a row on all axes.
+    pub(crate) fn axes_of(&self, row: u32) -> SmallVec<[f64; 4]> {
+        self.scale.axes(self.forest.row(row))
     }
 
     /// A row as an answer.

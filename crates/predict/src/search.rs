@@ -1,12 +1,23 @@
 //! The correlation that leaving rows out one by one likes best.
 
+use crate::build::FEW_AXES;
 use crate::forest::Forest;
-use crate::kriging::{Correlation, Correlations, Likeness, MOST_NEIGHBOURS, SQRT_3};
+use crate::kriging::{Correlation, Correlations, Likeness, Likenesses, MOST_NEIGHBOURS, SQRT_3};
 use crate::rows::choose;
 use std::ops::Range;
 
-/// Rows that are left out at most.
-const MOST_LEFT_OUT: usize = 400;
+/// Rows that are left out at most: more where there are more lengths that they must tell.
+fn most_left_out(axes: usize) -> usize {
+    if axes <= 2 { 400 } else { 800 }
+}
+/// Descents at most: one or two axes are found soon; with many, and their neighbours, each takes long.
+fn most_descents(axes: usize) -> usize {
+    if (3..=FEW_AXES).contains(&axes) { 4 } else { 2 }
+}
+/// What counts as good as the best.
+const AS_GOOD: f64 = 1.05;
+/// Pairs of a row that is left out and its neighbours.
+const MOST_PAIRS: usize = MOST_NEIGHBOURS * (MOST_NEIGHBOURS + 1) / 2;
 const LENGTHS: [f64; 8] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 const NUGGETS: [f64; 6] = [1e-4, 1e-3, 1e-2, 0.05, 0.2, 0.5];
 const LONG_SHARES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 0.9];
@@ -67,7 +78,8 @@ impl Field<'_> {
         Forest::plant(self.dims, &scaled, self.slices, penalties)
     }
 
-    /// Coordinate descent from a fixed start, twice: the second time with the neighbours that the first one found to be near.
+    /// Coordinate descent from a fixed start, some times: each with the neighbours that the one before found to be near. What is near
+    /// changes with the lengths, so that a descent may end where rows are predicted much worse: the last is taken that is as good as any.
     pub(crate) fn search(&self, neighbours: usize) -> Ranges {
         let slice_count = self.slices.len();
         let mut ranges = Ranges {
@@ -75,14 +87,21 @@ impl Field<'_> {
             slice_lengths: vec![4.0; slice_count],
             correlation: Correlation { long_share: 0.5, nugget: 1e-2 },
         };
-        let mut metric = (self.steps.to_vec(), vec![1.0; slice_count]);
-        let chosen = choose(self.values.len(), MOST_LEFT_OUT, 11);
-        for _ in 0..2 {
-            let cases = self.cases(&chosen, &metric.0, &metric.1, neighbours);
+        let chosen = choose(self.values.len(), most_left_out(self.dims), 11);
+        let mut cases = self.cases(&chosen, self.steps, &vec![1.0; slice_count], neighbours);
+        let mut found: Vec<(f64, Ranges)> = Vec::new();
+        for _ in 0..most_descents(self.dims) {
             self.descend(&mut ranges, &cases);
-            metric = (ranges.lengths.clone(), ranges.slice_lengths.clone());
+            if found.iter().any(|(_, earlier)| *earlier == ranges) {
+                break;
+            }
+            cases = self.cases(&chosen, &ranges.lengths, &ranges.slice_lengths, neighbours);
+            let errors: Vec<f64> = cases.iter().map(|case| case.error(&ranges)).collect();
+            found.push((mean(&errors), ranges.clone()));
         }
-        ranges
+        let least = found.iter().map(|(loss, _)| *loss).fold(f64::INFINITY, f64::min);
+        let is_good = |(loss, _): &(f64, Ranges)| *loss <= least * AS_GOOD;
+        found.into_iter().rfind(is_good).map_or(ranges, |(_, good)| good)
     }
 
     fn descend(&self, ranges: &mut Ranges, cases: &[Case]) {
@@ -95,24 +114,25 @@ impl Field<'_> {
             let slices = if slice_count > 1 { 0..slice_count } else { 0..0 };
             (0..self.dims).flat_map(of_axis).chain(slices.flat_map(of_slice)).chain(NUGGETS.map(Change::Nugget))
         };
+        let changes: Vec<Change> = changes().chain(LONG_SHARES.map(Change::LongShare)).collect();
+        // How many changes had won when each was tried last: without a new one it would lose again.
+        let mut tried_after = vec![usize::MAX; changes.len()];
+        let mut won = 0;
         for _ in 0..2 {
-            for change in changes().chain(LONG_SHARES.map(Change::LongShare)) {
-                let trial = ranges.with(change);
-                if trial == *ranges {
+            for (change, tried_after) in changes.iter().zip(&mut tried_after) {
+                let trial = ranges.with(*change);
+                if trial == *ranges || std::mem::replace(tried_after, won) == won {
                     continue;
                 }
-                let touched = |case: &Case| match change {
+                let touched = |case: &Case| match *change {
                     Change::SliceLength(slice, _) => case.is_across(slice),
                     _ => true,
                 };
-                let found: Vec<f64> = cases
-                    .iter()
-                    .zip(&errors)
-                    .map(|(case, error)| if touched(case) { case.error(&trial) } else { *error })
-                    .collect();
-                let loss = mean(&found);
-                if loss < best * GAIN {
-                    (*ranges, errors, best) = (trial, found, loss);
+                let of_case = |(case, error): (&Case, &f64)| if touched(case) { case.error(&trial) } else { *error };
+                let found = within(best * GAIN, cases.iter().zip(&errors).map(of_case), cases.len());
+                if let Some((found, mean)) = found {
+                    (*ranges, errors, best) = (trial, found, mean);
+                    won += 1;
                 }
             }
         }
@@ -144,14 +164,28 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
+/// Errors and their mean, if that is less than a limit; given up as soon as it cannot be.
+fn within(limit: f64, errors: impl Iterator<Item = f64>, count: usize) -> Option<(Vec<f64>, f64)> {
+    let count_or_one = count.max(1) as f64;
+    let (mut found, mut sum) = (Vec::with_capacity(count), 0.0);
+    for error in errors {
+        found.push(error);
+        sum += error;
+        if sum / count_or_one >= limit {
+            return None;
+        }
+    }
+    let mean = sum / count_or_one;
+    (mean < limit).then_some((found, mean))
+}
+
 /// A row that is left out, and its neighbours.
 struct Case {
     count: usize,
     truth: f64,
     values: [f64; MOST_NEIGHBOURS],
-    /// Of each pair of a neighbour and what comes before it (the row itself first): differences times √3 on each axis.
+    /// On each axis, of each pair of a neighbour and what comes before it (the row itself first): differences times √3.
     differences: Vec<f64>,
-    dims: usize,
     /// The slices of the row and its neighbours; empty where all are of one.
     slices: Vec<usize>,
 }
@@ -161,9 +195,10 @@ impl Case {
         let dims = field.dims;
         let at = |row: usize| &field.coordinates[row * dims..(row + 1) * dims];
         let mut differences = Vec::with_capacity(rows.len() * (rows.len() - 1) / 2 * dims);
-        for (index, row) in rows.iter().enumerate() {
-            for earlier in &rows[..index] {
-                differences.extend(at(*row).iter().zip(at(*earlier)).map(|(a, b)| (a - b).abs() * SQRT_3));
+        for axis in 0..dims {
+            for (index, row) in rows.iter().enumerate() {
+                differences
+                    .extend(rows[..index].iter().map(|earlier| (at(*row)[axis] - at(*earlier)[axis]).abs() * SQRT_3));
             }
         }
         let mut values = [0.0; MOST_NEIGHBOURS];
@@ -174,7 +209,7 @@ impl Case {
         if slices.iter().all(|slice| *slice == slices[0]) {
             slices.clear();
         }
-        Case { count: rows.len() - 1, truth: field.values[rows[0]], values, differences, dims, slices }
+        Case { count: rows.len() - 1, truth: field.values[rows[0]], values, differences, slices }
     }
 
     /// Whether it has rows of this slice and of others.
@@ -187,27 +222,26 @@ impl Case {
         if self.count == 0 {
             return self.truth.abs();
         }
-        let mut factors = [0.0; crate::place::MOST_AXES];
-        for (factor, length) in factors.iter_mut().zip(&ranges.lengths) {
-            *factor = 1.0 / length;
+        let pairs = self.count * (self.count + 1) / 2;
+        let mut likenesses = Likenesses::<MOST_PAIRS>::of(Likeness::SAME);
+        for (differences, length) in self.differences.chunks_exact(pairs).zip(&ranges.lengths) {
+            let factor = 1.0 / length;
+            likenesses.and_each(differences.iter().map(|difference| difference * factor));
         }
-        let factors = &factors[..self.dims];
-        let mut correlations = Correlations::new(self.count);
-        let mut pairs = self.differences.chunks_exact(self.dims);
-        for i in 1..=self.count {
-            for j in 0..i {
-                let pair = pairs.next().unwrap_or_default();
-                let mut likeness = pair.iter().zip(factors).fold(Likeness::SAME, |all, (d, f)| all.and(d * f));
-                if !self.slices.is_empty() && self.slices[i] != self.slices[j] {
-                    let penalty = |slice: usize| SQRT_3 / ranges.slice_lengths[slice];
-                    likeness = likeness.and(penalty(self.slices[i])).and(penalty(self.slices[j]));
-                }
-                let correlation = likeness.correlation(ranges.correlation);
-                match j {
-                    0 => correlations.with_place[i - 1] = correlation,
-                    _ => correlations.between[i - 1][j - 1] = correlation,
+        let pair = |i: usize, j: usize| i * (i - 1) / 2 + j;
+        if !self.slices.is_empty() {
+            let penalty = |slice: usize| SQRT_3 / ranges.slice_lengths[slice];
+            for i in 1..=self.count {
+                for j in (0..i).filter(|j| self.slices[i] != self.slices[*j]) {
+                    likenesses.and(pair(i, j), [penalty(self.slices[i]), penalty(self.slices[j])]);
                 }
             }
+        }
+        let all = likenesses.correlations(pairs, ranges.correlation);
+        let mut correlations = Correlations::new(self.count);
+        for i in 1..=self.count {
+            correlations.with_place[i - 1] = all[pair(i, 0)];
+            correlations.with_earlier(i - 1).copy_from_slice(&all[pair(i, 1)..pair(i, i)]);
         }
         (correlations.solve(&self.values, ranges.correlation.nugget).value - self.truth).abs()
     }

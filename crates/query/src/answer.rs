@@ -1,7 +1,7 @@
 //! Answers, and why there is none.
 
 use crate::reason::Reason;
-use perfdb_predict::{Class, Doubt};
+use perfdb_predict::{Class, Doubt, TwinRow};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
@@ -132,6 +132,8 @@ pub struct Prediction {
     pub class: Class,
     /// The rows that it rests on with their weights, the heaviest first; none for a sum.
     pub rows: Vec<(RowRef, f64)>,
+    /// The row of the same sizes that differs in other columns, where it tells something.
+    pub twin: Option<Twin>,
     /// The fitted roofline's duration over this one; `None` for rows as they are, and for sums.
     pub efficiency: Option<f64>,
     /// How unsure it is and where it lies in its slice, whose rows are numbered by their lines: for choosing what to measure next. `None`
@@ -139,6 +141,24 @@ pub struct Prediction {
     pub doubt: Option<Doubt>,
     /// All of it, for a person.
     pub sentence: String,
+}
+
+/// A row of the same sizes as a call, of which something else differs: the data type, the distribution of tokens over experts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    /// The row.
+    pub row: RowRef,
+    /// By how much longer it took than its like does around these sizes, relatively: 0.03 for 3 % longer.
+    pub excess: f64,
+    /// How much of the logarithm of that counts for the call.
+    pub share: f64,
+}
+
+impl Twin {
+    /// With a name for the number of the row.
+    pub(crate) fn new(twin: TwinRow, reference: impl FnOnce(u32) -> RowRef) -> Twin {
+        Twin { row: reference(twin.row), excess: twin.excess, share: twin.share }
+    }
 }
 
 impl Answer {

@@ -109,7 +109,7 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
     let lines: Vec<String> = rows.iter().map(|(row, _)| row.to_string()).collect();
     let how = if class == Class::Measured { "measured" } else { "interpolated" };
     let sentence = format!("{estimate}, {how}: {}", lines.join(", "));
-    Prediction { low_us, high_us, class, rows, efficiency: None, doubt: None, sentence }
+    Prediction { low_us, high_us, class, rows, twin: None, efficiency: None, doubt: None, sentence }
 }
 
 fn of_parts(parts: &[Part], missed: &[Arc<str>]) -> Prediction {
@@ -127,6 +127,7 @@ fn of_parts(parts: &[Part], missed: &[Arc<str>]) -> Prediction {
         high_us: all.high_us,
         class,
         rows: Vec::new(),
+        twin: None,
         efficiency: None,
         doubt: None,
         sentence: format!("{estimate}, {}", told(parts.len(), predicted, missed)),

@@ -1,6 +1,6 @@
 //! Questions and answers as JSON.
 
-use crate::answer::{Answer, Miss};
+use crate::answer::{Answer, Miss, Twin};
 use crate::query::{Argument, Grid, Query, Results, Tensor};
 use crate::trace::Surroundings;
 use perfdb_pycompat::yaml;
@@ -312,6 +312,9 @@ fn hit(answer: &Answer) -> Value {
         if !prediction.rows.is_empty() {
             object["weights"] =
                 prediction.rows.iter().map(|(row, weight)| json!({"row": row.to_string(), "weight": weight})).collect();
+        }
+        if let Some(Twin { row, excess, share }) = &prediction.twin {
+            object["twin"] = json!({"row": row.to_string(), "excess": excess, "share": share});
         }
         object["sentence"] = json!(prediction.sentence);
     }

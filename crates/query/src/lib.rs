@@ -55,7 +55,7 @@ mod state;
 mod table;
 mod trace;
 
-pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, Source};
+pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, Source, Twin};
 pub use database::{Database, Reader};
 pub use error::Error;
 pub use evaluation::{Drift, Evaluation, Hidden, Outlier, Repeats, Score, Slices, Trial, outliers};

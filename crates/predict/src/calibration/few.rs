@@ -1,7 +1,8 @@
 //! Few rows: the roofline is fitted anew without those that are left out. Three numbers that were fitted to few rows follow each of
 //! them, so that a row that was fitted to seems easier to predict than a new one is.
 
-use super::{LARGEST_SIZES, Residual, leave_out};
+use super::LARGEST_SIZES;
+use super::residuals::{Residual, leave_out};
 use crate::build::fit_means;
 use crate::model::Model;
 use perfdb_roofline::Work;
@@ -64,5 +65,5 @@ fn leave_out_few(
     let blind = Model { residuals: rows().map(residual).collect(), ..model.clone() };
     // A slice of which nothing is known is not asked.
     let asked = rows().filter(|row| is_asked(*row) && !known[model.forest.slice_of(*row)].is_empty());
-    all.extend(asked.filter_map(|row| leave_out(&blind, row, |other| !is_hidden(other))));
+    all.extend(asked.filter_map(|row| leave_out(&blind, None, row, |other| !is_hidden(other))));
 }

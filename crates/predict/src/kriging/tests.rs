@@ -16,7 +16,7 @@ fn the_exponential_is_right() {
 #[test]
 fn a_row_at_the_place_says_it_all() {
     let mut correlations = Correlations::new(2);
-    correlations.between[1][0] = 0.5;
+    correlations.with_earlier(1)[0] = 0.5;
     correlations.with_place = [0.0; MOST_NEIGHBOURS];
     (correlations.with_place[0], correlations.with_place[1]) = (1.0, 0.5);
     let mut values = [0.0; MOST_NEIGHBOURS];

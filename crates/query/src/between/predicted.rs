@@ -4,7 +4,7 @@ use super::attempt::{Status, Value};
 use super::kind::{Kind, pattern};
 use super::points::{Coordinates, PointIndex, PointSet};
 use super::slice::SlicePlace;
-use crate::answer::Prediction;
+use crate::answer::{Prediction, Twin};
 use crate::table::KernelRows;
 use perfdb_predict::{Class, Doubt, Explanation, Neighbour};
 use smallvec::{SmallVec, smallvec};
@@ -26,6 +26,7 @@ impl Predicted {
             high_us: explanation.estimate.high_us,
             class: explanation.estimate.class,
             rows: explanation.neighbours.iter().map(|near| (table.row(near.row).reference(), near.weight)).collect(),
+            twin: explanation.twin.map(|twin| Twin::new(twin, |row| table.row(row).reference())),
             efficiency: Some(explanation.efficiency),
             sentence: explanation.sentence(|row| table.row(row).line().to_string()),
             doubt: explanation

@@ -1,7 +1,7 @@
 //! Tables of collectives: durations by message size.
 
 use super::columns::is_empty_cell;
-use crate::answer::{Prediction, RowRef};
+use crate::answer::{Prediction, RowRef, Twin};
 use perfdb_predict::{Collective, Place, Rows, Table};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
@@ -125,6 +125,7 @@ impl CollectiveRows {
             high_us: estimate.high_us,
             class: estimate.class,
             rows: explanation.neighbours.iter().map(|near| (reference(near.row), near.weight)).collect(),
+            twin: explanation.twin.map(|twin| Twin::new(twin, reference)),
             efficiency: Some(explanation.efficiency),
             sentence: explanation.to_string(),
             doubt: explanation.doubt,
