@@ -5,6 +5,7 @@ use crate::forest::Forest;
 use crate::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
 use crate::model::{FEWEST_ROWS, Mean, Model, short};
 use crate::outliers;
+use crate::reach::Reach;
 use crate::rows::{Rows, Settled, choose};
 use crate::scale::Scale;
 use crate::search::{Field, Ranges};
@@ -96,6 +97,8 @@ impl Model {
             .map(|(slice, mean)| slice.measured.iter().map(|row| mean.log(row.work)).fold(f64::INFINITY, f64::min));
         let shortest = shortest.collect();
         let in_order = || order.iter().map(|row| measured[*row as usize]);
+        let is_few = order.len() <= if means.len() > 1 { FEW_TOGETHER } else { FEW };
+        let reach = Reach::of(in_order().map(|row| row.work), is_few);
         let has_spreads = measured.iter().any(|row| row.spread.is_finite());
         let most = neighbours(forest.dims);
         let mut model = Model {
@@ -117,11 +120,11 @@ impl Model {
             forest,
             means,
             shortest,
+            reach,
             first_rows,
             reference_us,
             correlation,
         };
-        let is_few = order.len() <= if model.means.len() > 1 { FEW_TOGETHER } else { FEW };
         let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
         drop(settled);
         if model.len() >= FEWEST_ROWS {

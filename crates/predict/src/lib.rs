@@ -39,6 +39,7 @@ mod outliers;
 mod pass;
 mod place;
 pub mod plan;
+mod reach;
 mod repeats;
 mod rows;
 mod scale;

@@ -8,6 +8,7 @@ use crate::forest::{Forest, Nearest};
 use crate::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3};
 use crate::outliers::{Moved, Outlier};
 use crate::place::{MOST_AXES, Place};
+use crate::reach::Reach;
 use crate::repeats::Timed;
 use crate::scale::Scale;
 use crate::twin::{Seen, TwinRow};
@@ -33,6 +34,8 @@ pub struct Model {
     pub(crate) means: Vec<Mean>,
     /// The least logarithm of the time that the roofline of each slice gives one of its rows.
     pub(crate) shortest: Vec<f64>,
+    /// What the rows do.
+    pub(crate) reach: Reach,
     /// The least row number of each slice.
     pub(crate) first_rows: Vec<u32>,
     /// Times within are relative to this.
@@ -321,6 +324,8 @@ impl Model {
             let half_way = if growth.is_finite() { growth / 2.0 } else { 0.0 };
             half_width += half_way.abs();
             log = same + half_way;
+        } else {
+            half_width = self.reach.widen(half_width, work);
         }
         let below = self.shortest[slice] - self.means[slice].log(work) - FAR_BELOW;
         if self.len() > 1 && below.is_finite() && below > 0.0 {

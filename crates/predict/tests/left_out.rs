@@ -3,7 +3,7 @@
 #[path = "measured/row.rs"]
 mod row;
 
-use perfdb_predict::{Class, Columns, Family, MatMul, Operands, Place, Precision, Rows, Table, configuration};
+use perfdb_predict::{Class, Columns, Family, MatMul, Operands, Place, Precision, Rows, Table, Work, configuration};
 use row::Row;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -124,12 +124,45 @@ fn few_rows_know_that_they_are_few() -> Result<(), Box<dyn Error>> {
             let answer = Table::new(vec![rows], Some(0)).predict(0, place).ok_or("no answer")?;
             asked += 1;
             held += usize::from((answer.low_us..=answer.high_us).contains(time_us));
-            if answer.class != Class::Beyond {
+            // Beyond the work of the rows, intervals open.
+            let others =
+                || all.iter().enumerate().filter(|(number, _)| *number != hidden).map(|(_, (place, _))| place.work);
+            let is_within = |of: fn(Work) -> f64| {
+                others().any(|other| of(other) <= of(place.work)) && others().any(|other| of(other) >= of(place.work))
+            };
+            if answer.class != Class::Beyond && is_within(|work| work.operations) && is_within(|work| work.bytes) {
                 assert!(answer.half_width() < 2.0 + 1e-9, "{answer:?}");
             }
         }
     }
     assert!(held * 100 >= asked * 84, "{held} of {asked}");
+    Ok(())
+}
+
+#[test]
+fn few_small_rows_do_not_know_what_large_ones_take() -> Result<(), Box<dyn Error>> {
+    let product = |rows, columns, inner| Place::matmul(MatMul { rows, columns, inner }, Operands::of(Precision::Bf16));
+    // Every call has the same cost, and hardly more: the rows know nothing of operations and bytes.
+    let time_us = |place: &Place| 8.0 + place.work.operations / 1e8 + place.work.bytes / 1e6;
+    for count in [2u32, 4, 8, 12, 32] {
+        let mut rows = Rows::new(3);
+        for number in 0..count {
+            let place = product(f64::from(1 + number % 4), f64::from(256 + 32 * (number / 4)), 256.0);
+            rows.push(number, &place, time_us(&place), None);
+        }
+        let table = Table::new(vec![rows], Some(0));
+        for factor in [4.0, 16.0, 64.0] {
+            let far = product(4.0, 256.0 * factor, 256.0 * factor);
+            let (answer, truth_us) = (table.predict(0, &far).ok_or("no answer")?, time_us(&far));
+            assert!(
+                (answer.low_us..=answer.high_us).contains(&truth_us),
+                "{count}, {factor}: {truth_us} in {answer:?}"
+            );
+        }
+        // Beside the rows nothing is wider than it was.
+        let near = table.predict(0, &product(1.5, 256.0, 256.0)).ok_or("no answer")?;
+        assert!(near.half_width() <= 2.0 + 1e-9, "{count}: {near:?}");
+    }
     Ok(())
 }
 
