@@ -150,7 +150,7 @@ impl Explanation {
             (Class::Inside, _) => write!(text, ", between {rows}"),
             (Class::Beyond, Some(octaves)) => write!(text, ", {octaves:.1} octaves beyond {rows}"),
             (Class::Beyond, None) => write!(text, ", beyond {rows}"),
-            (Class::NewConfiguration, _) => write!(text, ", a configuration that was not measured, from {rows}"),
+            (Class::NewConfiguration, _) => write!(text, ", a configuration that no row near it has, from {rows}"),
         };
         let efficiencies = heavy.iter().map(|neighbour| neighbour.efficiency);
         let (low, high) = efficiencies
@@ -220,6 +220,14 @@ mod tests {
         assert_eq!(sentence(&explanation).as_deref(), Some("rows 7, 9 differ in more than sizes"));
         explanation.neighbours.retain(|near| near.slice == 0);
         assert_eq!(sentence(&explanation).as_deref(), Some("it runs at 50 % of the fitted roofline"));
+    }
+
+    #[test]
+    fn a_new_configuration_may_be_that_of_rows_far_away() {
+        let mut explanation = explanation(0, &[(7, 0, 0.6), (3, 0, 0.4)]);
+        explanation.estimate.class = Class::NewConfiguration;
+        let text = explanation.to_string();
+        assert!(text.contains(", a configuration that no row near it has, from rows 7, 3; they run"), "{text}");
     }
 
     #[test]
