@@ -136,7 +136,8 @@ impl Part {
 }
 
 impl Trials {
-    /// Of the rows of some slices, which are learnt from as a [`Table`](crate::Table) does; `size` is the axis along which calls grow.
+    /// Of the rows of some slices, which are learnt from as a [`Table`](crate::Table) does, but for rows of other slices at the same place:
+    /// a place that was not measured at all has none. `size` is the axis along which calls grow.
     pub fn of(slices: Vec<Rows>, size: Option<usize>) -> Trials {
         let parts: Vec<Part> = together(slices).into_iter().map(Part::new).collect();
         let rounds = parts.iter().enumerate().flat_map(|(number, part)| part.rounds(number)).collect();

@@ -316,6 +316,53 @@ fn a_small_slice_is_learnt_from_together_with_the_others() {
 }
 
 #[test]
+fn a_row_of_another_type_at_the_sizes_that_are_asked_is_named_with_its_share() {
+    // Both types take up to a third more or less at some sizes; one size is known of the second type alone.
+    let sizes: Vec<(i64, i64, i64)> = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+        .into_iter()
+        .flat_map(|rows| [512, 1024, 2048].map(|inner| (rows, inner)))
+        .flat_map(|(rows, inner)| [512, 1024, 2048].map(|columns| (rows, inner, columns)))
+        .collect();
+    let asked = 40;
+    let scatter = |number: usize| [1.0, 1.3, 0.8, 1.15, 0.75, 1.2, 0.9][number * 5 % 7 * (number % 3 + 1) % 7];
+    let mut table = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    for (number, &(rows, inner, columns)) in sizes.iter().enumerate() {
+        let us = product_us(rows, inner, columns) * scatter(number);
+        if number != asked {
+            writeln!(table, "\"{rows},{inner};{inner},{columns}\",DT_BF16;DT_BF16,ND;ND,{us}").expect("a string");
+        }
+    }
+    for (number, &(rows, inner, columns)) in sizes.iter().enumerate() {
+        let us = 2.0 * product_us(rows, inner, columns) * scatter(number);
+        writeln!(table, "\"{rows},{inner};{inner},{columns}\",FLOAT16;FLOAT16,ND;ND,{us}").expect("a string");
+    }
+    let (_folder, database) = database_of("MatMulV2", &table, "aten.mm.default: {kernel_type: MatMulV2}");
+    let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
+    let (rows, inner, columns) = sizes[asked];
+    let found = best.lookup(&product(rows, inner, columns));
+    let answer = found.as_ref().expect("a prediction");
+    let truth = product_us(rows, inner, columns) * scatter(asked);
+    assert!((answer.duration_us / truth).ln().abs() < 0.02, "{} for {truth}", answer.duration_us);
+    let prediction = answer.prediction().expect("an interval");
+    let twin = prediction.twin.as_ref().expect("a row of the other type");
+    // The heading, the rows of the first type but one, and those of the second up to it.
+    let line = 1 + sizes.len() - 1 + asked + 1;
+    assert_eq!(twin.row.line as usize, line);
+    assert!((0.9..=1.0).contains(&twin.share) && twin.excess.abs() > 0.05, "{twin:?}");
+    assert!(
+        prediction.sentence.contains(&format!("; row {line} has these sizes, differs in")),
+        "{}",
+        prediction.sentence
+    );
+    let json = answer_to_json(&found);
+    assert_eq!(json["twin"]["row"], format!("MatMulV2.csv:{line}"));
+    assert_eq!(json["twin"]["share"], twin.share);
+    // A size that neither type has rests on rows of its own type alone.
+    let between = best.lookup(&product(100, 1024, 1024)).expect("a prediction");
+    assert_eq!(between.prediction().expect("an interval").twin, None);
+}
+
+#[test]
 fn tiers_of_a_collective_are_learnt_from_together() {
     let mut table = "message_bytes,num_devices,topology_tier,Average Duration(us)\n".to_owned();
     let mut tiers = [Rows::new(2), Rows::new(2)];
