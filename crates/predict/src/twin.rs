@@ -89,12 +89,13 @@ impl Twin {
             return None;
         }
         let tried = others.filter(|(_, other)| other.len() > FEW).filter_map(|(slice, other)| {
-            let (values, common) = values_at(model, other);
-            let gain = gain(model, &values, &common)?;
-            Some((slice, values, common, gain))
+            let common = common_rows(model, other);
+            let gain = gain(model, other, &common)?;
+            Some((slice, other, common, gain))
         });
-        let best = tried.max_by(|a, b| a.3.total_cmp(&b.3).then(b.0.cmp(&a.0)));
-        let (slice, values, common, _) = best?;
+        let (slice, other, common, _) = tried.max_by(|a, b| a.3.total_cmp(&b.3).then(b.0.cmp(&a.0)))?;
+        let values: Option<Vec<f32>> = (0..model.len() as u32).map(|row| value_at(model, other, row)).collect();
+        let values = values?;
         let calibration = Calibration::with_twin(model, &common, &values)?;
         Some(Twin { slice, values, calibration })
     }
@@ -112,45 +113,46 @@ impl Twin {
     }
 }
 
-/// What a slice has, or would have, at the rows of a model; and which of the rows it has.
-fn values_at(model: &Model, other: &Model) -> (Vec<f32>, Vec<u32>) {
-    let mut common = Vec::new();
-    let value = |row: u32| {
-        let axes = model.axes_of(row);
-        let Some(spot) = other.spot_at(0, &axes, model.configuration_of[row as usize]) else { return f32::NAN };
-        let (near, Kriged { value, .. }) = other.krige(&spot, |_| true);
-        match other.same_row(&spot, &near) {
-            Some(same) => {
-                common.push(row);
-                other.residuals[same as usize] as f32
-            }
-            None => value as f32,
-        }
-    };
-    let values = (0..model.len() as u32).map(value).collect();
-    (values, common)
+/// Where a row of a model lies in another.
+fn spot_in(other: &Model, model: &Model, row: u32) -> Option<Spot> {
+    other.spot_at(0, &model.axes_of(row), model.configuration_of[row as usize])
 }
 
-/// How much less the rows of a model are missed with a twin, in all; `None` if it has too few of them.
-fn gain(model: &Model, values: &[f32], common: &[u32]) -> Option<f64> {
-    if common.len() < FEWEST_COMMON || values.iter().any(|value| !value.is_finite()) {
+/// The rows of a model at whose places another has one.
+fn common_rows(model: &Model, other: &Model) -> Vec<u32> {
+    let is_common = |row: &u32| spot_in(other, model, *row).is_some_and(|spot| other.row_of(&spot).is_some());
+    (0..model.len() as u32).filter(is_common).collect()
+}
+
+/// What a slice has, or would have, at a row of a model; `None` of what is no number.
+fn value_at(model: &Model, other: &Model, row: u32) -> Option<f32> {
+    let spot = spot_in(other, model, row)?;
+    let (near, Kriged { value, .. }) = other.krige(&spot, |_| true);
+    let measured = other.same_row(&spot, &near).map(|same| other.residuals[same as usize]);
+    Some(measured.unwrap_or(value) as f32).filter(|value| value.is_finite())
+}
+
+/// How much less the rows of a model are missed with a share of what another has, in all; `None` if they have too few places in common.
+fn gain(model: &Model, other: &Model, common: &[u32]) -> Option<f64> {
+    if common.len() < FEWEST_COMMON {
         return None;
     }
-    let chosen = choose(common.len(), MOST_LEFT_OUT, 23);
-    let of_row = |index: usize| {
+    let (mut own_misses, mut misses) = (0.0, 0.0);
+    for index in choose(common.len(), MOST_LEFT_OUT, 23) {
         let row = common[index];
-        let spot = Spot::of_row(model, row);
-        let near = model.forest.nearest(spot.slice, &spot.place, model.neighbours, |other| other != row);
-        let correlations = model.correlations(&spot, &near);
-        let missed = |values: [f64; MOST_NEIGHBOURS], truth: f64| {
-            correlations.solve(&values, model.correlation.nugget).value - truth
-        };
-        let own = missed(model.values_of(near.rows()), model.residuals[row as usize]);
-        let twin = missed(values_of(values, near.rows()), f64::from(values[row as usize]));
-        [own.abs(), (own - TRIED_SHARE * twin).abs()]
-    };
-    let (own, with) = chosen.into_iter().map(of_row).fold((0.0, 0.0), |(own, with), [a, b]| (own + a, with + b));
-    Some((1.0 - with / own.max(f64::MIN_POSITIVE)) * common.len() as f64)
+        let (near, kriged) = model.without(row);
+        let own = kriged.value - model.residuals[row as usize];
+        let mut values = [0.0; MOST_NEIGHBOURS];
+        for (value, row) in values.iter_mut().zip(near.rows()) {
+            *value = f64::from(value_at(model, other, *row)?);
+        }
+        let correlations = model.correlations(&Spot::of_row(model, row), &near);
+        let twin =
+            correlations.solve(&values, model.correlation.nugget).value - f64::from(value_at(model, other, row)?);
+        own_misses += own.abs();
+        misses += (own - TRIED_SHARE * twin).abs();
+    }
+    Some((1.0 - misses / own_misses.max(f64::MIN_POSITIVE)) * common.len() as f64)
 }
 
 /// For each slice those with which it has most places in common, the one with most first; none of few rows.
