@@ -236,20 +236,35 @@ impl Correlations {
     /// Solves for the value at the place; `values` are those of the rows.
     #[inline]
     pub(crate) fn solve(&self, values: &[f64; MOST_NEIGHBOURS], nugget: f64) -> Kriged {
+        let ([value], variance) = self.solve_all([values], nugget);
+        Kriged { value, variance }
+    }
+
+    /// Solves for the values of several fields at the place, and the variance that they have in common.
+    #[inline]
+    pub(crate) fn solve_all<const N: usize>(
+        &self,
+        values: [&[f64; MOST_NEIGHBOURS]; N],
+        nugget: f64,
+    ) -> ([f64; N], f64) {
         let count = self.count;
-        // What is left of the matrix (below the diagonal), and of the three right sides, once earlier columns are eliminated.
+        // What is left of the matrix (below the diagonal), and of the right sides, once earlier columns are eliminated.
         let mut rest = self.between;
         let mut diagonal = [1.0 + nugget; MOST_NEIGHBOURS];
-        let (mut places, mut ones, mut forward) = (self.with_place, [1.0; MOST_NEIGHBOURS], *values);
-        let (mut cc, mut oo, mut co, mut ov, mut cv) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let (mut places, mut ones, mut forward) =
+            (self.with_place, [1.0; MOST_NEIGHBOURS], values.map(|values| *values));
+        let (mut cc, mut oo, mut co, mut ov, mut cv) = (0.0, 0.0, 0.0, [0.0; N], [0.0; N]);
         for column in 0..count {
             let scale = 1.0 / diagonal[column].max(1e-9).sqrt();
-            let (c, one, value) = (places[column] * scale, ones[column] * scale, forward[column] * scale);
+            let (c, one) = (places[column] * scale, ones[column] * scale);
+            let value = forward.map(|forward| forward[column] * scale);
             cc += c * c;
             oo += one * one;
             co += c * one;
-            ov += one * value;
-            cv += c * value;
+            for field in 0..N {
+                ov[field] += one * value[field];
+                cv[field] += c * value[field];
+            }
             let mut factor = [0.0; MOST_NEIGHBOURS];
             for row in column + 1..count {
                 factor[row] = rest[start_of(row) + column] * scale;
@@ -259,15 +274,17 @@ impl Correlations {
                 diagonal[row] -= own * own;
                 places[row] -= own * c;
                 ones[row] -= own * one;
-                forward[row] -= own * value;
+                for field in 0..N {
+                    forward[field][row] -= own * value[field];
+                }
                 let start = start_of(row);
                 for (entry, other) in rest[start + column + 1..start + row].iter_mut().zip(&factor[column + 1..row]) {
                     *entry -= own * other;
                 }
             }
         }
-        let mean = ov / oo;
-        Kriged { value: mean * (1.0 - co) + cv, variance: (1.0 + nugget - cc + (1.0 - co) * (1.0 - co) / oo).max(1e-6) }
+        let variance = (1.0 + nugget - cc + (1.0 - co) * (1.0 - co) / oo).max(1e-6);
+        (std::array::from_fn(|field| ov[field] / oo * (1.0 - co) + cv[field]), variance)
     }
 
     /// The weights of the rows in the value.

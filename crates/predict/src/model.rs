@@ -214,24 +214,29 @@ impl Model {
         }
         let values = self.values_of(near.rows());
         let correlations = self.correlations(spot, &near);
-        let Kriged { value, variance } = correlations.solve(&values, self.correlation.nugget);
         let seen = if self.row_at(spot, &near).is_none() { seen() } else { None };
-        let seen = seen.filter(|seen| seen.tells(class));
-        let calibration = seen.as_ref().map_or(&self.calibration, Seen::calibration);
+        let seen = seen.filter(|seen| seen.tells(class)).map(|seen| (seen, seen.values_of(near.rows())));
+        let nugget = self.correlation.nugget;
+        let ([kriged, kriged_twin], variance) = match &seen {
+            Some((_, of_twin)) => correlations.solve_all([&values, of_twin], nugget),
+            None => {
+                let ([kriged], variance) = correlations.solve_all([&values], nugget);
+                ([kriged, 0.0], variance)
+            }
+        };
+        let calibration = seen.as_ref().map_or(&self.calibration, |(seen, _)| seen.calibration());
         let mut half_width = self.sigma(variance, near.rows()) * calibration.multiple(class, variance);
         if self.len() <= FEW && class != Class::Beyond {
             // Some rows do not tell less than three.
             half_width = half_width.min(FEWEST_HALF_WIDTH);
         }
         let method = calibration.method(class);
-        let from =
+        let found =
             |kriged: f64, values: &[f64; MOST_NEIGHBOURS]| method.value(kriged, || self.near(spot, &near, values));
-        let mut value = from(value, &values);
+        let mut value = found(kriged, &values);
         let share = calibration.share(class, variance);
-        let twin = seen.filter(|_| share > 0.0).map(|seen| {
-            let kriged = |values: &[f64; MOST_NEIGHBOURS]| correlations.solve(values, self.correlation.nugget).value;
-            seen.row(share, near.rows(), |values| from(kriged(values), values))
-        });
+        let twin = seen.filter(|_| share > 0.0);
+        let twin = twin.map(|(seen, of_twin)| seen.row(share, found(kriged_twin, &of_twin)));
         if let Some(twin) = twin {
             value += twin.counts();
         }

@@ -67,11 +67,15 @@ impl Seen<'_> {
         self.twin.calibration.has_share(class)
     }
 
-    /// By how much longer it took than follows from what the twin has at some rows of the model; `found` is how a value follows from those
-    /// of rows. The number of the slice is that of the twin.
-    pub(crate) fn row(&self, share: f64, rows: &[u32], found: impl Fn(&[f64; MOST_NEIGHBOURS]) -> f64) -> TwinRow {
-        let excess = self.value - found(&values_of(&self.twin.values, rows));
-        TwinRow { row: self.row, slice: self.twin.slice, excess: excess.exp_m1(), share }
+    /// What the twin has, or would have, at rows of the model.
+    pub(crate) fn values_of(&self, rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
+        values_of(&self.twin.values, rows)
+    }
+
+    /// The row, where this is what follows for the place from what the twin has at rows of the model.
+    pub(crate) fn row(&self, share: f64, expected: f64) -> TwinRow {
+        let excess = (self.value - expected).exp_m1();
+        TwinRow { row: self.row, slice: self.twin.slice, excess, share }
     }
 }
 
