@@ -28,6 +28,11 @@ impl Source {
             Source::Partial => "PARTIAL",
         }
     }
+
+    /// How an answer from there lies to the rows, where nothing else tells.
+    pub(crate) fn class(self) -> Class {
+        if self == Source::Measured { Class::Measured } else { Class::Inside }
+    }
 }
 
 /// A row that an answer rests on.
@@ -59,6 +64,8 @@ pub struct Part {
     pub rule: &'static str,
     /// The interval that holds the truth nine times in ten, where it is predicted or the table tells how far its calls spread.
     pub interval_us: Option<[f64; 2]>,
+    /// How it lies to the measured rows.
+    pub class: Class,
 }
 
 /// How an answer lies between rows.
@@ -128,7 +135,7 @@ pub struct Prediction {
     pub low_us: f64,
     /// Its upper end.
     pub high_us: f64,
-    /// How the call lies to the measured rows; of a sum, that of its least certain part.
+    /// How the call lies to the measured rows; of a sum, how that of its predicted parts does whose interval is widest.
     pub class: Class,
     /// The rows that it rests on with their weights, the heaviest first; none for a sum.
     pub rows: Vec<(RowRef, f64)>,
@@ -199,6 +206,11 @@ impl Answer {
     /// Whether one of its rows was measured with another version than the database: a collective of another CANN.
     pub fn is_of_other_version(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.is_of_other_version)
+    }
+
+    /// How the call lies to the measured rows.
+    pub(crate) fn class(&self) -> Class {
+        self.prediction().map_or(self.source.class(), |prediction| prediction.class)
     }
 
     pub(crate) fn interval_us(&self) -> Option<[f64; 2]> {

@@ -90,7 +90,7 @@ fn timed(answer: &Answer) -> Timed {
 }
 
 fn estimate(timed: Timed, duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> Estimate {
-    let class = if source == Source::Measured { Class::Measured } else { Class::Inside };
+    let class = source.class();
     match (interval_us, source) {
         (Some([low_us, high_us]), _) => Estimate { duration_us, low_us, high_us, class },
         (None, Source::Measured) => measured_interval(timed, duration_us, None),
@@ -113,14 +113,23 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
 }
 
 fn of_parts(parts: &[Part], missed: &[Arc<str>]) -> Prediction {
-    let estimates = parts.iter().map(|part| {
-        let timed = Timed::of(&part.kernel_type);
-        (part, estimate(timed, part.duration_us, part.source, part.interval_us))
+    let estimates: Vec<(&Part, Estimate)> = parts
+        .iter()
+        .map(|part| {
+            let timed = Timed::of(&part.kernel_type);
+            (part, Estimate { class: part.class, ..estimate(timed, part.duration_us, part.source, part.interval_us) })
+        })
+        .collect();
+    let width = |estimate: &Estimate| estimate.high_us - estimate.low_us;
+    let predicted_ones = estimates.iter().map(|(_, estimate)| estimate).filter(|one| one.class != Class::Measured);
+    let class = predicted_ones.max_by(|a, b| width(a).total_cmp(&width(b))).map_or(Class::Measured, |one| one.class);
+    let calls = estimates.iter().map(|(part, estimate)| Calls {
+        kernel_type: &part.kernel_type,
+        estimate: *estimate,
+        count: 1.0,
     });
-    let all = sum(estimates.map(|(part, estimate)| Calls { kernel_type: &part.kernel_type, estimate, count: 1.0 }));
-    let is_measured = parts.iter().all(|part| part.source == Source::Measured);
+    let all = sum(calls);
     let predicted = parts.iter().filter(|part| part.source != Source::Measured).count();
-    let class = if is_measured { Class::Measured } else { Class::Inside };
     let estimate = Estimate { duration_us: all.duration_us, low_us: all.low_us, high_us: all.high_us, class };
     Prediction {
         low_us: all.low_us,

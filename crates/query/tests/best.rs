@@ -116,16 +116,24 @@ fn doubt_names_a_slice_of_the_table() {
 fn a_sum_has_the_interval_of_its_parts() {
     let (_folder, database) = database();
     let best = database.reader(ReaderSemantics::Best, Layer::Interpolating);
-    let ranks = Argument::List((0..4).map(Argument::Integer).collect());
-    let query = Query::operator("two.default")
-        .input(Tensor::new([100, 512], DType::BFloat16))
-        .input(Tensor::new([512, 1024], DType::BFloat16))
-        .argument(ranks)
-        .tier(0);
-    let answer = best.lookup(&query).expect("a sum");
-    let prediction = answer.prediction().expect("an interval");
-    assert_eq!(answer.parts().len(), 2);
-    assert!(prediction.low_us < answer.duration_us && answer.duration_us < prediction.high_us);
+    let ranks = || Argument::List((0..4).map(Argument::Integer).collect());
+    // The message of 100 rows lies between those that are known, that of 64 is one of them.
+    for (rows, inner, class) in [
+        (100, 512, Class::Inside),
+        (64, 512, Class::Measured),
+        (64, 8192, Class::NewConfiguration),
+        (8192, 2048, Class::Beyond),
+    ] {
+        let query = Query::operator("two.default")
+            .input(Tensor::new([rows, inner], DType::BFloat16))
+            .input(Tensor::new([inner, 1024], DType::BFloat16))
+            .argument(ranks())
+            .tier(0);
+        let answer = best.lookup(&query).expect("a sum");
+        let prediction = answer.prediction().expect("an interval");
+        assert_eq!((answer.parts().len(), prediction.class), (2, class), "{rows} {inner}: {answer:?}");
+        assert!(prediction.low_us < answer.duration_us && answer.duration_us < prediction.high_us);
+    }
 }
 
 /// A database of one table.

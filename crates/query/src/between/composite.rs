@@ -119,6 +119,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Answered>
             source: answer.source,
             rule: answer.method().unwrap_or_default(),
             interval_us: interval_us(context, &answer),
+            class: answer.class(),
         };
         (part, answer.rows)
     }))

@@ -60,6 +60,7 @@ impl Sent {
             source: self.source(),
             rule: "comm",
             interval_us: self.prediction.as_ref().map(|prediction| [prediction.low_us, prediction.high_us]),
+            class: self.prediction.as_ref().map_or(self.source().class(), |prediction| prediction.class),
         }
     }
 }

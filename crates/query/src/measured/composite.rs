@@ -70,6 +70,7 @@ pub(crate) fn add_collectives(
         source: answer.source,
         rule: answer.rule.unwrap_or_default(),
         interval_us: interval_us(context, &answer),
+        class: answer.class(),
     });
     let variant = variant(context, entry)?;
     if let Some(variant) = &variant

@@ -11,6 +11,7 @@ use crate::query::{Argument, Query, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
 use crate::table::columns::Column;
 use perfdb_dtype::DType;
+use perfdb_predict::Class;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
 use smallvec::{SmallVec, smallvec};
@@ -52,7 +53,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 
 /// Adds what the mapping says is embedded in the kernel.
 pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: Answer) -> Result<Answer, Miss> {
-    let interval_us = interval_us(context, &answer);
+    let (interval_us, class) = (interval_us(context, &answer), answer.class());
     let before = answer.more.take().map(|more| *more).unwrap_or_default();
     let mut more = More { interpolation: before.interpolation, ..More::default() };
     more.parts.push(Part {
@@ -61,6 +62,7 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
         source: answer.source,
         rule: answer.rule.unwrap_or_default(),
         interval_us,
+        class,
     });
     let maps: SmallVec<[&Map; 2]> = match &entry.embedded_compute {
         Some(Node::Map(map)) => smallvec![map],
@@ -77,6 +79,7 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
                 source: Source::Measured,
                 rule: found.rule,
                 interval_us: row_interval_us(context, found.row, found.duration_us),
+                class: Class::Measured,
             });
         }
     }

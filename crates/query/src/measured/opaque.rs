@@ -79,7 +79,14 @@ fn measured(
     rows: &[KernelRow<'_>],
 ) -> MeasuredPart {
     MeasuredPart {
-        part: Part { kernel_type: table.kernel_type.clone(), duration_us, source, rule, interval_us: None },
+        part: Part {
+            kernel_type: table.kernel_type.clone(),
+            duration_us,
+            source,
+            rule,
+            interval_us: None,
+            class: source.class(),
+        },
         rows: match rows {
             [one] => smallvec![one.reference()],
             several => several.iter().map(|row| row.reference()).collect(),

@@ -11,6 +11,7 @@ use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
 use crate::table::KernelRow;
 use crate::table::pool::Dimensions;
+use perfdb_predict::Class;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -97,6 +98,7 @@ fn measured(context: &Context<'_>, found: &Found<'_>) -> MeasuredPart {
             source: Source::Measured,
             rule: found.rule,
             interval_us: row_interval_us(context, found.row, found.duration_us),
+            class: Class::Measured,
         },
         rows: smallvec::smallvec![found.row.reference()],
     }
