@@ -116,16 +116,11 @@ impl Calibration {
         if all.is_empty() {
             all = of_many(model, Asked { rows: &rows, twin: None }, &configurations);
         }
-        let methods = [
-            Method::Kriging,
-            best_method(&all, Class::Beyond, &Method::ALL),
+        let methods = Class::PREDICTED.map(|class| match class {
             // One configuration alone tells how far another one is from it, not which way to go between two.
-            if configurations.len() > 2 {
-                best_method(&all, Class::NewConfiguration, &[Method::Kriging, Method::Plane])
-            } else {
-                Method::Kriging
-            },
-        ];
+            Class::NewConfiguration if configurations.len() <= 2 => Method::Kriging,
+            _ => best_method(&all, class, methods_of(class)),
+        });
         Calibration::of_residuals(&all, methods.map(Way::alone))
     }
 
@@ -133,8 +128,7 @@ impl Calibration {
     /// what it has, or would have, at all others. `None` if it tells nothing.
     pub(crate) fn with_twin(model: &Model, rows: &[u32], values: &[f32]) -> Option<Calibration> {
         let all = of_many(model, Asked { rows, twin: Some(values) }, &configurations(model, rows));
-        let ways = [Class::Inside, Class::Beyond, Class::NewConfiguration]
-            .map(|class| with_share(&all, class, model.calibration.method(class)));
+        let ways = Class::PREDICTED.map(|class| with_share(&all, class, model.calibration.method(class)));
         ways.iter().any(|way| !way.shares.is_empty()).then(|| Calibration::of_residuals(&all, ways))
     }
 
@@ -153,9 +147,18 @@ impl Calibration {
             }
             steps(&own)
         };
-        let steps = [Class::Inside, Class::Beyond, Class::NewConfiguration].map(of_class);
+        let steps = Class::PREDICTED.map(of_class);
         let mut classes = ways.into_iter().zip(steps).map(|(way, steps)| OfClass { way, steps });
         Calibration { classes: std::array::from_fn(|_| classes.next().unwrap_or_default()) }
+    }
+}
+
+/// The methods that are tried for questions of a class.
+fn methods_of(class: Class) -> &'static [Method] {
+    match class {
+        Class::Beyond => &Method::ALL,
+        Class::NewConfiguration => &[Method::Kriging, Method::Plane],
+        _ => &[Method::Kriging],
     }
 }
 
@@ -176,12 +179,7 @@ fn with_share(all: &[Residual], class: Class, alone: Method) -> Way {
         return Way::alone(alone);
     }
     own.sort_by(|a, b| a.variance.total_cmp(&b.variance));
-    let methods: &[Method] = match class {
-        Class::Beyond => &Method::ALL,
-        Class::NewConfiguration => &[Method::Kriging, Method::Plane],
-        _ => &[Method::Kriging],
-    };
-    let ways = methods.iter().map(|&method| Way { method, shares: shares(&own, method) });
+    let ways = methods_of(class).iter().map(|&method| Way { method, shares: shares(&own, method) });
     let loss = |way: &Way| own.iter().map(|one| way.missed(one)).sum::<f64>();
     let best = ways.min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap_or_default();
     if best.shares.iter().any(|(_, share)| *share > 0.0)

@@ -14,6 +14,9 @@ pub enum Class {
 }
 
 impl Class {
+    /// Those that are predicted, by their index.
+    pub(crate) const PREDICTED: [Class; 3] = [Class::Inside, Class::Beyond, Class::NewConfiguration];
+
     /// The name in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -284,15 +284,7 @@ impl Model {
         })
     }
 
-    /// The nearest row, if it is of the configuration of a spot and at its place but for rounding.
-    pub(crate) fn same_row(&self, spot: &Spot, near: &Nearest<MOST_NEIGHBOURS>) -> Option<u32> {
-        let is_same = |(row, distance): &(&u32, &f64)| {
-            **distance + spot.beside_distance < SAME && self.configuration_of[**row as usize] == spot.configuration
-        };
-        near.rows().iter().zip(near.distances()).find(is_same).map(|(row, _)| *row)
-    }
-
-    /// The row at a spot; `None` if there is none.
+    /// The row of the configuration of a spot at its place, but for rounding; `None` if there is none.
     pub(crate) fn row_of(&self, spot: &Spot) -> Option<u32> {
         if spot.beside_distance >= SAME {
             return None;

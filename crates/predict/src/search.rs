@@ -88,15 +88,17 @@ impl Field<'_> {
             correlation: Correlation { long_share: 0.5, nugget: 1e-2 },
         };
         let chosen = choose(self.values.len(), most_left_out(self.dims), 11);
+        let errors_of = |cases: &[Case], ranges: &Ranges| cases.iter().map(|case| case.error(ranges)).collect();
         let mut cases = self.cases(&chosen, self.steps, &vec![1.0; slice_count], neighbours);
+        let mut errors: Vec<f64> = errors_of(&cases, &ranges);
         let mut found: Vec<(f64, Ranges)> = Vec::new();
         for _ in 0..most_descents(self.dims) {
-            self.descend(&mut ranges, &cases);
+            self.descend(&mut ranges, &cases, errors);
             if found.iter().any(|(_, earlier)| *earlier == ranges) {
                 break;
             }
             cases = self.cases(&chosen, &ranges.lengths, &ranges.slice_lengths, neighbours);
-            let errors: Vec<f64> = cases.iter().map(|case| case.error(&ranges)).collect();
+            errors = errors_of(&cases, &ranges);
             found.push((mean(&errors), ranges.clone()));
         }
         let least = found.iter().map(|(loss, _)| *loss).fold(f64::INFINITY, f64::min);
@@ -104,9 +106,9 @@ impl Field<'_> {
         found.into_iter().rfind(is_good).map_or(ranges, |(_, good)| good)
     }
 
-    fn descend(&self, ranges: &mut Ranges, cases: &[Case]) {
+    /// Changes ranges as long as that predicts the cases better; `errors` are theirs with the ranges as they are.
+    fn descend(&self, ranges: &mut Ranges, cases: &[Case], mut errors: Vec<f64>) {
         let slice_count = self.slices.len();
-        let mut errors: Vec<f64> = cases.iter().map(|case| case.error(ranges)).collect();
         let mut best = mean(&errors);
         let changes = || {
             let of_axis = |axis| LENGTHS.map(|length| Change::Length(axis, length));

@@ -6,7 +6,7 @@
 
 use crate::calibration::{Calibration, FEW, values_of};
 use crate::class::Class;
-use crate::kriging::{Kriged, MOST_NEIGHBOURS};
+use crate::kriging::MOST_NEIGHBOURS;
 use crate::model::{Model, Spot};
 use crate::place::{Place, mix};
 use crate::rows::{Rows, choose};
@@ -131,9 +131,11 @@ fn common_rows(model: &Model, other: &Model) -> Vec<u32> {
 /// What a slice has, or would have, at a row of a model; `None` of what is no number.
 fn value_at(model: &Model, other: &Model, row: u32) -> Option<f32> {
     let spot = spot_in(other, model, row)?;
-    let (near, Kriged { value, .. }) = other.krige(&spot, |_| true);
-    let measured = other.same_row(&spot, &near).map(|same| other.residuals[same as usize]);
-    Some(measured.unwrap_or(value) as f32).filter(|value| value.is_finite())
+    let value = match other.row_of(&spot) {
+        Some(same) => other.residuals[same as usize],
+        None => other.krige(&spot, |_| true).1.value,
+    };
+    Some(value as f32).filter(|value| value.is_finite())
 }
 
 /// How much less the rows of a model are missed with a share of what another has, in all; `None` if they have too few places in common.
