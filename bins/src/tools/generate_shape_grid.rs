@@ -30,7 +30,7 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Write(&locking) };
     let bar = progress::items("tables", None);
     let filter: Option<RowFilter<'_>> = match options.semantics {
-        Semantics::Upstream => None,
+        Semantics::Upstream | Semantics::Newest => None,
         Semantics::Corrected => Some(&can_replay),
     };
     let prepared = prepare(&options, mode, filter, &|done, total| {

@@ -27,7 +27,8 @@ impl ModelChoice {
     ///
     /// A name that is no model.
     pub fn new(names: Option<&[impl AsRef<OsStr>]>, semantics: Semantics) -> Result<Self, Error> {
-        let models = names.map_or_else(|| Ok(Models::default_list()), Models::named)?;
+        let models =
+            names.map_or_else(|| Ok(Models::default_list(semantics)), |names| Models::named(names, semantics))?;
         let weight_pairs = names.map(|_| models.weight_pairs(semantics));
         Ok(Self { models, weight_pairs, semantics })
     }

@@ -44,6 +44,14 @@ pub enum Error {
         /// The known name nearest to it, if one is near.
         suggestion: Option<String>,
     },
+    /// A short name of a built-in model, where only hub ids are taken.
+    #[error("'{}' is a short name; use the hub id '{hub_id}'", excerpt(.name))]
+    ShortModelName {
+        /// The name as given.
+        name: String,
+        /// The id of the model on the hub.
+        hub_id: String,
+    },
     /// A rule whose expressions have no value at some point.
     #[error("{}: patterns.{pattern}: {reason}, for {}", shown(.rules), shown(.table))]
     Enumeration {

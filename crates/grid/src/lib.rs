@@ -39,6 +39,7 @@ pub mod models;
 pub mod routing;
 pub mod rules;
 mod run;
+mod semantics;
 pub mod shape_template;
 pub mod slots;
 pub mod summary;
@@ -46,7 +47,6 @@ mod table;
 pub mod template;
 
 pub use error::Error;
-#[doc(no_inline)]
-pub use perfdb_store::Semantics;
 pub use run::{Choice, Mode, Options, Prepared, Progress, prepare};
+pub use semantics::Semantics;
 pub use table::growth::RowFilter;

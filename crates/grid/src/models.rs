@@ -1,11 +1,12 @@
 //! Models: the sizes that decide which shapes their kernels see.
 //!
 //! ```
+//! use perfdb_grid::Semantics;
 //! use perfdb_grid::models::Models;
 //!
-//! let models = Models::named(&["dsv3", "Qwen/Qwen3-32B"]).unwrap();
+//! let models = Models::named(&["dsv3", "Qwen/Qwen3-32B"], Semantics::Upstream).unwrap();
 //! assert_eq!(models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["DeepSeek-V3", "Qwen3-32B"]);
-//! assert_eq!(models.weight_pairs(perfdb_grid::Semantics::Upstream).len(), 41);
+//! assert_eq!(models.weight_pairs(Semantics::Upstream).len(), 41);
 //! ```
 
 mod config_json;
@@ -29,8 +30,13 @@ const PRESETS: &str = include_str!("models/presets.yaml");
 pub struct Model {
     /// The name for people.
     pub name: String,
-    /// What it may be called, besides spellings that differ in case and `-` `_` `.` `/`.
+    /// Its id on the model hub; `None` for a description from a file.
+    #[serde(default)]
+    hub_id: Option<String>,
+    /// What else it may be called, besides spellings that differ in case and `-` `_` `.` `/`.
     names: Vec<String>,
+    /// What names of scenes begin with under [`Semantics::Newest`].
+    key: String,
     /// Whether it counts when no models are named.
     #[serde(default)]
     default: bool,
@@ -74,6 +80,18 @@ pub struct Model {
 }
 
 impl Model {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What names of scenes begin with.
+    pub(crate) fn scene_key(&self, semantics: Semantics) -> String {
+        match semantics {
+            Semantics::Newest => self.key.clone(),
+            Semantics::Upstream | Semantics::Corrected => self.name.to_lowercase().replace(['-', '_'], ""),
+        }
+    }
+
     /// Whether keys and values go through a latent projection (MLA).
     #[must_use]
     pub(crate) fn has_latent_attention(&self) -> bool {
@@ -96,6 +114,24 @@ impl Model {
         })
     }
 
+    /// Tensor-parallel size, heads and key/value heads of one rank under [`Semantics::Newest`]: each pair of heads once, and only sizes that
+    /// divide the key/value heads, or are divided by them.
+    pub(crate) fn divided_heads(&self) -> Vec<(i128, i128, i128)> {
+        let mut variants: Vec<(i128, i128, i128)> = Vec::new();
+        for &size in &self.tensor_parallel_sizes {
+            let kv_heads = match self.kv_heads {
+                count if count >= size && count % size == 0 => count / size,
+                count if 0 < count && count < size && size % count == 0 => 1,
+                _ => continue,
+            };
+            let heads = self.heads / size;
+            if self.heads % size == 0 && !variants.iter().any(|&(_, a, b)| (a, b) == (heads, kv_heads)) {
+                variants.push((size, heads, kv_heads));
+            }
+        }
+        variants
+    }
+
     /// The (N, K) sizes of the model's weights under every tensor-parallel size.
     fn push_weight_pairs(&self, semantics: Semantics, pairs: &mut BTreeSet<(i128, i128)>) {
         let hidden = self.hidden_size;
@@ -107,14 +143,11 @@ impl Model {
                 pairs.insert((heads, self.q_lora_rank));
                 pairs.insert((self.kv_lora_rank + self.qk_rope_head_dim, hidden));
                 pairs.insert((heads, self.kv_lora_rank));
-                if semantics == Semantics::Corrected {
+                if semantics.is_corrected() {
                     pairs.insert((hidden, heads));
                 }
             } else {
-                let projected = match semantics {
-                    Semantics::Upstream => per_rank(hidden),
-                    Semantics::Corrected => heads,
-                };
+                let projected = if semantics.is_corrected() { heads } else { per_rank(hidden) };
                 pairs.extend([(projected, hidden), (hidden, projected)]);
             }
             if self.intermediate_size > 0 {
@@ -137,23 +170,24 @@ enum Identity {
 }
 
 impl Models {
-    /// The models that count when none are named.
+    /// The models that count when none are named; under [`Semantics::Newest`] all that are built in.
     #[must_use]
-    pub fn default_list() -> Self {
-        Self(presets().into_iter().filter(|model| model.default).collect())
+    pub fn default_list(semantics: Semantics) -> Self {
+        Self(presets().into_iter().filter(|model| model.default || semantics == Semantics::Newest).collect())
     }
 
     /// The models with these names: built-in ones, or paths of a `config.json` or of the folder with one.
+    /// Under [`Semantics::Newest`] a built-in model has its hub id alone.
     ///
     /// # Errors
     ///
-    /// A name that is neither, and a file that is no usable description.
-    pub fn named(names: &[impl AsRef<OsStr>]) -> Result<Self, Error> {
+    /// A name that is neither, a short name under [`Semantics::Newest`], and a file that cannot be used as a description.
+    pub fn named(names: &[impl AsRef<OsStr>], semantics: Semantics) -> Result<Self, Error> {
         let presets = presets();
         let mut models = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
-            let (identity, model) = resolve(name.as_ref(), &presets)?;
+            let (identity, model) = resolve(name.as_ref(), &presets, semantics)?;
             if seen.insert(identity) {
                 models.push(model);
             }
@@ -185,19 +219,25 @@ fn presets() -> Vec<Model> {
     }
 }
 
-fn resolve(given: &OsStr, presets: &[Model]) -> Result<(Identity, Model), Error> {
-    // A name that is no text can be a path all the same.
+fn resolve(given: &OsStr, presets: &[Model], semantics: Semantics) -> Result<(Identity, Model), Error> {
+    // A name that is not text can be a path all the same.
     let name = &*given.to_string_lossy();
     let wanted = normalised(name);
-    let known = presets.iter().find(|model| model.names.iter().any(|known| normalised(known) == wanted));
-    if let Some(model) = known {
-        return Ok((Identity::BuiltIn(model.name.clone()), model.clone()));
+    let is_hub_id = |model: &Model| model.hub_id.as_deref().is_some_and(|id| normalised(id) == wanted);
+    let is_short_name = |model: &Model| model.names.iter().any(|known| normalised(known) == wanted);
+    if let Some(model) = presets.iter().find(|model| is_hub_id(model) || is_short_name(model)) {
+        return match &model.hub_id {
+            Some(hub_id) if semantics == Semantics::Newest && !is_hub_id(model) => {
+                Err(Error::ShortModelName { name: name.to_owned(), hub_id: hub_id.clone() })
+            }
+            _ => Ok((Identity::BuiltIn(model.name.clone()), model.clone())),
+        };
     }
     let path = Path::new(given);
     let file = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
     let is_description = file.extension().is_some_and(|extension| extension == "json") && file.is_file();
     if !is_description {
-        return Err(unknown(name, presets));
+        return Err(unknown(name, presets, semantics));
     }
     let identity = std::fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
     Ok((Identity::File(identity), config_json::read(&file, name)?))
@@ -209,8 +249,10 @@ fn normalised(name: &str) -> String {
     name.chars().filter(|character| !ignored(*character)).flat_map(char::to_lowercase).collect()
 }
 
-fn unknown(name: &str, presets: &[Model]) -> Error {
-    let known: Vec<&str> = presets.iter().flat_map(|model| model.names.iter().map(String::as_str)).collect();
+fn unknown(name: &str, presets: &[Model], semantics: Semantics) -> Error {
+    let short = |model| if semantics == Semantics::Newest { &[][..] } else { Model::names(model) };
+    let names = |model| short(model).iter().chain(model.hub_id.iter()).map(String::as_str);
+    let known: Vec<&str> = presets.iter().flat_map(names).collect();
     let suggestion = nearest(name, known.iter().copied(), normalised).map(str::to_owned);
     Error::UnknownModel { name: name.to_owned(), known: known.join(", "), suggestion }
 }
@@ -220,7 +262,7 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> Result<Models, Error> {
-        Models::named(names)
+        Models::named(names, Semantics::Upstream)
     }
 
     fn display_names(models: &Models) -> Vec<&str> {
@@ -232,7 +274,10 @@ mod tests {
         let models =
             named(&["Qwen3_32B", "zai-org/GLM-5.1", "GLM51", "qwen 3 32 b", "meta-llama/Meta-Llama-3-70B"]).unwrap();
         assert_eq!(display_names(&models), ["Qwen3-32B", "GLM-5.1", "LLaMA-70B"]);
-        assert_eq!(display_names(&Models::default_list()), ["DeepSeek-V3", "Qwen3-32B", "LLaMA-70B", "GLM-5.1"]);
+        assert_eq!(
+            display_names(&Models::default_list(Semantics::Upstream)),
+            ["DeepSeek-V3", "Qwen3-32B", "LLaMA-70B", "GLM-5.1"]
+        );
     }
 
     #[test]
@@ -241,6 +286,21 @@ mod tests {
         assert!(message.starts_with("unknown model 'deepseek-v4' (known: dsv3, deepseek-v3, "), "{message}");
         assert!(message.ends_with("or a path to a config.json); did you mean 'deepseek-v3'?"), "{message}");
         assert!(!named(&["zzz"]).unwrap_err().to_string().contains("did you mean"));
+    }
+
+    #[test]
+    fn the_newest_rules_know_hub_ids_alone() {
+        let newest = |name: &str| Models::named(&[name], Semantics::Newest);
+        for id in ["deepseek-ai/DeepSeek-V3", "Qwen/Qwen3-32B", "meta-llama/Meta-Llama-3-70B", "zai-org/GLM-5.2"] {
+            assert_eq!(newest(id).unwrap().iter().count(), 1, "{id}");
+        }
+        let message = newest("DSV3").unwrap_err().to_string();
+        assert_eq!(message, "'DSV3' is a short name; use the hub id 'deepseek-ai/DeepSeek-V3'");
+        let message = newest("Qwen/Qwen3-33B").unwrap_err().to_string();
+        assert!(
+            message.starts_with("unknown model 'Qwen/Qwen3-33B' (known: deepseek-ai/DeepSeek-V3, Qwen/Qwen3-32B, ")
+        );
+        assert_eq!(Models::default_list(Semantics::Newest).iter().count(), 5);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub enum Choice {
     #[default]
     Random,
     /// Those that tell most about the others, by the rule of [`perfdb_predict::plan`]: far from the rows that are measured, later where these
-    /// leave most in doubt. Of no effect under [`Semantics::Upstream`], which draws before it knows which candidates are new.
+    /// leave most in doubt. Only [`Semantics::Corrected`] has it: the originals draw before they know which candidates are new.
     MostTelling,
 }
 
@@ -153,7 +153,7 @@ pub fn prepare(
     };
     let choosing = tracing::info_span!("choose candidates").entered();
     let chosen = match options.semantics {
-        Semantics::Upstream => run.choose(&openings)?,
+        Semantics::Upstream | Semantics::Newest => run.choose(&openings)?,
         Semantics::Corrected => {
             let judged = map_all(threads, &openings, |opening| run.judge_all(opening))?;
             match options.choice {
@@ -207,7 +207,7 @@ fn rules(options: &Options) -> Result<RuleFile, Error> {
         Some(path) => RuleFile::read(path),
         None => {
             let mut rules = RuleFile::built_in();
-            if options.semantics == Semantics::Corrected {
+            if options.semantics.is_corrected() {
                 // Its operands have three dimensions.
                 rules.reassign("BatchMatMulV2", "batch_matmul_nd");
             }

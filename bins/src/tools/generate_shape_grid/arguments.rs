@@ -2,8 +2,9 @@
 
 use crate::Failure;
 use crate::database::{DatabaseArguments, LockArguments};
-use crate::semantics::{DEFAULT_SEMANTICS, semantics};
+use crate::semantics::DEFAULT_SEMANTICS;
 use clap::Parser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use num_bigint::BigInt;
 use perfdb_files::paths::normalised;
 use perfdb_grid::{Choice, Options, Semantics};
@@ -57,7 +58,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 
-    /// What to do where the original tool is wrong: the same, or better
+    /// Rules: those of the original of June or of August 2026, or corrected ones
     #[arg(long, default_value = DEFAULT_SEMANTICS, value_parser = semantics())]
     semantics: Semantics,
 
@@ -85,11 +86,11 @@ pub(super) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   Look first: what would DeepSeek-V3 and Qwen3-32B add to a database?
-    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b \\
-        --dry-run
+    generate-shape-grid --database-path db --dry-run \\
+        --target-models deepseek-ai/DeepSeek-V3,Qwen/Qwen3-32B
   Append at most 2000 drawn shapes per kernel; a seed repeats the draw:
-    generate-shape-grid --database-path db --target-models dsv3,qwen3-32b \\
-        --rows 2000 --seed 20260409
+    generate-shape-grid --database-path db --rows 2000 --seed 20260409 \\
+        --target-models deepseek-ai/DeepSeek-V3,Qwen/Qwen3-32B
   Everything that the rules know, with your own rules and your own model:
     generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
         --target-models ./my-model/config.json
@@ -105,8 +106,8 @@ Exit status: 0 done (also when nothing was appended), 1 failed, 2 wrong usage.";
 impl Arguments {
     /// What the run does. Without a seed a new one is drawn.
     pub(super) fn options(&self) -> Result<Options, Failure> {
-        if self.plan_measurements.is_some() && self.semantics == Semantics::Upstream {
-            // The original draws before it knows which shapes are new.
+        if self.plan_measurements.is_some() && self.semantics != Semantics::Corrected {
+            // The originals draw before they know which shapes are new.
             return Err(Failure::usage("--plan-measurements needs --semantics corrected"));
         }
         let new_seed = || BigInt::from(RandomState::new().hash_one(super::TOOL.name) >> 32);
@@ -160,6 +161,20 @@ impl Arguments {
         };
         database.directory(None)
     }
+}
+
+fn semantics() -> impl TypedValueParser<Value = Semantics> {
+    let names = [
+        PossibleValue::new(DEFAULT_SEMANTICS).help("As the original of June 2026, known faults included"),
+        PossibleValue::new("newest")
+            .help("As the original of August 2026: models by hub id, attention per tensor-parallel size"),
+        PossibleValue::new("corrected").help("June 2026 with known faults switched off"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "newest" => Semantics::Newest,
+        "corrected" => Semantics::Corrected,
+        _ => Semantics::Upstream,
+    })
 }
 
 fn integer_of_any_size(text: &str) -> Result<BigInt, String> {

@@ -68,7 +68,7 @@ const QWEN3_32B: Grid = Grid {
 };
 
 /// With the lengths that later workloads were added for.
-const QWEN3_32B_CORRECTED: Grid = Grid {
+const QWEN3_32B_LATER: Grid = Grid {
     prefill_lengths: &[512, 1024, 2048, 3072, 3592, 4096, 4112, 4608, 5120, 6144],
     decode_lengths: &[1024, 2048, 3072, 3593, 4096, 4224, 4352, 4608, 4864, 5120, 5376, 5632],
     ..QWEN3_32B
@@ -98,23 +98,31 @@ enum Phase {
 struct Attention<'a> {
     model: &'a Model,
     scene_key: &'a str,
-    heads: i128,
-    kv_heads: i128,
+    heads: Heads,
+}
+
+/// Heads of one rank.
+#[derive(Clone, Copy)]
+struct Heads {
+    /// The tensor-parallel size that names of scenes end with, if they do.
+    tensor_parallel: Option<i128>,
+    query: i128,
+    key_value: i128,
 }
 
 pub(super) fn candidates(models: &Models, semantics: Semantics) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     let mut seen = HashSet::new();
     for model in models.iter() {
-        let scene_key = model.name.to_lowercase().replace(['-', '_'], "");
+        let scene_key = model.scene_key(semantics);
         let grid = match (scene_key.as_str(), model.has_latent_attention()) {
-            ("qwen332b", false) if semantics == Semantics::Corrected => QWEN3_32B_CORRECTED,
-            ("qwen332b", false) => QWEN3_32B,
+            ("qwen332b", false) if semantics == Semantics::Upstream => QWEN3_32B,
+            ("qwen332b", false) => QWEN3_32B_LATER,
             ("deepseekv3", true) => DEEPSEEK_V3,
             _ => OTHERS,
         };
-        for (heads, kv_heads) in heads_per_rank(model, semantics) {
-            let attention = Attention { model, scene_key: &scene_key, heads, kv_heads };
+        for heads in heads_per_rank(model, semantics) {
+            let attention = Attention { model, scene_key: &scene_key, heads };
             let phases = [
                 (Phase::Prefill, grid.prefill_batches, grid.prefill_lengths),
                 (Phase::Decode, grid.decode_batches, grid.decode_lengths),
@@ -135,10 +143,15 @@ pub(super) fn candidates(models: &Models, semantics: Semantics) -> Vec<Candidate
     candidates
 }
 
-fn heads_per_rank(model: &Model, semantics: Semantics) -> Vec<(i128, i128)> {
+fn heads_per_rank(model: &Model, semantics: Semantics) -> Vec<Heads> {
+    let of = |(query, key_value)| Heads { tensor_parallel: None, query, key_value };
     match semantics {
-        Semantics::Upstream => vec![(model.heads, model.kv_heads)],
-        Semantics::Corrected => model.split_heads().collect(),
+        Semantics::Corrected => model.split_heads().map(of).collect(),
+        Semantics::Newest if !model.has_latent_attention() => {
+            let split = model.divided_heads().into_iter();
+            split.map(|(size, query, key_value)| Heads { tensor_parallel: Some(size), query, key_value }).collect()
+        }
+        Semantics::Newest | Semantics::Upstream => vec![of((model.heads, model.kv_heads))],
     }
 }
 
@@ -147,12 +160,10 @@ impl Attention<'_> {
         let (inputs, outputs) = self.slots(phase, batch, length);
         let (types, formats) = types_and_formats(&inputs);
         let latent = self.model.has_latent_attention();
-        let scene = format!(
-            "{}_{}_{}",
-            self.scene_key,
-            if latent { "mla" } else { "dense" },
-            if phase == Phase::Prefill { "prefill" } else { "decode" }
-        );
+        let kind = if latent { "mla" } else { "dense" };
+        let phase_name = if phase == Phase::Prefill { "prefill" } else { "decode" };
+        let rank = self.heads.tensor_parallel.map(|size| format!("_tp{size}")).unwrap_or_default();
+        let scene = format!("{}_{kind}_{phase_name}{rank}", self.scene_key);
         let same = vec![length; batch as usize];
         let cumulated = |step: i128| (1..=batch).map(|index| index * step).collect::<Vec<_>>();
         let (query_lengths, kv_lengths) = match (latent, phase) {
@@ -180,8 +191,8 @@ impl Attention<'_> {
             format!("{length}.000000"),
             table_shape,
             valid_blocks,
-            self.heads.to_string(),
-            if latent { "1".to_owned() } else { self.kv_heads.to_string() },
+            self.heads.query.to_string(),
+            if latent { "1".to_owned() } else { self.heads.key_value.to_string() },
             sparse_mode.to_owned(),
             if latent { "BNSD_NBSD" } else { "TND" }.to_owned(),
             BLOCK.to_string(),
@@ -192,7 +203,7 @@ impl Attention<'_> {
     }
 
     fn slots(&self, phase: Phase, batch: i128, length: i128) -> (Slots, Slots) {
-        let Self { model, heads, kv_heads, .. } = *self;
+        let Self { model, heads: Heads { query: heads, key_value: kv_heads, .. }, .. } = *self;
         let (rank, rope, dim) = (model.kv_lora_rank, model.qk_rope_head_dim, model.head_dim);
         let blocks = blocks_of(length);
         let cache_blocks = (batch * blocks).max(FEWEST_BLOCKS);
@@ -253,4 +264,53 @@ fn types_and_formats(inputs: &Slots) -> (String, String) {
         formats.push(if present { "ND" } else { "NULL" });
     }
     (types.join(";"), formats.join(";"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENE: usize = 2;
+
+    /// Names of scenes with the number of their candidates, in order.
+    fn scenes(model: &str) -> Vec<(String, usize)> {
+        let models = Models::named(&[model], Semantics::Newest).unwrap();
+        let mut scenes: Vec<(String, usize)> = Vec::new();
+        for candidate in candidates(&models, Semantics::Newest) {
+            match scenes.last_mut().filter(|(name, _)| *name == candidate.cells[SCENE]) {
+                Some((_, count)) => *count += 1,
+                None => scenes.push((candidate.cells[SCENE].clone(), 1)),
+            }
+        }
+        scenes
+    }
+
+    #[test]
+    fn the_newest_rules_split_dense_attention_by_tensor_parallel_sizes() {
+        let names = ["prefill_tp1", "decode_tp1", "prefill_tp2", "decode_tp2", "prefill_tp4", "decode_tp4"];
+        let all = scenes("Qwen/Qwen3-32B");
+        for (found, name) in all.iter().zip(names) {
+            // Four batches and ten lengths, or eight and twelve; a few decode shapes round to the same number of blocks.
+            assert_eq!(found.0, format!("qwen332b_dense_{name}"));
+        }
+        assert_eq!(all.len(), 10);
+        assert_eq!(all[0].1, 40);
+        assert_eq!(scenes("meta-llama/Meta-Llama-3-70B").len(), 8);
+    }
+
+    #[test]
+    fn the_newest_rules_keep_latent_attention_whole() {
+        let names: Vec<String> = scenes("zai-org/GLM-5.1").into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["glm51_mla_prefill", "glm51_mla_decode"]);
+    }
+
+    #[test]
+    fn heads_that_a_size_does_not_divide_get_no_rows() {
+        let mut model = Models::named(&["Qwen/Qwen3-32B"], Semantics::Newest).unwrap().iter().next().unwrap().clone();
+        model.kv_heads = 6;
+        model.heads = 48;
+        assert_eq!(model.divided_heads(), [(1, 48, 6), (2, 24, 3)]);
+        model.kv_heads = 0;
+        assert_eq!(model.divided_heads(), []);
+    }
 }

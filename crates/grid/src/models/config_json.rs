@@ -93,7 +93,9 @@ fn model(description: &Description, name: &str) -> Result<Model, Fault> {
     let expert_parallel_sizes = [1, 2, 4, 8].into_iter().filter(|size| *size == 1 || *size <= experts).collect();
     Ok(Model {
         name: name.to_owned(),
+        hub_id: None,
         names: Vec::new(),
+        key: super::normalised(name),
         default: false,
         hidden_size,
         intermediate_size,

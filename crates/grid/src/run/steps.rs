@@ -6,7 +6,6 @@ use perfdb_files::replace::Staged;
 use super::draw::Draw;
 use super::plan::most_telling;
 use super::{Choice, Options};
-use crate::Semantics;
 use crate::discovery::TableFile;
 use crate::enumeration::{Enumeration, ModelChoice, enumeration_error};
 use crate::error::Error;
@@ -213,7 +212,7 @@ impl<'a> Run<'a> {
             (0, _) => Some(Reason::NothingNew),
             _ => None,
         };
-        let keeps_bytes = self.options.semantics == Semantics::Corrected && outcome.appended == 0;
+        let keeps_bytes = self.options.semantics.is_corrected() && outcome.appended == 0;
         let mut staged = if self.writes && !keeps_bytes { Some(growth.stage(&bytes, &judged.rows)?) } else { None };
         if let Some(staged) = staged.as_mut().filter(|_| !self.syncs_at_the_end) {
             staged.sync()?;

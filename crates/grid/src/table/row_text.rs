@@ -135,7 +135,7 @@ fn source(name: &str, head: &Head, set_columns: &[&str], semantics: Semantics) -
     if let Some(position) = set_columns.iter().position(|column| *column == name) {
         return Source::Own(position);
     }
-    if semantics == Semantics::Corrected && (name == INPUT_FORMATS || name == OUTPUT_FORMATS) {
+    if semantics.is_corrected() && (name == INPUT_FORMATS || name == OUTPUT_FORMATS) {
         let formats: Vec<String> = head.cell(name).trim_matches('"').split(';').map(str::to_owned).collect();
         if formats.iter().any(|format| format == FRACTAL_NZ) {
             return Source::Formats { of_inputs: name == INPUT_FORMATS, formats };
@@ -144,13 +144,13 @@ fn source(name: &str, head: &Head, set_columns: &[&str], semantics: Semantics) -
     if DESCRIPTIVE.contains(&name) {
         return template();
     }
-    if semantics == Semantics::Corrected && name.starts_with("Runtime ") {
+    if semantics.is_corrected() && name.starts_with("Runtime ") {
         return Source::Constant(String::new());
     }
     // The original takes runtime values for measurements, for their "time".
     if is_measurement(name) || name.starts_with("Runtime ") {
         // A reader may take 0 for a measured time; nothing has been measured.
-        let unmeasured = if semantics == Semantics::Corrected { "" } else { "0" };
+        let unmeasured = if semantics.is_corrected() { "" } else { "0" };
         return Source::Constant(unmeasured.to_owned());
     }
     template()

@@ -82,7 +82,7 @@ impl TemplateRow {
             return false;
         };
         let own_types = |side: &Side| {
-            let own = side.types.set_at.filter(|_| self.semantics == Semantics::Corrected)?;
+            let own = side.types.set_at.filter(|_| self.semantics.is_corrected())?;
             Some(element_bytes_of(&candidate.cells[own], self.semantics))
         };
         let (own_inputs, own_outputs) = (own_types(&self.inputs), own_types(&self.outputs));
@@ -103,7 +103,7 @@ impl Attribute {
 impl Side {
     fn align(&self, slots: &mut Slots, cells: &[String], semantics: Semantics) {
         slots.lengthen(self.slots);
-        if semantics == Semantics::Corrected {
+        if semantics.is_corrected() {
             slots.fit(self.types.entries(cells));
         }
         for attribute in [&self.types, &self.formats] {
@@ -140,14 +140,12 @@ fn absent_slots(cell: &str) -> Vec<bool> {
 
 fn element_bytes_of(types: &str, semantics: Semantics) -> Vec<i128> {
     let types = unquoted(types);
-    match semantics {
-        // Entries that are empty do not count, so that later ones move forward.
-        Semantics::Upstream => {
-            let is_separator = |character: char| character == ';' || perfdb_pycompat::text::is_space(character);
-            types.split(is_separator).filter(|name| !name.is_empty()).map(element_bytes).collect()
-        }
-        Semantics::Corrected => types.split(';').map(|name| element_bytes(trim(name))).collect(),
+    if semantics.is_corrected() {
+        return types.split(';').map(|name| element_bytes(trim(name))).collect();
     }
+    // Entries that are empty do not count, so that later ones move forward.
+    let is_separator = |character: char| character == ';' || perfdb_pycompat::text::is_space(character);
+    types.split(is_separator).filter(|name| !name.is_empty()).map(element_bytes).collect()
 }
 
 fn is_absent_word(text: &str) -> bool {

@@ -66,7 +66,7 @@ fn candidates_of_every_rule() {
 #[test]
 fn weight_pairs_of_models() {
     for case in list(&vectors::json("enumeration.json"), "nk_pairs") {
-        let models = Models::named(&names(&case["models"]).expect("names")).expect("known models");
+        let models = Models::named(&names(&case["models"]).expect("names"), Semantics::Upstream).expect("known models");
         let pairs: Vec<Vec<i128>> =
             models.weight_pairs(Semantics::Upstream).iter().map(|(n, k)| vec![*n, *k]).collect();
         let expected: Vec<Vec<i128>> = list(case, "pairs")
@@ -84,7 +84,7 @@ fn every_accepted_spelling_names_its_model() {
     let file = vectors::json("enumeration.json");
     for (display, spellings) in file["normalised_model_names"].as_object().expect("a mapping") {
         for spelling in names(spellings).expect("names") {
-            let models = Models::named(std::slice::from_ref(&spelling)).expect("a known model");
+            let models = Models::named(std::slice::from_ref(&spelling), Semantics::Upstream).expect("a known model");
             assert_eq!(models.iter().next().map(|model| model.name.as_str()), Some(display.as_str()), "{spelling}");
         }
     }
