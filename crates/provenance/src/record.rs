@@ -41,8 +41,8 @@ pub struct DatedRows {
     pub kernel_type: String,
     /// When they were measured, ISO 8601; empty where nobody knows.
     pub date: String,
-    /// When they were merged: what is measured later has the date of its run.
-    pub merged: String,
+    /// The date of the last run that measured the kernel type when this was written: after a later run these dates do not count.
+    pub last_run: String,
     /// Their identities, `perfdb_store::row_identity`; from the second of equal rows on with `#` and a number.
     pub rows: Vec<String>,
 }
@@ -209,16 +209,16 @@ impl Record {
     pub fn row_dates(&self, kernel_type: &str) -> HashMap<&str, &str> {
         let last = self.date_of(kernel_type);
         let is_older =
-            |one: &&DatedRows| last.is_some_and(|last| compare_dates(last, &one.merged) == Ordering::Greater);
+            |one: &&DatedRows| last.is_some_and(|last| compare_dates(last, &one.last_run) == Ordering::Greater);
         let of_type = self.rows.iter().filter(|one| one.kernel_type == kernel_type && !is_older(one));
         of_type.flat_map(|one| one.rows.iter().map(|row| (row.as_str(), one.date.as_str()))).collect()
     }
 
     /// Replaces what is said of single rows of a kernel type: names of rows by their date.
-    pub fn set_row_dates(&mut self, kernel_type: &str, merged: &str, rows: BTreeMap<String, Vec<String>>) {
+    pub fn set_row_dates(&mut self, kernel_type: &str, last_run: &str, rows: BTreeMap<String, Vec<String>>) {
         self.rows.retain(|one| one.kernel_type != kernel_type);
         let dated =
-            |(date, rows)| DatedRows { kernel_type: kernel_type.to_owned(), date, merged: merged.to_owned(), rows };
+            |(date, rows)| DatedRows { kernel_type: kernel_type.to_owned(), date, last_run: last_run.to_owned(), rows };
         self.rows.extend(rows.into_iter().map(dated));
         self.rows.sort_by(|a, b| (&a.kernel_type, &a.date).cmp(&(&b.kernel_type, &b.date)));
     }

@@ -1,4 +1,4 @@
-//! When two rows of a kernel type are the same row: every cell that a lookup may read is equal.
+//! When two rows of a kernel type are the same row: every cell that is not a measurement is equal.
 //!
 //! ```
 //! use perfdb_store::row_identity::IdentityColumns;
@@ -56,9 +56,14 @@ impl IdentityColumns {
         IdentityColumns::among(columns, |_| true)
     }
 
-    /// Those of a table that is compared with one of the `other` columns: columns that only one of them has count where lookups read them.
+    /// Those of a table that is compared with one of the `other` columns: a column of people's own counts where both have it.
     pub fn shared_with(columns: &[String], other: &[String]) -> IdentityColumns {
-        IdentityColumns::among(columns, |name| is_standard(name) || other.iter().any(|known| known == name))
+        IdentityColumns::among(columns, |name| is_looked_up(name) || other.iter().any(|known| known == name))
+    }
+
+    /// Those that lookups may read, without columns of people's own.
+    pub fn of_lookups(columns: &[String]) -> IdentityColumns {
+        IdentityColumns::among(columns, is_looked_up)
     }
 
     fn among(columns: &[String], counts: impl Fn(&str) -> bool) -> IdentityColumns {
@@ -99,18 +104,18 @@ impl IdentityColumns {
 }
 
 /// Whether the cells of a column are a part of what a row is, and neither a measurement nor a description.
-pub fn identifies(name: &str) -> bool {
+fn identifies(name: &str) -> bool {
     let is_counter = name.starts_with("MicroBench ") || name.starts_with("Profiling ") || name == COMMUNICATION[5];
     !is_measurement(name) && !is_counter && !PROFILED.contains(&name) && !DESCRIPTIONS.contains(&name)
 }
 
-/// Whether the cells of a column describe a row without identifying it.
+/// Whether the cells of a column describe a row: no lookup reads them, and they are not measured.
 pub fn describes(name: &str) -> bool {
-    DESCRIPTIONS.contains(&name)
+    DESCRIPTIONS.contains(&name) || identifies(name) && !is_looked_up(name)
 }
 
-/// Whether every table of a kernel type means the same by a column of this name.
-fn is_standard(name: &str) -> bool {
+/// Whether lookups may read a column of this name.
+fn is_looked_up(name: &str) -> bool {
     SHAPES.contains(&name)
         || [INPUT_TYPES, INPUT_FORMATS, OUTPUT_TYPES].contains(&name)
         || COMMUNICATION.contains(&name)
@@ -174,8 +179,9 @@ mod tests {
     fn own_columns_count_where_both_tables_have_them() {
         let (own, plain) = (columns(&[INPUT_SHAPES, "quant"]), columns(&[INPUT_SHAPES]));
         let of = |columns: &IdentityColumns, cells: &'static [&'static str]| columns.of_row(|at| cells[at].into());
-        let alone = IdentityColumns::shared_with(&own, &plain);
-        assert_eq!(of(&alone, &["4", "fp8"]), of(&IdentityColumns::of(&plain), &["4"]));
+        for alone in [IdentityColumns::shared_with(&own, &plain), IdentityColumns::of_lookups(&own)] {
+            assert_eq!(of(&alone, &["4", "fp8"]), of(&IdentityColumns::of(&plain), &["4"]));
+        }
         assert_ne!(of(&IdentityColumns::of(&own), &["4", "fp8"]), of(&IdentityColumns::of(&own), &["4", "int8"]));
     }
 }

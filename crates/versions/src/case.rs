@@ -22,7 +22,7 @@ const SEPARATOR: char = '\u{1f}';
 pub struct Case {
     /// Shapes, types and formats, or the sizes of a collective.
     pub(crate) parts: Box<str>,
-    /// All other cells that identify the row, as `name=value`; empty for most rows.
+    /// All other cells that lookups read, as `name=value`; empty for most rows.
     pub(crate) runtime: Box<str>,
 }
 
@@ -32,7 +32,7 @@ impl Case {
         self.parts.split(SEPARATOR)
     }
 
-    /// Runtime values and own columns; empty for most rows.
+    /// Runtime values; empty for most rows.
     pub fn runtime(&self) -> &str {
         &self.runtime
     }
@@ -67,7 +67,10 @@ impl fmt::Display for Case {
 /// A row as it is compared with those of another table.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
+    /// Of all cells that are not measurements.
     pub(crate) identity: RowIdentity,
+    /// Of those that lookups read.
+    pub(crate) lookup: RowIdentity,
     pub(crate) case: Case,
     /// What rows of one case have in common, also where a weight lies the other way round or values are not filled in.
     pub(crate) signature: Box<str>,
@@ -79,9 +82,10 @@ pub(crate) struct Naming {
     rules: Rules,
     is_collective: bool,
     identity: IdentityColumns,
+    lookup: IdentityColumns,
     base: [Option<usize>; BASE.len()],
     message: [Option<usize>; MESSAGE.len()],
-    /// Further columns that identify rows: name without `Runtime `, and position.
+    /// Further columns that lookups read: name without `Runtime `, and position.
     further: Vec<(String, usize)>,
 }
 
@@ -92,7 +96,8 @@ impl Naming {
         let message = MESSAGE.map(position);
         let identity = IdentityColumns::shared_with(columns, other);
         let is_further = |name: &str| !BASE.contains(&name) && !MESSAGE.contains(&name) && name != "Output Formats";
-        let mut further: Vec<(String, usize)> = identity
+        let lookup = IdentityColumns::of_lookups(columns);
+        let mut further: Vec<(String, usize)> = lookup
             .iter()
             .filter(|(name, _)| is_further(name))
             .map(|(name, at)| (name.trim_start_matches("Runtime ").to_owned(), at))
@@ -102,6 +107,7 @@ impl Naming {
             rules: Rules::new(kernel_type, Variant::Database),
             is_collective: kernel_type.starts_with("hcom_") && message.iter().all(Option::is_some),
             identity,
+            lookup,
             base: BASE.map(position),
             message,
             further,
@@ -115,12 +121,12 @@ impl Naming {
 
     /// A row, where `cell` gives the text of a column.
     pub(crate) fn row<'t>(&self, cell: impl Fn(usize) -> Cow<'t, str>) -> Known {
-        let identity = self.identity.of_row(&cell);
+        let (identity, lookup) = (self.identity.of_row(&cell), self.lookup.of_row(&cell));
         let text = |at: Option<usize>| at.map_or(Cow::Borrowed(""), &cell);
         if self.is_collective {
             let parts = joined(self.message.map(text).iter().map(|size| trim(size)));
             let case = Case { parts: parts.clone(), runtime: Box::default() };
-            return Known { identity, case, signature: parts };
+            return Known { identity, lookup, case, signature: parts };
         }
         let texts = self.base.map(text);
         let [input_shapes, input_types, input_formats, output_shapes, output_types, ep_size] = texts.each_ref();
@@ -155,7 +161,7 @@ impl Naming {
                 runtime.push_str(&format!("{comma}{name}={text}"));
             }
         }
-        Known { identity, case: Case { parts, runtime: runtime.into() }, signature }
+        Known { identity, lookup, case: Case { parts, runtime: runtime.into() }, signature }
     }
 }
 

@@ -281,13 +281,12 @@ fn record(into: &Place, from: &[Place], options: &Options<'_>, pending: &mut Pen
     let names = from.iter().map(|place| place.directory.to_string_lossy().into_owned()).collect();
     let mut run = options.run.clone();
     (run.types, run.from) = (types, names);
-    let merged = run.date.clone();
     record.add(run);
     for table in &pending.tables {
         let last = record.date_of(&table.kernel_type).map(str::to_owned);
         let usual = last.or_else(|| into.statement.collection_date.clone());
         let exceptions = table.dates.exceptions(usual.as_deref());
-        record.set_row_dates(&table.kernel_type, &merged, exceptions);
+        record.set_row_dates(&table.kernel_type, usual.as_deref().unwrap_or_default(), exceptions);
     }
     pending.staged.push(record.stage(&into.directory)?);
     Ok(())

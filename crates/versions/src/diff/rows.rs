@@ -44,6 +44,7 @@ pub(super) struct Row {
     pub(super) line: u64,
     pub(super) times: Times,
     identity: RowIdentity,
+    lookup: RowIdentity,
     runtime: Box<str>,
     parts: Box<str>,
 }
@@ -93,7 +94,7 @@ impl Groups {
         let [measured, old, collective, profiled, spread] = std::array::from_fn(|at| at);
         let is_measured = [measured, old, collective].map(|column| scan.has(column));
         while let Some(row) = scan.next_row()? {
-            let Known { identity, case, signature } = naming.row(|column| row.slot_cell(places[column]));
+            let Known { identity, lookup, case, signature } = naming.row(|column| row.slot_cell(places[column]));
             // The first valid one counts, row by row.
             let measured = (0..3).filter(|at| is_measured[*at]).map(|at| row.number(at)).find(|us| is_valid(*us));
             let times = Times {
@@ -109,7 +110,7 @@ impl Groups {
             }
             let index = u32::try_from(self.rows[side].len()).unwrap_or(u32::MAX);
             let Case { parts, runtime } = case;
-            self.rows[side].push(Row { line: row.line, times, identity, runtime, parts });
+            self.rows[side].push(Row { line: row.line, times, identity, lookup, runtime, parts });
             self.groups.entry(signature).or_default()[side].push(index);
         }
         Ok(())
@@ -123,12 +124,13 @@ impl Groups {
         pairs.filter(|(_, (a, b))| a != b).map(|(column, (a, b))| (column, text(*a), text(*b))).collect()
     }
 
-    /// The rows of a group in pairs, those that stay alone last. Equal rows come together, the n-th with the n-th; then rows with equal
-    /// runtime values, whose weights lie the other way round; then a row without runtime values takes one that has some.
+    /// The rows of a group in pairs, those that stay alone last. Equal rows come together, the n-th with the n-th; then rows that
+    /// lookups take for the same; then rows with equal runtime values, whose weights lie the other way round; then a row without runtime values takes one that has some.
     pub(super) fn pairs(&self, [a, b]: &[SmallVec<[u32; 1]>; 2]) -> SmallVec<[(Option<u32>, Option<u32>); 1]> {
         let row = |side: usize, at: u32| &self.rows[side][at as usize];
         let mut pairs = SmallVec::new();
         let (a, b) = meet(a, b, |side, at| row(side, at).identity, &mut pairs);
+        let (a, b) = meet(&a, &b, |side, at| row(side, at).lookup, &mut pairs);
         let (a, b) = meet(&a, &b, |side, at| row(side, at).runtime.clone(), &mut pairs);
         let is_plain = |side: usize, at: u32| row(side, at).runtime.is_empty();
         let (mut plain, mut filled): (VecDeque<u32>, VecDeque<u32>) = b.iter().partition(|at| is_plain(1, **at));

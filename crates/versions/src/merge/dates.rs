@@ -74,7 +74,7 @@ impl RowDates {
 
 /// A name for each row that does not change when rows change their order: its identity and, from the second of equal rows on, a number.
 fn keys(table: &Table) -> Vec<String> {
-    let columns = IdentityColumns::shared_with(table.columns(), &[]);
+    let columns = IdentityColumns::of_lookups(table.columns());
     let mut met: HashMap<_, usize> = HashMap::new();
     let name = |row: perfdb_store::table::Row<'_>| {
         let identity = columns.of_row(|column| Cow::Borrowed(row.cell(column)));

@@ -81,9 +81,13 @@ impl Job<'_> {
             table: own,
             kept: Vec::new(),
         };
+        let mut copied = None;
         for place in self.from {
             if let Some(path) = place.tables.get(kernel_type) {
-                merger.take(place, &read(path)?)?;
+                let other = read(path)?;
+                // What comes from one database alone is copied to the byte.
+                copied = (merger.table.is_none()).then(|| other.source().to_vec());
+                merger.take(place, &other)?;
             }
         }
         let Merger { mut result, table, kept, .. } = merger;
@@ -95,7 +99,8 @@ impl Job<'_> {
         if self.writes {
             if let Some(table) = table.filter(|_| result.differs) {
                 let form = Written { byte_order_mark: table.has_byte_order_mark(), line_end: table.header_line_end() };
-                staged.push(Staged::with(&result.path, &table.to_csv(form), Parents::Create)?);
+                let text = copied.unwrap_or_else(|| table.to_csv(form));
+                staged.push(Staged::with(&result.path, &text, Parents::Create)?);
             }
             if !kept.is_empty() {
                 let folder = path.parent().unwrap_or(Path::new("."));
@@ -134,6 +139,30 @@ fn known(naming: &Naming, row: Row<'_>) -> Known {
     naming.row(|column| Cow::Borrowed(row.cell(column)))
 }
 
+/// The own row that each of the others meets. Equal rows come together, the n-th with the n-th. Where that leaves one row on each side that
+/// lookups take for the same, these two differ in a description alone.
+fn partners(own: &[Known], others: &[Known]) -> Vec<Option<usize>> {
+    let mut waiting: FxHashMap<RowIdentity, VecDeque<usize>> = FxHashMap::default();
+    for (at, row) in own.iter().enumerate() {
+        waiting.entry(row.identity).or_default().push_back(at);
+    }
+    let mut partners: Vec<Option<usize>> =
+        others.iter().map(|row| waiting.get_mut(&row.identity).and_then(VecDeque::pop_front)).collect();
+    let mut left: FxHashMap<RowIdentity, [Vec<usize>; 2]> = FxHashMap::default();
+    for at in waiting.into_values().flatten() {
+        left.entry(own[at].lookup).or_default()[0].push(at);
+    }
+    for (at, _) in partners.iter().enumerate().filter(|(_, partner)| partner.is_none()) {
+        left.entry(others[at].lookup).or_default()[1].push(at);
+    }
+    for sides in left.into_values() {
+        if let [[one], [other]] = sides.each_ref().map(Vec::as_slice) {
+            partners[*other] = Some(*one);
+        }
+    }
+    partners
+}
+
 impl Merger<'_> {
     /// Takes the rows of another database.
     fn take(&mut self, place: &Place, other: &Table) -> Result<(), Error> {
@@ -146,10 +175,9 @@ impl Merger<'_> {
             Naming::new(&kernel_type, table.columns(), other.columns()),
             Naming::new(&kernel_type, other.columns(), table.columns()),
         ];
-        let mut waiting: FxHashMap<RowIdentity, VecDeque<usize>> = FxHashMap::default();
-        for row in table.rows() {
-            waiting.entry(known(&namings[0], row).identity).or_default().push_back(row.index());
-        }
+        let own: Vec<Known> = table.rows().map(|row| known(&namings[0], row)).collect();
+        let found: Vec<Known> = other.rows().map(|row| known(&namings[1], row)).collect();
+        let partners = partners(&own, &found);
         let columns = self.unite_columns(&mut table, other);
         let theirs = Other {
             place,
@@ -162,11 +190,9 @@ impl Merger<'_> {
         for (source, column) in theirs.columns.iter().enumerate() {
             column.iter().for_each(|column| sources[*column] = Some(source));
         }
-        for row in other.rows() {
-            let found = known(&namings[1], row);
-            // Equal rows come together, the n-th with the n-th.
-            match waiting.get_mut(&found.identity).and_then(VecDeque::pop_front) {
-                Some(at) => self.meet((&mut table, at), own, (row, &found), &theirs)?,
+        for ((row, found), partner) in other.rows().zip(&found).zip(partners) {
+            match partner {
+                Some(at) => self.meet((&mut table, at), own, (row, found), &theirs)?,
                 None => {
                     let measured = theirs.durations.measured_text(row);
                     table.push_row(|column, _| match sources[column] {
