@@ -33,7 +33,7 @@ const ROWS_OF_A_PAGE: usize = 2000;
 
 /// Tell what changed between two databases, row by row: cases that only one has, and cases that became slower or faster.
 ///
-/// Rows are the same case when their signatures are equal (of attention also the lengths). Measured durations are compared with
+/// Rows are the same case when all cells that lookups read are equal. Measured durations are compared with
 /// measured ones, else profiled with profiled ones; a difference is told as slower or faster when it is larger than the tolerance
 /// and than what eight of ten profiled calls vary by. With --workload, what the change does to a forward pass. Versions and
 /// devices may differ. Changes nothing.
@@ -59,6 +59,10 @@ struct Arguments {
     /// Exit with status 3 when a kernel type, or all rows together, became slower by more than PCT % in the geometric mean
     #[arg(long, value_name = "PCT", value_parser = percentage, help_heading = "Limits")]
     fail_slower: Option<f64>,
+
+    /// Exit with status 3 when more than N cases of A are gone or have no duration
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    fail_missing: Option<usize>,
 
     /// Kernel types of which fewer rows could be compared are not judged by --fail-slower
     #[arg(long, value_name = "N", default_value_t = 3, requires = "fail_slower", help_heading = "Limits")]
@@ -100,11 +104,11 @@ Examples:
   diff-databases data/cann8.5 data/cann8.6
   diff-databases old new --csv rows.csv --html report.html
   diff-databases old new --workload decode.json
-  diff-databases old new --fail-slower 5 --min-rows 10 --quiet
+  diff-databases old new --fail-slower 5 --fail-missing 0 --quiet
 
 The words are explained in docs/guide/versions.md.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 slower than --fail-slower allows, or a table that cannot be read.";
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 slower or fewer rows than the limits allow, or a table that cannot be read.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
@@ -195,7 +199,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     print_styled(&text(&found, &slowest.into_rows(), arguments.terminal.layout()))?;
     commit(staged)?;
-    let broken = arguments.fail_slower.map(|limit| broken(&diff, limit, arguments.min_rows)).unwrap_or_default();
+    let mut broken = arguments.fail_slower.map(|limit| broken(&diff, limit, arguments.min_rows)).unwrap_or_default();
+    let lost = diff.total.lost();
+    if let Some(limit) = arguments.fail_missing.filter(|limit| lost > *limit) {
+        broken.push(format!("{lost} cases are gone or have no duration, more than {limit}"));
+    }
     broken.iter().for_each(|line| print_limit(line));
     Ok(if broken.is_empty() && diff.unreadable.is_empty() { Status::Success } else { Status::LimitPassed })
 }
@@ -217,5 +225,18 @@ fn broken(diff: &Diff, limit: f64, fewest: usize) -> Vec<String> {
         (is_judged && percent > limit)
             .then(|| format!("{name}: {percent:.1} % slower over {} rows, more than {limit} %", tally.compared()))
     };
-    std::iter::once(all).chain(each).filter_map(too_slow).collect()
+    let mut lines: Vec<String> = std::iter::once(all).chain(each).filter_map(too_slow).collect();
+    // A comparison of nothing is not a pass.
+    if diff.total.compared() == 0 {
+        lines.push("no durations could be compared".to_owned());
+    }
+    let is_lost = |tally: &Tally| tally.compared() == 0 && tally.lost() > 0;
+    for table in diff.tables.iter().filter(|table| is_lost(&table.tally)) {
+        let tally = &table.tally;
+        lines.push(format!(
+            "{}: nothing to compare, {} cases are gone and {} have no duration",
+            table.kernel_type, tally.only_a, tally.lost_durations
+        ));
+    }
+    lines
 }

@@ -8,6 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use perfdb_files::escape::shown;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_report::versions::{conflict_csv, merge_document, merge_text};
@@ -28,9 +29,10 @@ pub const TOOL: Tool = Tool {
 
 /// Bring the rows of databases into another one, and lose none.
 ///
-/// Cases that INTO lacks are added, durations fill rows that have none, columns are united. Where both have a duration and it
-/// differs, --prefer decides; the row that loses goes to <Type>.conflicts.csv beside the table. All tables are replaced together.
-/// Databases of other devices or versions are refused. What was merged is told in database.toml.
+/// Rows that INTO lacks are added, durations fill rows that have none, columns are united. Where both have a duration and it
+/// differs, --prefer decides; the row that loses goes to <Type>.conflicts.csv beside the table. Collectives that op_mapping.yaml
+/// refers to are merged as well. All tables are replaced together. Databases of other devices or versions are refused.
+/// database.toml says what was merged. An empty or new folder as INTO gets a copy.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
@@ -55,7 +57,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     decisions: Option<OsString>,
 
-    /// Tell what would change, write nothing into INTO
+    /// Print what would change; write nothing into INTO
     #[arg(long)]
     dry_run: bool,
 
@@ -76,10 +78,14 @@ Examples:
   merge-databases db from-ana from-wei --prefer fastest
   merge-databases db from-ana --prefer ask-list --conflicts list.csv
   merge-databases db from-ana --prefer ask-list --decisions list.csv
+  merge-databases copy db                    # a new folder: a whole copy
 
 How conflicts are decided is explained in docs/guide/versions.md.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, and conflicts are left that nobody has decided.";
+
+/// Files that say what a database is.
+const OWN_FILES: [&str; 2] = ["op_mapping.yaml", perfdb_provenance::FILE_NAME];
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
@@ -89,17 +95,42 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let into = normalised(arguments.into.as_ref());
     let from: Vec<PathBuf> = arguments.from.iter().map(|path| normalised(path.as_ref())).collect();
     let mut inputs: Vec<PathBuf> = arguments.decisions.iter().map(PathBuf::from).collect();
-    for directory in std::iter::once(&into).chain(&from) {
+    for directory in std::iter::once(&into).filter(|into| into.exists()).chain(&from) {
         inputs.extend(files_of(directory)?);
     }
-    let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
-    refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
-    // What cannot be written is told before the work.
+    let outputs = || [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
+    refuse_inputs(outputs(), inputs.iter().map(PathBuf::as_path))?;
+    if let Some(path) = outputs().find(|path| is_own_file(&into, path)) {
+        return Err(Failure::usage(format!("{}: this file of the database is not an output", shown(path))));
+    }
+    let made = !into.exists() && !arguments.dry_run;
+    if made {
+        std::fs::create_dir(&into).map_err(|error| perfdb_files::Error::io(&into, error))?;
+    }
+    let done = merge(&arguments, &into, &from);
+    if made && done.is_err() {
+        // Only an empty folder goes.
+        std::fs::remove_dir(&into).ok();
+    }
+    done
+}
+
+/// Whether an output would take the place of a file that describes the database.
+fn is_own_file(into: &Path, output: &Path) -> bool {
+    let folder =
+        |path: &Path| std::fs::canonicalize(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok();
+    let is_in = output.parent().and_then(folder).is_some_and(|parent| Some(parent) == folder(into));
+    let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    is_in && (OWN_FILES.contains(&name) || name.starts_with('.'))
+}
+
+fn merge(arguments: &Arguments, into: &Path, from: &[PathBuf]) -> Result<Status, Failure> {
+    // What cannot be written is reported before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
     let list = JsonFile::open(arguments.conflicts.as_deref())?;
     let options = Options {
-        into: &into,
-        from: &from,
+        into,
+        from,
         prefer: arguments.prefer.parse()?,
         decisions: &decisions(arguments.decisions.as_ref())?,
         dry_run: arguments.dry_run,
@@ -111,7 +142,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         error => error.into(),
     })?;
     if let Some(json) = json {
-        let document = merge_document(&into, &from, pending.tables(), pending.notes(), arguments.dry_run)?;
+        let document = merge_document(into, from, pending.tables(), pending.notes(), arguments.dry_run)?;
         pending.add(json.stage_text(&document)?);
     }
     if let Some(list) = list {

@@ -1,5 +1,6 @@
 //! Points in time as texts.
 
+use std::cmp::Ordering;
 use std::time::{Duration, SystemTime};
 
 /// A point in time in UTC, `2026-01-01T00:00:00Z`.
@@ -73,5 +74,32 @@ mod tests {
         let time = RunTime::new(None);
         assert_eq!(time.stamp.len(), 15);
         assert_eq!(time.iso.len(), 25);
+    }
+}
+
+/// Which of two dates is later, as points in time and not as texts: `2026-01-01T09:00:00+08:00` is before `2026-01-01T02:00:00Z`.
+/// A day is neither before nor after a time of that day. A time without an offset is in UTC; texts that are not dates are compared as texts.
+///
+/// ```
+/// use perfdb_files::time::compare_dates;
+/// use std::cmp::Ordering;
+/// assert_eq!(compare_dates("2026-01-01T09:00:00+08:00", "2026-01-01T02:00:00Z"), Ordering::Less);
+/// assert_eq!(compare_dates("2026-02-01", "2026-02-01T08:00:00Z"), Ordering::Equal);
+/// assert_eq!(compare_dates("2026-02-01", "2026-01-31T23:00:00Z"), Ordering::Greater);
+/// ```
+pub fn compare_dates(first: &str, second: &str) -> Ordering {
+    let day = |text: &str| text.trim().get(..10).and_then(|day| day.parse::<jiff::civil::Date>().ok());
+    let time = |text: &str| {
+        let text = text.trim();
+        let utc = || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+        let has_time = text.len() > 10;
+        has_time.then(|| text.parse::<jiff::Timestamp>().ok().or_else(|| Some(utc()?.timestamp()))).flatten()
+    };
+    match (time(first), time(second)) {
+        (Some(first), Some(second)) => first.cmp(&second),
+        _ => match (day(first), day(second)) {
+            (Some(first), Some(second)) => first.cmp(&second),
+            _ => first.cmp(second),
+        },
     }
 }

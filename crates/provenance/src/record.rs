@@ -3,8 +3,10 @@
 use crate::{Error, Identity, Versions};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{Parents, Staged};
+use perfdb_files::time::compare_dates;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -26,8 +28,23 @@ pub struct Record {
     pub versions: Versions,
     #[serde(default, rename = "run", skip_serializing_if = "Vec::is_empty")]
     runs: Vec<Run>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<DatedRows>,
     #[serde(flatten)]
     other: toml::Table,
+}
+
+/// Rows of a kernel type that were measured at another time than the last run that measured it. A merge brings rows of several times together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DatedRows {
+    /// The kernel type.
+    pub kernel_type: String,
+    /// When they were measured, ISO 8601; empty where nobody knows.
+    pub date: String,
+    /// The date of the last run that measured the kernel type when this was written: after a later run these dates do not count.
+    pub last_run: String,
+    /// Their identities, `perfdb_store::row_identity`; from the second of equal rows on with `#` and a number.
+    pub rows: Vec<String>,
 }
 
 /// A run that measured or merged.
@@ -67,6 +84,7 @@ impl Default for Record {
             device: None,
             versions: Versions::default(),
             runs: Vec::new(),
+            rows: Vec::new(),
             other: toml::Table::new(),
         }
     }
@@ -187,10 +205,28 @@ impl Record {
         }
     }
 
+    /// The dates of rows of a kernel type that have another date than its last run, by the name of the row; empty where nobody knows.
+    pub fn row_dates(&self, kernel_type: &str) -> HashMap<&str, &str> {
+        let last = self.date_of(kernel_type);
+        let is_older =
+            |one: &&DatedRows| last.is_some_and(|last| compare_dates(last, &one.last_run) == Ordering::Greater);
+        let of_type = self.rows.iter().filter(|one| one.kernel_type == kernel_type && !is_older(one));
+        of_type.flat_map(|one| one.rows.iter().map(|row| (row.as_str(), one.date.as_str()))).collect()
+    }
+
+    /// Replaces what is said of single rows of a kernel type: names of rows by their date.
+    pub fn set_row_dates(&mut self, kernel_type: &str, last_run: &str, rows: BTreeMap<String, Vec<String>>) {
+        self.rows.retain(|one| one.kernel_type != kernel_type);
+        let dated =
+            |(date, rows)| DatedRows { kernel_type: kernel_type.to_owned(), date, last_run: last_run.to_owned(), rows };
+        self.rows.extend(rows.into_iter().map(dated));
+        self.rows.sort_by(|a, b| (&a.kernel_type, &a.date).cmp(&(&b.kernel_type, &b.date)));
+    }
+
     /// The date of the last run that measured a kernel type; merging is no measuring.
     pub fn date_of(&self, kernel_type: &str) -> Option<&str> {
         let measured = |run: &&Run| run.from.is_empty() && run.types.iter().any(|name| name == kernel_type);
-        self.runs.iter().filter(measured).map(|run| run.date.as_str()).max()
+        self.runs.iter().filter(measured).map(|run| run.date.as_str()).max_by(|a, b| compare_dates(a, b))
     }
 }
 

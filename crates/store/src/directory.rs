@@ -4,6 +4,7 @@ use crate::error::Error;
 use perfdb_files::paths::{absolute, normalised, within};
 use perfdb_files::replace;
 use perfdb_files::walk::walk;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -166,6 +167,22 @@ pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     tables.sort();
     Ok(tables)
+}
+
+/// The folders below a directory that have tables. Folders that hold no tables and folders that are links are not entered.
+pub fn tables_below(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut folders = BTreeSet::new();
+    walk(
+        directory,
+        |name| !is_side_folder(name),
+        |entry| {
+            let path = within(directory, entry.below);
+            if is_table(&path) {
+                folders.extend(path.parent().filter(|folder| *folder != directory).map(Path::to_owned));
+            }
+        },
+    )?;
+    Ok(folders.into_iter().collect())
 }
 
 /// The tables called `file_name` anywhere below a directory, in the order of their paths' components. Folders that hold no tables and folders

@@ -34,6 +34,7 @@ pub mod lint;
 pub mod near_name;
 pub mod op_mapping;
 mod profile;
+pub mod row_identity;
 pub mod runtime_metadata;
 mod semantics;
 pub mod signature;

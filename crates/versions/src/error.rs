@@ -11,6 +11,9 @@ pub enum Error {
     /// A table, or the operator mapping.
     #[error(transparent)]
     Store(#[from] perfdb_store::Error),
+    /// The operator mapping.
+    #[error(transparent)]
+    Mapping(#[from] perfdb_store::op_mapping::Error),
     /// A file or a lock.
     #[error(transparent)]
     Files(#[from] perfdb_files::Error),
@@ -67,6 +70,12 @@ pub enum Error {
         line: u64,
         /// What is wrong.
         reason: String,
+    },
+    /// A file that would be written through a link.
+    #[error("{}: this is a link; a merge does not write through links", shown(.path))]
+    Link {
+        /// The link.
+        path: PathBuf,
     },
     /// A database between two states.
     #[error("{}: a run that was killed has left files of it half replaced; run any tool that writes to it, which completes them", shown(.path))]

@@ -5,7 +5,9 @@
 //! one set. Merging the same databases again changes nothing.
 
 mod conflict;
+mod dates;
 mod kept;
+mod row_durations;
 mod table;
 
 pub use conflict::{Conflict, Decisions, Prefer, Taken};
@@ -17,10 +19,13 @@ use perfdb_files::lock::{DirectoryLocks, LockOptions, is_half_replaced};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_provenance::Run;
+use perfdb_store::directory::tables_below;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const MAPPING: &str = "op_mapping.yaml";
+/// Where a new database has its collectives.
+const COLLECTIVES: &str = "hccl";
 
 /// What to merge, and how.
 #[derive(Debug)]
@@ -89,36 +94,104 @@ impl Drop for Pending {
 /// needed are missing; when the system refuses to read, write or lock.
 pub fn prepare(options: &Options<'_>) -> Result<Pending, Error> {
     let mut locks = DirectoryLocks::default();
-    // What is no database is refused before it is locked.
-    Place::open(options.into)?;
+    // What is not a database is refused before it is locked.
+    let found = Place::open_target(options.into)?;
     if !options.dry_run {
-        locks = DirectoryLocks::acquire([options.into], &options.lock)?;
+        let elsewhere = found.collectives_folder().filter(|folder| folder.is_dir());
+        locks = DirectoryLocks::acquire(std::iter::once(options.into.to_owned()).chain(elsewhere), &options.lock)?;
     }
-    let into = Place::open(options.into)?;
+    let into = Place::open_target(options.into)?;
     let from = options.from.iter().map(|directory| Place::open(directory)).collect::<Result<Vec<Place>, Error>>()?;
     check(&into, &from)?;
     let mut pending = Pending { tables: Vec::new(), notes: Vec::new(), staged: Vec::new(), locks };
+    tables(&into, &from, options.into, options, &mut pending)?;
+    let taken = mapping(&into, &from, options.dry_run, &mut pending)?;
+    collectives(&into, &from, taken, options, &mut pending)?;
+    subfolders(&from, &mut pending.notes)?;
+    record(&into, &from, options, &mut pending)?;
+    let conflicts = pending.tables.iter().flat_map(|table| &table.conflicts);
+    let unused = options.decisions.unused(conflicts).iter().map(u64::to_string).collect::<Vec<_>>();
+    if !unused.is_empty() {
+        let lines = unused.join(", ");
+        pending.notes.push(format!(
+            "decisions that fit no conflict, because a duration has changed or a row is gone: line {lines}"
+        ));
+    }
+    Ok(pending)
+}
+
+/// Merges tables into those of a folder.
+fn tables(
+    into: &Place,
+    from: &[Place],
+    folder: &Path,
+    options: &Options<'_>,
+    pending: &mut Pending,
+) -> Result<(), Error> {
     let names: BTreeSet<&str> = from.iter().flat_map(Place::tables).map(|(name, _)| name).collect();
-    let job = table::Job {
-        into: &into,
-        from: &from,
-        prefer: options.prefer,
-        decisions: options.decisions,
-        writes: !options.dry_run,
-    };
+    let job = table::Job { into, from, prefer: options.prefer, decisions: options.decisions, writes: !options.dry_run };
     kernel_types::each(
         names,
-        |name| job.run(name),
+        |name| job.run(name, &within(folder, format!("{name}.csv"))),
         |outcome: Result<_, Error>| {
             let (table, staged) = outcome?;
             pending.tables.push(table);
             pending.staged.extend(staged);
             Ok::<_, Error>(())
         },
-    )?;
-    mapping(&into, &from, options.dry_run, &mut pending)?;
-    record(&into, &from, options, &mut pending)?;
-    Ok(pending)
+    )
+}
+
+/// Merges the collectives that the mappings refer to. A target that takes over a mapping gets them into a folder of its own.
+fn collectives(
+    into: &Place,
+    from: &[Place],
+    has_taken_mapping: bool,
+    options: &Options<'_>,
+    pending: &mut Pending,
+) -> Result<(), Error> {
+    let mut others = Vec::new();
+    for place in from {
+        if let Some(folder) = place.collectives_folder().filter(|folder| !folder.is_dir()) {
+            pending.notes.push(format!(
+                "{}: the folder of its collectives is missing: {}",
+                shown(&place.directory),
+                shown(&folder)
+            ));
+        }
+        others.extend(place.collectives()?);
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
+    let folder = if has_taken_mapping { Some(within(&into.directory, COLLECTIVES)) } else { into.collectives_folder() };
+    let Some(folder) = folder else {
+        for place in others {
+            pending.notes.push(format!(
+                "{}: its collectives are not merged: {} has no communication_data_ref",
+                shown(&place.directory),
+                shown(&within(&into.directory, MAPPING))
+            ));
+        }
+        return Ok(());
+    };
+    let own = into.collectives()?.unwrap_or_else(|| Place { tables: Default::default(), ..into.clone() });
+    let is_same = |place: &Place| std::fs::canonicalize(&place.directory).ok() == std::fs::canonicalize(&folder).ok();
+    // Databases of one suite often refer to one folder.
+    others.retain(|place| !is_same(place));
+    tables(&own, &others, &folder, options, pending)
+}
+
+/// Tables below a database are not part of it.
+fn subfolders(from: &[Place], notes: &mut Vec<String>) -> Result<(), Error> {
+    for place in from {
+        let below = tables_below(&place.directory)?;
+        let collectives = place.collectives_folder();
+        for folder in below.iter().filter(|folder| Some(*folder) != collectives.as_ref()) {
+            notes.push(format!("{}: tables in a folder of their own are not merged; merge that folder", shown(folder)));
+        }
+    }
+    Ok(())
 }
 
 fn check(into: &Place, from: &[Place]) -> Result<(), Error> {
@@ -139,8 +212,8 @@ fn check(into: &Place, from: &[Place]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A target without an operator mapping takes the first one there is; an own one stays.
-fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -> Result<(), Error> {
+/// A target without an operator mapping takes the first one there is; its own one stays. Returns whether it takes one.
+fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -> Result<bool, Error> {
     let read = |path: &Path| match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -148,6 +221,7 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
     };
     let path = within(&into.directory, MAPPING);
     let mut own = read(&path)?;
+    let has_own = own.is_some();
     for place in from {
         let other = within(&place.directory, MAPPING);
         match (&own, read(&other)?) {
@@ -161,18 +235,37 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
             (None, Some(found)) => {
                 pending.notes.push(format!("{} is taken over", shown(&other)));
                 if !dry_run {
-                    pending.staged.push(Staged::with(&path, &found, Parents::MustExist)?);
+                    let text =
+                        if place.collectives()?.is_some() { with_own_collectives(&found) } else { found.clone() };
+                    pending.staged.push(Staged::with(&path, &text, Parents::MustExist)?);
                 }
                 own = Some(found);
             }
             _ => {}
         }
     }
-    Ok(())
+    Ok(!has_own && own.is_some())
+}
+
+/// The mapping of a database that has its collectives in a folder of its own.
+fn with_own_collectives(mapping: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(mapping.len());
+    for line in mapping.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"communication_data_ref:") {
+            text.extend_from_slice(format!("communication_data_ref: {COLLECTIVES}\n").as_bytes());
+        } else {
+            text.extend_from_slice(line);
+        }
+    }
+    text
 }
 
 /// `database.toml` keeps what the others say of themselves, and this merge. Where no table changes it stays as it is.
 fn record(into: &Place, from: &[Place], options: &Options<'_>, pending: &mut Pending) -> Result<(), Error> {
+    let path = within(&into.directory, perfdb_provenance::FILE_NAME);
+    if path.is_symlink() {
+        return Err(Error::Link { path });
+    }
     let types: Vec<String> =
         pending.tables.iter().filter(|table| table.is_changed()).map(|table| table.kernel_type.clone()).collect();
     if types.is_empty() || options.dry_run {
@@ -189,6 +282,12 @@ fn record(into: &Place, from: &[Place], options: &Options<'_>, pending: &mut Pen
     let mut run = options.run.clone();
     (run.types, run.from) = (types, names);
     record.add(run);
+    for table in &pending.tables {
+        let last = record.date_of(&table.kernel_type).map(str::to_owned);
+        let usual = last.or_else(|| into.statement.collection_date.clone());
+        let exceptions = table.dates.exceptions(usual.as_deref());
+        record.set_row_dates(&table.kernel_type, usual.as_deref().unwrap_or_default(), exceptions);
+    }
     pending.staged.push(record.stage(&into.directory)?);
     Ok(())
 }

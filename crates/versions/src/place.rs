@@ -15,7 +15,7 @@ pub struct Place {
     pub directory: PathBuf,
     /// What it is of.
     pub statement: Statement,
-    /// Its operator mapping; one that cannot be read is as good as none.
+    /// Its operator mapping; empty without one.
     pub(crate) mapping: OpMapping,
     pub(crate) tables: BTreeMap<String, PathBuf>,
 }
@@ -24,15 +24,48 @@ impl Place {
     /// Looks what is in a directory. No table is read yet.
     ///
     /// # Errors
-    /// When the directory cannot be read, has no table, or its `database.toml` cannot be used.
+    /// When the directory cannot be read, has no table, or its `op_mapping.yaml` or `database.toml` cannot be used.
     pub fn open(directory: &Path) -> Result<Place, Error> {
-        let tables = by_kernel_type(tables_in(directory)?);
-        if tables.is_empty() {
+        let place = Place::open_any(directory)?;
+        if place.tables.is_empty() {
             return Err(Error::NoTables { path: directory.to_owned() });
         }
-        let mapping = OpMapping::load(&directory.join("op_mapping.yaml")).ok().flatten().unwrap_or_default();
+        Ok(place)
+    }
+
+    /// As [`open`](Self::open), also where the directory is empty: a database is going to be there.
+    pub(crate) fn open_target(directory: &Path) -> Result<Place, Error> {
+        let place = Place::open_any(directory)?;
+        let io = |error| perfdb_files::Error::io(directory, error);
+        let is_visible = |name: &std::ffi::OsStr| !name.to_string_lossy().starts_with('.');
+        let mut entries = std::fs::read_dir(directory).map_err(io)?.filter_map(Result::ok);
+        if place.tables.is_empty() && entries.any(|entry| is_visible(&entry.file_name())) {
+            return Err(Error::NoTables { path: directory.to_owned() });
+        }
+        Ok(place)
+    }
+
+    fn open_any(directory: &Path) -> Result<Place, Error> {
+        let tables = by_kernel_type(tables_in(directory)?);
+        let mapping = OpMapping::load(&directory.join("op_mapping.yaml"))?.unwrap_or_default();
         let statement = Statement::of(directory, &mapping)?;
         Ok(Place { directory: directory.to_owned(), statement, mapping, tables })
+    }
+
+    /// The folder of collectives that the operator mapping refers to.
+    pub(crate) fn collectives_folder(&self) -> Option<PathBuf> {
+        self.mapping.communication_data_ref.as_ref().map(|reference| normalised(&self.directory.join(reference)))
+    }
+
+    /// The collectives that lookups take from another folder, as a place of their own; `None` where there are none.
+    pub(crate) fn collectives(&self) -> Result<Option<Place>, Error> {
+        let Some(folder) = self.collectives_folder().filter(|folder| folder.is_dir() && *folder != self.directory)
+        else {
+            return Ok(None);
+        };
+        let mut tables = by_kernel_type(tables_in(&folder)?);
+        tables.retain(|name, _| name.starts_with("hcom_"));
+        Ok((!tables.is_empty()).then(|| Place { directory: folder, tables, ..self.clone() }))
     }
 
     /// Takes in the communication tables that the operator mapping refers to, where they lie elsewhere.
@@ -40,13 +73,8 @@ impl Place {
     /// # Errors
     /// When their directory cannot be read.
     pub fn with_collectives(mut self) -> Result<Place, Error> {
-        let Some(reference) = &self.mapping.communication_data_ref else { return Ok(self) };
-        let folder = normalised(&self.directory.join(reference));
-        if folder.is_dir() {
-            let found = by_kernel_type(tables_in(&folder)?);
-            for (kernel_type, path) in found.into_iter().filter(|(name, _)| name.starts_with("hcom_")) {
-                self.tables.entry(kernel_type).or_insert(path);
-            }
+        if let Some(elsewhere) = self.collectives()? {
+            self.tables.extend(elsewhere.tables);
         }
         Ok(self)
     }

@@ -1,8 +1,6 @@
 //! Where durations come from.
 
-use perfdb_store::columns::{
-    COMMUNICATION, COMMUNICATION_DURATION, MEASURED_DURATION, OLD_MEASURED_DURATION, PROFILED_DURATION,
-};
+use perfdb_store::columns::{COMMUNICATION, COMMUNICATION_DURATION, MEASURED_DURATION, OLD_MEASURED_DURATION};
 
 /// Where a duration comes from. Durations of one source are compared with each other, and stay together with their counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +26,9 @@ impl Source {
         }
     }
 
-    /// The columns that may hold a duration from it: the first that a table has does.
-    pub(crate) fn columns(self) -> &'static [&'static str] {
-        match self {
-            Source::Measured => &Source::MEASURED_COLUMNS,
-            Source::Profiled => &[PROFILED_DURATION],
-        }
+    /// Whether a column may hold a measured duration.
+    pub(crate) fn is_measured_duration(name: &str) -> bool {
+        Source::MEASURED_COLUMNS.contains(&name)
     }
 
     /// Where a column of durations or of their counters comes from.

@@ -167,15 +167,16 @@ fn what_somebody_decided_counts() -> TestResult {
         .map(|(conflict, keep)| {
             let from = conflict.from.display();
             format!(
-                "{},\"{}\",{},{from},{},{keep}\n",
+                "{},\"{}\",{},{},{from},{},{keep}\n",
                 conflict.kernel_type,
                 conflict.case,
                 conflict.duration.name(),
-                conflict.from_line
+                conflict.into_us,
+                conflict.from_us
             )
         })
         .collect();
-    let list = format!("kernel_type,case,duration,from,from_line,keep\n{list}");
+    let list = format!("kernel_type,case,duration,into_us,from,from_us,keep\n{list}");
     let decisions = Decisions::parse("list.csv".as_ref(), list.as_bytes())?;
     merge_with(at, "into", &["from"], Prefer::AskList, &decisions)?;
     assert_eq!(read(at, "into/Add.csv")?, [["4", "12"], ["5", "10"]]);
@@ -207,6 +208,92 @@ fn other_devices_versions_and_folders_are_refused() -> TestResult {
     assert!(refused(names[0], &["empty"]).contains("no table"));
     write(at, &format!("{}/.perfdb.journal", names[2]), "")?;
     assert!(refused(names[0], &[names[2]]).contains("half replaced"));
+    Ok(())
+}
+
+#[test]
+fn rows_that_lookups_keep_apart_stay_apart() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let header = "Input Shapes,Input Data Types,Runtime topk,Runtime quant_mode,Average Duration(us)\n";
+    write(at, "into/MatMulV2.csv", &format!("{header}\"4,8;8,8\",F;F,2048,0,10\n"))?;
+    write(
+        at,
+        "from/MatMulV2.csv",
+        &format!("{header}\"4,8;8,8;8\",F;F;F,2048,0,10\n\"4,8;8,8\",F;F,1024,0,10\n\"4,8;8,8\",F;F,2048,1,10\n"),
+    )?;
+    let tables = merge(at, "into", &["from"], Prefer::Into)?;
+    assert_eq!((tables[0].added, tables[0].same, tables[0].conflicts.len()), (3, 0, 0));
+    let again = merge(at, "into", &["from"], Prefer::Into)?;
+    assert_eq!((again[0].added, again[0].same, again[0].is_changed()), (0, 3, false));
+    Ok(())
+}
+
+#[test]
+fn into_keeps_every_answer_by_default() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    // Lookups read the average duration before that of a profile, and that before a plain duration.
+    for (own, other) in [
+        ("Duration(us)", "Average Duration(us)"),
+        ("Profiling Average Duration(us)", "Average Duration(us)"),
+        ("Duration(us)", "Profiling Average Duration(us)"),
+    ] {
+        fs::remove_dir_all(at.join("into")).ok();
+        write(at, "into/Add.csv", &format!("Input Shapes,{own}\n4,12\n"))?;
+        write(at, "from/Add.csv", &format!("Input Shapes,{other}\n4,10\n"))?;
+        let tables = merge(at, "into", &["from"], Prefer::Into)?;
+        assert_eq!((tables[0].filled, tables[0].conflicts.len(), tables[0].answers_changed), (0, 1, 0), "{own}");
+        assert_eq!(read(at, "into/Add.csv")?[0][1], "12");
+        assert_eq!(read(at, "into/Add.conflicts.csv")?.len(), 1);
+        let tables = merge(at, "into", &["from"], Prefer::Fastest)?;
+        assert_eq!(tables[0].answers_changed, 1, "{own} {other}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_newest_is_found_row_by_row_and_as_an_instant() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let dated = |name: &str, rows: &str, date: &str| -> TestResult {
+        write(at, &format!("{name}/Add.csv"), &format!("Input Shapes,Average Duration(us)\n{rows}"))?;
+        write(at, &format!("{name}/op_mapping.yaml"), &format!("collection_date: '{date}'\n"))?;
+        Ok(())
+    };
+    dated("into", "4,10\n", "2026-01-01")?;
+    dated("march", "8,5\n", "2026-03-01")?;
+    dated("february", "4,9\n", "2026-02-01")?;
+    merge(at, "into", &["march"], Prefer::Newest)?;
+    merge(at, "into", &["february"], Prefer::Newest)?;
+    assert_eq!(read(at, "into/Add.csv")?, [["4", "9"], ["8", "5"]]);
+    dated("early", "4,7\n", "2026-05-01T09:00:00+08:00")?;
+    dated("late", "4,6\n", "2026-05-01T02:00:00Z")?;
+    merge(at, "into", &["late", "early"], Prefer::Newest)?;
+    assert_eq!(read(at, "into/Add.csv")?, [["4", "6"], ["8", "5"]]);
+    Ok(())
+}
+
+#[test]
+fn an_empty_folder_gets_a_copy_with_its_collectives() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    write(at, "db/v/Add.csv", "Input Shapes,Average Duration(us)\n4,10\n4,11\n")?;
+    write(at, "db/v/op_mapping.yaml", "version: \"1\"\ncommunication_data_ref: ../hccl\noperator_mappings: {}\n")?;
+    write(
+        at,
+        "db/hccl/hcom_allReduce_.csv",
+        "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n8,2,F,0,3,1\n",
+    )?;
+    fs::create_dir(at.join("copy"))?;
+    merge(at, "copy", &["db/v"], Prefer::Into)?;
+    assert_eq!(fs::read(at.join("copy/Add.csv"))?, fs::read(at.join("db/v/Add.csv"))?);
+    assert_eq!(fs::read(at.join("copy/hccl/hcom_allReduce_.csv"))?, fs::read(at.join("db/hccl/hcom_allReduce_.csv"))?);
+    let mapping = fs::read_to_string(at.join("copy/op_mapping.yaml"))?;
+    assert!(mapping.contains("\ncommunication_data_ref: hccl\n"), "{mapping}");
+    write(at, "db/v/op_mapping.yaml", "a: [1\n")?;
+    let refused = merge(at, "copy", &["db/v"], Prefer::Into).map_err(|error| error.to_string()).err();
+    assert!(refused.is_some_and(|error| error.contains("op_mapping.yaml")));
     Ok(())
 }
 

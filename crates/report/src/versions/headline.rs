@@ -3,7 +3,7 @@
 use super::{Comparison, change_in_words};
 use perfdb_files::escape::one_line;
 use perfdb_page::number::grouped;
-use perfdb_versions::diff::TableSummary;
+use perfdb_versions::diff::{TableSummary, Tally};
 
 /// Kernel types that the sentence names.
 const NAMED: usize = 2;
@@ -14,7 +14,11 @@ const FEWEST: usize = 3;
 pub fn headline(found: &Comparison<'_>) -> String {
     let total = &found.diff.total;
     let (compared, cases) = (grouped(total.compared() as f64, 0), grouped(total.cases() as f64, 0));
-    let mut out = format!("{}: {compared} of {cases} cases compared", which(found));
+    let mut out = format!("{}: ", which(found));
+    if let Some(lost) = lost(&found.diff.tables, total) {
+        out += &format!("{lost}; ");
+    }
+    out += &format!("{compared} of {cases} cases compared");
     match total.mean_ratio() {
         Some(ratio) => out += &format!(", {}", change_in_words(ratio)),
         None if total.cannot_tell > 0 => out += ", no durations that can be compared",
@@ -27,6 +31,29 @@ pub fn headline(found: &Comparison<'_>) -> String {
         out += &format!("; {text}");
     }
     out
+}
+
+/// What the second database lost: `24 cases are gone (MatMulV2: the whole table); 37 have no duration`.
+fn lost(tables: &[TableSummary], total: &Tally) -> Option<String> {
+    let mut said = Vec::new();
+    if total.only_a > 0 {
+        let is_whole = |table: &&TableSummary| table.tally.only_a > 0 && table.tally.only_a == table.tally.rows[0];
+        let whole: Vec<String> = tables.iter().filter(is_whole).map(|table| one_line(&table.kernel_type)).collect();
+        let shown = whole.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let named = match whole.len() {
+            0 => String::new(),
+            1 => format!(" ({shown}: the whole table)"),
+            count if count > NAMED => format!(" ({shown} and {} more: whole tables)", count - NAMED),
+            _ => format!(" ({shown}: whole tables)"),
+        };
+        let count = grouped(total.only_a as f64, 0);
+        said.push(format!("{count} {} gone{named}", if total.only_a == 1 { "case is" } else { "cases are" }));
+    }
+    if total.lost_durations > 0 {
+        let verb = if total.lost_durations == 1 { "has" } else { "have" };
+        said.push(format!("{} {verb} no duration", grouped(total.lost_durations as f64, 0)));
+    }
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What the two databases are of, as far as it differs; else their names.

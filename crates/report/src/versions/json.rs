@@ -26,6 +26,8 @@ pub fn table(table: &TableDiff, is_first: bool) -> String {
         })
     });
     value.insert("slower_range".to_owned(), range.into());
+    let moved = table.summary.tally.moved_together().map(|slower| if slower { "slower" } else { "faster" });
+    value.insert("moved_together".to_owned(), moved.into());
     let [only_a, only_b] = &table.summary.own_columns;
     value.insert("columns_only_a".to_owned(), json!(only_a));
     value.insert("columns_only_b".to_owned(), json!(only_b));
@@ -77,6 +79,7 @@ fn tally(tally: &Tally) -> Map<String, Value> {
         "slower": tally.slower,
         "faster": tally.faster,
         "cannot_tell": tally.cannot_tell,
+        "lost_durations": tally.lost_durations,
         "only_a": tally.only_a,
         "only_b": tally.only_b,
         "other_metadata": tally.other_metadata,

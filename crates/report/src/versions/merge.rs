@@ -42,10 +42,23 @@ fn number_of(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A line for each table that changes or has conflicts, the first conflicts, and sums. `is_dry` says that nothing was written, `hint` where the other
+/// Sums, a line for each table that changes or has conflicts, and the first conflicts. `is_dry` says that nothing was written, `hint` where the other
 /// conflicts are.
 pub fn merge_text(tables: &[TableMerge], is_dry: bool, hint: &str, layout: Layout) -> String {
-    let mut out = String::new();
+    let conflicts = || tables.iter().flat_map(|table| &table.conflicts);
+    let changed = tables.iter().filter(|table| table.is_changed()).count();
+    let sum = |of: fn(&TableMerge) -> usize| tables.iter().map(of).sum::<usize>();
+    let verb = if is_dry { "would change" } else { "changed" };
+    let mut out = format!(
+        "{} {verb}: {} added, {} filled, {} the same, {} ({}); {} changed\n",
+        number_of(changed, "table"),
+        number_of(sum(|table| table.added), "row"),
+        sum(|table| table.filled),
+        sum(|table| table.same),
+        number_of(conflicts().count(), "conflict"),
+        conflict_text(counts(conflicts())),
+        number_of(sum(|table| table.answers_changed), "answer"),
+    );
     for table in tables {
         let mut said = Vec::new();
         if table.is_new {
@@ -69,7 +82,6 @@ pub fn merge_text(tables: &[TableMerge], is_dry: bool, hint: &str, layout: Layou
             out += &format!("{}: {}\n", shown(&table.path), said.join("; "));
         }
     }
-    let conflicts = || tables.iter().flat_map(|table| &table.conflicts);
     for conflict in conflicts().take(SHOWN) {
         let taken = match conflict.taken {
             Taken::From => "taken",
@@ -91,18 +103,6 @@ pub fn merge_text(tables: &[TableMerge], is_dry: bool, hint: &str, layout: Layou
     if count > SHOWN {
         out += &format!("  and {} ({hint})\n", number_of(count - SHOWN, "more conflict"));
     }
-    let changed = tables.iter().filter(|table| table.is_changed()).count();
-    let sum = |of: fn(&TableMerge) -> usize| tables.iter().map(of).sum::<usize>();
-    let verb = if is_dry { "would change" } else { "changed" };
-    out += &format!(
-        "{} {verb}: {} added, {} filled, {} the same, {} ({})\n",
-        number_of(changed, "table"),
-        number_of(sum(|table| table.added), "row"),
-        sum(|table| table.filled),
-        sum(|table| table.same),
-        number_of(count, "conflict"),
-        conflict_text(counts(conflicts()))
-    );
     layout.wrapped_lines(&out)
 }
 
@@ -183,6 +183,7 @@ fn of_table(table: &TableMerge) -> Value {
         "added": table.added,
         "filled": table.filled,
         "same": table.same,
+        "answers_changed": table.answers_changed,
         "other_metadata": table.other_metadata,
         "columns_added": table.columns_added,
         "conflicts": conflicts,

@@ -72,8 +72,17 @@ fn kernel_types(found: &Comparison<'_>, layout: Layout) -> String {
         cells.push(slowest.unwrap_or_default().into());
         table.push(cells);
     };
+    let is_unchanged = |table: &&TableSummary| table.tally.is_unchanged();
+    let unchanged: Vec<&TableSummary> = found.diff.tables.iter().filter(is_unchanged).collect();
     for one in &found.diff.tables {
-        push(&one.kernel_type, &one.tally, false);
+        if unchanged.len() < 2 || !one.tally.is_unchanged() {
+            push(&one.kernel_type, &one.tally, false);
+        }
+    }
+    if unchanged.len() > 1 {
+        let mut sum = Tally::default();
+        unchanged.iter().for_each(|table| sum.add(&table.tally));
+        push(&format!("{} without a difference", unchanged.len()), &sum, true);
     }
     if found.diff.tables.len() > 1 {
         push("all", &found.diff.total, true);
@@ -86,6 +95,11 @@ fn remarks(tables: &[TableSummary]) -> String {
     let mut out = String::new();
     for table in tables {
         let mut said = Vec::new();
+        if let Some(is_slower) = table.tally.moved_together() {
+            let (moved, way) = if is_slower { (table.tally.slower, "slower") } else { (table.tally.faster, "faster") };
+            let rows = table.tally.compared();
+            said.push(format!("{moved} of {rows} rows are {way}: the measuring method may have changed"));
+        }
         for (columns, which) in table.own_columns.iter().zip(["A", "B"]).filter(|(columns, _)| !columns.is_empty()) {
             let names: Vec<String> = columns.iter().take(3).map(|name| excerpt(name)).collect();
             let more = if columns.len() > 3 { format!(" and {} more", columns.len() - 3) } else { String::new() };
@@ -102,7 +116,7 @@ fn remarks(tables: &[TableSummary]) -> String {
             out += &format!("{}: {}\n", one_line(&table.kernel_type), said.join("; "));
         }
     }
-    if out.is_empty() { out } else { format!("\nbesides durations\n{out}") }
+    if out.is_empty() { out } else { format!("\nalso\n{out}") }
 }
 
 fn of_workload(workload: &WorkloadDiff) -> String {

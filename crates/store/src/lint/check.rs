@@ -157,7 +157,7 @@ mod tests {
             }
         }
         let expected = [
-            (3, "the shapes of line 2 with other runtime values"),
+            (3, "start-microbench takes this row for that of line 2"),
             (4, "the same case as line 3"),
             (5, "the same case as line 2"),
         ];

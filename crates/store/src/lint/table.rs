@@ -3,10 +3,11 @@
 use super::finding::{Finding, Kind};
 use crate::columns::{
     COMMUNICATION, DURATIONS, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS, OBSOLETE,
-    OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION, RUNTIME,
+    OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
+use crate::row_identity::{IdentityColumns, RowIdentity};
 use crate::signature::{Rules, Signature, SignatureColumns, Variant};
 use crate::slots::{dimensions, normal_shape, split};
 use crate::table::{FileRow, TableFile};
@@ -83,10 +84,9 @@ struct Look<'t> {
     measured_and_profiled: Option<[usize; 2]>,
     /// The line of the first row of each signature.
     first_rows: FxHashMap<Signature, u64>,
-    /// Columns of values that lookups of attention tell rows of one signature apart by.
-    runtime_columns: Vec<usize>,
-    /// The line of the first row of each signature, named by its own first line, with each set of these values.
-    first_with_values: FxHashMap<(u64, String), u64>,
+    identity: IdentityColumns,
+    /// The line of the first row of each identity.
+    first_equal: FxHashMap<RowIdentity, u64>,
     inputs: Option<FxHashSet<String>>,
     /// Rows without a valid duration.
     without: usize,
@@ -108,8 +108,8 @@ impl<'t> Look<'t> {
             durations: DURATIONS.iter().filter_map(|name| Some((*name, position(name)?))).collect(),
             measured_and_profiled: both[0].zip(both[1]).map(|(measured, profiled)| [measured, profiled]),
             first_rows: FxHashMap::default(),
-            runtime_columns: (0..columns.len()).filter(|&column| is_runtime_value(&columns[column])).collect(),
-            first_with_values: FxHashMap::default(),
+            identity: IdentityColumns::of(columns),
+            first_equal: FxHashMap::default(),
             inputs: (!is_communication && position(INPUT_SHAPES).is_some()).then(FxHashSet::default),
             without: 0,
         }
@@ -200,17 +200,13 @@ impl<'t> Look<'t> {
             inputs.insert(signature.parts().take(3).collect::<Vec<_>>().join("\u{1f}"));
         }
         let first = *self.first_rows.entry(signature).or_insert(row.line);
-        let same = if self.runtime_columns.is_empty() {
-            first
-        } else {
-            let values = self.runtime_columns.iter().map(|&column| row.cell(column)).collect::<Vec<_>>().join("\u{1f}");
-            *self.first_with_values.entry((first, values)).or_insert(row.line)
-        };
+        let identity = self.identity.of_row(|column| row.cell(column));
+        let same = *self.first_equal.entry(identity).or_insert(row.line);
         let what = if same != row.line {
             format!("the same case as line {same}, which alone is updated and answers; remove one of them")
         } else if first != row.line {
             format!(
-                "the shapes of line {first} with other runtime values: lookups tell them apart, but start-microbench writes what it measures to line {first} alone"
+                "start-microbench takes this row for that of line {first} and updates only the first of these rows; lookups keep them apart"
             )
         } else {
             return;
@@ -258,7 +254,10 @@ impl<'t> Look<'t> {
         let ratio = measured_us / profiled_us;
         if is_valid(measured_us) && is_valid(profiled_us) && !(0.2..=5.0).contains(&ratio) {
             let what = format!(
-                "measured {measured_us} us is {ratio:.2} times the profiled {profiled_us} us; measure this row again"
+                "measured {} us is {} times the profiled {} us; measure this row again",
+                readable(measured_us),
+                readable(ratio),
+                readable(profiled_us)
             );
             self.add(Kind::OutlierDuration, Some(row.line), what);
         }
@@ -274,7 +273,13 @@ fn is_old(name: &str) -> bool {
         || is_old_metric()
 }
 
-/// Whether a column says with what an attention kernel ran, and not only where that is known from.
-fn is_runtime_value(column: &str) -> bool {
-    RUNTIME.contains(&column) && !matches!(column, "Runtime source_profile" | "Runtime metadata_completeness")
+/// A number with three digits; far from 1 as a power of ten.
+fn readable(number: f64) -> String {
+    match number {
+        number if (0.001..1e7).contains(&number) => {
+            let text = format!("{number:.3}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        number => format!("{number:.1e}"),
+    }
 }

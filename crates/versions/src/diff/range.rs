@@ -92,7 +92,7 @@ mod tests {
     use crate::diff::Outcome;
 
     fn row(size: i64, ratio: f64) -> RowDiff {
-        let case = Case { signature: format!("{size},8\u{1f}A").into(), runtime: Box::default() };
+        let case = Case { parts: format!("{size},8\u{1f}A").into(), runtime: Box::default() };
         RowDiff { case, a: None, b: None, ratio: Some(ratio), outcome: Outcome::Slower, metadata: Vec::new() }
     }
 

@@ -2,11 +2,13 @@
 
 use super::side::Side;
 use super::verdict::{Outcome, Times};
-use crate::case::{COLUMNS, Naming};
+use crate::case::{Known, Naming};
 use crate::{Case, Source};
 use indexmap::{IndexMap, IndexSet};
 use perfdb_store::Error;
 use perfdb_store::columns::{PROFILED, PROFILED_DURATION};
+use perfdb_store::duration::is_valid;
+use perfdb_store::row_identity::RowIdentity;
 use perfdb_store::table::Scan;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
@@ -41,7 +43,18 @@ const DURATION_COLUMNS: [&str; 5] = {
 pub(super) struct Row {
     pub(super) line: u64,
     pub(super) times: Times,
-    pub(super) runtime: Box<str>,
+    identity: RowIdentity,
+    lookup: RowIdentity,
+    runtime: Box<str>,
+    parts: Box<str>,
+}
+
+impl Row {
+    /// Its case; where it has no runtime values, with those of another row.
+    pub(super) fn case_with(&self, other: Option<&Row>) -> Case {
+        let runtime = if self.runtime.is_empty() { other.map_or("", |row| &row.runtime) } else { &self.runtime };
+        Case { parts: self.parts.clone(), runtime: runtime.into() }
+    }
 }
 
 /// Rows of both tables by signature.
@@ -63,28 +76,41 @@ impl Groups {
         Groups { metadata, ..Groups::default() }
     }
 
-    /// Reads the rows of a table: the first (0) or the second (1).
-    pub(super) fn read(&mut self, side: usize, path: &Path, naming: Naming, metadata: &[String]) -> Result<(), Error> {
-        let wanted: Vec<&str> =
-            COLUMNS.into_iter().chain(DURATION_COLUMNS).chain(metadata.iter().map(String::as_str)).collect();
+    /// Reads the rows of a table: the first (0) or the second (1). `columns` are all of the table.
+    pub(super) fn read(
+        &mut self,
+        side: usize,
+        path: &Path,
+        (naming, columns): (&Naming, &[String]),
+        metadata: &[String],
+    ) -> Result<(), Error> {
+        let mut wanted: Vec<&str> = DURATION_COLUMNS.into_iter().chain(metadata.iter().map(String::as_str)).collect();
+        let mut places = vec![0; columns.len()];
+        for column in naming.columns() {
+            places[column] = wanted.len();
+            wanted.push(&columns[column]);
+        }
         let mut scan = Scan::open(path, &wanted)?;
-        let [measured, old, collective, profiled, spread] = std::array::from_fn(|at| COLUMNS.len() + at);
-        let measured = [measured, old, collective].into_iter().find(|column| scan.has(*column)).unwrap_or(measured);
+        let [measured, old, collective, profiled, spread] = std::array::from_fn(|at| at);
+        let is_measured = [measured, old, collective].map(|column| scan.has(column));
         while let Some(row) = scan.next_row()? {
-            let Case { signature, runtime } = naming.case(|column| row.slot_cell(column));
+            let Known { identity, lookup, case, signature } = naming.row(|column| row.slot_cell(places[column]));
+            // The first valid one counts, row by row.
+            let measured = (0..3).filter(|at| is_measured[*at]).map(|at| row.number(at)).find(|us| is_valid(*us));
             let times = Times {
-                measured_us: row.number(measured),
+                measured_us: measured.unwrap_or(0.0),
                 profiled_us: row.number(profiled),
                 spread_us: row.number(spread),
             };
             for column in 0..metadata.len() {
-                let text = row.cell(COLUMNS.len() + DURATION_COLUMNS.len() + column);
+                let text = row.cell(DURATION_COLUMNS.len() + column);
                 let known = self.texts.get_index_of(text.as_ref());
                 let number = known.unwrap_or_else(|| self.texts.insert_full(text.as_ref().into()).0);
                 self.numbers[side].push(u32::try_from(number).unwrap_or(u32::MAX));
             }
             let index = u32::try_from(self.rows[side].len()).unwrap_or(u32::MAX);
-            self.rows[side].push(Row { line: row.line, times, runtime });
+            let Case { parts, runtime } = case;
+            self.rows[side].push(Row { line: row.line, times, identity, lookup, runtime, parts });
             self.groups.entry(signature).or_default()[side].push(index);
         }
         Ok(())
@@ -98,40 +124,52 @@ impl Groups {
         pairs.filter(|(_, (a, b))| a != b).map(|(column, (a, b))| (column, text(*a), text(*b))).collect()
     }
 
-    /// The rows of a group in pairs, those that stay alone last. Rows with equal runtime values come together, in order; a row without any
-    /// takes one that has some; rows of different values are different cases.
+    /// The rows of a group in pairs, those that stay alone last. Equal rows come together, the n-th with the n-th; then rows that
+    /// lookups take for the same; then rows with equal runtime values, whose weights lie the other way round; then a row without runtime values takes one that has some.
     pub(super) fn pairs(&self, [a, b]: &[SmallVec<[u32; 1]>; 2]) -> SmallVec<[(Option<u32>, Option<u32>); 1]> {
-        let runtime = |side: usize, row: u32| -> &str { &self.rows[side][row as usize].runtime };
+        let row = |side: usize, at: u32| &self.rows[side][at as usize];
         let mut pairs = SmallVec::new();
-        if let (&[first], &[second]) = (a.as_slice(), b.as_slice()) {
-            let (own, other) = (runtime(0, first), runtime(1, second));
-            if own == other || own.is_empty() || other.is_empty() {
-                pairs.push((Some(first), Some(second)));
-                return pairs;
-            }
+        let (a, b) = meet(a, b, |side, at| row(side, at).identity, &mut pairs);
+        let (a, b) = meet(&a, &b, |side, at| row(side, at).lookup, &mut pairs);
+        let (a, b) = meet(&a, &b, |side, at| row(side, at).runtime.clone(), &mut pairs);
+        let is_plain = |side: usize, at: u32| row(side, at).runtime.is_empty();
+        let (mut plain, mut filled): (VecDeque<u32>, VecDeque<u32>) = b.iter().partition(|at| is_plain(1, **at));
+        for at in a {
+            let partner = if is_plain(0, at) { filled.pop_front() } else { plain.pop_front() };
+            pairs.push((Some(at), partner));
         }
-        let mut waiting: FxHashMap<&str, VecDeque<u32>> = FxHashMap::default();
-        for &row in b {
-            waiting.entry(runtime(1, row)).or_default().push_back(row);
-        }
-        let mut left = Vec::new();
-        for &row in a {
-            match waiting.get_mut(runtime(0, row)).and_then(VecDeque::pop_front) {
-                Some(partner) => pairs.push((Some(row), Some(partner))),
-                None => left.push(row),
-            }
-        }
-        let mut plain = waiting.remove("").unwrap_or_default();
-        let mut with_values: Vec<u32> = waiting.into_values().flatten().collect();
-        with_values.sort_unstable();
-        let mut with_values = VecDeque::from(with_values);
-        for row in left {
-            let partner = if runtime(0, row).is_empty() { with_values.pop_front() } else { plain.pop_front() };
-            pairs.push((Some(row), partner));
-        }
-        let mut rest: Vec<u32> = plain.into_iter().chain(with_values).collect();
-        rest.sort_unstable();
-        pairs.extend(rest.into_iter().map(|row| (None, Some(row))));
+        let mut alone: Vec<u32> = plain.into_iter().chain(filled).collect();
+        alone.sort_unstable();
+        pairs.extend(alone.into_iter().map(|at| (None, Some(at))));
         pairs
     }
+}
+
+/// Pairs rows with equal keys, the n-th with the n-th. Returns those that are left of both sides, in order.
+fn meet<K: Eq + std::hash::Hash>(
+    a: &[u32],
+    b: &[u32],
+    key: impl Fn(usize, u32) -> K,
+    pairs: &mut SmallVec<[(Option<u32>, Option<u32>); 1]>,
+) -> (Vec<u32>, Vec<u32>) {
+    if let (&[first], &[second]) = (a, b)
+        && key(0, first) == key(1, second)
+    {
+        pairs.push((Some(first), Some(second)));
+        return (Vec::new(), Vec::new());
+    }
+    let mut waiting: FxHashMap<K, VecDeque<u32>> = FxHashMap::default();
+    for &at in b {
+        waiting.entry(key(1, at)).or_default().push_back(at);
+    }
+    let mut left = Vec::new();
+    for &at in a {
+        match waiting.get_mut(&key(0, at)).and_then(VecDeque::pop_front) {
+            Some(partner) => pairs.push((Some(at), Some(partner))),
+            None => left.push(at),
+        }
+    }
+    let mut others: Vec<u32> = waiting.into_values().flatten().collect();
+    others.sort_unstable();
+    (left, others)
 }

@@ -1,14 +1,14 @@
 //! The tables of one kernel type.
 
 use super::range::slower_range;
-use super::rows::{Groups, RowDiff};
+use super::rows::{Groups, Row, RowDiff};
 use super::tally::Tally;
 use super::verdict::{Outcome, judge};
 use super::{Options, TableSummary};
 use crate::Case;
-use crate::case::{COLUMNS, Naming};
+use crate::case::Naming;
 use perfdb_store::Error;
-use perfdb_store::columns::{COMMUNICATION, PROFILED, is_measurement};
+use perfdb_store::row_identity::describes;
 use perfdb_store::table::Scan;
 use std::path::Path;
 
@@ -21,11 +21,6 @@ pub struct TableDiff {
     pub rows: Vec<RowDiff>,
     /// The columns that describe rows and that both tables have, for [`RowDiff::metadata`].
     pub metadata_columns: Vec<String>,
-}
-
-/// Whether a column describes a row and is neither its case nor a measurement.
-fn describes(name: &str) -> bool {
-    !COLUMNS.contains(&name) && !is_measurement(name) && !PROFILED.contains(&name) && name != COMMUNICATION[5]
 }
 
 /// Compares the tables of a kernel type, of which one may be missing.
@@ -43,12 +38,14 @@ pub(super) fn compare(kernel_type: &str, paths: [Option<&Path>; 2], options: &Op
     let mut groups = Groups::new(metadata.len());
     for side in 0..2 {
         if let Some(path) = paths[side] {
-            groups.read(side, path, Naming::new(kernel_type, &names[side]), &metadata)?;
+            let other = if is_both { &names[1 - side] } else { &names[side] };
+            let naming = Naming::new(kernel_type, &names[side], other);
+            groups.read(side, path, (&naming, &names[side]), &metadata)?;
         }
     }
     let mut rows: Vec<RowDiff> = Vec::with_capacity(groups.rows[0].len().max(groups.rows[1].len()));
-    for (signature, group) in &groups.groups {
-        rows.extend(groups.pairs(group).into_iter().map(|pair| row(&groups, signature, pair, options)));
+    for group in groups.groups.values() {
+        rows.extend(groups.pairs(group).into_iter().map(|pair| row(&groups, pair, options)));
     }
     let place = |row: &RowDiff| (row.a.map_or(u64::MAX, |side| side.line), row.b.map_or(0, |side| side.line));
     rows.sort_by_key(place);
@@ -60,28 +57,35 @@ pub(super) fn compare(kernel_type: &str, paths: [Option<&Path>; 2], options: &Op
     Ok(TableDiff { summary, rows, metadata_columns: metadata })
 }
 
-fn row(groups: &Groups, signature: &str, pair: (Option<u32>, Option<u32>), options: &Options) -> RowDiff {
-    let of = |side: usize, row: u32| &groups.rows[side][row as usize];
-    let case = |runtime: &str| Case { signature: signature.into(), runtime: runtime.into() };
-    let alone =
-        |case: Case, outcome: Outcome| RowDiff { case, a: None, b: None, ratio: None, outcome, metadata: Vec::new() };
-    match pair {
-        (Some(a), Some(b)) => {
-            let (first, second) = (of(0, a), of(1, b));
+fn row(groups: &Groups, pair: (Option<u32>, Option<u32>), options: &Options) -> RowDiff {
+    let of = |side: usize, row: Option<u32>| row.map(|row| &groups.rows[side][row as usize]);
+    let (first, second) = (of(0, pair.0), of(1, pair.1));
+    let alone = |row: &Row, outcome: Outcome| RowDiff {
+        case: row.case_with(None),
+        a: None,
+        b: None,
+        ratio: None,
+        outcome,
+        metadata: Vec::new(),
+    };
+    match (first, second) {
+        (Some(first), Some(second)) => {
             let (side_a, side_b, ratio, outcome) =
                 judge((&first.times, first.line), (&second.times, second.line), options.tolerance);
-            let runtime = if first.runtime.is_empty() { &second.runtime } else { &first.runtime };
-            let metadata = groups.metadata(a, b);
-            RowDiff { case: case(runtime), a: Some(side_a), b: Some(side_b), ratio, outcome, metadata }
+            let metadata = pair.0.zip(pair.1).map(|(a, b)| groups.metadata(a, b)).unwrap_or_default();
+            let case = first.case_with(Some(second));
+            RowDiff { case, a: Some(side_a), b: Some(side_b), ratio, outcome, metadata }
         }
-        (Some(a), None) => {
-            let first = of(0, a);
-            RowDiff { a: Some(first.times.side(first.line)), ..alone(case(&first.runtime), Outcome::OnlyA) }
-        }
-        (None, b) => {
-            let second = b.map(|b| of(1, b));
-            let runtime = second.map_or("", |row| &row.runtime);
-            RowDiff { b: second.map(|row| row.times.side(row.line)), ..alone(case(runtime), Outcome::OnlyB) }
-        }
+        (Some(first), None) => RowDiff { a: Some(first.times.side(first.line)), ..alone(first, Outcome::OnlyA) },
+        (None, Some(second)) => RowDiff { b: Some(second.times.side(second.line)), ..alone(second, Outcome::OnlyB) },
+        // Every pair has a row.
+        (None, None) => RowDiff {
+            case: Case { parts: Box::default(), runtime: Box::default() },
+            a: None,
+            b: None,
+            ratio: None,
+            outcome: Outcome::OnlyB,
+            metadata: Vec::new(),
+        },
     }
 }

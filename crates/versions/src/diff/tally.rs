@@ -1,8 +1,13 @@
 //! Figures of a table or of a database.
 
 use super::rows::RowDiff;
+use super::side::Side;
 use super::verdict::Outcome;
 use crate::Case;
+
+/// Fewest rows, and the share of them, that make a common movement.
+const MANY_ROWS: usize = 50;
+const NEARLY_ALL_PERCENT: usize = 98;
 
 /// Numbers of rows, and how durations changed on the whole.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,6 +22,8 @@ pub struct Tally {
     pub faster: usize,
     /// Rows of both whose durations say nothing.
     pub cannot_tell: usize,
+    /// Rows of both whose duration the second database lacks.
+    pub lost_durations: usize,
     /// Cases of the first database alone.
     pub only_a: usize,
     /// Cases of the second database alone.
@@ -51,6 +58,8 @@ impl Tally {
             Outcome::OnlyB => &mut self.only_b,
         };
         *counter += 1;
+        let has_duration = |side: Option<Side>| side.is_some_and(|side| side.duration_us.is_some());
+        self.lost_durations += usize::from(row.b.is_some() && has_duration(row.a) && !has_duration(row.b));
         self.other_metadata += usize::from(!row.metadata.is_empty());
         let Some(ratio) = row.ratio.filter(|_| row.outcome.is_judged()) else { return };
         self.logarithms += ratio.ln();
@@ -61,7 +70,7 @@ impl Tally {
     }
 
     /// Adds the figures of a table.
-    pub(super) fn add(&mut self, table: &Tally) {
+    pub fn add(&mut self, table: &Tally) {
         for (total, rows) in self.rows.iter_mut().zip(table.rows) {
             *total += rows;
         }
@@ -69,6 +78,7 @@ impl Tally {
         self.slower += table.slower;
         self.faster += table.faster;
         self.cannot_tell += table.cannot_tell;
+        self.lost_durations += table.lost_durations;
         self.only_a += table.only_a;
         self.only_b += table.only_b;
         self.other_metadata += table.other_metadata;
@@ -83,6 +93,22 @@ impl Tally {
     /// Rows whose durations were compared and say something.
     pub fn compared(&self) -> usize {
         self.same + self.slower + self.faster
+    }
+
+    /// Rows that the second database lost: those that are gone, and those without a duration.
+    pub fn lost(&self) -> usize {
+        self.only_a + self.lost_durations
+    }
+
+    /// Whether nothing differs that a lookup could return.
+    pub fn is_unchanged(&self) -> bool {
+        self.slower + self.faster + self.only_a + self.only_b + self.lost_durations == 0
+    }
+
+    /// Rows that moved the same way, where nearly all of many did: `Some(true)` for slower. The measuring method may have changed then.
+    pub fn moved_together(&self) -> Option<bool> {
+        let (rows, moved) = (self.compared(), self.slower.max(self.faster));
+        (rows >= MANY_ROWS && moved * 100 >= rows * NEARLY_ALL_PERCENT).then_some(self.slower > self.faster)
     }
 
     /// Cases of either database.

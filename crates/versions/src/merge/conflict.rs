@@ -2,7 +2,7 @@
 
 use crate::{Case, Error, Source};
 use perfdb_files::escape::spreadsheet_text;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -102,16 +102,16 @@ impl Conflict {
     }
 }
 
-/// Names, duration and line of a conflict.
-type Question = ([String; 3], String, u64);
+/// Names and duration of a conflict, and both durations as the list has them.
+type Question = ([String; 3], String, [String; 2]);
 
 /// What somebody has decided about single conflicts: the list that a merge writes, with its column `keep` filled in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decisions(HashMap<Question, Option<bool>>);
+pub struct Decisions(HashMap<Question, (u64, Option<bool>)>);
 
 impl Decisions {
     /// The columns of the list that are needed.
-    const COLUMNS: [&str; 6] = ["kernel_type", "case", "duration", "from", "from_line", "keep"];
+    const COLUMNS: [&str; 7] = ["kernel_type", "case", "duration", "from", "into_us", "from_us", "keep"];
 
     /// Reads a list; `path` is for messages.
     ///
@@ -133,7 +133,7 @@ impl Decisions {
                 wrong(line, error.to_string())
             })?;
             let line = record.position().map_or(1, csv::Position::line);
-            let [kernel_type, case, duration, from, from_line, keep] =
+            let [kernel_type, case, duration, from, into_us, from_us, keep] =
                 places.map(|place| record.get(place).unwrap_or_default());
             let takes_from = match keep.trim() {
                 "from" => Some(true),
@@ -144,18 +144,32 @@ impl Decisions {
                     return Err(wrong(line, format!("keep is {found}; one of into, from, or nothing")));
                 }
             };
-            let number = from_line.trim().parse().map_err(|_| wrong(line, "from_line is no number".to_owned()))?;
             let names = [kernel_type, case, from].map(str::to_owned);
-            decisions.insert((names, duration.to_owned(), number), takes_from);
+            let durations = [into_us, from_us].map(|us| us.trim().to_owned());
+            decisions.insert((names, duration.to_owned(), durations), (line, takes_from));
         }
         Ok(Decisions(decisions))
     }
 
     /// Whether a conflict is decided, and for whom.
     pub(super) fn of(&self, conflict: &Conflict) -> Option<Taken> {
-        let question = (conflict.names(), conflict.duration.name().to_owned(), conflict.from_line);
-        let takes_from = (*self.0.get(&question)?)?;
+        let takes_from = self.0.get(&Decisions::question(conflict))?.1?;
         Some(if takes_from { Taken::From } else { Taken::Into })
+    }
+
+    fn question(conflict: &Conflict) -> Question {
+        let durations = [conflict.into_us, conflict.from_us].map(|us| us.to_string());
+        (conflict.names(), conflict.duration.name().to_owned(), durations)
+    }
+
+    /// Lines with a decision that is about none of these conflicts: a duration has changed, or a row is gone.
+    pub(super) fn unused<'c>(&self, conflicts: impl Iterator<Item = &'c Conflict>) -> Vec<u64> {
+        let met: HashSet<Question> = conflicts.map(Decisions::question).collect();
+        let is_unused =
+            |(question, (_, keep)): &(&Question, &(u64, Option<bool>))| keep.is_some() && !met.contains(*question);
+        let mut lines: Vec<u64> = self.0.iter().filter(is_unused).map(|(_, (line, _))| *line).collect();
+        lines.sort_unstable();
+        lines
     }
 }
 
@@ -167,10 +181,10 @@ mod tests {
     fn a_list_says_what_is_wrong_with_it() {
         let read =
             |text: &str| Decisions::parse("list.csv".as_ref(), text.as_bytes()).map_err(|error| error.to_string());
-        let header = "kernel_type,case,duration,from,from_line,keep\n";
-        assert!(read(&format!("{header}Add,x,measured,db,2,\n")).is_ok());
+        let header = "kernel_type,case,duration,into_us,from,from_us,keep\n";
+        assert!(read(&format!("{header}Add,x,measured,2,db,3,\n")).is_ok());
         assert_eq!(
-            read(&format!("{header}Add,x,measured,db,2,from\nAdd,y,measured,db,3,mine\n")),
+            read(&format!("{header}Add,x,measured,2,db,3,from\nAdd,y,measured,2,db,3,mine\n")),
             Err("list.csv:3: keep is mine; one of into, from, or nothing".to_owned())
         );
         assert_eq!(

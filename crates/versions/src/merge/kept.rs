@@ -34,6 +34,9 @@ impl Kept {
 /// The file of a kernel type with these rows added; `None` if all of them stand there already.
 pub(super) fn keep(directory: &Path, kernel_type: &str, rows: &[Kept]) -> Result<Option<Staged>, Error> {
     let path = within(directory, format!("{kernel_type}{CONFLICTS}"));
+    if path.is_symlink() {
+        return Err(Error::Link { path });
+    }
     let mut file = match path.exists() {
         true => Table::read(&path, &ReadOptions::database())?,
         false => Table::new(&path, OWN_COLUMNS),

@@ -1,17 +1,20 @@
 //! The tables of one kernel type.
 
 use super::conflict::{Conflict, Decisions, Prefer, Taken};
+use super::dates::RowDates;
 use super::kept::{Kept, keep};
-use crate::case::{COLUMNS, Naming};
-use crate::{Case, Error, Place, Source};
-use perfdb_files::paths::within;
+use super::row_durations::Durations;
+use crate::case::{Known, Naming};
+use crate::{Error, Place, Source};
 use perfdb_files::replace::{Parents, Staged};
-use perfdb_store::columns::{MEASURED_DURATION, OLD_MEASURED_DURATION};
-use perfdb_store::duration::{is_valid, number};
+use perfdb_files::time::compare_dates;
+use perfdb_store::row_identity::{RowIdentity, describes};
 use perfdb_store::table::{ReadOptions, Row, Table, Written};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 
 /// What a merge does to one table.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,6 +31,8 @@ pub struct TableMerge {
     pub filled: usize,
     /// Rows of the others that the target has with the same durations.
     pub same: usize,
+    /// Rows of the target whose own duration answered and for which another duration answers now.
+    pub answers_changed: usize,
     /// Cells that describe a row and that the target has otherwise; its own stay.
     pub other_metadata: usize,
     /// Columns that the target lacked.
@@ -35,6 +40,8 @@ pub struct TableMerge {
     /// Cases with different durations, in the order of the databases and their rows.
     pub conflicts: Vec<Conflict>,
     differs: bool,
+    /// When the rows of the table were measured, where dates are known.
+    pub(super) dates: RowDates,
 }
 
 impl TableMerge {
@@ -53,65 +60,51 @@ pub(super) struct Job<'a> {
     pub(super) writes: bool,
 }
 
-/// Where a table keeps what merging looks at.
-struct Places {
-    case: [Option<usize>; COLUMNS.len()],
-    /// The columns of the durations of each source.
-    durations: [Option<usize>; Source::ALL.len()],
-    naming: Naming,
-}
-
-impl Places {
-    fn of(kernel_type: &str, table: &Table) -> Places {
-        Places {
-            case: COLUMNS.map(|name| table.column(name)),
-            durations: Source::ALL.map(|source| source.columns().iter().find_map(|name| table.column(name))),
-            naming: Naming::new(kernel_type, table.columns()),
-        }
-    }
-
-    fn case(&self, row: Row<'_>) -> Case {
-        self.naming.case(|column| Cow::Borrowed(self.case[column].map_or("", |column| row.cell(column))))
-    }
-
-    fn duration_us(&self, row: Row<'_>, source: Source) -> f64 {
-        self.durations[source as usize].map_or(0.0, |column| number(row.cell(column)))
-    }
-}
-
 impl Job<'_> {
-    /// Merges the tables of a kernel type, and stages what changes.
-    pub(super) fn run(&self, kernel_type: &str) -> Result<(TableMerge, Vec<Staged>), Error> {
+    /// Merges the tables of a kernel type into the one at `path`, and stages what changes.
+    pub(super) fn run(&self, kernel_type: &str, path: &Path) -> Result<(TableMerge, Vec<Staged>), Error> {
         let read = |path: &PathBuf| Table::read(path, &ReadOptions::database());
         let own = self.into.tables.get(kernel_type).map(read).transpose()?;
-        let path = within(&self.into.directory, format!("{kernel_type}.csv"));
+        let dates = match &own {
+            Some(table) => RowDates::of(&self.into.statement, kernel_type, table),
+            None => RowDates::default(),
+        };
         let mut merger = Merger {
             job: self,
             result: TableMerge {
                 kernel_type: kernel_type.to_owned(),
-                path,
+                path: path.to_owned(),
                 is_new: own.is_none(),
+                dates,
                 ..TableMerge::default()
             },
             table: own,
             kept: Vec::new(),
-            met: FxHashSet::default(),
         };
+        let mut copied = None;
         for place in self.from {
             if let Some(path) = place.tables.get(kernel_type) {
-                merger.take(place, &read(path)?)?;
+                let other = read(path)?;
+                // What comes from one database alone is copied to the byte.
+                copied = (merger.table.is_none()).then(|| other.source().to_vec());
+                merger.take(place, &other)?;
             }
         }
         let Merger { mut result, table, kept, .. } = merger;
         result.differs |= result.is_new && table.is_some();
+        if let Some(table) = &table {
+            result.dates.identify(table);
+        }
         let mut staged = Vec::new();
         if self.writes {
             if let Some(table) = table.filter(|_| result.differs) {
                 let form = Written { byte_order_mark: table.has_byte_order_mark(), line_end: table.header_line_end() };
-                staged.push(Staged::with(&result.path, &table.to_csv(form), Parents::MustExist)?);
+                let text = copied.unwrap_or_else(|| table.to_csv(form));
+                staged.push(Staged::with(&result.path, &text, Parents::Create)?);
             }
             if !kept.is_empty() {
-                staged.extend(keep(&self.into.directory, kernel_type, &kept)?);
+                let folder = path.parent().unwrap_or(Path::new("."));
+                staged.extend(keep(folder, kernel_type, &kept)?);
             }
         }
         Ok((result, staged))
@@ -121,8 +114,9 @@ impl Job<'_> {
 /// The database whose rows are being merged.
 struct Other<'a> {
     place: &'a Place,
-    places: Places,
-    /// The target's column for each of its own.
+    durations: Durations,
+    dates: RowDates,
+    /// The target's column for each of its own; `None` for those of measured durations, which have one place in the target.
     columns: Vec<Option<usize>>,
 }
 
@@ -139,8 +133,34 @@ struct Merger<'a> {
     result: TableMerge,
     table: Option<Table>,
     kept: Vec<Kept>,
-    /// Rows that an earlier row of the database whose rows are being merged was the same case as.
-    met: FxHashSet<usize>,
+}
+
+fn known(naming: &Naming, row: Row<'_>) -> Known {
+    naming.row(|column| Cow::Borrowed(row.cell(column)))
+}
+
+/// The own row that each of the others meets. Equal rows come together, the n-th with the n-th. Where that leaves one row on each side that
+/// lookups take for the same, these two differ in a description alone.
+fn partners(own: &[Known], others: &[Known]) -> Vec<Option<usize>> {
+    let mut waiting: FxHashMap<RowIdentity, VecDeque<usize>> = FxHashMap::default();
+    for (at, row) in own.iter().enumerate() {
+        waiting.entry(row.identity).or_default().push_back(at);
+    }
+    let mut partners: Vec<Option<usize>> =
+        others.iter().map(|row| waiting.get_mut(&row.identity).and_then(VecDeque::pop_front)).collect();
+    let mut left: FxHashMap<RowIdentity, [Vec<usize>; 2]> = FxHashMap::default();
+    for at in waiting.into_values().flatten() {
+        left.entry(own[at].lookup).or_default()[0].push(at);
+    }
+    for (at, _) in partners.iter().enumerate().filter(|(_, partner)| partner.is_none()) {
+        left.entry(others[at].lookup).or_default()[1].push(at);
+    }
+    for sides in left.into_values() {
+        if let [[one], [other]] = sides.each_ref().map(Vec::as_slice) {
+            partners[*other] = Some(*one);
+        }
+    }
+    partners
 }
 
 impl Merger<'_> {
@@ -150,29 +170,39 @@ impl Merger<'_> {
             Some(table) => table,
             None => Table::new(&self.result.path, other.columns()),
         };
+        let kernel_type = self.result.kernel_type.clone();
+        let namings = [
+            Naming::new(&kernel_type, table.columns(), other.columns()),
+            Naming::new(&kernel_type, other.columns(), table.columns()),
+        ];
+        let own: Vec<Known> = table.rows().map(|row| known(&namings[0], row)).collect();
+        let found: Vec<Known> = other.rows().map(|row| known(&namings[1], row)).collect();
+        let partners = partners(&own, &found);
         let columns = self.unite_columns(&mut table, other);
+        let theirs = Other {
+            place,
+            durations: Durations::of(other),
+            dates: RowDates::of(&place.statement, &kernel_type, other),
+            columns,
+        };
+        let own = Durations::of(&table);
         let mut sources = vec![None; table.columns().len()];
-        for (source, column) in columns.iter().enumerate().filter_map(|(source, column)| Some((source, (*column)?))) {
-            sources[column] = Some(source);
+        for (source, column) in theirs.columns.iter().enumerate() {
+            column.iter().for_each(|column| sources[*column] = Some(source));
         }
-        let own = Places::of(&self.result.kernel_type, &table);
-        let theirs = Other { place, places: Places::of(&self.result.kernel_type, other), columns };
-        self.met.clear();
-        let mut known: FxHashMap<Case, usize> = FxHashMap::default();
-        for row in table.rows() {
-            // Of rows that stand twice the first one answers.
-            known.entry(own.case(row)).or_insert(row.index());
-        }
-        for row in other.rows() {
-            let case = theirs.places.case(row);
-            match known.get(&case) {
-                Some(&at) => self.meet((&mut table, at), &own, (row, &case), &theirs)?,
+        for ((row, found), partner) in other.rows().zip(&found).zip(partners) {
+            match partner {
+                Some(at) => self.meet((&mut table, at), own, (row, found), &theirs)?,
                 None => {
-                    let at = table.push_row(|column, _| sources[column].map_or("", |source| row.cell(source)));
+                    let measured = theirs.durations.measured_text(row);
+                    table.push_row(|column, _| match sources[column] {
+                        _ if Some(column) == own.measured => measured,
+                        Some(source) => row.cell(source),
+                        None => "",
+                    });
+                    self.result.dates.push(theirs.dates.of_row(row.index()));
                     self.result.added += 1;
                     self.result.differs = true;
-                    self.met.insert(at);
-                    known.insert(case, at);
                 }
             }
         }
@@ -182,73 +212,76 @@ impl Merger<'_> {
 
     /// Gives the table the columns that it lacks. Returns its column for each of the other's.
     fn unite_columns(&mut self, table: &mut Table, other: &Table) -> Vec<Option<usize>> {
-        // Old and new tables call the measured duration differently.
-        let (own, old) = (table.column(MEASURED_DURATION), table.column(OLD_MEASURED_DURATION));
-        let is_renamed = other.column(MEASURED_DURATION).is_some();
         let mut places = Vec::with_capacity(other.columns().len());
         for name in other.columns() {
-            let known = match name.as_str() {
-                MEASURED_DURATION => own.or(old),
-                OLD_MEASURED_DURATION if !is_renamed => own.or(old),
-                // Of two measured durations the one of the new name counts, and takes the one place there is.
-                OLD_MEASURED_DURATION if own.is_none() && old.is_some() => {
-                    places.push(None);
-                    continue;
-                }
-                name => table.column(name),
-            };
-            places.push(Some(known.unwrap_or_else(|| {
+            let is_measured = Source::is_measured_duration(name);
+            if is_measured && Durations::of(table).measured.is_some() {
+                places.push(None);
+                continue;
+            }
+            let known = table.column(name).unwrap_or_else(|| {
                 table.push_column(name, "");
                 self.result.columns_added.push(name.clone());
                 self.result.differs = true;
                 table.columns().len() - 1
-            })));
+            });
+            places.push((!is_measured).then_some(known));
         }
         places
     }
 
-    /// Merges a row into the one of the same case.
+    /// Merges a row into the equal one.
     fn meet(
         &mut self,
         (table, at): (&mut Table, usize),
-        own: &Places,
-        (row, case): (Row<'_>, &Case),
+        own: Durations,
+        (row, found): (Row<'_>, &Known),
         theirs: &Other<'_>,
     ) -> Result<(), Error> {
+        let (into, from) = (own.of_row(table.row(at)), theirs.durations.of_row(row));
+        let mut after = into;
         let mut taken_over = Vec::new();
         let (mut is_filled, mut has_conflict, mut is_replaced, mut is_refused) = (false, false, false, false);
         for source in Source::ALL {
-            let (into_us, from_us) = (own.duration_us(table.row(at), source), theirs.places.duration_us(row, source));
-            if !is_valid(from_us) {
+            let Some(from_us) = from.of(source) else { continue };
+            let into_us = into.of(source);
+            if into_us == Some(from_us) {
                 continue;
             }
-            if !is_valid(into_us) {
+            let with = own.with(&after, source, from_us);
+            if into_us.is_none() && (self.job.prefer != Prefer::Into || !into.is_contradicted_by(&with)) {
                 taken_over.push(source);
+                after = with;
                 is_filled = true;
-            } else if into_us != from_us {
-                has_conflict = true;
-                let mut conflict = Conflict {
-                    kernel_type: self.result.kernel_type.clone(),
-                    case: case.clone(),
-                    duration: source,
-                    from: theirs.place.directory.clone(),
-                    from_line: row.line().unwrap_or_default(),
-                    into_line: table.line(at),
-                    into_us,
-                    from_us,
-                    taken: Taken::Undecided,
-                };
-                conflict.taken = self.decide(&conflict, theirs.place, self.met.contains(&at))?;
-                match conflict.taken {
-                    Taken::From => {
-                        taken_over.push(source);
-                        is_replaced = true;
-                    }
-                    Taken::Into => is_refused = true,
-                    Taken::Undecided => {}
-                }
-                self.result.conflicts.push(conflict);
+                continue;
             }
+            has_conflict = true;
+            let mut conflict = Conflict {
+                kernel_type: self.result.kernel_type.clone(),
+                case: found.case.clone(),
+                duration: source,
+                from: theirs.place.directory.clone(),
+                from_line: row.line().unwrap_or_default(),
+                into_line: table.line(at),
+                into_us: into_us.or(into.answer()).unwrap_or_default(),
+                from_us,
+                taken: Taken::Undecided,
+            };
+            let dates = (self.result.dates.of_row(at), theirs.dates.of_row(row.index()));
+            conflict.taken = match into_us {
+                Some(_) => self.decide(&conflict, theirs.place, dates)?,
+                None => Taken::Into,
+            };
+            match conflict.taken {
+                Taken::From => {
+                    taken_over.push(source);
+                    after = with;
+                    is_replaced = true;
+                }
+                Taken::Into => is_refused = true,
+                Taken::Undecided => {}
+            }
+            self.result.conflicts.push(conflict);
         }
         if is_replaced {
             let cells = table.columns().iter().cloned().zip(table.row(at).cells().map(str::to_owned)).collect();
@@ -256,10 +289,18 @@ impl Merger<'_> {
         }
         if is_refused {
             let named = |(column, cell): (usize, &str)| (table.columns()[column].clone(), cell.to_owned());
-            self.keep("not taken", theirs.place, theirs.cells(row).map(named).collect());
+            let measured = own.measured.map(|column| (column, theirs.durations.measured_text(row)));
+            self.keep("not taken", theirs.place, theirs.cells(row).chain(measured).map(named).collect());
         }
+        self.result.answers_changed += usize::from(into.is_contradicted_by(&after));
         self.copy(table, at, theirs.cells(row), &taken_over);
-        self.met.insert(at);
+        if taken_over.contains(&Source::Measured) {
+            own.set_measured(table, at, theirs.durations.measured_text(row));
+            self.result.differs = true;
+        }
+        if !taken_over.is_empty() {
+            self.result.dates.set(at, theirs.dates.of_row(row.index()));
+        }
         self.result.filled += usize::from(is_filled);
         self.result.same += usize::from(!is_filled && !has_conflict);
         Ok(())
@@ -285,9 +326,9 @@ impl Merger<'_> {
             }
             let takes = match Source::of_column(name) {
                 Some(source) => taken_over.contains(&source),
-                None if COLUMNS.contains(&name) || cell.is_empty() => false,
+                None if cell.is_empty() => false,
                 None => {
-                    self.result.other_metadata += usize::from(!own.is_empty());
+                    self.result.other_metadata += usize::from(!own.is_empty() && describes(name));
                     own.is_empty()
                 }
             };
@@ -298,45 +339,24 @@ impl Merger<'_> {
         }
     }
 
-    fn decide(&self, conflict: &Conflict, place: &Place, is_repeated: bool) -> Result<Taken, Error> {
+    fn decide(&self, conflict: &Conflict, place: &Place, dates: (Option<&str>, Option<&str>)) -> Result<Taken, Error> {
         if let Some(decided) = self.job.decisions.of(conflict) {
             return Ok(decided);
-        }
-        if is_repeated {
-            // Of rows that stand twice in a database the first one answers.
-            return Ok(Taken::Into);
         }
         let takes_from = match self.job.prefer {
             Prefer::AskList => return Ok(Taken::Undecided),
             Prefer::Into => false,
             Prefer::Fastest => conflict.from_us < conflict.into_us,
             Prefer::Newest => {
-                let date = |place: &Place| match place.statement.date_of(&conflict.kernel_type) {
-                    Some(date) => Ok(date.to_owned()),
-                    None => {
-                        Err(Error::NoDate { path: place.directory.clone(), kernel_type: conflict.kernel_type.clone() })
-                    }
+                let no_date = |place: &Place| Error::NoDate {
+                    path: place.directory.clone(),
+                    kernel_type: conflict.kernel_type.clone(),
                 };
-                is_later(&date(place)?, &date(self.job.into)?)
+                let from = dates.1.ok_or_else(|| no_date(place))?;
+                let into = dates.0.ok_or_else(|| no_date(self.job.into))?;
+                compare_dates(from, into) == Ordering::Greater
             }
         };
         Ok(if takes_from { Taken::From } else { Taken::Into })
-    }
-}
-
-/// Whether a date is later than another; a day is not later than a time of it.
-fn is_later(date: &str, other: &str) -> bool {
-    let length = date.len().min(other.len());
-    date.as_bytes()[..length] > other.as_bytes()[..length]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_is_not_later_than_a_time_of_it() {
-        assert!(is_later("2026-02-01", "2026-01-31T23:00:00Z"));
-        assert!(!is_later("2026-02-01", "2026-02-01T08:00:00Z") && !is_later("2026-02-01T08:00:00Z", "2026-02-01"));
     }
 }
