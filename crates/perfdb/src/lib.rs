@@ -21,7 +21,7 @@
 //! # Which crate is for what
 //!
 //! For programs of your own. This crate has them under short names; what their interfaces promise is in
-//! `docs/adr/0005-what-library-users-can-rely-on.md`.
+//! `docs/design/releases.md`.
 //!
 //! | crate | for |
 //! |---|---|
