@@ -1,4 +1,4 @@
-//! A few kilobytes of gzip that inflate to more than there is memory: an error that names the bound, never a process out of memory.
+//! Inputs that hold more than there is memory: an error that names the bound, never a process out of memory.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -79,4 +79,60 @@ fn a_cell_without_end_in_a_table() -> TestResult {
     columns.extend(perfdb_store::columns::METRICS);
     bomb(&folder.path().join("kernel_details.csv"), &format!("{}\nAdd,\"", columns.join(",")), "a")?;
     is_refused(folder.path(), "parse-kernel-details --profiling-path kernel_details.csv --database-path db")
+}
+
+/// Command lines with a file that is read as a whole, `BIG`. Those of `WRITTEN` are files that people write.
+const WHOLE: [&str; 7] = [
+    "compute-m6 --tc-trace t.json --prof-trace p.csv --baseline BIG --fail-regression 5",
+    "compare-traces g.json g.json --baseline BIG --fail-regression 5",
+    "audit-coverage --database-path db --manifest BIG",
+    "check-density --database-path db --manifest BIG",
+    "audit-coverage --database-path db --model BIG --context 1 --phase decode",
+    "merge-databases into db --decisions BIG",
+    "bundle-reports BIG --output o.html",
+];
+const WRITTEN: [&str; 8] = [
+    "check-density --database-path db --ranges BIG",
+    "check-density --database-path db --density BIG",
+    "audit-coverage --database-path db --manifest q.jsonl --ranges BIG",
+    "explain-prediction --tc-trace t.json --prof-trace p.csv --families BIG",
+    "generate-op-comparison --data-dir db --scenarios BIG",
+    "compare-traces g.json g.json --devices BIG",
+    "compare-traces g.json g.json --registry BIG",
+    "compare-traces --pairs BIG",
+];
+
+/// A folder with what the command lines name beside the large file.
+fn inputs() -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let inputs = perfdb_reliability::world::inputs().map_err(|error| error.to_string())?;
+    perfdb_reliability::files::write(&inputs, folder.path()).map_err(|error| error.to_string())?;
+    std::fs::create_dir(folder.path().join("into"))?;
+    std::fs::copy(folder.path().join("gpu1.json"), folder.path().join("g.json"))?;
+    Ok(folder)
+}
+
+#[test]
+fn a_file_that_is_read_as_a_whole_is_refused_before_it_is_read() -> TestResult {
+    let folder = inputs()?;
+    std::fs::File::create(folder.path().join("big"))?.set_len(5 << 30)?;
+    for line in WHOLE.iter().chain(&WRITTEN) {
+        let output = run(folder.path(), &line.replace("BIG", "big"))?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+        assert!(stderr.contains("error: big: is longer than "), "{line}: {stderr}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_device_without_end_is_read_up_to_the_bound() -> TestResult {
+    let folder = inputs()?;
+    for line in WRITTEN {
+        let output = run(folder.path(), &line.replace("BIG", "/dev/zero"))?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+        assert!(stderr.contains("/dev/zero: is longer than 64 MiB"), "{line}: {stderr}");
+    }
+    Ok(())
 }

@@ -8,6 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_report::versions::{conflict_csv, merge_document, merge_text};
@@ -126,6 +127,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 
 fn decisions(path: Option<&OsString>) -> Result<Decisions, Failure> {
     let Some(path) = path else { return Ok(Decisions::default()) };
-    let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+    let read = input::read(path.as_ref(), Kind::Stream, LARGEST_DOCUMENT_BYTES);
+    let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
     Ok(Decisions::parse(path.as_ref(), &bytes)?)
 }
