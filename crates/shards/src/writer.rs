@@ -7,12 +7,12 @@ use crate::manifest::{MANIFEST, Manifest, WrittenFile};
 use crate::results::{RESULTS, Recorder};
 use crate::shard::Shard;
 use bitcode::Encode;
+use perfdb_files::folders::{PrivateFolder, private_in};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// A case of a shard and how it ended.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ impl Case<'_> {
 /// Writes a shard. Dropped before [`finish`](ShardWriter::finish) it leaves nothing.
 #[derive(Debug)]
 pub struct ShardWriter {
-    folder: TempDir,
+    folder: PrivateFolder,
     parent: PathBuf,
     shard: Shard,
     job: Job,
@@ -52,10 +52,8 @@ impl ShardWriter {
     /// When the folder can't be made.
     pub fn create(parent: &Path, shard: Shard, job: Job) -> Result<ShardWriter, Error> {
         fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
-        let folder = tempfile::Builder::new()
-            .prefix(&beginning_of_temporaries(shard))
-            .tempdir_in(parent)
-            .map_err(|source| Error::io(parent, source))?;
+        let folder =
+            private_in(parent, &beginning_of_temporaries(shard)).map_err(|source| Error::io(parent, source))?;
         let path = folder.path().join(RESULTS);
         let results = Recorder::create(&path).map_err(|source| Error::io(&path, source))?;
         let case_inputs = BTreeMap::new();
@@ -120,9 +118,7 @@ impl ShardWriter {
             .and_then(|text| write_synced(&path, &[text.as_slice(), b"\n"].concat()));
         written.map_err(|source| Error::io(target.join(MANIFEST), source))?;
         sync_folder(self.folder.path())?;
-        let old = tempfile::Builder::new()
-            .prefix(&beginning_of_temporaries(self.shard))
-            .tempdir_in(&self.parent)
+        let old = private_in(&self.parent, &beginning_of_temporaries(self.shard))
             .map_err(|source| Error::io(&self.parent, source))?;
         match fs::rename(&target, old.path().join("old")) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&target, source)),
