@@ -19,6 +19,11 @@ pub(crate) fn set_parquet(open: Open) {
     let _ = PARQUET.set(open);
 }
 
+/// Whether this program writes Parquet.
+pub(crate) fn writes_parquet() -> bool {
+    PARQUET.get().is_some()
+}
+
 /// A Parquet file that was asked for.
 #[derive(Debug)]
 pub(crate) struct TableFile {

@@ -69,6 +69,10 @@ pub fn command_of<A: Parser>() -> Command {
         .action(ArgAction::SetTrue)
         .help("No progress, on a terminal either");
     let mut command = add_common_names(A::command().version(env!("PERFDB_VERSION")).args_override_self(true));
+    if !crate::table_file::writes_parquet() && command.get_arguments().any(|known| known.get_id() == "parquet") {
+        // Still known, so that the error can name the program that has it.
+        command = command.mut_arg("parquet", |argument| argument.hide(true));
+    }
     // `perfdb -q merge-shards` and `perfdb merge-shards -q` are the same.
     let at_every_level = command.has_subcommands();
     for (name, argument) in [("verbose", verbose), ("quiet", quiet), ("no_progress", no_progress)] {

@@ -136,3 +136,57 @@ fn a_device_without_end_is_read_up_to_the_bound() -> TestResult {
     }
     Ok(())
 }
+
+#[test]
+fn a_manifest_without_a_line_end_is_refused_at_its_bound() -> TestResult {
+    let folder = inputs()?;
+    std::fs::File::create(folder.path().join("zeros"))?.set_len(3 << 30)?;
+    let output = run(folder.path(), "query-database --database-path db --manifest zeros")?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("error: zeros:1: is longer than 64 MiB"), "{stderr}");
+    Ok(())
+}
+
+#[test]
+fn a_long_name_of_a_query_does_not_pad_the_others() -> TestResult {
+    let folder = inputs()?;
+    let query = std::fs::read_to_string(folder.path().join("q.jsonl"))?;
+    let lines: Vec<String> = (0..300)
+        .map(|number| {
+            let id = if number == 7 { "a".repeat(1 << 20) } else { number.to_string() };
+            query.trim_end().replace("\"id\": 1", &format!("\"id\": \"{id}\""))
+        })
+        .collect();
+    std::fs::write(folder.path().join("long.jsonl"), lines.join("\n"))?;
+    let output = run(folder.path(), "query-database --database-path db --manifest long.jsonl")?;
+    assert!(output.stdout.len() < 1 << 20, "{} bytes", output.stdout.len());
+    let output = run(folder.path(), "query-database --database-path db --manifest long.jsonl --csv -")?;
+    assert!(output.stdout.len() > 1 << 20, "a table for programs has whole names");
+    Ok(())
+}
+
+#[test]
+fn a_name_beyond_the_bound_is_refused_by_every_reader_of_traces() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let trace = format!("{EVENT}{}\"}}]}}", "a".repeat(100 << 20));
+    std::fs::write(folder.path().join("t.json"), trace)?;
+    std::fs::write(folder.path().join("p.csv"), "Type,Duration(us),Input Shapes\n")?;
+    is_refused(folder.path(), "check-trace t.json")?;
+    is_refused(folder.path(), "trace-to-csv --trace t.json --output o.csv")?;
+    is_refused(folder.path(), "compute-m6 --tc-trace t.json --prof-trace p.csv")?;
+    is_refused(folder.path(), "compare-traces t.json t.json")
+}
+
+#[test]
+fn blanks_without_end_are_refused() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    bomb(&folder.path().join("blank.json.gz"), "", " ")?;
+    for line in [
+        "check-trace blank.json.gz",
+        "check-trace blank.json.gz --repair good.json",
+        "compare-traces blank.json.gz blank.json.gz",
+    ] {
+        is_refused(folder.path(), line)?;
+    }
+    Ok(())
+}

@@ -52,6 +52,7 @@ fn the_same_command_lines_write_everything_where_they_can() -> TestResult {
             "evaluate-database",
             "audit-coverage",
             "diff-databases",
+            "check-trace",
         ];
         let changes_tables = line.contains("--append") || !only_reads.iter().any(|tool| line.starts_with(tool));
         let others = world.files()?.into_iter().filter(|(path, content)| {
