@@ -41,8 +41,9 @@ impl JsonFile {
     /// Opens the temporary of the file that was asked for.
     pub fn open(path: Option<&OsStr>) -> Result<Option<JsonFile>, Failure> {
         let open = |path: &Path| -> Result<JsonFile, Failure> {
-            if let Some(name) = DESCRIPTIONS.iter().find(|name| path.file_name().is_some_and(|own| own == **name)) {
-                let reason = format!("{name} describes a database; give the output another name");
+            if DESCRIPTIONS.iter().any(|name| path.file_name().is_some_and(|own| own == *name)) {
+                let reason =
+                    "is an input of this run, or of the next one that reads the database; give the output another name";
                 return Err(Failure::lines(vec![format!("{}: {reason}", shown(path))]));
             }
             let staged = Staged::create(path, Parents::MustExist)?;
