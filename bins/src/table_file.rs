@@ -9,6 +9,7 @@ use perfdb_report::tables::Table;
 use perfdb_tables::{Batch, Open, Schema, Writer};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 static PARQUET: OnceLock<Open> = OnceLock::new();
 
@@ -19,9 +20,16 @@ pub(crate) fn set_parquet(open: Open) {
     let _ = PARQUET.set(open);
 }
 
-/// Whether this program writes Parquet.
-pub(crate) fn writes_parquet() -> bool {
-    PARQUET.get().is_some()
+static LACKS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that this program does not write Parquet.
+pub(crate) fn lacks_parquet() {
+    LACKS.store(true, Ordering::Relaxed);
+}
+
+/// Whether this program has been found not to write Parquet.
+pub(crate) fn is_without_parquet() -> bool {
+    LACKS.load(Ordering::Relaxed)
 }
 
 /// A Parquet file that was asked for.
