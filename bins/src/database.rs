@@ -1,5 +1,6 @@
 //! The options that every tool of the database has: where it is, and how long to wait for its lock.
 
+use crate::shards::is_recorded;
 use crate::{Failure, print_line, warn};
 use clap::Args;
 use perfdb_files::lock::{LockOptions, Notice};
@@ -62,7 +63,8 @@ impl DatabaseArguments {
         let versions = self.versions();
         versions.check().map_err(with_options)?;
         let machine = Machine {
-            python: python.unwrap_or_else(default_python),
+            // Nothing is started for a command line that shards remember.
+            python: if is_recorded() { "/dev/null".into() } else { python.unwrap_or_else(default_python) },
             python_timeout: Duration::from_secs(60),
             variable: &|name| std::env::var_os(name),
         };

@@ -1,6 +1,7 @@
 //! `--json FILE`: a summary for programs.
 
 use crate::Failure;
+use perfdb_files::escape::shown;
 use perfdb_files::paths::normalised;
 use perfdb_files::paths::parent_of;
 use perfdb_files::replace::{Parents, Staged, commit};
@@ -33,10 +34,18 @@ pub struct JsonFile {
     staged: Option<Staged>,
 }
 
+/// Files of a database that no output replaces.
+const DESCRIPTIONS: [&str; 2] = ["op_mapping.yaml", perfdb_provenance::FILE_NAME];
+
 impl JsonFile {
     /// Opens the temporary of the file that was asked for.
     pub fn open(path: Option<&OsStr>) -> Result<Option<JsonFile>, Failure> {
         let open = |path: &Path| -> Result<JsonFile, Failure> {
+            if DESCRIPTIONS.iter().any(|name| path.file_name().is_some_and(|own| own == *name)) {
+                let reason =
+                    "is an input of this run, or of the next one that reads the database; give the output another name";
+                return Err(Failure::lines(vec![format!("{}: {reason}", shown(path))]));
+            }
             let staged = Staged::create(path, Parents::MustExist)?;
             Ok(JsonFile { path: path.to_owned(), staged: Some(staged) })
         };

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(
     name = "perfdb",
-    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | doctor | help [NAME] | completions SHELL | man DIR | install-links DIR | merge-shards DIR...",
+    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | doctor | help [NAME] | completions SHELL | man DIR | install-links DIR | merge-shards DIR... [-- COMMAND]",
     help_template = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}",
     after_help = listing::with_commands(),
     disable_help_subcommand = true
@@ -81,12 +81,18 @@ enum Own {
     ///
     /// Takes the results of a tool that ran with --shard 1/N to N/N, and does what the tool does with all of them: the same
     /// files, the same text, the same exit status. Run it in the folder of the shards, or where the paths that they were given
-    /// lead to the same files. A set that lacks a shard, has one twice, or mixes jobs is refused.
+    /// lead to the same files. A set that lacks a shard, has one twice, or mixes jobs is refused. Nothing that shards name is
+    /// started. Without COMMAND, outputs outside the current folder are refused, and so are shards of another command than
+    /// COMMAND.
     #[command(after_help = MERGE_EXAMPLES)]
     MergeShards {
         /// A folder with shards, or a shard (shard-I-of-N)
         #[arg(value_name = "DIR", required = true)]
         dirs: Vec<PathBuf>,
+
+        /// Command of the job, without --shard [default: what the shards remember, if all outputs are below this folder]
+        #[arg(value_name = "COMMAND", last = true)]
+        command: Vec<OsString>,
     },
 
     #[command(external_subcommand)]
@@ -96,13 +102,16 @@ enum Own {
 const MERGE_EXAMPLES: &str = "\
 Examples:
   perfdb merge-shards shards
-  perfdb merge-shards node-1/shards node-2/shards";
+  perfdb merge-shards node-1/shards node-2/shards
+  perfdb merge-shards shards -- start-microbench --database-path /data/db";
 
 /// Runs perfdb: the tool that it was called as, or whose name comes first, or one of its own commands.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     crate::program::all_tools_are_here();
     #[cfg(feature = "parquet")]
     crate::table_file::set_parquet(perfdb_parquet::open);
+    #[cfg(not(feature = "parquet"))]
+    crate::table_file::lacks_parquet();
     if let Some(tool) = called_as(arguments.first()) {
         return (tool.main)(arguments);
     }
@@ -128,10 +137,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 type ToolRun = (&'static Tool, Vec<OsString>);
 
 /// The run that puts shards together.
-fn merging(dirs: &[PathBuf]) -> Result<ToolRun, Failure> {
-    let (name, arguments) = crate::shards::merging(dirs)?;
-    let unknown = || Failure::lines(vec![format!("the shards are of {name:?}, and there is no such tool")]);
-    let tool = find(&name).ok_or_else(unknown)?;
+fn merging(dirs: &[PathBuf], command: &[OsString]) -> Result<ToolRun, Failure> {
+    let (tool, arguments) = crate::shards::merging(dirs, command)?;
     let program = OsString::from(format!("perfdb {}", tool.name));
     Ok((tool, std::iter::once(program).chain(arguments).collect()))
 }
@@ -188,7 +195,7 @@ fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, F
         Some(Own::Completions { shell }) => print(&completions::script(shell))?,
         Some(Own::Man { dir }) => manual::write_pages(&dir)?,
         Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,
-        Some(Own::MergeShards { dirs }) => *next = Some(merging(&dirs)?),
+        Some(Own::MergeShards { dirs, command }) => *next = Some(merging(&dirs, &command)?),
         Some(Own::Help { name }) => return Err(unknown(&name.unwrap_or_default())),
         Some(Own::Unknown(words)) => {
             return Err(unknown(&words.first().map(|word| word.to_string_lossy()).unwrap_or_default()));

@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use perfdb_trace::source::Progress;
 use std::cell::Cell;
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread::JoinHandle;
@@ -39,6 +40,53 @@ fn of_bytes(label: &'static str, total_bytes: Option<u64>) -> ProgressBar {
 pub fn items(label: &'static str, total: Option<u64>) -> ProgressBar {
     OF_TOOL.store(true, Ordering::Relaxed);
     bar(label, total, "{pos}/{len} {per_sec} {eta} left {msg}", "{pos} {per_sec} {msg}")
+}
+
+/// Files that are read one after the other, and how many of them are done. What is shown are their bytes.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    label: &'static str,
+    files: usize,
+    done: usize,
+    /// Those that are known before they are opened; of a pipe nobody knows.
+    bytes: u64,
+}
+
+static READING: Mutex<Option<Reading>> = Mutex::new(None);
+
+/// Shows the bytes of these files while they are read, with how many files are done, until it is dropped.
+pub fn files<'p>(label: &'static str, paths: impl IntoIterator<Item = &'p Path>) -> Files {
+    let sizes = paths.into_iter().map(|path| std::fs::metadata(path).map_or(0, |metadata| metadata.len()));
+    let (files, bytes) = sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size));
+    if let Ok(mut reading) = READING.lock() {
+        *reading = Some(Reading { label, files, done: 0, bytes });
+    }
+    Files { _private: () }
+}
+
+/// Files whose reading is shown.
+#[derive(Debug)]
+pub struct Files {
+    _private: (),
+}
+
+impl Files {
+    /// So many more are done.
+    pub fn inc(&self, files: usize) {
+        if let Ok(mut reading) = READING.lock()
+            && let Some(reading) = reading.as_mut()
+        {
+            reading.done += files;
+        }
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        if let Ok(mut reading) = READING.lock() {
+            *reading = None;
+        }
+    }
 }
 
 thread_local! {
@@ -104,11 +152,16 @@ pub(crate) fn watch_reading() -> Option<Watch> {
                 continue;
             }
             let is_new = shown.is_none();
+            let reading = READING.lock().ok().and_then(|reading| *reading);
+            let total = reading.map_or(0, |reading| reading.bytes).max(opened_bytes);
             // How much comes from a pipe, nobody knows.
-            let known = (opened_bytes >= read_bytes).then_some(opened_bytes);
+            let known = (opened_bytes >= read_bytes).then_some(total);
             let bar = shown.get_or_insert_with(|| of_bytes("reading", known));
             if bar.length().is_some() {
-                bar.set_length(opened_bytes.max(read_bytes));
+                bar.set_length(total.max(read_bytes));
+            }
+            if let Some(Reading { label, files, done, .. }) = reading {
+                bar.set_prefix(format!("{label} {done}/{files}"));
             }
             bar.set_position(read_bytes);
             if is_new {

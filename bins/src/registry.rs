@@ -22,6 +22,8 @@ pub struct Tool {
 impl Tool {
     /// Runs the tool on the arguments of this process.
     pub fn run(&self) -> ExitCode {
+        // A program of its own is without the large form of tables.
+        crate::table_file::lacks_parquet();
         (self.main)(std::env::args_os().collect())
     }
 }

@@ -9,6 +9,7 @@ use perfdb_report::tables::Table;
 use perfdb_tables::{Batch, Open, Schema, Writer};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 static PARQUET: OnceLock<Open> = OnceLock::new();
 
@@ -17,6 +18,18 @@ static PARQUET: OnceLock<Open> = OnceLock::new();
 pub(crate) fn set_parquet(open: Open) {
     // A second run in one process has the same.
     let _ = PARQUET.set(open);
+}
+
+static LACKS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that this program does not write Parquet.
+pub(crate) fn lacks_parquet() {
+    LACKS.store(true, Ordering::Relaxed);
+}
+
+/// Whether this program has been found not to write Parquet.
+pub(crate) fn is_without_parquet() -> bool {
+    LACKS.load(Ordering::Relaxed)
 }
 
 /// A Parquet file that was asked for.

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{Log, print, print_error, set_quiet, set_verbose};
 use crate::progress;
 use crate::promised_form;
-use crate::standard_streams::name_streams;
+use crate::standard_streams::{name_streams, writes_file};
 use crate::suggestions::suggest_by_words;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
@@ -69,6 +69,11 @@ pub fn command_of<A: Parser>() -> Command {
         .action(ArgAction::SetTrue)
         .help("No progress, on a terminal either");
     let mut command = add_common_names(A::command().version(env!("PERFDB_VERSION")).args_override_self(true));
+    let is_table = |known: &Arg| known.get_id() == "parquet" && writes_file(known);
+    if crate::table_file::is_without_parquet() && command.get_arguments().any(is_table) {
+        // Still known, so that the error can name the program that has it.
+        command = command.mut_arg("parquet", |argument| argument.hide(true));
+    }
     // `perfdb -q merge-shards` and `perfdb merge-shards -q` are the same.
     let at_every_level = command.has_subcommands();
     for (name, argument) in [("verbose", verbose), ("quiet", quiet), ("no_progress", no_progress)] {

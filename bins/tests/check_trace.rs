@@ -104,3 +104,29 @@ fn refused_memory_is_an_error() -> Outcome {
     assert!(output.stdout.is_empty());
     Ok(())
 }
+
+/// A pipe is read once: the report and the copy are of the same bytes.
+#[test]
+fn a_pipe_is_repaired_as_a_file_is() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let trace =
+        r#"{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 5}, {"#;
+    let path = folder.path().join("t.json");
+    std::fs::write(&path, trace)?;
+    let repaired = |input: &str, stdin: std::process::Stdio| -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("check-trace"));
+        let line = [input, "--repair", "good.json"];
+        let output =
+            command.args(line).current_dir(folder.path()).env("TMPDIR", folder.path()).stdin(stdin).output()?;
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(std::fs::read(folder.path().join("good.json"))?)
+    };
+    let expected = repaired("t.json", std::process::Stdio::null())?;
+    let mut cat = std::process::Command::new("cat").arg(&path).stdout(std::process::Stdio::piped()).spawn()?;
+    let pipe = cat.stdout.take().ok_or("a pipe")?;
+    assert_eq!(repaired("/dev/stdin", pipe.into())?, expected);
+    cat.wait()?;
+    assert!(expected.ends_with(b"]}"), "{}", String::from_utf8_lossy(&expected));
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 2, "nothing else is left");
+    Ok(())
+}

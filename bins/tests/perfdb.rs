@@ -72,7 +72,14 @@ fn every_tool_is_reached_by_name_and_by_link_and_helps_alike() -> Outcome {
         symlink(PERFDB, &link)?;
         let by_link = stdout(at(&link, &["--help"]))?;
         let own = Path::new(PERFDB).with_file_name(tool.name);
-        assert_eq!(by_link, stdout(at(&own, &["--help"]))?);
+        let of_own = stdout(at(&own, &["--help"]))?;
+        // Tables as Parquet are of perfdb alone, and a program of its own does not list what it lacks.
+        let paragraphs = |help: &str| -> Vec<String> {
+            let is_listed = |text: &&str| tool.name == "export-database" || !text.contains("      --parquet ");
+            help.split("\n\n").filter(is_listed).map(str::to_owned).collect()
+        };
+        assert_eq!(paragraphs(&of_own).join("\n\n"), of_own, "{}", tool.name);
+        assert_eq!(paragraphs(&by_link), paragraphs(&of_own), "{}", tool.name);
         let called = format!("Usage: perfdb {} ", tool.name);
         let expected = by_link.replacen(&format!("Usage: {} ", tool.name), &called, 1);
         // compare-traces has usage lines of its own, which know no other name.

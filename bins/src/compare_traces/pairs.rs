@@ -1,5 +1,6 @@
 //! Many pairs of traces.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -160,16 +161,18 @@ impl Pairs<'_> {
         let Workers { count, threads } = Workers::new(jobs, own.len());
         let options = self.common.load_options(true, threads);
         let pairs: Vec<PairSpec> = own.iter().map(|&at| self.pairs[at].clone()).collect();
-        let bar = progress::items("pairs", Some(pairs.len() as u64));
+        // A trace that several pairs have is read once.
+        let traces: BTreeSet<&Path> = pairs.iter().flat_map(|pair| &pair.paths).map(PathBuf::as_path).collect();
+        let reading = progress::files("traces", traces.iter().copied());
+        let left_per_pair = |at: usize| traces.len() * (at + 1) / pairs.len() - traces.len() * at / pairs.len();
         let compare = |position: usize, loaded| {
             let at = own[position];
             work(at, compare(&self.pairs[at], &self.plans[at], loaded))
         };
         run_pairs(&pairs, count, &options, compare, |position, outcome| {
             done(own[position], outcome);
-            bar.inc(1);
+            reading.inc(left_per_pair(position));
         });
-        bar.finish_and_clear();
     }
 
     /// Writes the result of a pair. What is left of it is what there is to tell.

@@ -84,7 +84,7 @@ pub(super) fn compare_ranks(
 fn read(paths: &[PathBuf], common: &Common, jobs: Option<usize>) -> Result<Ranks, Failure> {
     let Workers { count, threads } = Workers::new(jobs, paths.len());
     let options: LoadOptions = common.load_options(false, threads);
-    let bar = progress::items("ranks", Some(paths.len() as u64));
+    let reading = progress::files("ranks", paths.iter().map(PathBuf::as_path));
     let mut states = states(count, || ());
     let mut tasks = (0..).zip(paths);
     let mut ranks = Vec::with_capacity(paths.len());
@@ -93,7 +93,7 @@ fn read(paths: &[PathBuf], common: &Common, jobs: Option<usize>) -> Result<Ranks
         || Ok(tasks.next()),
         |(), (number, path)| Rank::open(path, number, &options),
         |rank| {
-            bar.inc(1);
+            reading.inc(1);
             match rank {
                 Ok(rank) => ranks.push(rank),
                 Err(Error::Trace(error)) => failed.push(line_of_error(&error)),
@@ -102,7 +102,7 @@ fn read(paths: &[PathBuf], common: &Common, jobs: Option<usize>) -> Result<Ranks
             Ok::<_, Failure>(std::ops::ControlFlow::Continue(()))
         },
     )?;
-    bar.finish_and_clear();
+    drop(reading);
     if !failed.is_empty() {
         return Err(Failure::lines(failed));
     }

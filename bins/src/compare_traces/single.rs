@@ -142,14 +142,14 @@ fn write_trace(path: &Path, plan: &Plan, traces: [&Trace; 2]) -> Result<Staged, 
 
 /// Loads both traces at the same time.
 fn load(traces: [&Path; 2], captures: [Option<&Path>; 2], options: &LoadOptions) -> Result<[Trace; 2], Failure> {
-    let bar = progress::items("traces", Some(2));
+    let reading = progress::files("traces", traces);
     let open = |side: usize| {
         let trace = Trace::open_with_capture(traces[side], captures[side], options);
-        bar.inc(1);
+        reading.inc(1);
         trace
     };
     let loaded = perfdb_parallel::join(|| open(0), || open(1));
-    bar.finish_and_clear();
+    drop(reading);
     match loaded {
         (Ok(first), Ok(second)) => Ok([first, second]),
         (first, second) => {

@@ -6,6 +6,7 @@ use crate::{Failure, command_of};
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
+use perfdb_files::escape::shown;
 use perfdb_files::replace::{Parents, Staged, commit};
 use std::io;
 use std::path::Path;
@@ -21,6 +22,10 @@ pub(super) fn write_pages(directory: &Path) -> Result<(), Failure> {
     let mut files = Vec::new();
     for command in commands {
         let path = directory.join(format!("{}.1", command.get_name()));
+        if path.is_symlink() {
+            let reason = "is a link, and what it leads to is not replaced; remove it";
+            return Err(Failure::lines(vec![format!("{}: {reason}", shown(&path))]));
+        }
         files.push(Staged::with(&path, &page(command)?, Parents::Create)?);
     }
     Ok(commit(files)?)

@@ -19,6 +19,7 @@ use super::variables::{rank_of_launcher, variable, visibility};
 use crate::Failure;
 use crate::database::default_python;
 use crate::semantics::{DEFAULT_SEMANTICS, semantics};
+use crate::shards::is_recorded;
 
 /// Options of a run that op-replay, run-all-op and start-microbench have, all of them new.
 #[derive(Debug, Clone, Default, Args)]
@@ -154,13 +155,13 @@ impl ReplayArguments {
 
     /// Another worker than the shipped one: the option, else the variable.
     fn worker_command(&self) -> Option<OsString> {
-        let is_set = |command: &OsString| !command.is_empty();
+        let is_set = |command: &OsString| !command.is_empty() && !is_recorded();
         self.worker.clone().filter(is_set).or_else(|| std::env::var_os("PERFDB_WORKER").filter(is_set))
     }
 
     /// The interpreter: the option, else the variable, else `python3`.
     pub fn interpreter(&self) -> OsString {
-        self.python.clone().filter(|python| !python.is_empty()).unwrap_or_else(default_python)
+        self.python.clone().filter(|python| !python.is_empty() && !is_recorded()).unwrap_or_else(default_python)
     }
 
     fn devices(&self, backend: Backend) -> Result<Vec<String>, Failure> {

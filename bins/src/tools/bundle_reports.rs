@@ -4,6 +4,7 @@ use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print_note, run};
 use clap::Parser;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
 use perfdb_page::{BundledPage, bundle};
 use std::ffi::OsString;
@@ -54,7 +55,8 @@ fn bundle_reports(arguments: Arguments) -> Result<Status, Failure> {
     refuse_inputs([arguments.output.as_path()], arguments.pages.iter().map(PathBuf::as_path))?;
     let mut pages = Vec::with_capacity(arguments.pages.len());
     for path in &arguments.pages {
-        let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+        let read = input::read(path, Kind::Stream, LARGEST_DOCUMENT_BYTES);
+        let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
         // What is no UTF-8 is no page of ours, which its marks will tell.
         pages.push(BundledPage { path: path.clone(), html: String::from_utf8_lossy(&bytes).into_owned() });
     }

@@ -12,6 +12,7 @@ use perfdb_comm::plan::PlanRequest;
 use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_coverage::Workload;
 use perfdb_coverage::density::{Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, write_repairs};
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
@@ -192,7 +193,8 @@ fn inputs(
         inputs.ranges = Some(Declaration::parse(path.as_ref(), &text(path)?)?);
     }
     let Some(path) = &arguments.manifest else { return Ok((inputs, None)) };
-    let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+    let read = input::read(path.as_ref(), Kind::Stream, LARGEST_DOCUMENT_BYTES);
+    let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
     let sha256 = Sha256::digest(&bytes).iter().fold(String::new(), |mut hex, byte| {
         // Writing to a text cannot fail.
         let _ = write!(hex, "{byte:02x}");

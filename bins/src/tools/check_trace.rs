@@ -8,7 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_line, print_note, print_styled, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use perfdb_doctor::{Code, Options, Packing, Report, Selection, check, repair, repaired_line};
+use perfdb_doctor::{Code, Input, Options, Packing, Report, Selection, repaired_line};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::doctor_page;
 use perfdb_report::trace_check::text;
@@ -85,7 +85,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     refuse_inputs(outputs.map(PathBuf::as_path), [arguments.file.as_path()])?;
     let json = JsonFile::open(arguments.result_json.as_ref().map(|path| path.as_os_str()))?;
     let selection = Selection { only: known(&arguments.only), ignore: known(&arguments.ignore) };
-    let report = check(&arguments.file, &Options { selection, ..Options::default() })?;
+    let input = Input::open(&arguments.file).map_err(|error| perfdb_files::Error::io(&arguments.file, error))?;
+    let report = input.check(&Options { selection, ..Options::default() })?;
     let mut written = Vec::new();
     if let Some(path) = &arguments.html {
         let page = doctor_page(&report, provenance(TOOL.name, [("checked", arguments.file.as_path())]));
@@ -104,7 +105,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let mut repaired = Vec::new();
     if let Some(out) = &arguments.repair {
-        let (staged, lines) = stage_repaired(&arguments.file, &report, out)?;
+        let (staged, lines) = stage_repaired(&input, &report, out)?;
         written.push(staged);
         repaired = lines;
     }
@@ -121,9 +122,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 }
 
 /// Stages the copy; what was repaired.
-fn stage_repaired(file: &Path, report: &Report, out: &Path) -> Result<(Staged, Vec<String>), Failure> {
+fn stage_repaired(input: &Input, report: &Report, out: &Path) -> Result<(Staged, Vec<String>), Failure> {
     let mut staged = Staged::create(out, Parents::MustExist)?;
-    let repairs = repair(file, report, &mut staged, Packing::of(out))?;
+    let repairs = input.repair(report, &mut staged, Packing::of(out))?;
     Ok((staged, repairs.counts().iter().map(|(code, count)| repaired_line(*code, *count)).collect()))
 }
 

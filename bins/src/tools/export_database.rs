@@ -1,8 +1,10 @@
 //! A database as Parquet.
 
+use crate::database::lock_options;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::Parser;
+use perfdb_files::lock::{DEFAULT_TIMEOUT, finish_pending};
 use perfdb_parquet::export;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,6 +52,8 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(Arguments { database, parquet }: Arguments) -> Result<Status, Failure> {
+    // What a killed run has begun is finished first, so that all tables are of one run.
+    finish_pending([&database], &lock_options(TOOL.name, DEFAULT_TIMEOUT))?;
     let done = export(&database, &parquet)?;
     if done.tables == 0 {
         warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));

@@ -26,6 +26,9 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let options = arguments.options()?;
+    if let Some(warning) = arguments.warning() {
+        print_note(&warning);
+    }
     let locking = arguments.lock.options(TOOL.name);
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Write(&locking) };
     let bar = progress::items("tables", None);

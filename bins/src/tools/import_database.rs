@@ -1,8 +1,10 @@
 //! A database from Parquet.
 
+use crate::database::LockArguments;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_note, run, warn};
 use clap::Parser;
+use perfdb_files::lock::LockOptions;
 use perfdb_parquet::{aiconfigurator, import};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,9 @@ struct Arguments {
     /// Where the tables are put; the folder is created
     #[arg(long, value_name = "DIR")]
     database_path: PathBuf,
+
+    #[command(flatten)]
+    lock: LockArguments,
 }
 
 /// `--from`.
@@ -66,18 +71,19 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn execute(Arguments { from, source, database_path }: Arguments) -> Result<Status, Failure> {
+fn execute(Arguments { from, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
+    let lock = lock.options(TOOL.name);
     if from == SourceForm::Aiconfigurator {
-        return convert(&source, &database_path);
+        return convert(&source, &database_path, &lock);
     }
-    let done = import(&source, &database_path)?;
+    let done = import(&source, &database_path, &lock)?;
     let (tables, rows, copied) = (done.tables, done.rows, done.copied);
     print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", database_path.display()))?;
     Ok(Status::Success)
 }
 
-fn convert(source: &Path, target: &Path) -> Result<Status, Failure> {
-    let done = aiconfigurator::import(source, target)?;
+fn convert(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Status, Failure> {
+    let done = aiconfigurator::import(source, target, lock)?;
     if done.without_duration > 0 {
         warn(&format!("{} rows without a duration were left out", done.without_duration));
     }

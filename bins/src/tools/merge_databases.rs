@@ -8,7 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use perfdb_files::escape::shown;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_report::versions::{conflict_csv, merge_document, merge_text};
@@ -84,9 +84,6 @@ How conflicts are decided is explained in docs/guide/versions.md.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, and conflicts are left that nobody has decided.";
 
-/// Files that say what a database is.
-const OWN_FILES: [&str; 2] = ["op_mapping.yaml", perfdb_provenance::FILE_NAME];
-
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
@@ -98,11 +95,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     for directory in std::iter::once(&into).filter(|into| into.exists()).chain(&from) {
         inputs.extend(files_of(directory)?);
     }
-    let outputs = || [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
-    refuse_inputs(outputs(), inputs.iter().map(PathBuf::as_path))?;
-    if let Some(path) = outputs().find(|path| is_own_file(&into, path)) {
-        return Err(Failure::usage(format!("{}: this file of the database is not an output", shown(path))));
-    }
+    let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
+    refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
     let made = !into.exists() && !arguments.dry_run;
     if made {
         std::fs::create_dir(&into).map_err(|error| perfdb_files::Error::io(&into, error))?;
@@ -113,15 +107,6 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         std::fs::remove_dir(&into).ok();
     }
     done
-}
-
-/// Whether an output would take the place of a file that describes the database.
-fn is_own_file(into: &Path, output: &Path) -> bool {
-    let folder =
-        |path: &Path| std::fs::canonicalize(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok();
-    let is_in = output.parent().and_then(folder).is_some_and(|parent| Some(parent) == folder(into));
-    let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    is_in && (OWN_FILES.contains(&name) || name.starts_with('.'))
 }
 
 fn merge(arguments: &Arguments, into: &Path, from: &[PathBuf]) -> Result<Status, Failure> {
@@ -157,6 +142,7 @@ fn merge(arguments: &Arguments, into: &Path, from: &[PathBuf]) -> Result<Status,
 
 fn decisions(path: Option<&OsString>) -> Result<Decisions, Failure> {
     let Some(path) = path else { return Ok(Decisions::default()) };
-    let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+    let read = input::read(path.as_ref(), Kind::Stream, LARGEST_DOCUMENT_BYTES);
+    let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
     Ok(Decisions::parse(path.as_ref(), &bytes)?)
 }

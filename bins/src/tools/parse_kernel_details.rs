@@ -3,13 +3,15 @@
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::{JsonFile, Versioned};
 use crate::registry::{Job, Tool};
-use crate::shards::{GivenArguments, Part, ShardArguments, finish};
+use crate::shards::{GivenArguments, Part, ShardArguments, finish, is_recorded};
 use crate::{Failure, Status, command_of, error_line, print, progress, run, warn};
 use clap::Parser;
+use perfdb_files::escape::shown;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_shards::{Case, InputFile, Shard, ShardWriter};
 use perfdb_store::Error;
+use perfdb_store::directory::tables_in;
 use perfdb_store::kernel_details::{self, NewTable, Options, Overview, Summary, Warning};
 use perfdb_store::update::target_tables;
 use std::ffi::OsString;
@@ -111,6 +113,7 @@ fn execute(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
         }
         Part::Done(set) => {
             let overview: Overview = set.attached(OVERVIEW)?;
+            refuse_replacing(&database)?;
             let mut results = set.results(&job(given, profile, &overview)?)?;
             let tables = (0..overview.tables.len()).map(|at| results.take(at)).collect::<Result<_, _>>()?;
             kernel_details::prepare_tables(&options, overview, tables)?
@@ -121,6 +124,16 @@ fn execute(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     print(&report(prepared.summary(), arguments.profiling_path.as_ref()))?;
     prepared.commit(json.into_iter().collect())?;
     Ok(Status::Success)
+}
+
+/// Without a command that somebody has typed, shards replace no tables.
+fn refuse_replacing(database: &Path) -> Result<(), Failure> {
+    if is_recorded() && database.is_dir() && !tables_in(database)?.is_empty() {
+        let remedy = "give the command of the job itself: perfdb merge-shards DIR -- parse-kernel-details ARGUMENTS";
+        let reason = "has tables already, which shards alone do not replace";
+        return Err(Failure::lines(vec![format!("{}: {reason}; {remedy}", shown(database))]));
+    }
+    Ok(())
 }
 
 /// What is beside the tables in a shard.

@@ -8,8 +8,9 @@ use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::replay::stopped_run_of_all;
 use crate::shards::{GivenArguments, Part, shared_inputs};
-use crate::{Failure, Status, command_of, run};
+use crate::{Failure, Status, command_of, print_note, run};
 use arguments::{Arguments, original_options};
+use perfdb_files::escape::shown;
 use perfdb_microbench::error::Error;
 use perfdb_microbench::run::Microbench;
 use perfdb_provenance::Record;
@@ -17,7 +18,7 @@ use perfdb_shards::ShardWriter;
 use perfdb_store::update::target_tables;
 use publisher::{TerminalPublisher, print_own_line};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The tool, as it is listed and started.
@@ -40,6 +41,7 @@ fn execute(mut arguments: Arguments, given: &GivenArguments) -> Result<Status, F
     let part = arguments.shards.part()?;
     let operators = arguments.selected_operators()?;
     let database = arguments.database.directory(Some(arguments.replay.interpreter()))?;
+    check_folder(&arguments, &database)?;
     let is_shard = matches!(part, Part::Shard(..));
     let open = |file| if is_shard { Ok(None) } else { JsonFile::open_for(file, &database) };
     let json = open(arguments.json_file())?;
@@ -79,6 +81,19 @@ fn execute(mut arguments: Arguments, given: &GivenArguments) -> Result<Status, F
         }
     }
     Ok(Status::Success)
+}
+
+/// A folder that is not there is made, and may well be a slip of the hand.
+fn check_folder(arguments: &Arguments, database: &Path) -> Result<(), Failure> {
+    match (database.exists(), arguments.must_exist) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::lines(vec![format!("{}: there is no such database", shown(database))])),
+        (false, false) => {
+            let made = if arguments.dry_run { "would be made" } else { "is made" };
+            print_note(&format!("{}: there is no such database, a new one {made}", shown(database)));
+            Ok(())
+        }
+    }
 }
 
 /// How a run ends that an error of the library has stopped.

@@ -181,3 +181,54 @@ fn an_interrupt_ends_msprof() -> TestResult {
     assert!(text(&output.stdout).starts_with("[PRESERVE] "), "{}", text(&output.stdout));
     Ok(())
 }
+
+/// Results, op_summary and the table without its invalid rows are written together or not at all.
+#[test]
+fn a_lock_that_cannot_be_taken_leaves_everything_as_it_was() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let header = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats\n";
+    let table = format!("{header}x;4,FLOAT;FLOAT,ND;ND,4,FLOAT,ND\n4;4,FLOAT;FLOAT,ND;ND,4,FLOAT,ND\n");
+    fs::create_dir(folder.path().join("db"))?;
+    fs::write(folder.path().join("db/Add.csv"), &table)?;
+    fs::write(folder.path().join("r.json"), "old")?;
+    let line = ["Add", "--csv", "db/Add.csv", "--invalid-rows", "drop", "--backend", "native", "--repeat-count", "1"];
+    let run = || {
+        let further = ["--output", "out", "--run-id", "1", "--results", "r.json"];
+        program("op-replay").args(line).args(further).current_dir(folder.path()).output()
+    };
+    fs::create_dir(folder.path().join("db/.perfdb.lock"))?;
+    let failed = run()?;
+    assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
+    assert_eq!(fs::read_to_string(folder.path().join("r.json"))?, "old");
+    assert_eq!(fs::read_to_string(folder.path().join("db/Add.csv"))?, table);
+    assert!(!folder.path().join("out").exists());
+    fs::remove_dir(folder.path().join("db/.perfdb.lock"))?;
+    succeeded(&run()?)?;
+    assert_ne!(fs::read_to_string(folder.path().join("r.json"))?, "old");
+    assert!(folder.path().join("out/PROF_000001_1_PERFDB/mindstudio_profiler_output/op_summary_1.csv").is_file());
+    Ok(())
+}
+
+#[test]
+fn a_database_that_is_not_there_is_named_before_it_is_made() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let profile = folder.path().join("PROF_1/mindstudio_profiler_output");
+    fs::create_dir_all(&profile)?;
+    let header = "OP Type,Task Type,Task Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types\n";
+    fs::write(profile.join("op_summary_1.csv"), format!("{header}Add,AI_CORE,5,4;4,FLOAT;FLOAT,ND;ND,4,FLOAT\n"))?;
+    let run = |further: &[&str]| {
+        let line = ["--prof-path", "PROF_1", "--database-path", "bd"];
+        program("start-microbench").args(line).args(further).current_dir(folder.path()).output()
+    };
+    let refused = run(&["--must-exist"])?;
+    assert_eq!(text(&refused.stderr), "error: bd: there is no such database\n");
+    assert!(!folder.path().join("bd").exists());
+    let made = run(&[])?;
+    succeeded(&made)?;
+    assert!(
+        text(&made.stderr).contains("note: bd: there is no such database, a new one is made"),
+        "{}",
+        text(&made.stderr)
+    );
+    succeeded(&run(&["--must-exist"])?)
+}

@@ -3,6 +3,7 @@
 mod manifest;
 
 use crate::Error;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_query::{Grid, Query, Surroundings, read_trace};
 use std::path::Path;
 
@@ -77,7 +78,8 @@ impl Workload {
     /// # Errors
     /// When the file cannot be read, has no question, or a line is none: the line, the field, and what is wrong.
     pub fn of_manifest(path: &Path, surroundings: &Surroundings, grid: Option<&Grid>) -> Result<Vec<Workload>, Error> {
-        let bytes = std::fs::read(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+        let read = input::read(path, Kind::Stream, LARGEST_DOCUMENT_BYTES);
+        let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
         Workload::parse_manifest(path, &bytes, surroundings, grid)
     }
 

@@ -2,13 +2,14 @@
 
 use std::collections::TryReserveError;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use perfdb_files::escape::shown;
 use perfdb_trace::chrome::{Field, Item, Part, ReadError, ReadOptions, Reader, read_ordered};
 use perfdb_trace::scan::Value;
 use perfdb_trace::source::Source;
+use rustc_hash::FxHashSet;
 
 use crate::certificate::Certificate;
 use crate::code::Code;
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::file::{Text, open};
 use crate::finding::{Evidence, Findings};
 use crate::gpu::Collector;
+use crate::input::Input;
 use crate::json::{Mender, Plan, Tally};
 use crate::report::{Kind, Report, Selection};
 use crate::table::{TableMender, check_table};
@@ -43,26 +45,6 @@ impl Default for Options {
     }
 }
 
-/// A file that can be read more than once: pipes are kept in a temporary file meanwhile.
-pub(crate) struct Input {
-    pub(crate) path: PathBuf,
-    /// The name as given.
-    pub(crate) name: String,
-    _spool: Option<tempfile::NamedTempFile>,
-}
-
-impl Input {
-    pub(crate) fn new(path: &Path) -> io::Result<Input> {
-        let name = path.to_string_lossy().into_owned();
-        if std::fs::metadata(path)?.file_type().is_file() || path.is_dir() {
-            return Ok(Input { path: path.to_owned(), name, _spool: None });
-        }
-        let mut spool = tempfile::NamedTempFile::new()?;
-        io::copy(&mut std::fs::File::open(path)?, &mut spool)?;
-        Ok(Input { path: spool.path().to_owned(), name, _spool: Some(spool) })
-    }
-}
-
 /// Finds what a file is, what is wrong with it, and how far its numbers can be trusted.
 ///
 /// Whatever the file holds, it gives a report: a file that cannot be read as a trace is a finding. Only a file that cannot be
@@ -80,15 +62,19 @@ impl Input {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(path: &Path, options: &Options) -> Result<Report, Error> {
-    let name = path.to_string_lossy().into_owned();
-    let failed = |source| Error::Io { file: name.clone(), source };
-    let _span = tracing::debug_span!("check", path = %shown(path)).entered();
+    let failed = |source| Error::Io { file: path.to_string_lossy().into_owned(), source };
+    Input::open(path).map_err(failed)?.check(options)
+}
+
+/// [`Input::check`].
+pub(crate) fn check_opened(input: &Input, options: &Options) -> Result<Report, Error> {
+    let _span = tracing::debug_span!("check", path = %shown(input.name.as_ref())).entered();
     let started = Instant::now();
-    let input = Input::new(path).map_err(failed)?;
-    let report = check_input(&input, options).map_err(failed)?;
+    let failed = |source| Error::Io { file: input.name.clone(), source };
+    let report = check_input(input, options).map_err(failed)?;
     tracing::info!(
         "{}: {}, {} findings and {} notes in {:.3} s",
-        shown(path),
+        shown(input.name.as_ref()),
         report.kind.name(),
         report.findings.len(),
         report.notes.len(),
@@ -317,17 +303,16 @@ fn read_error(path: &Path, error: ReadError<TryReserveError, TryReserveError>) -
 /// The members at the top of a document.
 #[derive(Default)]
 struct Members {
-    names: Vec<Vec<u8>>,
+    names: FxHashSet<Vec<u8>>,
 }
 
 impl Members {
     /// Whether a member is odd is noted in the collector.
     fn look_at(&mut self, name: &[u8], value: &Value<'_>, collector: &mut Collector) {
         let lint = &mut collector.lint;
-        if self.names.iter().any(|other| other == name) || name.contains(&b'\\') || std::str::from_utf8(name).is_err() {
+        if !self.names.insert(name.to_vec()) || name.contains(&b'\\') || std::str::from_utf8(name).is_err() {
             lint.suspect();
         }
-        self.names.push(name.to_vec());
         match value {
             Value::Object(raw) | Value::List(raw) => lint.look_at_value(raw.text()),
             Value::Number(number) if !number.to_f64().is_finite() => lint.suspect(),

@@ -187,13 +187,20 @@ fn long_text_length(rest: &[u8], from: usize) -> usize {
 /// so that someone looks closer.
 fn has_repeated_key(object: &[u8]) -> bool {
     let mut open: Vec<Vec<&[u8]>> = Vec::new();
+    // Most objects have a few keys. Those of more are sorted, so that a hostile one takes no time beyond its size.
+    let is_repeated = |keys: &mut Vec<&[u8]>| {
+        keys.sort_unstable();
+        keys.windows(2).any(|pair| pair[0] == pair[1])
+    };
     let mut at = 0;
     while let Some(byte) = object.get(at) {
         at += 1;
         match byte {
             b'{' => open.push(Vec::new()),
             b'}' => {
-                open.pop();
+                if open.pop().is_some_and(|mut keys| is_repeated(&mut keys)) {
+                    return true;
+                }
             }
             b'"' => {
                 let rest = object.get(at..).unwrap_or_default();
@@ -204,7 +211,7 @@ fn has_repeated_key(object: &[u8]) -> bool {
                 if after.trim_ascii_start().first() == Some(&b':')
                     && let Some(keys) = open.last_mut()
                 {
-                    if keys.contains(&text) || text.contains(&b'\\') {
+                    if text.contains(&b'\\') {
                         return true;
                     }
                     keys.push(text);
@@ -213,7 +220,7 @@ fn has_repeated_key(object: &[u8]) -> bool {
             _ => {}
         }
     }
-    false
+    open.iter_mut().any(is_repeated)
 }
 
 #[cfg(test)]
@@ -251,6 +258,17 @@ mod tests {
         ] {
             assert!(!suspicious(text), "{text}");
         }
+    }
+
+    #[test]
+    fn an_object_of_many_keys_takes_time_in_proportion() {
+        let object = |count: usize, last: &str| {
+            let keys: Vec<String> = (0..count).map(|key| format!("\"{key:07}\":1")).collect();
+            format!("{{\"args\":{{{}{last}}}}}", keys.join(","))
+        };
+        // A look at each pair of keys would take minutes.
+        assert!(!suspicious(&object(300_000, "")));
+        assert!(suspicious(&object(300_000, ",\"0000007\":2")));
     }
 
     #[test]

@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::check::Input;
 use crate::code::Code;
 use crate::error::Error;
 use crate::file::open;
+use crate::input::Input;
 use crate::json::{Mender, Plan};
 use crate::report::{Kind, Report};
 use crate::table::TableMender;
 use events::EventFixer;
+use rustc_hash::FxHashSet;
 
 /// What was mended, and how often, in the order of [`Code::ALL`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,26 +62,36 @@ impl Packing {
 /// file one event is held at a time, and 16 bytes for each kernel. `report` is what [`check`](crate::check()) gives for the
 /// file, without a selection.
 pub fn repair(path: &Path, report: &Report, out: impl Write, packing: Packing) -> Result<Repairs, Error> {
+    let failed = |source| Error::Io { file: path.to_string_lossy().into_owned(), source };
+    Input::open(path).map_err(failed)?.repair(report, out, packing)
+}
+
+/// [`Input::repair`].
+pub(crate) fn repair_input(
+    input: &Input,
+    report: &Report,
+    out: impl Write,
+    packing: Packing,
+) -> Result<Repairs, Error> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     if packing == Packing::Plain {
-        let repairs = write_copy(path, report, &mut out)?;
+        let repairs = write_copy(input, report, &mut out)?;
         out.flush().map_err(Error::Write)?;
         return Ok(repairs);
     }
     let mut packed = GzEncoder::new(out, Compression::default());
-    let repairs = write_copy(path, report, &mut packed)?;
+    let repairs = write_copy(input, report, &mut packed)?;
     packed.finish().and_then(|mut out| out.flush()).map_err(Error::Write)?;
     Ok(repairs)
 }
 
-fn write_copy(path: &Path, report: &Report, out: &mut impl Write) -> Result<Repairs, Error> {
-    let file = path.to_string_lossy().into_owned();
+fn write_copy(input: &Input, report: &Report, out: &mut impl Write) -> Result<Repairs, Error> {
+    let file = input.name.clone();
     if report.kind == Kind::Unknown {
         let code = report.findings.iter().map(|finding| finding.code).find(|code| code.repair().is_none());
         return Err(Error::NoData { file, reason: code.unwrap_or(Code::NotATrace).effect() });
     }
     let failed = |source| Error::Io { file: file.clone(), source };
-    let input = Input::new(path).map_err(failed)?;
     let opened = open(&input.path).map_err(failed)?;
     let mut repairs = Repairs::default();
     if report.kind == Kind::KernelTable {
@@ -94,7 +105,7 @@ fn write_copy(path: &Path, report: &Report, out: &mut impl Write) -> Result<Repa
         let fixer = Arc::new(Mutex::new(EventFixer::new(report.kind)));
         let fix = Arc::clone(&fixer);
         let plan = Plan::Repair {
-            dropped_members: replaced_members(&input).map_err(failed)?,
+            dropped_members: replaced_members(input).map_err(failed)?,
             fix: Box::new(move |event| fix.lock().unwrap_or_else(PoisonError::into_inner).fix(event)),
         };
         let (mut mender, progress) = Mender::new(opened.reader, plan);
@@ -139,11 +150,11 @@ fn copy(from: &mut impl Read, to: &mut impl Write, failed: impl Fn(io::Error) ->
 }
 
 /// Members at the top that a later one of the same name replaces; only known once all have been seen.
-fn replaced_members(input: &Input) -> io::Result<Vec<usize>> {
+fn replaced_members(input: &Input) -> io::Result<FxHashSet<usize>> {
     let opened = open(&input.path)?;
     let (mut mender, progress) = Mender::new(opened.reader, Plan::Check);
     io::copy(&mut mender, &mut io::sink())?;
-    Ok(progress.tally().replaced_members)
+    Ok(progress.tally().replaced_members.into_iter().collect())
 }
 
 /// The sentence about a repair that was made: `repaired: CODE: N`.

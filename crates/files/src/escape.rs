@@ -54,9 +54,14 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character moves the cursor, begins a terminal's command or ends a line for some reader.
+/// Whether a character moves the cursor, begins a terminal's command, ends a line for some reader, or turns the direction of what
+/// follows, so that a name reads as another one.
 fn is_control(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
+    const DIRECTION: [std::ops::RangeInclusive<char>; 4] =
+        ['\u{200e}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}', '\u{61c}'..='\u{61c}'];
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}')
+        || DIRECTION.iter().any(|marks| marks.contains(&character))
 }
 
 /// A text cell of a CSV that people open in a spreadsheet: on one line as [`one_line`] has it, and what a spreadsheet would take for a formula
@@ -78,7 +83,8 @@ mod tests {
 
     #[test]
     fn every_character_that_ends_a_line_or_commands_a_terminal_is_escaped() {
-        let hostile = "\0\u{7}\u{8}\t\n\u{b}\u{c}\r\u{1b}\u{7f}\u{85}\u{9b}\u{2028}\u{2029}";
+        let hostile =
+            "\0\u{7}\u{8}\t\n\u{b}\u{c}\r\u{1b}\u{7f}\u{85}\u{9b}\u{2028}\u{2029}\u{202e}\u{2066}\u{200f}\u{61c}";
         for character in hostile.chars() {
             let escaped = one_line(&format!("a{character}b"));
             assert!(escaped.starts_with("a\\") && escaped.chars().all(|c| !is_control(c)), "{escaped}");

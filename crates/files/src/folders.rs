@@ -62,9 +62,14 @@ impl Drop for MadeFolders {
 /// Makes a folder in the system's place for temporary files that nobody else can look into, whatever the umask says. What lies there
 /// is run, or describes what a run does. The name is the prefix and some random characters.
 pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
+    private_in(&std::env::temp_dir(), prefix)
+}
+
+/// [`private`] in another place.
+pub fn private_in(parent: &Path, prefix: &str) -> io::Result<PrivateFolder> {
     let only_ours = fs::Permissions::from_mode(0o700);
     let make = || -> io::Result<_> {
-        let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir()?;
+        let folder = tempfile::Builder::new().prefix(prefix).permissions(only_ours.clone()).tempdir_in(parent)?;
         Ok((folder.path().to_owned(), folder))
     };
     let (registered, folder) = leftovers::make(Kind::PrivateFolder, make)?;

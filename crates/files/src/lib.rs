@@ -25,6 +25,7 @@ pub mod escape;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub mod folders;
+pub mod input;
 pub mod interrupt;
 mod leftovers;
 pub mod lfs;

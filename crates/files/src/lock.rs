@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::leftovers::{self, Kind, Registered};
-use crate::replace::journal::{self, JOURNAL_FILE};
+use crate::replace::journal;
 use crate::replace::{self, Staged};
 use crate::system;
 use crate::time::utc_text;
@@ -23,6 +23,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Name of the lock file within a directory.
 pub const LOCK_FILE: &str = ".perfdb.lock";
+
+pub use crate::replace::journal::JOURNAL_FILE;
 
 /// How long writers wait unless they are given a limit.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -276,7 +278,8 @@ fn is_one_of(error: &io::Error, numbers: &[Errno]) -> bool {
     error.raw_os_error().is_some_and(|found| numbers.iter().any(|number| *number as i32 == found))
 }
 
-fn is_same_file(path: &Path, file: &File) -> io::Result<bool> {
+/// Whether a path names the file that is open.
+pub(crate) fn is_same_file(path: &Path, file: &File) -> io::Result<bool> {
     let held = file.metadata()?;
     match fs::symlink_metadata(path) {
         Ok(named) => Ok((named.dev(), named.ino()) == (held.dev(), held.ino())),

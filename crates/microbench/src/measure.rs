@@ -1,9 +1,12 @@
 //! Measuring: msprof around run-all-op, or the other backends in this process.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use perfdb_files::input::{self, Kind};
 use perfdb_files::interrupt::Interrupt;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::executor::start::starters;
@@ -232,13 +235,14 @@ fn has_measured_nothing(folder: &Path) -> Result<bool, Error> {
 
 /// Writes the journals of shards into one file, in their order.
 fn join_journals(folders: &[PathBuf], target: &Path) -> Result<(), Error> {
-    let mut joined = Vec::new();
+    let mut joined = File::create_new(target).map_err(|source| Error::io(target, source))?;
     for folder in folders {
         for journal in journals(folder)? {
-            joined.extend(std::fs::read(&journal).map_err(|source| Error::io(&journal, source))?);
+            let copied = input::open(&journal, Kind::RegularFile).and_then(|mut file| io::copy(&mut file, &mut joined));
+            copied.map_err(|source| Error::io(&journal, source))?;
         }
     }
-    std::fs::write(target, joined).map_err(|source| Error::io(target, source))
+    Ok(())
 }
 
 /// The profiles of shards, also of operators that were profiled one by one.

@@ -32,6 +32,9 @@ pub fn bundle(title: &str, pages: &[BundledPage]) -> Result<String, Error> {
         let mut count = 0;
         while let Some(report) = between(rest, BEGIN, END) {
             rest = rest.split_once(END).map_or("", |(_, rest)| rest);
+            if let Some(element) = foreign_element(report) {
+                return Err(Error::ForeignElement { path: page.path.clone(), element });
+            }
             let anchor = format!("report-{at}-{count}");
             count += 1;
             let heading = between(report, "<h1>", "</h1>").unwrap_or_default();
@@ -46,6 +49,17 @@ pub fn bundle(title: &str, pages: &[BundledPage]) -> Result<String, Error> {
         }
     }
     frame(title, &contents, &reports)
+}
+
+/// Elements that no report has: they would take the reader elsewhere, or bring something from there.
+const FOREIGN: [&str; 10] =
+    ["applet", "base", "embed", "form", "frame", "frameset", "iframe", "link", "meta", "object"];
+
+fn foreign_element(report: &str) -> Option<&'static str> {
+    report.split('<').skip(1).find_map(|behind| {
+        let name: String = behind.chars().take_while(char::is_ascii_alphanumeric).collect();
+        FOREIGN.into_iter().find(|foreign| name.eq_ignore_ascii_case(foreign))
+    })
 }
 
 fn between<'t>(text: &'t str, begin: &str, end: &str) -> Option<&'t str> {
@@ -82,6 +96,17 @@ mod tests {
         assert_eq!(both.matches("<script").count(), 3);
         let again = bundle("Again", &[BundledPage { path: "all.html".into(), html: both }, one]).unwrap();
         assert_eq!(again.matches(BEGIN).count(), 3);
+    }
+
+    #[test]
+    fn what_takes_the_reader_elsewhere_is_refused() {
+        for foreign in ["<meta http-equiv=\"refresh\" content=\"0; url=http://x\">", "<IFrame src=x>", "<base href=x>"]
+        {
+            let mut page = page("One");
+            page.html = page.html.replace("<h1>", &format!("{foreign}<h1>"));
+            let error = bundle("All", &[page]).unwrap_err();
+            assert!(matches!(error, Error::ForeignElement { .. }), "{foreign}: {error}");
+        }
     }
 
     #[test]

@@ -18,6 +18,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A file to be bundled has an element that no report page has.
+    #[error("{}: has an element <{element}>, which no report of perfdb has", .path.display())]
+    ForeignElement {
+        /// The file.
+        path: PathBuf,
+        /// The element's name.
+        element: &'static str,
+    },
     /// A file to be bundled was made by a version with another form of pages.
     #[error("{}: a report page of form {found}, this version bundles form {expected}: write it again", .path.display())]
     OtherForm {

@@ -9,9 +9,10 @@
 mod operators;
 mod source;
 
+use crate::database::Target;
 use crate::error::Error;
 use operators::{Form, Operator};
-use perfdb_files::replace::{Staged, commit};
+use perfdb_files::lock::LockOptions;
 use perfdb_store::table::{LineEnd, push_csv_row};
 use source::{Origin, SourceTable, tables_below};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,11 +40,12 @@ type Tables = BTreeMap<String, Vec<u8>>;
 ///
 /// # Errors
 /// When a table cannot be read or lacks a column, there is none, or a file that would be written is there already.
-pub fn import(source: &Path, target: &Path) -> Result<Converted, Error> {
+pub fn import(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Converted, Error> {
     let mut converted = Converted::default();
     let mut directories: BTreeMap<PathBuf, BTreeMap<String, PathBuf>> = BTreeMap::new();
-    let mut staged: Vec<Staged> = Vec::new();
-    for path in tables_below(source)? {
+    let tables = tables_below(source)?;
+    let mut files = Target::open(target, lock)?;
+    for path in tables {
         let origin = Origin::of(&path)?;
         let Some(operator) = Operator::of(&origin.operator) else {
             converted.passed_over.insert(origin.operator);
@@ -60,20 +62,20 @@ pub fn import(source: &Path, target: &Path) -> Result<Converted, Error> {
                 let reason = format!("{} has the same operators of the same version", other.display());
                 return Err(Error::unfit(&path, reason));
             }
-            staged.push(crate::database::stage_new(&file, &content)?);
+            files.add(&file, &content)?;
             converted.tables += 1;
         }
     }
     for (directory, kernel_types) in &directories {
         let mapping = mapping(directory, kernel_types.keys());
-        staged.push(crate::database::stage_new(&directory.join("op_mapping.yaml"), mapping.as_bytes())?);
+        files.add(&directory.join("op_mapping.yaml"), mapping.as_bytes())?;
     }
     converted.databases = directories.len();
-    if staged.is_empty() {
+    if directories.is_empty() {
         let reason = "no table of gemm, attention, mla, moe or a collective is here (*_perf.parquet or *_perf.txt)";
         return Err(Error::unfit(source, reason));
     }
-    commit(staged)?;
+    files.commit()?;
     Ok(converted)
 }
 

@@ -8,10 +8,11 @@
 mod export;
 mod files;
 mod import;
+mod target;
 
 pub use export::{Exported, export};
-pub(crate) use import::stage_new;
 pub use import::{Imported, import};
+pub(crate) use target::Target;
 
 use serde::{Deserialize, Serialize};
 

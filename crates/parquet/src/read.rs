@@ -15,16 +15,23 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_tables::{Batch, Values};
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows read at a time, so that a file that claims more than it has costs no memory.
 const BATCH_ROWS: usize = 8192;
 
+/// Cells that a file may have whatever its size, and those that it may have for each of its bytes beyond that.
+const MOST_CELLS_OF_SMALL_FILE: u64 = 1 << 22;
+const MOST_CELLS_PER_BYTE: u64 = 64;
+
 /// A Parquet file whose columns are texts, numbers and truths.
 pub struct ParquetFile {
     path: PathBuf,
+    /// Bytes of text that its columns may still have.
+    text_left: AtomicU64,
     reader: SerializedFileReader<CheckedFile>,
 }
 
@@ -40,16 +47,26 @@ impl ParquetFile {
     /// # Errors
     /// When it cannot be read or is no whole Parquet file.
     pub fn open(path: &Path) -> Result<ParquetFile, Error> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let file = input::open(path, Kind::RegularFile).map_err(|source| Error::io(path, source))?;
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
-        if !metadata.is_file() {
-            return Err(Error::unfit(path, "is no file"));
-        }
         let reader = SerializedFileReader::new(CheckedFile(file))
             .map_err(|source| Error::Parquet { path: path.to_owned(), source })?;
-        let file = ParquetFile { path: path.to_owned(), reader };
+        let file = ParquetFile { path: path.to_owned(), text_left: AtomicU64::new(LARGEST_DOCUMENT_BYTES), reader };
         file.check_places(metadata.len())?;
+        file.check_cells(metadata.len())?;
         Ok(file)
+    }
+
+    /// Refuses more cells than a file of this size has that somebody made: a few bytes can claim millions of equal ones.
+    fn check_cells(&self, length: u64) -> Result<(), Error> {
+        let metadata = self.reader.metadata();
+        let columns = metadata.file_metadata().schema_descr().num_columns() as u64;
+        let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
+        let cells = rows.fold(0, u64::saturating_add).saturating_mul(columns);
+        if cells > MOST_CELLS_OF_SMALL_FILE.max(length.saturating_mul(MOST_CELLS_PER_BYTE)) {
+            return Err(Error::unfit(&self.path, format!("claims {cells} cells in {length} bytes, which is damaged")));
+        }
+        Ok(())
     }
 
     /// Refuses columns that lie outside the file, which the reader takes for granted.
@@ -115,7 +132,7 @@ impl ParquetFile {
                 let rows = usize::try_from(rows).map_err(|_| ParquetError::General(format!("{rows} rows")))?;
                 let pages = self.reader.get_row_group(group)?.get_column_page_reader(at)?;
                 let pages = CheckedPages::of(pages, &column);
-                values(get_column_reader(column.clone(), Box::new(pages)), rows, &column)
+                values(get_column_reader(column.clone(), Box::new(pages)), rows, &column, &self.text_left)
             };
             let values = read().map_err(|fault| match fault {
                 Fault::Parquet(source) => Error::Parquet { path: self.path.clone(), source },
@@ -155,7 +172,12 @@ fn check_compression(column: &ColumnChunkMetaData) -> Result<(), Fault> {
     Err(Fault::Unfit(format!("is compressed with {name}, which is not read: write it with snappy, zstd or nothing")))
 }
 
-fn values(reader: ColumnReader, rows: usize, column: &ColumnDescriptor) -> Result<Values, Fault> {
+fn values(
+    reader: ColumnReader,
+    rows: usize,
+    column: &ColumnDescriptor,
+    text_left: &AtomicU64,
+) -> Result<Values, Fault> {
     if is_scaled(column) {
         return Err(Fault::Unfit("decimal numbers are not read".to_owned()));
     }
@@ -163,9 +185,16 @@ fn values(reader: ColumnReader, rows: usize, column: &ColumnDescriptor) -> Resul
     Ok(match reader {
         ColumnReader::ByteArrayColumnReader(reader) => {
             let texts = cells(reader, rows, is_optional)?;
-            let text = |bytes: ByteArray| match std::str::from_utf8(bytes.data()) {
-                Ok(text) => Ok(text.to_owned()),
-                Err(_) => Err(Fault::Unfit("has bytes that are no UTF-8".to_owned())),
+            let text = |bytes: ByteArray| {
+                let taken = |left: u64| left.checked_sub(bytes.len() as u64);
+                if text_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_err() {
+                    let mebibytes = LARGEST_DOCUMENT_BYTES >> 20;
+                    return Err(Fault::Unfit(format!("is longer than {mebibytes} MiB, with the columns before it")));
+                }
+                match std::str::from_utf8(bytes.data()) {
+                    Ok(text) => Ok(text.to_owned()),
+                    Err(_) => Err(Fault::Unfit("has bytes that are no UTF-8".to_owned())),
+                }
             };
             Values::Text(texts.into_iter().map(|cell| cell.map(text).transpose()).collect::<Result<_, _>>()?)
         }

@@ -1,11 +1,16 @@
 //! Made-up tables in the layouts of AIConfigurator.
 
+use perfdb_files::lock::LockOptions;
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_parquet::{aiconfigurator::import, open};
 use perfdb_store::table::{ReadOptions, Table};
 use perfdb_tables::{Batch, Kind, Schema, Values};
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
+
+/// Nobody else is at work here.
+const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
@@ -21,7 +26,7 @@ fn column(path: &Path, name: &str) -> Vec<String> {
 #[test]
 fn every_operator_becomes_a_table() -> TestResult {
     let target = tempfile::tempdir()?;
-    let converted = import(fixture(), target.path())?;
+    let converted = import(fixture(), target.path(), &LOCK)?;
     assert_eq!((converted.databases, converted.rows, converted.without_duration), (2, 17, 1));
     assert_eq!(converted.passed_over.iter().map(String::as_str).collect::<Vec<_>>(), ["mamba2"]);
     let at = target.path().join("example_gpu/vllm/1.0");
@@ -85,13 +90,16 @@ fn parquet_in_newer_folders() -> TestResult {
     writer.write(Batch { columns: first.into_iter().chain(sizes).chain(rest).collect() })?;
     commit(vec![writer.finish()?])?;
     let target = tempfile::tempdir()?;
-    import(source.path(), target.path())?;
+    import(source.path(), target.path(), &LOCK)?;
     let table = target.path().join("gpu/vllm/2.0/gemm_int8_wo.csv");
     assert_eq!(column(&table, "Input Shapes"), ["64,16;16,32"]);
     assert_eq!(column(&table, "Input Data Types"), ["DT_BF16;INT8"]);
     assert_eq!(column(&table, "Average Duration(us)"), ["125"]);
-    // Nothing is replaced.
-    assert!(import(source.path(), target.path()).is_err());
+    // An import that was killed can be repeated; what has another content is not replaced.
+    import(source.path(), target.path(), &LOCK)?;
+    fs::write(&table, "mine")?;
+    assert!(import(source.path(), target.path(), &LOCK).is_err());
+    assert_eq!(fs::read_to_string(&table)?, "mine");
     Ok(())
 }
 
@@ -102,13 +110,13 @@ fn a_row_that_says_no_size_is_named() -> TestResult {
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("gemm_perf.txt"), "gemm_dtype,m,n,k,latency\nbfloat16,1,2,3,0.5\nbfloat16,many,2,3,0.5\n")?;
     let target = tempfile::tempdir()?;
-    let error = import(source.path(), target.path()).unwrap_err().to_string();
+    let error = import(source.path(), target.path(), &LOCK).unwrap_err().to_string();
     assert!(error.ends_with("gemm_perf.txt: column m: row 2: many is no size"), "{error}");
     fs::write(folder.join("gemm_perf.txt"), "gemm_dtype,m,n,latency\nbfloat16,1,2,0.5\n")?;
-    let error = import(source.path(), target.path()).unwrap_err().to_string();
+    let error = import(source.path(), target.path(), &LOCK).unwrap_err().to_string();
     assert!(error.ends_with("column k: is missing"), "{error}");
     fs::write(folder.join("gemm_perf.txt"), "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")?;
-    assert!(import(source.path(), target.path()).is_err());
+    assert!(import(source.path(), target.path(), &LOCK).is_err());
     assert_eq!(fs::read_dir(target.path())?.count(), 0);
     Ok(())
 }
@@ -133,7 +141,7 @@ fn sizes_that_no_sum_holds_are_named() -> TestResult {
     ] {
         let path = folder.join(format!("{name}_perf.txt"));
         fs::write(&path, format!("{header}\n{row}\n"))?;
-        let error = import(source.path(), tempfile::tempdir()?.path()).unwrap_err().to_string();
+        let error = import(source.path(), tempfile::tempdir()?.path(), &LOCK).unwrap_err().to_string();
         assert!(error.ends_with(&format!("column step: row 1: {most} is more than any sequence has")), "{error}");
         fs::remove_file(&path)?;
     }

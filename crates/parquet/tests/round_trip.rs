@@ -1,12 +1,17 @@
 //! Databases there and back, what others write, and what is damaged.
 
 use parquet::data_type::ByteArray;
+use perfdb_files::lock::LockOptions;
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_parquet::{Error, Exported, Imported, ParquetFile, export, import, open};
 use perfdb_tables::{Batch, Kind, Schema, Values};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Nobody else is at work here.
+const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
@@ -37,7 +42,7 @@ fn every_byte_comes_back() -> TestResult {
     fs::write(database.join("op_mapping.yaml"), b"\xffno text")?;
     fs::write(database.join("inner/reports/r.csv"), "not,exported\n")?;
     assert_eq!(export(database, tables)?, Exported { tables: 2, rows: 3, copied: 1 });
-    assert_eq!(import(tables, back)?, Imported { tables: 2, rows: 3, copied: 1 });
+    assert_eq!(import(tables, back, &LOCK)?, Imported { tables: 2, rows: 3, copied: 1 });
     for name in ["inner/Add.csv", "Empty.csv", "op_mapping.yaml"] {
         assert_eq!(fs::read(back.join(name))?, fs::read(database.join(name))?, "{name}");
     }
@@ -61,7 +66,7 @@ fn nothing_is_replaced_and_nothing_half_written() -> TestResult {
     export(database, tables)?;
     fs::create_dir(back)?;
     fs::write(back.join("B.csv"), "mine")?;
-    let error = import(tables, back).unwrap_err().to_string();
+    let error = import(tables, back, &LOCK).unwrap_err().to_string();
     assert!(error.contains("B.csv: is there already"), "{error}");
     assert!(!back.join("A.csv").exists());
     // What is left of an earlier export would come back with an import.
@@ -116,7 +121,7 @@ fn changed_cells_are_what_is_imported() -> TestResult {
         "y" => cells.iter_mut().for_each(|cell| *cell = Some("9".to_owned()).filter(|_| cell.as_deref() == Some("2"))),
         _ => cells.reverse(),
     })?;
-    import(&changed, back)?;
+    import(&changed, back, &LOCK)?;
     // Rows whose bytes do not say their cells any more are written in the table's usual form; a missing cell is an empty one.
     assert_eq!(fs::read_to_string(back.join("A.csv"))?, "x,y\n3,9\n1,\n");
     Ok(())
@@ -129,16 +134,72 @@ fn what_others_wrote_is_told_apart() -> TestResult {
     let mut writer = open(Staged::create(&tables.join("A.parquet"), Parents::Create)?, &schema)?;
     writer.write(Batch { columns: vec![Values::Text(vec![None])] })?;
     commit(vec![writer.finish()?])?;
-    let error = import(tables, back).unwrap_err().to_string();
+    let error = import(tables, back, &LOCK).unwrap_err().to_string();
     assert!(error.contains("A.parquet: was not written by export-database"), "{error}");
-    let error = import(&tables.join("A.parquet"), back).unwrap_err().to_string();
+    let error = import(&tables.join("A.parquet"), back, &LOCK).unwrap_err().to_string();
     assert!(error.contains("A.parquet: is a file; name the folder that export-database has written"), "{error}");
     fs::write(tables.join("A.parquet"), "PAR1 or not")?;
-    let error = import(tables, back).unwrap_err();
+    let error = import(tables, back, &LOCK).unwrap_err();
     assert!(matches!(error, Error::Parquet { .. }), "{error}");
     fs::remove_file(tables.join("A.parquet"))?;
-    let error = import(tables, back).unwrap_err().to_string();
+    let error = import(tables, back, &LOCK).unwrap_err().to_string();
     assert!(error.contains("no table (*.parquet) is here"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn links_out_of_a_folder_and_what_would_wait_are_errors() -> TestResult {
+    let Folders { database, tables, .. } = &folders()?;
+    fs::write(database.join("A.csv"), TABLE)?;
+    fs::write(database.with_file_name("secret.csv"), "x\n1\n")?;
+    for (name, target) in [("B.csv", "../secret.csv"), ("notes.txt", "/etc/hostname"), ("C.csv", "nowhere")] {
+        let link = database.join(name);
+        std::os::unix::fs::symlink(target, &link)?;
+        let error = export(database, tables).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+        assert!(!tables.exists());
+        fs::remove_file(link)?;
+    }
+    // A link within the database is as good as a file.
+    std::os::unix::fs::symlink("A.csv", database.join("B.csv"))?;
+    fs::write(database.join(".perfdb.journal"), "of somebody else")?;
+    assert_eq!(export(database, tables)?, Exported { tables: 2, rows: 6, copied: 0 });
+    assert!(!tables.join(".perfdb.journal").exists());
+    Ok(())
+}
+
+#[test]
+fn an_import_waits_for_nobody_in_silence_and_keeps_what_others_have_brought() -> TestResult {
+    let Folders { database, tables, back, .. } = &folders()?;
+    fs::write(database.join("A.csv"), TABLE)?;
+    export(database, tables)?;
+    fs::create_dir(back)?;
+    let held = perfdb_files::lock::DirectoryLocks::acquire([back], &LOCK)?;
+    let error = import(tables, back, &LOCK).unwrap_err().to_string();
+    assert!(error.contains(".perfdb.lock: held by"), "{error}");
+    drop(held);
+    fs::write(back.join("B.csv"), "of another import")?;
+    import(tables, back, &LOCK)?;
+    import(tables, back, &LOCK)?;
+    assert_eq!(fs::read_dir(back)?.count(), 2);
+    Ok(())
+}
+
+/// A column of one text over and over takes a few bytes in a file and as many as it likes in memory.
+#[test]
+fn a_file_that_claims_more_cells_than_it_can_have_is_refused() -> TestResult {
+    let Folders { tables, .. } = &folders()?;
+    let path = tables.join("A.parquet");
+    let columns: Vec<(String, Kind)> = (0..8).map(|column| (format!("c{column}"), Kind::Text)).collect();
+    let schema = Schema::new("t", columns);
+    let mut writer = open(Staged::create(&path, Parents::Create)?, &schema)?;
+    for _ in 0..20 {
+        let column = || Values::Text(vec![Some("a".to_owned()); 1 << 15]);
+        writer.write(Batch { columns: (0..8).map(|_| column()).collect() })?;
+    }
+    commit(vec![writer.finish()?])?;
+    let error = ParquetFile::open(&path).unwrap_err().to_string();
+    assert!(error.contains("A.parquet: claims 5242880 cells in "), "{error}");
     Ok(())
 }
 
@@ -153,7 +214,7 @@ fn a_compression_that_is_not_read_is_named() -> TestResult {
     let places: Vec<usize> = (0..file.len() - 2).filter(|&at| file[at..at + 3] == [0x15, 1 << 1, 0x16]).collect();
     places.iter().for_each(|&at| file[at + 1] = 2 << 1);
     fs::write(&path, &file)?;
-    let error = import(tables, back).unwrap_err().to_string();
+    let error = import(tables, back, &LOCK).unwrap_err().to_string();
     assert!(
         error.ends_with("is compressed with gzip, which is not read: write it with snappy, zstd or nothing"),
         "{error}"
@@ -171,7 +232,7 @@ fn a_file_cut_short_or_damaged_is_an_error_or_read_and_never_a_panic() -> TestRe
     let whole = fs::read(&path)?;
     for length in (0..whole.len()).step_by(7) {
         fs::write(&path, &whole[..length])?;
-        assert!(import(tables, back).is_err(), "{length} bytes");
+        assert!(import(tables, back, &LOCK).is_err(), "{length} bytes");
         assert!(!back.exists());
     }
     for (at, flip) in (0..whole.len()).flat_map(|at| [0x55, 0xff].map(|flip| (at, flip))) {
@@ -244,7 +305,7 @@ proptest! {
         fs::write(database.join("A.csv"), &text).expect("written");
         // Some are refused by every tool, as quotes may not be closed.
         if export(database, tables).is_ok() {
-            import(tables, back).expect("imported");
+            import(tables, back, &LOCK).expect("imported");
             prop_assert_eq!(fs::read(back.join("A.csv")).expect("read"), text.as_bytes());
         }
     }

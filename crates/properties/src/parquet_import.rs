@@ -1,7 +1,12 @@
 //! Parquet: a damaged file is an error, an import is whole or not there, and what came in goes out and in again unchanged.
 
+use perfdb_files::lock::LockOptions;
 use perfdb_parquet::{ParquetFile, export, import};
 use std::fs;
+use std::time::Duration;
+
+/// Nobody else is at work here.
+const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
 
 pub(crate) const WORDS: &[&str] =
     &["PAR1", "\0\0\0\0", "perfdb.csv", "as_written", "{\"format_version\":1", "Input Shapes"];
@@ -26,13 +31,13 @@ pub(crate) fn check(bytes: &[u8]) {
             }
         }
     }
-    match import(&tables, &database) {
+    match import(&tables, &database, &LOCK) {
         Err(_) => assert!(!database.join("MatMulV2.csv").exists(), "an import that failed has written a table"),
         Ok(imported) => {
             let table = fs::read(database.join("MatMulV2.csv")).expect("the table was written");
             let exported = export(&database, &again).unwrap_or_else(|error| panic!("it cannot be exported: {error}"));
             assert_eq!((exported.tables, exported.rows), (imported.tables, imported.rows));
-            import(&again, &twice).unwrap_or_else(|error| panic!("it cannot be imported again: {error}"));
+            import(&again, &twice, &LOCK).unwrap_or_else(|error| panic!("it cannot be imported again: {error}"));
             assert_eq!(fs::read(twice.join("MatMulV2.csv")).ok(), Some(table));
         }
     }

@@ -70,8 +70,8 @@ pub fn changed<'f>(before: &'f Files, after: &'f Files) -> Vec<&'f Path> {
 
 /// Whether it is a temporary, a lock or a journal by its name.
 pub fn is_left_over(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| {
+    path.iter().any(|name| {
         let name = name.to_string_lossy();
-        name.starts_with(".perfdb.") || name.starts_with('.') && name.contains(".tmp-")
+        name.starts_with(".perfdb.") || name.starts_with('.') && name.contains(".tmp-") || name.starts_with(".shard-")
     })
 }

@@ -52,6 +52,16 @@ impl std::fmt::Display for Fault {
     }
 }
 
+impl Fault {
+    /// Whether temporaries may be left: of a run that had no time to remove them, or was not let.
+    fn may_leave(&self) -> bool {
+        match self {
+            Fault::Error { call, .. } => call.starts_with("unlink"),
+            Fault::SignalAt { signal, .. } | Fault::SignalAfter { signal, .. } => *signal == Signal::SIGKILL,
+        }
+    }
+}
+
 /// A command line that writes, and what it does when nothing meets it.
 #[derive(Debug)]
 struct Writer {
@@ -94,10 +104,16 @@ impl Interruptions {
         let folder = TempDir::new()?;
         let log = TempDir::new()?;
         let log = log.path().join("strace");
+        let temporary = TempDir::new()?;
+        let line = Line {
+            variables: vec![("TMPDIR".to_owned(), temporary.path().display().to_string())],
+            ..writer.line.clone()
+        };
         files::write(&writer.old, folder.path())?;
-        let outcome = meet(&self.program, &writer.line, folder.path(), &fault, &log)?;
+        let outcome = meet(&self.program, &line, folder.path(), &fault, &log)?;
         let found = files::read(folder.path())?;
-        let again = self.program.run(&writer.line, folder.path(), Limits::default())?;
+        let temporaries = files::read(temporary.path())?;
+        let again = self.program.run(&line, folder.path(), Limits::default())?;
         let end = files::read(folder.path())?;
         tally.count(match (&fault, has_met(&fault, &outcome, &log)) {
             (_, false) => "no fault met",
@@ -107,6 +123,9 @@ impl Interruptions {
         });
         let mut wrong = writer.wrong_after(&fault, &outcome, &found);
         wrong.extend(writer.wrong_at_end(&again, &end));
+        if !fault.may_leave() && !temporaries.is_empty() {
+            wrong.push(format!("left in TMPDIR: {:?} ({})", temporaries.keys(), outcome.ended));
+        }
         for what in wrong {
             tally.found(number, format!("{fault}: {what}\n    {}", writer.line.words.join(" ")));
         }
@@ -223,6 +242,11 @@ impl Writer {
 
     /// Tools that keep what they have measured, whatever happens behind it: what they say of that is no table.
     fn keeps_results(&self) -> bool {
+        self.line.tool() == "run-all-op"
+    }
+
+    /// Tools whose every run has a folder of its own.
+    fn measures(&self) -> bool {
         matches!(self.line.tool(), "op-replay" | "run-all-op")
     }
 
@@ -274,11 +298,7 @@ impl Writer {
                 self.new.iter().filter(|(path, entry)| self.is_fixed(path) && found.get(*path) != Some(entry));
             wrong.extend(missing.map(|(path, _)| format!("{} and {} is not new", outcome.ended, path.display())));
         }
-        let may_leave = match fault {
-            Fault::Error { call, .. } => call.starts_with("unlink"),
-            Fault::SignalAt { signal, .. } | Fault::SignalAfter { signal, .. } => *signal == Signal::SIGKILL,
-        };
-        if !may_leave {
+        if !fault.may_leave() {
             let left: Vec<&PathBuf> = found.keys().filter(|path| files::is_left_over(path)).collect();
             if !left.is_empty() {
                 wrong.push(format!("left behind {left:?} ({})", outcome.ended));
@@ -297,7 +317,7 @@ impl Writer {
         // somebody who writes.
         let is_second_name = |path: &Path| path.starts_with("db") && path.to_string_lossy().contains(".old.tmp-");
         let is_of_first = |path: &Path| {
-            self.keeps_results() && (path.starts_with("out") || path.ends_with(".perfdb.lock") || is_second_name(path))
+            self.measures() && (path.starts_with("out") || path.ends_with(".perfdb.lock") || is_second_name(path))
         };
         let left = end.keys().filter(|path| files::is_left_over(path) && !is_of_first(path));
         wrong.extend(left.map(|path| format!("not removed: {}", path.display())));

@@ -24,6 +24,8 @@ const MAPPING: &str =
     "operator_mappings: {aten.mm.default: {kernel_type: MatMulV2}, aten.add.Tensor: {kernel_type: Add}}\n";
 const SUMMARY: &str = "OP Type,Task Type,Task Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types\n\
      Add,AI_CORE,5,4;4,FLOAT;FLOAT,ND;ND,4,FLOAT\n";
+const GEMM: &str = "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n\
+     VLLM,1.0,X,gemm,s,bfloat16,16,512,1024,0.0125\nVLLM,1.0,X,gemm,s,fp8,32,512,1024,0.025\n";
 const COLLECTIVES: &str =
     "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1024,2,DT_BF16,0,10.0,2.0\n";
 const QUESTION: &str = r#"{"id": 1, "query": {"op": "aten.add.Tensor", "args": [{"shape": [4], "dtype": "float32"}, {"shape": [4], "dtype": "float32"}]}}"#;
@@ -61,6 +63,10 @@ pub const WRITERS: &[(&str, &[&str])] = &[
         "generate-per-shape-comparison --tc-trace t.json --prof-trace p.csv --output o.csv --html o.html",
         &["o.csv", "o.html"],
     ),
+    ("check-trace odd.json --repair o.json --result-json r.json", &["o.json", "r.json"]),
+    ("export-database db --parquet parquet", &[]),
+    ("import-database --from aiconfigurator measured --database-path imported", &[]),
+    ("explain-prediction --scenarios scenarios.yaml --data-dir db --json o.json --shard 1/2 --shard-dir parts", &[]),
     ("generate-shape-grid --database-path grid --rows 3 --seed 1 --json o.json", &["o.json"]),
     (
         "op-replay Add --csv db/Add.csv --invalid-rows drop --backend native --repeat-count 1 --output out --results o.json --dump-outputs d.json",
@@ -119,6 +125,8 @@ pub const READERS: &[&str] = &[
 pub fn inputs() -> Result<Files, Error> {
     let texts = [
         ("t.json", TRACE.to_owned()),
+        ("odd.json", GPU_TRACE.replace("\"dur\": 2", "\"dur\": NaN")),
+        ("measured/h100/vllm/1.0/gemm_perf.txt", GEMM.to_owned()),
         ("p.csv", PASS.to_owned()),
         ("m6.json", "{\"n_forward_passes\": 1, \"m6_ratio\": 1.0}\n".to_owned()),
         ("scenarios.yaml", SCENARIOS.to_owned()),

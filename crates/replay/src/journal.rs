@@ -10,6 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -157,7 +158,8 @@ pub struct Journal {
 
 /// Reads all lines that can be read; a last line that was cut off is passed over.
 pub fn read(path: &Path) -> Result<Vec<Line>, Error> {
-    let text = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    let read = input::read(path, Kind::RegularFile, LARGEST_DOCUMENT_BYTES);
+    let text = read.map_err(|source| Error::io(path, source))?;
     Ok(text.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 

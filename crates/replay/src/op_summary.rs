@@ -1,9 +1,11 @@
 //! The op_summary table of executors that measure time themselves, in the columns of msprof.
 
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use perfdb_dtype::DType;
-use perfdb_files::replace::{Parents, Staged};
+use perfdb_files::replace::{Parents, Staged, is_leftover_name, remove_leftovers};
 use perfdb_pycompat::csv_text::{push_cell, push_row};
 use perfdb_pycompat::format::fixed;
 use perfdb_store::columns::METRICS;
@@ -150,6 +152,30 @@ fn push_line(out: &mut String, entry: &Entry, sample: &Sample, task_id: u64, wai
     out.push('\n');
 }
 
+/// The folder of a profile with its tables.
+const TABLES: &str = "mindstudio_profiler_output";
+
+/// Whether a profile directory is not there, or has only what a killed run has left, which goes.
+fn is_free(profile: &Path) -> bool {
+    let names = |folder: &Path| -> Vec<OsString> {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+    };
+    if fs::symlink_metadata(profile).is_err() {
+        return true;
+    }
+    let tables = profile.join(TABLES);
+    if !names(profile).iter().all(|name| name == TABLES) || !names(&tables).iter().all(is_left_over) {
+        return false;
+    }
+    // Those that a living run still wants stay.
+    let _ = remove_leftovers(&tables);
+    profile.is_dir() && names(&tables).is_empty()
+}
+
+fn is_left_over(name: &OsString) -> bool {
+    is_leftover_name(&name.to_string_lossy())
+}
+
 /// An op_summary and the place where it belongs.
 #[derive(Debug)]
 pub(crate) struct OpSummary {
@@ -172,14 +198,14 @@ impl OpSummary {
         let Some(content) = table(entries) else { return Ok(None) };
         let profile = (1..1_000_000_u32)
             .map(|number| output.join(format!("PROF_{number:06}_{run_id}_PERFDB")))
-            .find(|profile| !profile.exists() && !is_taken(profile))
+            .find(|profile| is_free(profile) && !is_taken(profile))
             .ok_or_else(|| Error::Run(format!("{}: no free name for a profile directory", output.display())))?;
         Ok(Some(OpSummary { profile, content, run_id: run_id.to_owned() }))
     }
 
     /// The file.
     pub(crate) fn path(&self) -> PathBuf {
-        self.profile.join("mindstudio_profiler_output").join(format!("op_summary_{}.csv", self.run_id))
+        self.profile.join(TABLES).join(format!("op_summary_{}.csv", self.run_id))
     }
 
     /// Stages the file.
@@ -222,6 +248,19 @@ mod tests {
         ), "{}", lines[1]);
         assert!(lines[2].contains("1000100.000\t,2.500,98.000000,0,0,NO,"));
         assert!(table(&[entry(&[])]).is_none());
+    }
+
+    #[test]
+    fn what_a_killed_run_has_left_of_a_profile_is_taken_over() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let tables = folder.path().join("PROF_000001_1_PERFDB").join(TABLES);
+        fs::create_dir_all(&tables)?;
+        fs::write(tables.join(".op_summary_1.csv.tmp-999999999"), "half")?;
+        let summary = OpSummary::new(folder.path(), "1", &[entry(&[(0.0, 1.0)])], &|_| false)?.ok_or("a file")?;
+        commit(vec![summary.stage()?])?;
+        assert_eq!(summary.path(), tables.join("op_summary_1.csv"));
+        assert_eq!(fs::read_dir(&tables)?.count(), 1);
+        Ok(())
     }
 
     #[test]

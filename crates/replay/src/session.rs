@@ -231,7 +231,7 @@ impl<'a> Session<'a> {
         let files = match &settings.hand_over {
             Some(document) => RunFiles::hand_over(document, removals, op_summary.as_ref(), &warn)?,
             None => {
-                let mut files = RunFiles::stage(removals, &lock, &warn);
+                let mut files = RunFiles::stage(removals, &lock, &warn)?;
                 if let Some(op_summary) = &op_summary {
                     files.add(op_summary.stage()?);
                 }

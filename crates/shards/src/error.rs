@@ -1,5 +1,6 @@
 //! What can go wrong with shards.
 
+use crate::gaps::Gaps;
 use crate::shard::Shard;
 use perfdb_files::escape::{excerpt, shown};
 use std::io;
@@ -58,14 +59,14 @@ pub enum Error {
         other: PathBuf,
     },
     /// Shards that are not there.
-    #[error("{}: {} of {of} shards missing: {}", shown(.folder), .numbers.len(), ranges(.numbers))]
+    #[error("{}: {} of {of} shards missing: {}", shown(.folder), .gaps.count(), excerpt(&.gaps.to_string()))]
     Missing {
         /// Where some of the others are.
         folder: PathBuf,
         /// How many there should be.
         of: u32,
         /// Those that are not there.
-        numbers: Vec<u32>,
+        gaps: Gaps,
     },
     /// The job has changed since the shards were made.
     #[error("{}: made of another job: {}; run the shards again", shown(.folder), excerpt(.reason))]
@@ -98,34 +99,5 @@ pub enum Error {
 impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Error {
         Error::Io { path: path.into(), source }
-    }
-}
-
-/// `2,5-7`: as job arrays want it.
-fn ranges(numbers: &[u32]) -> String {
-    let mut text = String::new();
-    let mut rest = numbers;
-    while let Some(&first) = rest.first() {
-        let length = rest.iter().zip(first..).take_while(|(number, expected)| **number == *expected).count();
-        let last = rest[length - 1];
-        let separator = if text.is_empty() { "" } else { "," };
-        text += &match length {
-            1 => format!("{separator}{first}"),
-            _ => format!("{separator}{first}-{last}"),
-        };
-        rest = &rest[length..];
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn missing_numbers_are_ranges_of_a_job_array() {
-        for (numbers, text) in [(&[][..], ""), (&[3], "3"), (&[2, 5, 6, 7], "2,5-7"), (&[1, 2, 4], "1-2,4")] {
-            assert_eq!(ranges(numbers), text);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! What tells whether a file is the one that another shard has read.
 
 use crate::error::Error;
+use perfdb_files::input::{self, Kind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -30,7 +31,7 @@ impl Fingerprint {
     /// # Errors
     /// When the file can't be read.
     pub fn of_content(path: &Path) -> Result<Fingerprint, Error> {
-        File::open(path).and_then(whole).map_err(|source| Error::io(path, source))
+        input::open(path, Kind::RegularFile).and_then(whole).map_err(|source| Error::io(path, source))
     }
 
     /// Of the size and, beyond 16 KiB, of eight pieces from the first to the last: traces of many gigabytes cost no more
@@ -43,7 +44,7 @@ impl Fingerprint {
             0..=WHOLE_BYTES => whole(file),
             bytes => pieces(&file, bytes),
         };
-        File::open(path).and_then(read).map_err(|source| Error::io(path, source))
+        input::open(path, Kind::RegularFile).and_then(read).map_err(|source| Error::io(path, source))
     }
 }
 

@@ -34,6 +34,7 @@
 
 mod error;
 mod fingerprint;
+mod gaps;
 mod job;
 mod manifest;
 mod results;
@@ -43,6 +44,7 @@ mod writer;
 
 pub use error::Error;
 pub use fingerprint::{Fingerprint, InputFile};
+pub use gaps::Gaps;
 pub use job::Job;
 pub use manifest::Manifest;
 pub use results::Results;

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::fingerprint::{Fingerprint, InputFile};
 use crate::job::Job;
 use crate::shard::Shard;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -94,7 +95,7 @@ impl Manifest {
     /// When it is not there, cut short, or of another form.
     pub fn read(folder: &Path) -> Result<Manifest, Error> {
         let path = folder.join(MANIFEST);
-        let text = match std::fs::read(&path) {
+        let text = match input::read(&path, Kind::RegularFile, LARGEST_DOCUMENT_BYTES) {
             Ok(text) => text,
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::NoManifest { folder: folder.to_owned() });

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::shard::Shard;
 use bitcode::{DecodeOwned, Encode};
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -55,6 +56,9 @@ impl Record {
         let mut head = [[0; 8]; 2];
         file.read_exact(head.as_flattened_mut())?;
         let [case, length] = head.map(u64::from_le_bytes);
+        if length > LARGEST_DOCUMENT_BYTES {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
         let mut bytes = Vec::new();
         file.take(length).read_to_end(&mut bytes)?;
         match bytes.len() as u64 == length {
@@ -86,7 +90,7 @@ impl Remaining {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => {
-                let mut file = File::open(self.folder.join(RESULTS))?;
+                let mut file = input::open(&self.folder.join(RESULTS), Kind::RegularFile)?;
                 file.seek(SeekFrom::Start(self.place))?;
                 BufReader::with_capacity(if stays_open { BUFFER_BYTES } else { 0 }, file)
             }

@@ -2,14 +2,16 @@
 
 use crate::error::Error;
 use crate::fingerprint::{Fingerprint, InputFile};
+use crate::gaps::Gaps;
 use crate::job::Job;
 use crate::manifest::Manifest;
-use crate::results::Results;
+use crate::results::{RESULTS, Results};
 use crate::shard::Shard;
 use bitcode::DecodeOwned;
+use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A whole set: every shard of a job, once.
 #[derive(Debug)]
@@ -52,13 +54,13 @@ impl ShardSet {
             }
             shards.insert(shard, (folder, manifest));
         }
-        let is_missing = |number: &u32| Shard::new(*number, of).is_some_and(|shard| !shards.contains_key(&shard));
-        let numbers: Vec<u32> = (1..=of).filter(is_missing).collect();
-        if !numbers.is_empty() {
+        let gaps = Gaps::between(shards.keys().map(|shard| shard.number()), of);
+        if !gaps.is_empty() {
             let folder = folders.first().cloned().unwrap_or_default();
-            return Err(Error::Missing { folder, of, numbers });
+            return Err(Error::Missing { folder, of, gaps });
         }
         let set = ShardSet { shards: shards.into_values().collect() };
+        set.check_files()?;
         set.check_inputs_of_cases()?;
         Ok(set)
     }
@@ -79,8 +81,28 @@ impl ShardSet {
     /// When there is no such file, or it holds something else.
     pub fn attached<T: DecodeOwned>(&self, name: &str) -> Result<T, Error> {
         let path = self.shards.first().map_or_else(PathBuf::new, |(folder, _)| folder.join(name));
-        let bytes = fs::read(&path).map_err(|source| Error::io(&path, source))?;
+        let read = input::read(&path, Kind::RegularFile, LARGEST_TEXT_BYTES);
+        let bytes = read.map_err(|source| Error::io(&path, source))?;
         bitcode::decode(&bytes).map_err(|error| Error::Damaged { path, reason: error.to_string() })
+    }
+
+    /// Results lie in the folders of their shards, in regular files.
+    fn check_files(&self) -> Result<(), Error> {
+        for (folder, manifest) in &self.shards {
+            for name in [RESULTS].into_iter().chain(manifest.files.iter().map(|file| file.name.as_str())) {
+                let path = folder.join(name);
+                let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+                if !is_below {
+                    let reason = "a file outside its folder".to_owned();
+                    return Err(Error::Damaged { path: folder.join(crate::manifest::MANIFEST), reason });
+                }
+                let found = fs::symlink_metadata(&path).map_err(|source| Error::io(&path, source))?;
+                if !found.is_file() {
+                    return Err(Error::io(path, input::not_a_regular_file(found.file_type())));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Cases of different shards that read one file have read the same.

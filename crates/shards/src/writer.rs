@@ -7,12 +7,12 @@ use crate::manifest::{MANIFEST, Manifest, WrittenFile};
 use crate::results::{RESULTS, Recorder};
 use crate::shard::Shard;
 use bitcode::Encode;
+use perfdb_files::folders::{MadeFolders, PrivateFolder, private_in};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// A case of a shard and how it ended.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,9 @@ impl Case<'_> {
 /// Writes a shard. Dropped before [`finish`](ShardWriter::finish) it leaves nothing.
 #[derive(Debug)]
 pub struct ShardWriter {
-    folder: TempDir,
+    folder: PrivateFolder,
+    /// Made for this shard; dropped behind its folder, and gone where that is not kept.
+    made: MadeFolders,
     parent: PathBuf,
     shard: Shard,
     job: Job,
@@ -51,15 +53,13 @@ impl ShardWriter {
     /// # Errors
     /// When the folder can't be made.
     pub fn create(parent: &Path, shard: Shard, job: Job) -> Result<ShardWriter, Error> {
-        fs::create_dir_all(parent).map_err(|source| Error::io(parent, source))?;
-        let folder = tempfile::Builder::new()
-            .prefix(&beginning_of_temporaries(shard))
-            .tempdir_in(parent)
-            .map_err(|source| Error::io(parent, source))?;
+        let made = MadeFolders::make(parent).map_err(|source| Error::io(parent, source))?;
+        let folder =
+            private_in(parent, &beginning_of_temporaries(shard)).map_err(|source| Error::io(parent, source))?;
         let path = folder.path().join(RESULTS);
         let results = Recorder::create(&path).map_err(|source| Error::io(&path, source))?;
         let case_inputs = BTreeMap::new();
-        Ok(ShardWriter { folder, parent: parent.to_owned(), shard, job, results, case_inputs, own: 0, failed: 0 })
+        Ok(ShardWriter { folder, made, parent: parent.to_owned(), shard, job, results, case_inputs, own: 0, failed: 0 })
     }
 
     /// The folder for further files of the shard. It has another name while the shard is not done.
@@ -120,9 +120,7 @@ impl ShardWriter {
             .and_then(|text| write_synced(&path, &[text.as_slice(), b"\n"].concat()));
         written.map_err(|source| Error::io(target.join(MANIFEST), source))?;
         sync_folder(self.folder.path())?;
-        let old = tempfile::Builder::new()
-            .prefix(&beginning_of_temporaries(self.shard))
-            .tempdir_in(&self.parent)
+        let old = private_in(&self.parent, &beginning_of_temporaries(self.shard))
             .map_err(|source| Error::io(&self.parent, source))?;
         match fs::rename(&target, old.path().join("old")) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&target, source)),
@@ -132,6 +130,7 @@ impl ShardWriter {
         let made = self.folder.keep();
         open_as_usual(&made, &self.parent);
         fs::rename(&made, &target).map_err(|source| Error::io(&target, source))?;
+        self.made.keep();
         sync_folder(&self.parent)?;
         drop(old);
         remove_leftovers(&self.parent, self.shard);

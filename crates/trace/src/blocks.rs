@@ -62,7 +62,7 @@ impl<R: Read> Blocks<R> {
             match last_boundary(&text) {
                 Some(cut) => break cut,
                 None if text.len() >= LARGEST_VALUE_BYTES => return Err(too_long(self.offset)),
-                None => wanted = text.len() * 2,
+                None => wanted = (text.len() * 2).min(LARGEST_VALUE_BYTES),
             }
         };
         self.rest.extend_from_slice(&text[cut..]);

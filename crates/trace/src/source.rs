@@ -14,7 +14,7 @@ mod positioned;
 mod progress;
 mod window;
 
-pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_VALUE_BYTES, too_long};
+pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES, LARGEST_VALUE_BYTES, too_long};
 pub use open::Source;
 pub use progress::{Progress, progress};
 

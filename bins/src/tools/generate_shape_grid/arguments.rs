@@ -29,9 +29,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAMES")]
     target_models: Option<OsString>,
 
-    /// Most candidates taken per file; 0 or less takes all
-    #[arg(long, value_name = "COUNT", default_value = "1000", allow_negative_numbers = true, value_parser = integer_of_any_size)]
-    rows: BigInt,
+    /// Most candidates taken per file; 0 or less takes all [default: 1000]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = integer_of_any_size)]
+    rows: Option<BigInt>,
 
     /// In place of a draw take the N shapes per file that tell most about the others: far from the rows that are measured, later
     /// where these leave most in doubt (with --semantics corrected)
@@ -83,6 +83,9 @@ pub(super) struct Arguments {
     cann_version: Option<VersionText>,
 }
 
+/// Candidates that are taken per file where nothing else is asked for.
+const DEFAULT_ROWS: i64 = 1000;
+
 const EXAMPLES: &str = "\
 Examples:
   Look first: what would DeepSeek-V3 and Qwen3-32B add to a database?
@@ -114,7 +117,7 @@ impl Arguments {
         Ok(Options {
             models: self.models()?,
             directory: self.directory()?,
-            rows: self.plan_measurements.map_or_else(|| self.rows.clone(), BigInt::from),
+            rows: self.plan_measurements.map_or_else(|| self.rows(), BigInt::from),
             choice: if self.plan_measurements.is_some() { Choice::MostTelling } else { Choice::Random },
             seed: self.seed.clone().unwrap_or_else(new_seed),
             max_hbm_gib: self.max_hbm_gb,
@@ -124,9 +127,24 @@ impl Arguments {
         })
     }
 
+    /// What a run without limits comes to, to be said before it.
+    pub(super) fn warning(&self) -> Option<String> {
+        let has_limits = self.rows.is_some() || self.target_models.is_some() || self.plan_measurements.is_some();
+        (!has_limits && !self.dry_run).then(|| {
+            format!(
+                "without --rows and --target-models up to {DEFAULT_ROWS} rows are appended to each table, drawn from all \
+                 shapes that the rules know; --dry-run counts them"
+            )
+        })
+    }
+
+    fn rows(&self) -> BigInt {
+        self.rows.clone().unwrap_or_else(|| DEFAULT_ROWS.into())
+    }
+
     /// Whether the run draws with a seed that nobody has chosen.
     pub(super) fn draws_by_new_seed(&self) -> bool {
-        self.seed.is_none() && self.plan_measurements.is_none() && self.rows > BigInt::ZERO
+        self.seed.is_none() && self.plan_measurements.is_none() && self.rows() > BigInt::ZERO
     }
 
     fn models(&self) -> Result<Option<Vec<OsString>>, Failure> {

@@ -12,14 +12,28 @@ use std::io::Write as _;
 /// A question with its answer.
 struct Answered {
     question: Question,
+    /// The name as people read it: in a table all are as wide as the longest.
+    name: String,
     answer: Result<Answer, Miss>,
 }
 
 impl Answered {
+    fn new(question: Question, answer: Result<Answer, Miss>, layout: Layout) -> Answered {
+        let most = if layout.is_whole { 4096 } else { 200 };
+        let name = match question.name.char_indices().nth(most) {
+            Some((end, _)) => format!("{}…", &question.name[..end]),
+            None => question.name.clone(),
+        };
+        Answered { question, name, answer }
+    }
+
     fn named(&self) -> Named<'_> {
-        (&self.question.name, &self.answer)
+        (&self.name, &self.answer)
     }
 }
+
+/// Names that wait to be shown: so many bytes.
+const WAITING_BYTES: usize = 16 << 20;
 
 /// People read a table of so many answers at a time.
 const TABLE_ROWS: usize = 1000;
@@ -37,7 +51,7 @@ pub(super) struct Asking {
 impl Asking {
     /// Asks all questions; true if each has an answer.
     pub(super) fn ask(mut self, mut questions: Questions) -> Result<bool, Failure> {
-        let mut waiting = Vec::new();
+        let (mut waiting, mut waiting_bytes) = (Vec::new(), 0);
         let (mut asked, mut has_misses) = (0, false);
         let ended = loop {
             let question = match questions.next() {
@@ -49,10 +63,12 @@ impl Asking {
             has_misses |= answer.is_err();
             self.sink.add(&question.id, (&question.name, &answer))?;
             if self.limit.is_none_or(|limit| asked <= limit) {
-                waiting.push(Answered { question, answer });
+                waiting_bytes += question.name.len();
+                waiting.push(Answered::new(question, answer, self.layout));
             }
-            if waiting.len() == TABLE_ROWS || !self.sink.shows_table() {
+            if waiting.len() == TABLE_ROWS || waiting_bytes > WAITING_BYTES || !self.sink.shows_table() {
                 self.show(&mut waiting)?;
+                waiting_bytes = 0;
             }
             if questions.would_wait() {
                 self.sink.flush()?;

@@ -2,9 +2,9 @@
 
 use super::{Arguments, SurroundingArguments};
 use crate::Failure;
+use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
 use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, not_json, read_trace};
 use serde_json::Value;
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
 use std::path::Path;
 
@@ -164,7 +164,7 @@ impl Manifest {
     fn open(path: Option<&Path>, asked: &SurroundingArguments) -> Result<Self, Failure> {
         let (name, input): (String, Box<dyn Read>) = match path.filter(|path| *path != Path::new("-")) {
             Some(path) => {
-                let file = File::open(path).map_err(|error| perfdb_files::Error::io(path, error))?;
+                let file = input::open(path, Kind::Stream).map_err(|error| perfdb_files::Error::io(path, error))?;
                 (path.display().to_string(), Box::new(file))
             }
             None if path.is_none() && std::io::stdin().is_terminal() => {
@@ -187,11 +187,15 @@ impl Manifest {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let read = self.input.read_until(b'\n', &mut line);
+            let read = (&mut self.input).take(LARGEST_TEXT_BYTES + 1).read_until(b'\n', &mut line);
             if read.map_err(|error| perfdb_files::Error::io(&self.name, error))? == 0 {
                 return Ok(None);
             }
             self.line += 1;
+            if line.len() as u64 > LARGEST_TEXT_BYTES {
+                let reason = format!("is longer than {} MiB", LARGEST_TEXT_BYTES >> 20);
+                return Err(Failure::lines(vec![format!("{}:{}: {reason}", self.name, self.line)]));
+            }
             if !line.iter().all(u8::is_ascii_whitespace) {
                 let failure = |reason: String| Failure::lines(vec![format!("{}:{}: {reason}", self.name, self.line)]);
                 // The column of an error counts on the line itself.

@@ -64,6 +64,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub measured_by: Option<String>,
 
+    /// Fail where the database folder is not there, in place of making a new one
+    #[arg(long)]
+    pub must_exist: bool,
+
     /// Write reports also where `reports/` is a link that leads out of the database
     #[arg(long)]
     pub follow_links: bool,

@@ -3,6 +3,7 @@
 use super::{Question, Workload, name_of};
 use crate::Error;
 use indexmap::IndexMap;
+use perfdb_files::input::LARGEST_TEXT_BYTES;
 use perfdb_query::{Grid, Query, Surroundings, not_json};
 use serde_json::Value;
 use std::path::Path;
@@ -25,6 +26,9 @@ pub(super) fn parse(
             continue;
         }
         let failure = |reason| Error::Line { path: path.to_owned(), line, reason };
+        if text.len() as u64 > LARGEST_TEXT_BYTES {
+            return Err(failure(format!("is longer than {} MiB", LARGEST_TEXT_BYTES >> 20)));
+        }
         let (workload, key, question) = question(text, line, surroundings, grid).map_err(failure)?;
         let questions = workloads.entry(workload.unwrap_or_else(|| name_of(path))).or_default();
         match questions.get_mut(&key) {

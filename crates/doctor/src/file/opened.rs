@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read, Seek};
 use std::path::Path;
 
+use perfdb_trace::source::{LARGEST_VALUE_BYTES, too_long};
+
 use super::gunzip::{Gunzip, GzipEnd, GzipState, MAGIC};
 use super::utf16::{ByteOrder, Recoded};
 use crate::code::Code;
@@ -118,7 +120,10 @@ fn look_at(reader: Box<dyn Read + Send>) -> io::Result<(Text, Box<dyn Read + Sen
         if first.len() < wanted {
             return Ok((Text::Empty, reader));
         }
-        wanted *= 2;
+        if wanted >= LARGEST_VALUE_BYTES {
+            return Err(too_long(0));
+        }
+        wanted = (wanted * 2).min(LARGEST_VALUE_BYTES);
         (first, reader) = peeked(reader, wanted)?;
     }
     let text = match first.trim_ascii_start().first() {

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::fault::{Fault, FaultKind, behind_space};
 use super::tally::Tally;
@@ -30,7 +30,7 @@ pub(crate) enum Plan {
     /// The result is a file to keep.
     Repair {
         /// Members at the top to leave out.
-        dropped_members: Vec<usize>,
+        dropped_members: FxHashSet<usize>,
         /// Mends what is in an event.
         fix: Fix,
     },
@@ -123,7 +123,7 @@ impl<R: Read> Mender<R> {
         }
         self.at = 0;
         // Long events are looked at again from their start, so the steps grow.
-        let wanted = READ.max(self.buffer.len());
+        let wanted = READ.max(self.buffer.len()).min(LARGEST_VALUE_BYTES - self.buffer.len());
         let got = (&mut self.input).take(wanted as u64).read_to_end(&mut self.buffer)?;
         self.input_ended = got == 0;
         Ok(!self.input_ended)

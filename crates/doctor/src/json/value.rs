@@ -2,6 +2,7 @@
 
 use super::fault::{Fault, behind_space};
 use super::tally::Tally;
+use std::ops::Range;
 
 /// The deepest nesting that is read, as in [`Scanner`](perfdb_trace::scan::Scanner).
 const DEPTH: usize = 1024;
@@ -244,10 +245,29 @@ impl ValueMender<'_> {
         }
         if self.purpose == Purpose::Repair {
             replaced.sort_unstable();
-            for at in replaced.into_iter().rev() {
+            self.remove(replaced.into_iter().map(|at| {
                 // A later one follows, so there is a next member.
-                self.out.drain(members[at].start..members[at + 1].start);
+                members[at].start..members[at + 1].start
+            }));
+        }
+    }
+}
+
+impl ValueMender<'_> {
+    /// Takes pieces, which are in order, out of what is written.
+    fn remove(&mut self, pieces: impl Iterator<Item = Range<usize>>) {
+        let (mut to, mut from) = (None, 0);
+        for piece in pieces {
+            let end = to.get_or_insert(piece.start);
+            if from > 0 {
+                self.out.copy_within(from..piece.start, *end);
+                *end += piece.start - from;
             }
+            from = piece.end;
+        }
+        if let Some(end) = to {
+            self.out.copy_within(from.., end);
+            self.out.truncate(end + self.out.len() - from);
         }
     }
 }

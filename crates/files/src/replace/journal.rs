@@ -18,7 +18,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the journal within a directory.
-pub(crate) const JOURNAL_FILE: &str = ".perfdb.journal";
+pub const JOURNAL_FILE: &str = ".perfdb.journal";
 
 const FIRST_LINE: &[u8] = b"perfdb: files of a set that is being replaced\n";
 

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::escape::shown;
 use crate::folders::MadeFolders;
 use crate::leftovers::{self, Kind, Registered};
+use crate::lock::{JOURNAL_FILE, LOCK_FILE};
 use crate::paths::parent_of;
 use crate::system;
 use std::fs::{self, File};
@@ -62,6 +63,10 @@ impl Staged {
         let failed = |source| Error::io(path, source);
         if path.as_os_str().is_empty() {
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, "empty file name")));
+        }
+        if path.file_name().is_some_and(|name| name == LOCK_FILE || name == JOURNAL_FILE) {
+            let reason = "is a name that perfdb uses for itself; give the output another name";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, reason)));
         }
         let existing = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),

@@ -1,5 +1,6 @@
 //! Temporaries: their names, who still wants one, and removing those that nobody does.
 
+use crate::lock::is_same_file;
 use crate::paths::parent_of;
 use crate::system;
 use nix::errno::Errno;
@@ -14,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The name of a process's temporary for a target: `.<name>.tmp-<pid>`.
 pub(super) fn temporary_name(target: &Path, process: u32) -> io::Result<PathBuf> {
@@ -35,14 +36,23 @@ pub(super) fn backup_name(target: &Path) -> io::Result<PathBuf> {
 /// Makes a temporary, and locks it: whoever cleans up sees that it is still wanted.
 pub(super) fn create_temporary(temporary: &Path) -> io::Result<File> {
     let create = || system::create_new(temporary);
-    let file = create().or_else(|error| match error.kind() {
-        // A dead process had this number.
-        io::ErrorKind::AlreadyExists => fs::remove_file(temporary).and_then(|()| create()),
-        _ => Err(error),
-    })?;
-    // Without locks it counts as left behind for those who hold the directory's lock, which there is none of then either.
-    let _ = file.try_lock();
-    Ok(file)
+    loop {
+        let file = match create() {
+            Ok(file) => file,
+            // A dead process had this number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_locked(temporary)?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        // Without locks it counts as left behind for those who hold the directory's lock, which there is none of then either.
+        let is_locked = file.lock().is_ok();
+        // Whoever cleans up may have found it before it was locked.
+        if !is_locked || is_same_file(temporary, &file)? {
+            return Ok(file);
+        }
+    }
 }
 
 /// A staged file that is open. Systems allow a process some hundred.
@@ -52,7 +62,13 @@ pub(super) struct OpenSlot {
 }
 
 static OPEN: AtomicUsize = AtomicUsize::new(0);
-const MOST_OPEN: usize = 256;
+/// Files that stay open: a quarter of what the system allows.
+static MOST_OPEN: LazyLock<usize> = LazyLock::new(|| {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let allowed = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    allowed.map_or(256, |allowed| (allowed / 4).min(256))
+});
 
 impl OpenSlot {
     pub(super) fn take() -> OpenSlot {
@@ -60,7 +76,7 @@ impl OpenSlot {
     }
 
     pub(super) fn is_beyond_limit(&self) -> bool {
-        self.number >= MOST_OPEN
+        self.number >= *MOST_OPEN
     }
 }
 
@@ -123,12 +139,37 @@ fn leftover_names(folder: &Path) -> Vec<OsString> {
     names.filter(|name| is_leftover_name(&name.to_string_lossy())).collect()
 }
 
-fn remove_unless_wanted(temporary: &Path) {
+/// Removes what a dead process has left, whose number this one has.
+fn remove_locked(temporary: &Path) -> io::Result<()> {
+    let file = open(temporary);
+    if file.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    // Whoever cleans up has it for a moment.
+    let is_locked = file.as_ref().is_ok_and(|file| file.lock().is_ok());
+    if is_locked && file.as_ref().is_ok_and(|file| !is_same_file(temporary, file).unwrap_or(true)) {
+        return Ok(());
+    }
+    match fs::remove_file(temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn open(temporary: &Path) -> io::Result<File> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    OpenOptions::new().read(true).custom_flags(flags).open(temporary)
+}
+
+/// Only who has locked a temporary removes it: its name may be that of another one by then.
+fn remove_unless_wanted(temporary: &Path) {
     // One that cannot be opened cannot be asked either.
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(temporary);
-    if let Ok(Err(TryLockError::WouldBlock)) = file.as_ref().map(File::try_lock) {
-        return;
+    let file = open(temporary);
+    match file.as_ref().map(File::try_lock) {
+        Ok(Err(TryLockError::WouldBlock)) => return,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        Ok(Ok(())) if file.as_ref().is_ok_and(|file| !is_same_file(temporary, file).unwrap_or(true)) => return,
+        _ => {}
     }
     if fs::remove_file(temporary).is_ok() {
         tracing::info!("removed {}, left by a run that has ended", crate::escape::shown(temporary));
@@ -160,6 +201,30 @@ mod tests {
         }
         remove_leftovers(folder.path())?;
         assert_eq!(names(folder.path())?, [".Add.csv.tmp-", ".Add.csv.tmp-1x", ".tmp-5", "Add.csv.tmp-9", "X.tmp.csv"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_temporary_that_is_removed_before_it_is_locked_is_made_again() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join(".a.json.tmp-999999999");
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    let _ = remove_leftovers(folder.path());
+                }
+            });
+            for _ in 0..2000 {
+                let made = create_temporary(&path);
+                let is_there = made.as_ref().is_ok_and(|file| is_same_file(&path, file).unwrap_or(false));
+                if !is_there {
+                    is_done.store(true, Ordering::Relaxed);
+                }
+                assert!(is_there, "{made:?}");
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
         Ok(())
     }
 

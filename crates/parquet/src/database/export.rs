@@ -1,6 +1,6 @@
 //! A database as Parquet.
 
-use super::files::{File, check_apart, files_below, is_parquet};
+use super::files::{File, check_apart, copied, files_below, is_parquet};
 use super::{AS_WRITTEN, CSV, DURATION, FORMAT_VERSION, KERNEL_TYPE, LINE, Written};
 use crate::error::Error;
 use crate::write::open;
@@ -10,7 +10,6 @@ use perfdb_store::duration;
 use perfdb_store::table::{ReadOptions, Row, Table, push_csv_row};
 use perfdb_tables::{Batch, Kind, Schema, Values};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What was written.
@@ -45,8 +44,7 @@ pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
         } else if is_parquet(&below) {
             return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
         } else {
-            let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
-            staged.push(Staged::with(&target.join(below), &bytes, Parents::Create)?);
+            staged.push(copied(&from, Staged::create(&target.join(below), Parents::Create)?)?);
             exported.copied += 1;
         }
     }
@@ -101,7 +99,10 @@ fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
     let batch = Batch { columns: first.into_iter().chain(cells).chain([as_written]).collect() };
     let mut writer = open(file, &schema).map_err(failed)?;
     writer.write(batch).map_err(failed)?;
-    writer.finish().map_err(failed)
+    let mut staged = writer.finish().map_err(failed)?;
+    // Many tables are not open at once.
+    staged.sync()?;
+    Ok(staged)
 }
 
 fn schema(table: &Table) -> Result<Schema, Error> {

@@ -1,12 +1,15 @@
 //! The files of a database.
 
 use crate::error::Error;
-use perfdb_files::lock::LOCK_FILE;
+use perfdb_files::escape::shown;
+use perfdb_files::input::{self, Kind, not_a_regular_file};
+use perfdb_files::lock::{JOURNAL_FILE, LOCK_FILE};
 use perfdb_files::paths::absolute;
-use perfdb_files::replace::is_leftover_name;
+use perfdb_files::replace::{Staged, is_leftover_name};
 use perfdb_files::walk::walk;
 use perfdb_store::directory::{is_side_folder, is_table};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file of a database.
@@ -26,16 +29,42 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<File>, Error> {
         folder,
         |name| !is_side_folder(name),
         |entry| {
-            let path = folder.join(entry.below);
-            let is_table = !entry.is_folder && is_table(&path);
-            let is_other = || entry.name != LOCK_FILE && !is_leftover_name(entry.name) && path.is_file();
-            if is_table || is_other() {
-                files.push(File { below: entry.below.to_owned(), is_table });
+            let is_own = !entry.is_folder && !OWN.contains(&entry.name) && !is_leftover_name(entry.name);
+            if is_own {
+                let path = folder.join(entry.below);
+                files.push(File { below: entry.below.to_owned(), is_table: is_table(&path) });
             }
         },
     )?;
-    files.sort();
-    Ok(files)
+    let real = fs::canonicalize(folder).map_err(|source| Error::io(folder, source))?;
+    let mut kept = Vec::with_capacity(files.len());
+    for file in files {
+        if is_file_of(&folder.join(&file.below), &real)? {
+            kept.push(file);
+        }
+    }
+    kept.sort();
+    Ok(kept)
+}
+
+/// What the tools keep in a database while they change it.
+const OWN: [&str; 2] = [LOCK_FILE, JOURNAL_FILE];
+
+/// Whether this is a file. A link to a folder is none, as everywhere; one that leads out of the database or nowhere is an error, and so is
+/// what would wait for somebody.
+fn is_file_of(path: &Path, folder: &Path) -> Result<bool, Error> {
+    let found = fs::symlink_metadata(path).map_err(|source| Error::io(path, source))?.file_type();
+    if !found.is_symlink() {
+        return if found.is_file() { Ok(true) } else { Err(Error::io(path, not_a_regular_file(found))) };
+    }
+    let target = fs::canonicalize(path).map_err(|source| Error::io(path, source))?;
+    if target.is_dir() {
+        return Ok(false);
+    }
+    if !target.starts_with(folder) {
+        return Err(Error::unfit(path, format!("is a link that leads out of the database, to {}", shown(&target))));
+    }
+    Ok(target.is_file())
 }
 
 /// Refuses two folders of which one lies in the other: what is written would be read.
@@ -53,6 +82,15 @@ pub(super) fn check_apart(from: &Path, to: &Path) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// Puts the bytes of a file into a staged one, however many there are.
+pub(super) fn copied(from: &Path, mut staged: Staged) -> Result<Staged, Error> {
+    let failed = |source| Error::io(from, source);
+    let mut file = input::open(from, Kind::RegularFile).map_err(failed)?;
+    io::copy(&mut file, &mut staged).map_err(failed)?;
+    staged.sync()?;
+    Ok(staged)
 }
 
 /// Whether a path ends in `.parquet`.

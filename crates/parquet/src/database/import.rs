@@ -1,13 +1,13 @@
 //! A database from what [`export`](super::export) wrote.
 
 use super::files::{File, check_apart, files_below, is_parquet};
+use super::target::Target;
 use super::{AS_WRITTEN, CSV, FORMAT_VERSION, Written};
 use crate::error::Error;
 use crate::read::ParquetFile;
-use perfdb_files::replace::{Parents, Staged, commit};
+use perfdb_files::lock::LockOptions;
 use perfdb_store::table::{LineEnd, ReadOptions, Table, push_csv_row};
 use perfdb_tables::Values;
-use std::fs;
 use std::path::Path;
 
 /// What was written.
@@ -22,43 +22,36 @@ pub struct Imported {
 }
 
 /// Writes every table of an export below `database`, and copies the other files. Cells that were changed since, by whatever program, are
-/// what is written; where none was, the bytes are those that were exported. All or nothing.
+/// what is written; where none was, the bytes are those that were exported. All or nothing, under the lock of the database; what a killed
+/// import has begun is finished by the next one.
 ///
 /// # Errors
-/// When a file is no table of an export, and when a file that would be written is there already: nothing is replaced.
-pub fn import(source: &Path, database: &Path) -> Result<Imported, Error> {
+/// When a file is no table of an export, and when a file with another content is there already: nothing is replaced.
+pub fn import(source: &Path, database: &Path, lock: &LockOptions<'_>) -> Result<Imported, Error> {
     check_apart(source, database)?;
     if source.is_file() {
         return Err(Error::unfit(source, "is a file; name the folder that export-database has written"));
     }
+    let files = files_below(source)?;
+    if !files.iter().any(|file| is_parquet(&file.below)) {
+        return Err(Error::unfit(source, "no table (*.parquet) is here; is this what export-database wrote?"));
+    }
     let mut imported = Imported::default();
-    let mut staged = Vec::new();
-    for File { below, .. } in files_below(source)? {
+    let mut target = Target::open(database, lock)?;
+    for File { below, .. } in files {
         let from = source.join(&below);
-        let (to, bytes) = if is_parquet(&below) {
+        if is_parquet(&below) {
             let (bytes, rows) = table(&ParquetFile::open(&from)?)?;
             imported.tables += 1;
             imported.rows += rows;
-            (database.join(below).with_extension("csv"), bytes)
+            target.add(&database.join(below).with_extension("csv"), &bytes)?;
         } else {
             imported.copied += 1;
-            (database.join(below), fs::read(&from).map_err(|source| Error::io(&from, source))?)
-        };
-        staged.push(stage_new(&to, &bytes)?);
+            target.copy(&from, &database.join(below))?;
+        }
     }
-    if imported.tables == 0 {
-        return Err(Error::unfit(source, "no table (*.parquet) is here; is this what export-database wrote?"));
-    }
-    commit(staged)?;
+    target.commit()?;
     Ok(imported)
-}
-
-/// Stages a file that is not there yet.
-pub(crate) fn stage_new(path: &Path, bytes: &[u8]) -> Result<Staged, Error> {
-    if path.symlink_metadata().is_ok() {
-        return Err(Error::unfit(path, "is there already, and nothing is replaced; import into another folder"));
-    }
-    Ok(Staged::with(path, bytes, Parents::Create)?)
 }
 
 /// The bytes of a table, and how many rows it has.

@@ -20,8 +20,6 @@ use crate::removal::{Removal, dropped_path, folder_of, stage_removal};
 pub struct RunFiles {
     staged: Vec<Staged>,
     removed: Vec<Removed>,
-    /// Why no rows leave their tables.
-    failure: Option<Error>,
     // Dropped behind the files.
     locks: DirectoryLocks,
 }
@@ -36,37 +34,29 @@ struct Removed {
 impl RunFiles {
     /// Stages removals under the locks of their folders, which are held until the files are written. `warn` is told which tables have
     /// changed meanwhile and stay as they are.
-    pub(super) fn stage(removals: Vec<Removal>, lock: &LockOptions<'_>, warn: &dyn Fn(&str)) -> RunFiles {
-        let mut files = RunFiles::default();
-        if let Err(error) = files.stage_removals(removals, lock, warn) {
-            // What was measured is written all the same.
-            replace::discard(std::mem::take(&mut files.staged));
-            files.removed.clear();
-            files.failure = Some(error);
-        }
-        files
-    }
-
-    fn stage_removals(
-        &mut self,
+    ///
+    /// # Errors
+    /// When a folder cannot be locked or a table not be written. Nothing of the run is written then.
+    pub(super) fn stage(
         removals: Vec<Removal>,
         lock: &LockOptions<'_>,
         warn: &dyn Fn(&str),
-    ) -> Result<(), Error> {
+    ) -> Result<RunFiles, Error> {
+        let mut files = RunFiles::default();
         if removals.is_empty() {
-            return Ok(());
+            return Ok(files);
         }
-        self.locks = DirectoryLocks::acquire(removals.iter().map(|removal| folder_of(removal.table.path())), lock)?;
+        files.locks = DirectoryLocks::acquire(removals.iter().map(|removal| folder_of(removal.table.path())), lock)?;
         for Removal { table, positions, rows } in removals {
             match stage_removal(&table, &positions)? {
                 Some(staged) => {
-                    self.staged.extend(staged);
-                    self.removed.push(Removed { table: table.path().to_owned(), rows });
+                    files.staged.extend(staged);
+                    files.removed.push(Removed { table: table.path().to_owned(), rows });
                 }
                 None => warn(&hand_over::changed(table.path())),
             }
         }
-        Ok(())
+        Ok(files)
     }
 
     /// Number of rows that leave their tables.
@@ -87,7 +77,7 @@ impl RunFiles {
     /// Writes the files, all of them or none, and says which rows have left their tables.
     ///
     /// # Errors
-    /// A file that cannot be written; nothing has changed then. Also, with everything else written, that rows could not leave their tables.
+    /// A file that cannot be written; nothing has changed then.
     pub fn commit(mut self, notify: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), Error> {
         self.locks.commit(std::mem::take(&mut self.staged))?;
         for Removed { table, rows } in &self.removed {
@@ -95,7 +85,7 @@ impl RunFiles {
             let kept_in = dropped_path(Path::new(table));
             notify(Event::CleanedUp { table, rows: rows.len(), kept_in: &kept_in });
         }
-        self.failure.take().map_or(Ok(()), Err)
+        Ok(())
     }
 }
 

@@ -183,6 +183,12 @@ fn read_profile(options: &Options<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Resu
 /// # Errors
 /// When the directory is locked, or a file of it can't be read or staged.
 pub fn prepare_tables(options: &Options<'_>, overview: Overview, tables: Vec<NewTable>) -> Result<Prepared, Error> {
+    // Results of others: a table is a file of the database itself.
+    let is_name = |stem: &str| Path::new(stem).file_name() == Some(std::ffi::OsStr::new(stem));
+    if let Some(table) = tables.iter().find(|table| !is_name(&table.outline.stem)) {
+        let reason = io::Error::new(io::ErrorKind::InvalidData, "is the name of no table");
+        return Err(Error::io(table.outline.stem.as_str(), reason));
+    }
     let outlines: Vec<Outline> = tables.iter().map(|table| table.outline.clone()).collect();
     prepare_written(options, overview, &outlines, &|table, out| out.write_all(&tables[table].content))
 }

@@ -113,7 +113,7 @@ impl<M> BlockReader<'_, M> {
                     if fault.kind == FaultKind::End && behind >= LARGEST_VALUE_BYTES {
                         return Err(too_long(position(machine.position())));
                     }
-                    let more = behind.max(BEHIND);
+                    let more = behind.max(BEHIND).min(LARGEST_VALUE_BYTES.saturating_sub(behind));
                     if fault.kind != FaultKind::End || buffer.read_at(self.input, position(length), more)? == 0 {
                         break BlockEnd::Fault { kind: fault.kind, position: position(fault.at) };
                     }

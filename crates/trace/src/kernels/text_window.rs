@@ -57,7 +57,7 @@ impl<'s> TextWindow<'s> {
         // The memory of the text goes round: what is read need not be copied once more.
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.drain(..done);
-        let room = PIECE.max(bytes.len());
+        let room = PIECE.max(bytes.len()).min(LARGEST_VALUE_BYTES - bytes.len());
         bytes.append(&mut self.undecided);
         let count = self.read(room, &mut bytes).map_err(|source| Error::Io { path: self.path.to_owned(), source })?;
         self.undecided = bytes.split_off(bytes.len() - unfinished(&bytes));

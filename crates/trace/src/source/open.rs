@@ -1,19 +1,16 @@
 //! Opening what a path names.
 
-use super::bound::{LARGEST_DOCUMENT_BYTES, read_document};
+use super::bound::{LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES};
 use super::gzip::{MAGIC, inflated};
 use super::positioned::{Buffer, InOrder, Positioned};
 use super::progress::{Counted, add_opened};
 use crate::Error;
 use crate::error::RecordFault;
 use perfdb_files::escape::shown;
+use perfdb_files::input::{self, Kind};
 use perfdb_files::lfs::{POINTER_START, is_pointer};
-use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
-
-/// EISDIR, so that the message is the system's.
-const IS_A_DIRECTORY: i32 = 21;
 
 /// The bytes of one input, with the path it was given.
 pub struct Source {
@@ -30,8 +27,17 @@ pub(crate) enum Content {
 impl Source {
     /// Opens a file, a gzip file or a pipe.
     pub fn open(path: impl AsRef<Path>) -> Result<Source, Error> {
-        let path = path.as_ref().to_owned();
-        match content_of(&path) {
+        Source::open_kind(path.as_ref(), Kind::Stream)
+    }
+
+    /// Opens a file, gzip or not, where a pipe would wait for nobody: one that no command line names.
+    pub fn open_regular(path: impl AsRef<Path>) -> Result<Source, Error> {
+        Source::open_kind(path.as_ref(), Kind::RegularFile)
+    }
+
+    fn open_kind(path: &Path, kind: Kind) -> Result<Source, Error> {
+        let path = path.to_owned();
+        match content_of(&path, kind) {
             Ok(content) => {
                 let source = Source { path, content };
                 match source.size() {
@@ -75,19 +81,23 @@ impl Source {
         }
     }
 
-    /// Reads the whole rest into memory; for small files. A stream of more than [`LARGEST_DOCUMENT_BYTES`] is an error.
+    /// Reads all bytes into memory, for small files. More than [`LARGEST_DOCUMENT_BYTES`] are an error, of a file before it is read.
     pub fn read_all(&mut self) -> Result<Vec<u8>, Error> {
-        let mut bytes = Buffer::default();
+        self.read_within(LARGEST_DOCUMENT_BYTES)
+    }
+
+    /// [`Source::read_all`] with a limit of the caller's own.
+    pub fn read_within(&mut self, limit: u64) -> Result<Vec<u8>, Error> {
         let result = match &mut self.content {
-            Content::Positioned(from) => bytes.read_at(from, 0, usize::MAX).map(|_| bytes.bytes().to_vec()),
-            Content::Stream(reader) => read_document(reader, LARGEST_DOCUMENT_BYTES),
+            Content::Positioned(from) => from.read_all(limit),
+            Content::Stream(reader) => input::read_all(reader, 0, limit),
         };
         result.map_err(|source| Error::Io { path: self.path.clone(), source })
     }
 
-    /// [`Source::read_all`] as text.
+    /// Reads all bytes as text, for files that people write. More than [`LARGEST_TEXT_BYTES`] are an error.
     pub fn read_text(&mut self) -> Result<String, Error> {
-        String::from_utf8(self.read_all()?).map_err(|error| {
+        String::from_utf8(self.read_within(LARGEST_TEXT_BYTES)?).map_err(|error| {
             let byte = error.utf8_error().valid_up_to();
             let before = error.as_bytes().get(..byte).unwrap_or_default();
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
@@ -138,12 +148,9 @@ impl std::fmt::Debug for Source {
     }
 }
 
-fn content_of(path: &Path) -> io::Result<Content> {
-    let mut file = File::open(path)?;
+fn content_of(path: &Path, kind: Kind) -> io::Result<Content> {
+    let mut file = input::open(path, kind)?;
     let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::Error::from_raw_os_error(IS_A_DIRECTORY));
-    }
     if !metadata.is_file() {
         return stream(Counted(file));
     }

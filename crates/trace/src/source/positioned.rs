@@ -1,6 +1,7 @@
 //! Bytes that can be read at any position: those of a regular file, and those in memory.
 
 use super::progress::add_read;
+use perfdb_files::input;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -31,6 +32,22 @@ impl Positioned {
     /// How many bytes there are: for a file, when it was opened.
     pub(crate) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// All bytes, if they are no more than `limit`.
+    pub(super) fn read_all(&mut self, limit: u64) -> io::Result<Vec<u8>> {
+        match &mut self.bytes {
+            Bytes::File(file) => {
+                file.rewind()?;
+                let bytes = input::read_all(file.take(self.size), self.size, limit)?;
+                if bytes.len() as u64 != self.size {
+                    return Err(shortened());
+                }
+                add_read(self.size);
+                Ok(bytes)
+            }
+            Bytes::Memory(bytes) => input::read_all(bytes.as_slice(), self.size, limit),
+        }
     }
 
     /// Reads all of `out` from `position` on, where that many bytes are known to be.

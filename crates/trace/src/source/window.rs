@@ -118,7 +118,9 @@ impl<'s> Window<'s> {
             let source = too_long(self.base + done as u64);
             return Err(Error::Io { path: self.path.to_owned(), source });
         }
-        let room = PIECE.max(self.bytes().len() - done);
+        // What is longer than the limit is never in view as a whole.
+        let left = self.bytes().len() - done;
+        let room = PIECE.max(left).min(LARGEST_VALUE_BYTES - left);
         let (reader, next, gone) = match &mut self.input {
             Input::Positioned(bytes) => {
                 if self.base + self.buffer.bytes().len() as u64 == bytes.size() {

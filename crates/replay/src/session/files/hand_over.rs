@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::journal::hash_of;
 use crate::op_summary::OpSummary;
 use crate::removal::Removal;
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::lock::LockOptions;
 use perfdb_files::replace::{Parents, Staged};
 use perfdb_store::table::{ReadOptions, Table};
@@ -109,7 +110,7 @@ impl RunFiles {
         let (mut removals, mut summaries) = (Vec::new(), Vec::new());
         for document in documents {
             let failed = |source| Error::io(&document, source);
-            let text = match std::fs::read(&document) {
+            let text = match input::read(&document, Kind::RegularFile, LARGEST_DOCUMENT_BYTES) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 read => read.map_err(failed)?,
             };
@@ -125,7 +126,7 @@ impl RunFiles {
                 }
             }
         }
-        let mut files = RunFiles::stage(removals, lock, warn);
+        let mut files = RunFiles::stage(removals, lock, warn)?;
         for Written { path, content } in summaries {
             let (path, content) = (path.into_path(), content.into_path());
             let mut staged = Staged::create(&path, Parents::Create)?;
