@@ -90,6 +90,14 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
         }
     }
     let Comparison { of, compared, mut errors, mapping_used, .. } = comparison;
+    if compared.is_empty() && errors.is_empty() && !scenarios.is_empty() {
+        let reason = "no scenario was compared: each lacks a file";
+        match &arguments.scenarios {
+            Some(list) => return Err(Failure::lines(vec![format!("{}: {reason}", list.display())])),
+            // The original ends with status 0 where none of its four is there.
+            None => warn(&format!("{reason}; name your own with --scenarios, or TRACE and PASS")),
+        }
+    }
     if arguments.semantics == Semantics::Upstream && mapping.operator_mappings.is_some() && !mapping_used {
         print_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
