@@ -27,9 +27,11 @@ impl Kind {
             }
             Kind::GpuTrace => "a GPU trace (compare-traces and check-trace take it)",
             Kind::AscendTimeline => {
-                "an Ascend timeline (check-trace takes it; the other tools want the kernel_details.csv next to it)"
+                "an Ascend timeline (check-trace takes it); the simulator's trace is an object with \"traceEvents\", and kernel_details.csv is next to this file"
             }
-            Kind::Kernels => "a kernel CSV of a profile (cut-forward-pass, parse-kernel-details and --prof-trace take it)",
+            Kind::Kernels => {
+                "a kernel CSV of a profile (cut-forward-pass, parse-kernel-details and --prof-trace take it)"
+            }
             Kind::Table => "a table of a database (--database-path takes its folder)",
             Kind::Database => "a database folder (--database-path takes it)",
         }

@@ -1,7 +1,7 @@
 //! Scenarios of the comparison tools: the ones that are asked for, and those of a shard.
 
-use crate::{Failure, print_note};
 use crate::shards::{GivenArguments, shared_inputs};
+use crate::{Failure, print_note};
 use perfdb_compare::Error;
 use perfdb_compare::scenario::{Scenario, read_scenarios};
 use perfdb_files::escape::shown;

@@ -10,7 +10,10 @@ const MEANT: [(&[&str], &[&str]); 12] = [
         &["o", "out", "output", "outfile", "output-file", "out-file", "save", "report"],
         &["output", "output-path", "output-dir", "json-output", "json", "html", "csv", "parquet"],
     ),
-    (&["d", "db", "dir", "database", "database-dir", "path", "data", "data-dir"], &["database-path", "data-dir", "csv-dir"]),
+    (
+        &["d", "db", "dir", "database", "database-dir", "path", "data", "data-dir"],
+        &["database-path", "data-dir", "csv-dir"],
+    ),
     (&["database-path"], &["data-dir", "csv-dir"]),
     (&["t", "trace", "tc", "sim", "simulated", "simulation", "predicted"], &["tc-trace", "from-trace", "trace"]),
     (&["p", "pass", "prof", "profile", "measured", "forward-pass"], &["prof-trace", "profiling-path", "profile"]),

@@ -312,6 +312,17 @@ impl Query {
         }
     }
 
+    /// Whether a kernel is queried by its inputs, not an operator.
+    pub fn is_of_kernel(&self) -> bool {
+        self.target == Target::Kernel
+    }
+
+    /// The shapes of the tensors among its arguments, as they are written on a command line: `16,5120 5120,768`.
+    pub fn input_shapes(&self) -> String {
+        let shape = |tensor: &Tensor| tensor.shape.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        self.input_tensors().map(shape).collect::<Vec<_>>().join(" ")
+    }
+
     /// The positional arguments.
     pub fn positional(&self) -> &[Argument] {
         &self.arguments

@@ -161,7 +161,10 @@ mod tests {
         let folders = Folders { file: Path::new("lists/list.yaml"), trace_dir: Path::new("dir") };
         let list = super::parse(list, folders).unwrap();
         let [scenario] = list.scenarios.as_slice() else { panic!("{list:?}") };
-        assert_eq!((scenario.tc_trace.as_path(), scenario.trace_csv.as_path()), ("lists/t.json".as_ref(), "dir/p.csv".as_ref()));
+        assert_eq!(
+            (scenario.tc_trace.as_path(), scenario.trace_csv.as_path()),
+            ("lists/t.json".as_ref(), "dir/p.csv".as_ref())
+        );
         assert_eq!(scenario.forward_passes, ForwardPasses::M6File("Cargo.toml".into()));
         assert_eq!(list.from_current_folder, [PathBuf::from("Cargo.toml")]);
     }
