@@ -81,7 +81,8 @@ pub(crate) fn name_inputs(arguments: Vec<OsString>, command: &Command) -> Result
     if inputs.is_empty() {
         return Ok(arguments);
     }
-    let words = Words::of(&arguments, command);
+    // Whether a word behind an unknown option is its value cannot be known: the option is what is reported.
+    let Some(words) = Words::of(&arguments, command) else { return Ok(arguments) };
     let mut waiting = inputs.iter();
     let mut named = Vec::with_capacity(arguments.len());
     let mut rest = Vec::new();
@@ -137,7 +138,8 @@ struct Words<'c> {
 }
 
 impl<'c> Words<'c> {
-    fn of(arguments: &[OsString], command: &'c Command) -> Words<'c> {
+    /// `None` where an option is unknown.
+    fn of(arguments: &[OsString], command: &'c Command) -> Option<Words<'c>> {
         let mut words = Words { each: Vec::with_capacity(arguments.len()), options: Vec::new() };
         // How many values the last option still takes.
         let mut values = 0;
@@ -152,17 +154,17 @@ impl<'c> Words<'c> {
             } else if is_option && bytes == b"--" {
                 (options_ended, values, word) = (true, 0, Word::End);
             } else if is_option {
-                values = words.option(bytes, command);
+                values = words.option(bytes, command)?;
             } else {
                 word = Word::Positional;
             }
             words.each.push(word);
         }
-        words
+        Some(words)
     }
 
-    /// Notes an option; how many of the arguments behind it are its values.
-    fn option(&mut self, bytes: &[u8], command: &'c Command) -> usize {
+    /// Notes an option; how many of the arguments behind it are its values. `None` if it is unknown.
+    fn option(&mut self, bytes: &[u8], command: &'c Command) -> Option<usize> {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         let known = match name.strip_prefix("--") {
@@ -171,12 +173,12 @@ impl<'c> Words<'c> {
             }),
             None => command.get_arguments().find(|known| known.get_short() == name.chars().last()),
         };
-        let Some(known) = known else { return 0 };
+        let known = known?;
         self.options.extend(known.get_long());
         if value.is_some() || !known.get_action().takes_values() {
-            return 0;
+            return Some(0);
         }
-        known.get_num_args().map_or(1, |range| range.max_values())
+        Some(known.get_num_args().map_or(1, |range| range.max_values()))
     }
 }
 
@@ -215,7 +217,7 @@ mod tests {
             ("--ops a b --all t p", "--ops a b --all --tc-trace=t --prof-trace=p"),
             ("--tc-trace t --prof-trace p", "--tc-trace t --prof-trace p"),
             ("t p more", "--tc-trace=t --prof-trace=p -- more"),
-            ("--no-such t", "--no-such --tc-trace=t"),
+            ("a --no-such t", "a --no-such t"),
             ("-- -t p", "--tc-trace=-t --prof-trace=p"),
         ] {
             assert_eq!(named(line).unwrap(), expected, "{line}");

@@ -167,10 +167,12 @@ Examples:
   query-database db --list
   query-database db aten.mm.default 16,5120:bf16 5120,768:bf16
   query-database db --kernel MatMulV2 16,5120:bf16 768,5120:bf16 --explain
-  query-database db --semantics best aten.mm.default 100x5120:bf16 5120x768:bf16
+  query-database db --semantics best \\
+      aten.mm.default 100x5120:bf16 5120x768:bf16
   query-database db --manifest questions.jsonl --json -
   query-database db --from-trace trace.json
-  query-database db --from-trace trace.json --compare --semantics upstream --require
+  query-database db --from-trace trace.json --compare --semantics upstream \\
+      --require
 
 Exit status: 0 done, 1 failed or no query has an answer (programs that get --json or --csv read
 that there), 2 wrong usage, 3 with --require: a query has no answer, or with --compare another one
