@@ -1,6 +1,6 @@
 //! Inputs without their flags: `check-database DIR` for `check-database --database-path DIR`.
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, value_parser};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -60,7 +60,8 @@ pub(crate) fn describe(mut command: Command) -> Command {
     }
     for input in inputs {
         let help = format!("The same as --{}", input.option);
-        command = command.arg(Arg::new(input.name).value_name(input.name).help(help));
+        command =
+            command.arg(Arg::new(input.name).value_name(input.name).help(help).value_parser(value_parser!(OsString)));
     }
     command.override_usage(usage(&tool, &tool).unwrap_or_default())
 }
