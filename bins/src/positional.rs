@@ -30,7 +30,7 @@ const WRITTEN_DATABASE: &[Input] = &[Input { is_created: true, ..optional("datab
 const PAIR: &[Input] = &[required("tc-trace", "TRACE"), required("prof-trace", "PASS")];
 const AUDIT: &[Input] = &[optional("database-path", "DIR"), optional("from-trace", "TRACE")];
 const TRACE: &[Input] = &[required("trace", "TRACE")];
-const PROFILE: &[Input] = &[required("profiling-path", "PROFILE"), optional("database-path", "DIR")];
+const PROFILE: &[Input] = &[required("profiling-path", "PATH"), optional("database-path", "DIR")];
 const RUNTIME_VALUES: &[Input] = &[required("csv-path", "TABLE"), required("jsonl-path", "JSONL")];
 const COLLECTIVES: &[Input] = &[required("csv-dir", "DIR")];
 const OPTIONAL_PAIR: &[Input] = &[optional("tc-trace", "TRACE"), optional("prof-trace", "PASS")];
@@ -49,6 +49,11 @@ pub(crate) fn inputs(tool: &str) -> &'static [Input] {
         "validate-comm-alignment" => COLLECTIVES,
         _ => &[],
     }
+}
+
+/// The option that an argument stands for: that of the help's `TRACE` is `tc-trace`.
+pub(crate) fn option_of(tool: &str, argument: &str) -> Option<&'static str> {
+    inputs(tool).iter().find(|input| input.name == argument).map(|input| input.option)
 }
 
 /// Says in the help that the inputs need no names.

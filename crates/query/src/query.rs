@@ -333,6 +333,22 @@ impl Query {
         &self.results
     }
 
+    /// The same query of the other 16-bit float, if it has half-precision inputs: rows of it are near, if no row of the very type is.
+    pub(crate) fn in_bfloat16(&self) -> Option<Query> {
+        fn changed(argument: &mut Argument) -> bool {
+            match argument {
+                Argument::Tensor(tensor) if tensor.dtype == DType::Float16 => {
+                    tensor.dtype = DType::BFloat16;
+                    true
+                }
+                Argument::List(items) => items.iter_mut().fold(false, |any, item| changed(item) || any),
+                _ => false,
+            }
+        }
+        let mut query = self.clone();
+        query.arguments.iter_mut().fold(false, |any, argument| changed(argument) || any).then_some(query)
+    }
+
     pub(crate) fn tensor(&self, at: usize) -> Option<&Tensor> {
         self.arguments.get(at)?.as_tensor()
     }

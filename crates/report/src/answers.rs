@@ -154,6 +154,7 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
 /// How an answer comes from the measured rows.
 fn origin(answer: &Answer) -> String {
     match (answer.source, answer.prediction().map(|prediction| prediction.class)) {
+        (Source::Measured, _) if answer.rule == Some("other_type") => "measured with another data type".to_owned(),
         (Source::Measured, _) if answer.rule.is_some_and(|rule| rule.ends_with("padding")) => {
             "measured for a smaller shape that the kernel rounds up".to_owned()
         }
