@@ -187,6 +187,10 @@ fn a_newcomer_gets_an_answer() -> TestResult {
         assert_eq!(ask(arguments)?.stdout, list);
     }
     assert_eq!(ask(&["--from-trace", "t.json", "x"])?.status, Some(2));
+    let above = run(folder.0.path(), &[".", "aten.mm.default"], "")?;
+    let line =
+        "error: .: not a database: neither a table (*.csv) nor op_mapping.yaml is in it; databases below it: db\n";
+    assert_eq!((above.status, above.stderr.as_str()), (Some(1), line));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod answering;
 mod comparison;
+mod folder;
 mod intervals;
 mod known_names;
 mod listing;
@@ -186,6 +187,7 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     arguments.take_directory()?;
     let directory = arguments.database.directory(None)?;
     version::compare(&arguments.database, &directory)?;
+    folder::refuse_other(&directory)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let columns =
         Columns { intervals: semantics == ReaderSemantics::Best, calls: arguments.question.from_trace.is_some() };
