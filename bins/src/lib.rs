@@ -33,11 +33,13 @@ pub mod database;
 mod density;
 mod failure;
 mod hints;
+mod input_kind;
 pub mod json_file;
 mod layout;
 mod output;
 pub mod path_argument;
 pub mod perfdb;
+mod positional;
 pub mod program;
 pub mod progress;
 mod promised_form;
@@ -54,6 +56,7 @@ mod table_file;
 mod terminal;
 mod tool;
 pub mod tools;
+mod unknown_option;
 pub mod update_mode;
 
 #[cfg(test)]

@@ -54,6 +54,11 @@ pub fn print_error(line: &str) {
     print_stderr("error: ", &with_hint(line));
 }
 
+/// An `error: …` line that says already what to do.
+pub(crate) fn print_hinted_error(line: &str) {
+    print_stderr("error: ", line);
+}
+
 /// A line on stderr without a label. One that begins with `[WARN]` is a warning.
 pub fn print_line(line: &str) {
     if !is_silenced(line) {

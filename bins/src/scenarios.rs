@@ -1,9 +1,10 @@
 //! Scenarios of the comparison tools: the ones that are asked for, and those of a shard.
 
-use crate::Failure;
 use crate::shards::{GivenArguments, shared_inputs};
+use crate::{Failure, print_note};
 use perfdb_compare::Error;
 use perfdb_compare::scenario::{Scenario, read_scenarios};
+use perfdb_files::escape::shown;
 use perfdb_shards::{Job, Shard};
 use std::path::{Path, PathBuf};
 
@@ -14,10 +15,25 @@ pub(crate) fn named(
     scenario: impl FnOnce(&Path, &Path) -> Scenario,
 ) -> Result<Option<Vec<Scenario>>, Error> {
     Ok(match (list, trace, pass) {
-        (Some(list), ..) => Some(read_scenarios(list, trace_dir)?),
+        (Some(path), ..) => {
+            let list = read_scenarios(path, trace_dir)?;
+            note_current_folder(path, &list.from_current_folder);
+            Some(list.scenarios)
+        }
         (None, Some(trace), Some(pass)) => Some(vec![scenario(trace, pass)]),
         _ => None,
     })
+}
+
+/// A word about files that are not where a list says, but from the current folder.
+pub(crate) fn note_current_folder(list: &Path, paths: &[PathBuf]) {
+    let Some(first) = paths.first() else { return };
+    let more = match paths.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let reason = "relative to the current folder, because nothing is there relative to the list";
+    print_note(&format!("{}: {}{more}: {reason}", shown(list), shown(first)));
 }
 
 /// The job that has a case for each scenario.

@@ -2,6 +2,7 @@
 //!
 //! The system has names for both, under which the tools open them like any other pipe. While a file goes to stdout, nothing else does.
 
+use crate::positional;
 use clap::{Arg, Command};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -84,6 +85,7 @@ const INPUTS: [&str; 24] = [
 /// What `-` stands for as the value of an argument. `None` where it is no file of its own, or where the tool knows `-` itself.
 pub fn stream_of(tool: &str, argument: &Arg) -> Option<Stream> {
     let name = name_of(argument);
+    let name = positional::option_of(tool, name).unwrap_or(name);
     let knows_it_itself = matches!(
         (tool, name),
         ("query-database", "json" | "csv" | "manifest")

@@ -3,11 +3,14 @@
 use crate::abbreviation::{Ambiguous, expand};
 use crate::common_names::add_common_names;
 use crate::failure::{Failure, Status};
-use crate::output::{Log, print, print_error, set_quiet, set_verbose};
+use crate::input_kind::{Given, Mistake, given, mistakes};
+use crate::output::{Log, print, print_error, print_hinted_error, set_quiet, set_verbose, warn};
+use crate::positional;
 use crate::progress;
 use crate::promised_form;
 use crate::standard_streams::{name_streams, writes_file};
 use crate::suggestions::suggest_by_words;
+use crate::unknown_option::name_meant;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, Parser};
 use perfdb_files::escape::one_line;
@@ -28,23 +31,27 @@ pub fn run<A: Parser>(
     let started = Instant::now();
     // Where there is no thread for it, signals end the tool as the system does.
     let _ = perfdb_files::interrupt::install();
-    let mut command = command_of::<A>();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut command = under_name_of_program(command_of::<A>(), arguments.first());
     command.build();
     let parsed = parse::<A>(&mut command, arguments, original_options);
-    let result = match parsed {
-        Ok(arguments) => {
+    let (result, inputs) = match parsed {
+        Ok((arguments, inputs)) => {
             let watch = progress::watch_reading();
             let result = main(arguments);
             drop(watch);
-            result
+            (result, inputs)
         }
         Err(error) => return refuse(&mut command, error),
     };
     tracing::info!("{} took {:.3} s", command.get_name(), started.elapsed().as_secs_f64());
     match result {
-        Ok(status) => status.into(),
+        Ok(status) => {
+            mistakes(command.get_name(), &inputs).iter().for_each(|mistake| warn(&mistake.line()));
+            status.into()
+        }
         Err(Failure::Lines(lines)) => {
-            lines.iter().for_each(|line| print_error(line));
+            print_errors(&lines, &mistakes(command.get_name(), &inputs));
             ExitCode::FAILURE
         }
         Err(Failure::Usage(reason)) => {
@@ -52,6 +59,28 @@ pub fn run<A: Parser>(
             refuse(&mut command, error)
         }
         Err(Failure::Reported(code)) => ExitCode::from(code),
+    }
+}
+
+/// One line for each error. What is wrong with an input as a whole stands at the end of the line about it, else of the first one.
+fn print_errors(lines: &[String], mistakes: &[Mistake]) {
+    let line_of = |mistake: &Mistake| lines.iter().position(|line| mistake.is_about(line));
+    for (at, line) in lines.iter().enumerate() {
+        match mistakes.iter().find(|mistake| line_of(mistake).unwrap_or(0) == at) {
+            Some(mistake) if mistake.is_about(line) => print_hinted_error(&format!("{line}; {}", mistake.text)),
+            Some(mistake) => print_hinted_error(&format!("{line}; {}", mistake.line())),
+            None => print_error(line),
+        }
+    }
+}
+
+/// Usage begins with the program that was called, which is `perfdb TOOL` or the tool.
+fn under_name_of_program(command: Command, program: Option<&OsString>) -> Command {
+    let program = program.map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let tool = command.get_name().to_owned();
+    match positional::usage(&tool, &format!("perfdb {tool}")).filter(|_| program == format!("perfdb {tool}")) {
+        Some(usage) => command.override_usage(usage),
+        None => command,
     }
 }
 
@@ -81,14 +110,14 @@ pub fn command_of<A: Parser>() -> Command {
             command = command.arg(argument.display_order(900).global(at_every_level));
         }
     }
-    command
+    positional::describe(command)
 }
 
 fn parse<A: Parser>(
     command: &mut Command,
     arguments: impl IntoIterator<Item = OsString>,
     original_options: &[&str],
-) -> Result<A, clap::Error> {
+) -> Result<(A, Vec<Given>), clap::Error> {
     let full: Vec<String> = command
         .get_arguments()
         .flat_map(|known| known.get_long().into_iter().chain(known.get_all_aliases().into_iter().flatten()))
@@ -102,6 +131,8 @@ fn parse<A: Parser>(
         let reason = format!("ambiguous option '{argument}' could be {}", candidates.join(", "));
         command.error(ErrorKind::UnknownArgument, reason)
     })?;
+    let arguments = positional::name_inputs(arguments, command)
+        .map_err(|reason| command.error(ErrorKind::ArgumentConflict, one_line(&reason)))?;
     let arguments =
         name_streams(arguments, command).map_err(|reason| command.error(ErrorKind::ArgumentConflict, reason))?;
     let matches = command.try_get_matches_from_mut(arguments)?;
@@ -116,7 +147,9 @@ fn parse<A: Parser>(
     set_up_logging(count("verbose"));
     promised_form::check(&matches, command, original_options)
         .map_err(|reason| command.error(ErrorKind::ValueValidation, one_line(&reason)))?;
-    A::from_arg_matches(&matches).map_err(|error| error.format(command))
+    let inputs = given(&matches, command);
+    let parsed = A::from_arg_matches(&matches).map_err(|error| error.format(command))?;
+    Ok((parsed, inputs))
 }
 
 fn set_up_logging(verbosity: u8) {
@@ -141,6 +174,7 @@ fn set_up_logging(verbosity: u8) {
 fn refuse(command: &mut Command, mut error: clap::Error) -> ExitCode {
     if error.use_stderr() {
         suggest_by_words(&mut error);
+        name_meant(&mut error, command);
         // clap leaves it out where a value is wrong or missing.
         if error.get(ContextKind::Usage).is_none() {
             error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));

@@ -175,7 +175,9 @@ fn advice_names_options_that_are_there() -> TestResult {
 fn nothing_to_check_fails_where_that_is_asked_for() -> TestResult {
     let folder = TempDir::new()?;
     fs::create_dir(folder.path().join("empty"))?;
-    assert_eq!(run(&folder, "validate-comm-alignment --csv-dir empty")?.code, Some(0));
+    let ran = run(&folder, "validate-comm-alignment --csv-dir empty")?;
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains("warning: empty: no table has a row to compare"), "{}", ran.stderr);
     let ran = run(&folder, "validate-comm-alignment --csv-dir empty --fail-empty")?;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(3), "limit: empty: no table has a row to compare\n"));
     // A row that is compared is enough, and one that fails keeps its own status.
@@ -262,5 +264,124 @@ fn text_is_not_written_under_the_name_of_a_parquet_file() -> TestResult {
     let warning = "warning: --output: k.parquet: this option does not write Parquet; --parquet does\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
     assert_eq!(fs::read(folder.path().join("k.parquet"))?, fs::read(folder.path().join("k.csv"))?);
+    Ok(())
+}
+
+/// The inputs of a tool need no flags; given twice, or a word that would become a database, they are refused.
+#[test]
+fn inputs_stand_beside_their_flags() -> TestResult {
+    let folder = TempDir::new()?;
+    let trace = "DATA/scenarios/qwen3_32b_decode/trace.json";
+    let both = |tool: &str, rest: &str| -> Result<[Ran; 2], Box<dyn Error>> {
+        let flags = format!("{tool} --tc-trace {trace} --prof-trace {PASS}{rest}");
+        Ok([run(&folder, &format!("{tool} {trace}{rest} {PASS}"))?, run(&folder, &flags)?])
+    };
+    for tool in ["compute-m6", "explain-prediction", "generate-per-shape-comparison"] {
+        let [bare, flagged] = both(tool, " -q")?;
+        assert_eq!((bare.code, bare.stdout), (Some(0), flagged.stdout), "{tool}: {}", bare.stderr);
+    }
+    let database = "DATA/first-database/database";
+    for (bare, flagged) in [
+        (format!("check-database {database}"), format!("check-database --database-path {database}")),
+        (format!("evaluate-database {database} -q"), format!("evaluate-database --database-path {database} -q")),
+        (format!("trace-to-csv {trace}"), format!("trace-to-csv --trace {trace}")),
+        (
+            format!("audit-coverage {database} DATA/first-database/trace.json"),
+            format!("audit-coverage --database-path {database} --from-trace DATA/first-database/trace.json"),
+        ),
+        (
+            format!("query-database {database} aten.mm.default 16,5120:bf16 5120,768:bf16"),
+            format!("query-database --database-path {database} aten.mm.default 16,5120:bf16 5120,768:bf16"),
+        ),
+    ] {
+        let (bare, flagged) = (run(&folder, &bare)?, run(&folder, &flagged)?);
+        assert_eq!((bare.code, &bare.stdout), (flagged.code, &flagged.stdout), "{}", bare.stderr);
+        assert!(!bare.stdout.is_empty());
+    }
+    let twice = run(&folder, &format!("check-database {database} --database-path {database}"))?;
+    assert_eq!(twice.code, Some(2));
+    assert!(twice.stderr.contains("DIR is given twice: "), "{}", twice.stderr);
+    let word = run(&folder, "start-microbench MatMulV2")?;
+    assert_eq!(word.code, Some(2));
+    assert!(word.stderr.contains("MatMulV2: there is no such folder"), "{}", word.stderr);
+    assert!(!folder.path().join("MatMulV2").exists());
+    Ok(())
+}
+
+#[test]
+fn an_unknown_option_names_the_one_that_is_meant() -> TestResult {
+    let folder = TempDir::new()?;
+    for (line, meant) in [
+        ("explain-prediction a.json b.csv -o x.html", "--json"),
+        ("compute-m6 a.json b.csv --output x.json", "--json-output"),
+        ("check-database --db x", "--database-path"),
+        ("explain-prediction a.json b.csv --database-path x", "--data-dir"),
+        ("query-database x --kernel K --shapes 16,16", "--input-shapes"),
+        ("query-database x --kernel K --dtype bf16 16,16", "--types"),
+        ("trace-to-csv -t x.json", "--trace"),
+    ] {
+        let ran = run(&folder, line)?;
+        assert_eq!(ran.code, Some(2), "{line}");
+        assert!(ran.stderr.contains(&format!("'{meant}'")), "{line}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("-- -"), "{line}: {}", ran.stderr);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_of_another_kind_is_named() -> TestResult {
+    let folder = TempDir::new()?;
+    let (trace, gpu) = ("DATA/scenarios/qwen3_32b_decode/trace.json", "DATA/gpu-traces/h100.json");
+    for (line, part) in [
+        (format!("compute-m6 {PASS} {trace}"), "; the two inputs are swapped: compute-m6 "),
+        (format!("explain-prediction {PASS} {trace}"), "; the two inputs are swapped: explain-prediction "),
+        (format!("explain-prediction {trace} {gpu}"), "; this is a GPU trace (compare-traces and check-trace take it)"),
+        (format!("compare-traces {trace} {gpu}"), "this is a simulator's trace (explain-prediction, compute-m6"),
+        (format!("query-database {PASS} mm"), "this is a kernel CSV of a profile (cut-forward-pass, "),
+        (
+            "check-database --database-path DATA/first-database/database/MatMulV2.csv".to_owned(),
+            "this is a table of a database (--database-path takes its folder)",
+        ),
+    ] {
+        let ran = run(&folder, &line)?;
+        assert_eq!(ran.code, Some(1), "{line}");
+        let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 1, "{line}: {}", ran.stderr);
+        assert!(errors[0].contains(part), "{line}: {}", ran.stderr);
+    }
+    // The original ends with status 0 where the pass has no columns.
+    let ran = run(&folder, &format!("compute-m6 {trace} {trace}"))?;
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains(": this is a simulator's trace ("), "{}", ran.stderr);
+    Ok(())
+}
+
+/// Paths in a list lead from the list; from the current folder with a word about it.
+#[test]
+fn scenarios_lead_from_their_file_and_then_from_here() -> TestResult {
+    let folder = TempDir::new()?;
+    let lists = folder.path().join("lists");
+    fs::create_dir(&lists)?;
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/scenarios/qwen3_32b_decode");
+    fs::copy(data.join("trace.json"), lists.join("t.json"))?;
+    fs::copy(data.join("forward_pass.csv"), folder.path().join("p.csv"))?;
+    fs::write(lists.join("list.yaml"), "- {name: a, tc_trace: t.json, trace_csv: p.csv}\n")?;
+    let ran = run(&folder, "explain-prediction --scenarios lists/list.yaml")?;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let note =
+        "note: lists/list.yaml: p.csv: relative to the current folder, because nothing is there relative to the list";
+    assert!(ran.stderr.lines().any(|line| line == note), "{}", ran.stderr);
+    fs::rename(folder.path().join("p.csv"), lists.join("p.csv"))?;
+    let ran = run(&folder, "explain-prediction --scenarios lists/list.yaml")?;
+    assert_eq!((ran.code, ran.stderr.contains("relative to")), (Some(0), false), "{}", ran.stderr);
+    fs::remove_file(lists.join("p.csv"))?;
+    let ran = run(&folder, "generate-op-comparison --scenarios lists/list.yaml")?;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("error: lists/list.yaml: no scenario was compared: each lacks a file"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!folder.path().join("results").exists());
     Ok(())
 }

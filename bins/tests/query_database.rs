@@ -61,11 +61,13 @@ fn exit_statuses() -> TestResult {
     let folder = Folder::new()?;
     let status = |arguments: &[&str]| -> Result<Option<i32>, Box<dyn Error>> { Ok(folder.run(arguments, "")?.status) };
     assert_eq!(status(&EXACT)?, Some(0));
-    assert_eq!(status(&OUTSIDE)?, Some(0));
+    // Without an answer a person's query has failed; a program reads that there is none.
+    assert_eq!(status(&OUTSIDE)?, Some(1));
+    assert_eq!(status(&[&OUTSIDE[..], &["--json", "-"]].concat())?, Some(0));
     assert_eq!(status(&[&OUTSIDE[..], &["--require"]].concat())?, Some(3));
     assert_eq!(status(&[&BETWEEN[..], &["--require"]].concat())?, Some(0));
     assert_eq!(status(&[&BETWEEN[..], &["--require", "--layer", "measured"]].concat())?, Some(3));
-    assert_eq!(status(&["aten.mm.default", "16"])?, Some(0));
+    assert_eq!(status(&["aten.mm.default", "16"])?, Some(1));
     assert_eq!(status(&["aten.mm.default", "16,512"])?, Some(2));
     assert_eq!(status(&["aten.mm.default", "16,512:bf17"])?, Some(2));
     assert_eq!(status(&[&EXACT[..], &["--json", "-", "--csv", "-"]].concat())?, Some(2));
@@ -109,8 +111,7 @@ fn what_people_read() -> TestResult {
         vec!["aten.what.default", "--explain"],
     ] {
         let ran = folder.run(&arguments, "")?;
-        assert_eq!(ran.stderr, "");
-        text.push_str(&format!("$ query-database {}\n{}\n", arguments.join(" "), ran.stdout));
+        text.push_str(&format!("$ query-database {}\n{}{}\n", arguments.join(" "), ran.stdout, ran.stderr));
     }
     insta::assert_snapshot!(text);
     Ok(())
@@ -152,6 +153,86 @@ fn a_malformed_manifest_is_told_with_line_and_field() -> TestResult {
         // What was asked before is answered.
         assert_eq!((ran.status, ran.stdout.lines().count()), (Some(1), 1), "{line}");
         assert_eq!(ran.stderr, format!("error: stdin:3: {message}\n"));
+    }
+    Ok(())
+}
+
+/// An answer at the first or second try: by the folder alone, by near names, in either spelling of a tensor.
+#[test]
+fn a_newcomer_gets_an_answer() -> TestResult {
+    let folder = Folder::new()?;
+    let ask = |arguments: &[&str]| run(folder.0.path(), &[&["db"], arguments].concat(), "");
+    for (name, hint) in [
+        ("mm", "did you mean aten.mm.default?"),
+        ("aten.mm", "did you mean aten.mm.default?"),
+        ("matmulv2", "MatMulV2 is a table: use --kernel MatMulV2"),
+        ("zzz", "--list shows what is here (operators: 1, tables: 1)"),
+    ] {
+        let ran = ask(&[name, "16,512:bf16"])?;
+        assert_eq!((ran.status, ran.stderr), (Some(1), format!("error: {name}: no answer; {hint}\n")));
+    }
+    let row = "MatMulV2: 5.000 µs, measured\n  kernel MatMulV2, rows MatMulV2.csv:2, rule identity, confidence 1.00\n";
+    for arguments in [
+        &["--kernel", "MatMulV2", "16,512:bf16", "512,768:bf16"][..],
+        &["--kernel", "MatMulV2", "16x512", "512x768"],
+        &["--kernel", "MatMulV2", "--input-shapes", "16x512 512,768"],
+    ] {
+        let ran = ask(arguments)?;
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (row, ""), "{arguments:?}");
+    }
+    let list = "tables: 1, measured rows: 2, operators: 1\n\n\
+                kernel (--kernel)  rows\nMatMulV2              2\n\n\
+                operator         kernels\naten.mm.default  MatMulV2\n";
+    for arguments in [&["--list"][..], &["--list", "mm"]] {
+        assert_eq!(ask(arguments)?.stdout, list);
+    }
+    assert_eq!(ask(&["--from-trace", "t.json", "x"])?.status, Some(2));
+    let above = run(folder.0.path(), &[".", "aten.mm.default"], "")?;
+    let line =
+        "error: .: not a database: neither a table (*.csv) nor op_mapping.yaml is in it; databases below it: db\n";
+    assert_eq!((above.status, above.stderr.as_str()), (Some(1), line));
+    Ok(())
+}
+
+/// A total, shapes and calls; what costs nothing is counted.
+#[test]
+fn a_trace_is_read_as_what_it_costs() -> TestResult {
+    let folder = Folder::new()?;
+    let mapping = format!("{MAPPING}  aten.view.default:\n    zero_cost: true\n");
+    std::fs::write(folder.0.path().join("db/op_mapping.yaml"), mapping)?;
+    let event = |name: &str, tokens: u32| {
+        let tensor = |size: &str| format!("tensor(..., device='meta', size=({size}), dtype=torch.bfloat16)");
+        let inputs = format!("({}, {}) kwargs: {{}}", tensor(&format!("{tokens}, 512")), tensor("512, 768"));
+        json!({"name": name, "cat": "empirical", "ph": "X", "ts": 0, "dur": 5, "pid": 0, "tid": 0,
+               "args": {"Inputs": inputs, "Output": "None", "simulation_shapes": "[]", "source": "MEASURED"}})
+    };
+    let mm = "aten.mm.default";
+    let events = [event(mm, 16), event(mm, 16), event(mm, 64), event("aten.view.default", 16), event(mm, 9999)];
+    std::fs::write(folder.0.path().join("t.json"), json!({ "traceEvents": events }).to_string())?;
+    let ran = folder.run(&["--from-trace", "t.json"], "")?;
+    assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
+    let expected = "\
+total 30.0 µs; 5 calls: 4 measured, 1 without an answer
+total us  calls      us  source    operator         inputs          rows
+    20.0      1  20.000  MEASURED  aten.mm.default  64,512 512,768  MatMulV2.csv:3
+    10.0      2   5.000  MEASURED  aten.mm.default  16,512 512,768  MatMulV2.csv:2
+calls that cost nothing (views and the like), not listed: 1
+
+no answer to aten.mm.default 9999,512 512,768: ";
+    assert!(ran.stdout.starts_with(expected), "{}", ran.stdout);
+    let ran = folder.run(&["--from-trace", "t.json", "--json", "-"], "")?;
+    let first: Value = serde_json::from_str(ran.stdout.lines().next().ok_or("nothing")?)?;
+    assert_eq!((&first["calls"], &first["inputs"]), (&json!(2), &json!("16,512 512,768")));
+    Ok(())
+}
+
+#[test]
+fn what_goes_to_a_file_quietly_goes_there_alone() -> TestResult {
+    let folder = Folder::new()?;
+    for (option, name) in [("--json", "a.json"), ("--csv", "a.csv")] {
+        let ran = folder.run(&[&EXACT[..], &[option, name, "-q"]].concat(), "")?;
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), ""), "{option}");
+        assert!(std::fs::read_to_string(folder.0.path().join(name))?.contains("MatMulV2"));
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use super::plan::{Common, Plan};
 use super::remedy::line_of_error;
 use super::single::warnings;
 use super::workers::Workers;
+use crate::scenarios::note_current_folder;
 use crate::shards::{GivenArguments, Part, ShardArguments, finish, shared_inputs};
 use crate::{Failure, Status, error_line, print, print_error, progress, warn};
 
@@ -55,6 +56,7 @@ impl Pairs<'_> {
         // Options that contradict each other whatever the list says are a matter of usage.
         common.plan(settings).map_err(Failure::usage)?;
         let list = PairList::open(list)?;
+        note_current_folder(&list.path, &list.from_current_folder);
         let mut plans = Vec::with_capacity(list.pairs.len());
         let mut outputs = Vec::with_capacity(list.pairs.len());
         let mut pairs = list.pairs.clone();

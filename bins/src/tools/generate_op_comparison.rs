@@ -90,12 +90,23 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
         }
     }
     let Comparison { of, compared, mut errors, mapping_used, .. } = comparison;
+    const NONE: &str = "no scenario was compared: each lacks a file";
+    let has_nothing = compared.is_empty() && errors.is_empty() && !scenarios.is_empty();
+    if let Some(list) = arguments.scenarios.as_ref().filter(|_| has_nothing) {
+        return Err(Failure::lines(vec![format!("{}: {NONE}", list.display())]));
+    }
     if arguments.semantics == Semantics::Upstream && mapping.operator_mappings.is_some() && !mapping_used {
         print_warnings(&[Warning::NestedMapping { path: mapping_path }]);
     }
     if errors.is_empty() || arguments.keep_going {
         match outputs::write(&arguments, &scenarios, &compared, computed, parquet) {
-            Ok(()) => print(&format!("\nSaved to {}\n", arguments.output.display()))?,
+            Ok(()) => {
+                print(&format!("\nSaved to {}\n", arguments.output.display()))?;
+                // The original ends with status 0 where none of its four is there.
+                if has_nothing {
+                    warn(&format!("{NONE}; name your own with --scenarios, or TRACE and PASS"));
+                }
+            }
             Err(error) => errors.push(error_line(&*error)),
         }
     }

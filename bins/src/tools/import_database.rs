@@ -5,7 +5,8 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_note, run, warn};
 use clap::Parser;
 use perfdb_files::lock::LockOptions;
-use perfdb_parquet::{aiconfigurator, import};
+use perfdb_parquet::plain_csv::Layout;
+use perfdb_parquet::{aiconfigurator, import, plain_csv};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ pub const TOOL: Tool = Tool {
 /// Where no cell was changed since, tables get the bytes that were exported: line ends, quotes and byte order marks included. No
 /// file that is there is replaced.
 ///
+/// --map makes a table of a plain CSV: it names the kernel, its inputs and outputs with columns as dimensions, and the column
+/// of durations.
+///
 /// --from aiconfigurator reads the public tables of that project (GEMM, attention, MLA, MoE, collectives) and makes a database of
 /// each SYSTEM/FRAMEWORK/VERSION below DIR.
 #[derive(Parser)]
@@ -32,6 +36,8 @@ pub const TOOL: Tool = Tool {
     after_help = "\
 Examples:
   perfdb import-database tables --database-path db
+  perfdb import-database gemm.csv --database-path db \\
+      --map 'MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us'
   perfdb import-database --from aiconfigurator systems/data/h100_sxm \\
       --database-path gpus
   perfdb query-database --database-path gpus/h100_sxm/vllm/0.14.0 \\
@@ -46,7 +52,11 @@ struct Arguments {
     #[arg(long, value_enum, value_name = "FORM", default_value = "parquet")]
     from: SourceForm,
 
-    /// The folder with the files
+    /// Columns of a plain CSV: KERNEL TENSOR... [-> TENSOR...] = COLUMN [us|ms|s|ns]
+    #[arg(long, value_name = "LAYOUT", conflicts_with = "from")]
+    map: Option<Layout>,
+
+    /// The folder with the files, or with --map a CSV
     #[arg(value_name = "DIR")]
     source: PathBuf,
 
@@ -71,8 +81,15 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn execute(Arguments { from, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
+fn execute(Arguments { from, map, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
     let lock = lock.options(TOOL.name);
+    if let Some(layout) = map {
+        return take_csv(&source, &layout, &database_path);
+    }
+    if source.extension().is_some_and(|extension| extension == "csv") && source.is_file() {
+        let reason = "a CSV needs --map, such as --map \"MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us\"";
+        return Err(Failure::usage(format!("{}: {reason}", source.display())));
+    }
     if from == SourceForm::Aiconfigurator {
         return convert(&source, &database_path, &lock);
     }
@@ -82,11 +99,27 @@ fn execute(Arguments { from, source, database_path, lock }: Arguments) -> Result
     Ok(Status::Success)
 }
 
+fn take_csv(source: &Path, layout: &Layout, target: &Path) -> Result<Status, Failure> {
+    let done = plain_csv::import(source, layout, target)?;
+    warn_of_missing(done.without_duration);
+    print(&format!("{} rows → {}\n", done.rows, done.table.display()))?;
+    print_note(&format!(
+        "query it with: query-database {} --kernel {} SHAPES:TYPES",
+        target.display(),
+        layout.kernel_type()
+    ));
+    Ok(Status::Success)
+}
+
+fn warn_of_missing(without_duration: usize) {
+    if without_duration > 0 {
+        warn(&format!("{without_duration} rows without a duration were left out"));
+    }
+}
+
 fn convert(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Status, Failure> {
     let done = aiconfigurator::import(source, target, lock)?;
-    if done.without_duration > 0 {
-        warn(&format!("{} rows without a duration were left out", done.without_duration));
-    }
+    warn_of_missing(done.without_duration);
     if !done.passed_over.is_empty() {
         let names: Vec<&str> = done.passed_over.iter().map(String::as_str).collect();
         print_note(&format!("tables of other operators were passed over: {}", names.join(", ")));

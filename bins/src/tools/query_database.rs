@@ -2,8 +2,14 @@
 
 mod answering;
 mod comparison;
+mod folder;
+mod intervals;
+mod known_names;
+mod listing;
 mod questions;
 mod sink;
+mod tensors;
+mod traced;
 mod version;
 
 use crate::database::{DatabaseArguments, files_of};
@@ -15,12 +21,15 @@ use answering::Asking;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use comparison::compare;
+use intervals::Intervals;
+use known_names::KnownNames;
+use listing::list;
 use perfdb_files::escape::shown;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings};
 use perfdb_report::answers::Details;
-use questions::Questions;
-use sink::Sink;
+use questions::{Questions, traced_calls};
+use sink::{Columns, Sink};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,11 +43,11 @@ pub const TOOL: Tool = Tool {
     command: command_of::<Arguments>,
 };
 
-/// Ask a database what an operator or a kernel costs.
+/// Query a database for the duration of an operator or a kernel.
 ///
-/// A question is an operator with its arguments, a kernel with the shapes of its inputs, a manifest of JSON lines
-/// (--manifest, or stdin when no question is given), or every call of a simulator's trace (--from-trace). The answer is the
-/// duration in microseconds, where it comes from, how far it can be trusted, the rule and the rows.
+/// A query is an operator with its arguments, a kernel with its inputs, a manifest of JSON lines (--manifest, or stdin), or
+/// each call of a simulator's trace (--from-trace). --list shows what can be queried. The answer is the duration in
+/// microseconds with its 90 % interval where it was not measured, where it comes from, the rule and the rows.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
@@ -65,14 +74,14 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     nearest: usize,
 
-    /// Show so many answers, or differences [default: all]
+    /// Show at most N answers, or differences [default: all; 25 calls of a trace]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
     #[command(flatten)]
     terminal: TerminalArguments,
 
-    /// Exit with status 3 when a question has no answer, or --compare finds a difference
+    /// Exit with status 3 when a query has no answer, or --compare finds a difference
     #[arg(long)]
     require: bool,
 
@@ -92,39 +101,41 @@ struct Arguments {
 #[derive(Args)]
 #[command(next_help_heading = "Question")]
 struct QuestionArguments {
-    /// The operator, as in op_mapping.yaml
-    #[arg(value_name = "OPERATOR", help_heading = None::<&str>)]
-    operator: Option<String>,
+    /// The database folder (the same as --database-path), then the operator as in op_mapping.yaml and its arguments, or the
+    /// inputs of --kernel: DIMENSIONS:TYPE (16,512:bf16 or 16x512:bf16) for a tensor, with @VALUES for known contents, none,
+    /// or JSON
+    #[arg(value_name = "WORD", allow_negative_numbers = true, help_heading = None::<&str>)]
+    words: Vec<String>,
 
-    /// Its arguments: DIMENSIONS:TYPE for a tensor, with @VALUES for known contents, none, or JSON
-    #[arg(value_name = "ARGUMENT", allow_negative_numbers = true, help_heading = None::<&str>)]
-    arguments: Vec<String>,
+    /// List the tables with their rows, and the operators; with words, those whose names hold one of them
+    #[arg(long, conflicts_with_all = ["kernel", "manifest", "from_trace"])]
+    list: bool,
 
     /// A result of the operator, DIMENSIONS:TYPE; once for each
     #[arg(long, value_name = "TENSOR")]
     output: Vec<String>,
 
-    /// Ask a kernel by its inputs, whatever the mapping says
-    #[arg(long, value_name = "TYPE", conflicts_with = "operator")]
+    /// Query a kernel by its inputs, whatever the mapping says
+    #[arg(long, value_name = "TYPE")]
     kernel: Option<String>,
 
-    /// Shapes of the kernel's inputs, as in a table
+    /// Shapes of the kernel's inputs, as in a table, separated by ';' or spaces
     #[arg(long, value_name = "SHAPES", requires = "kernel")]
     input_shapes: Option<String>,
 
-    /// Data types of the kernel's inputs, as in a table; one stands for all
+    /// Data types of inputs without one, as in a table; one stands for all
     #[arg(long, value_name = "TYPES", requires = "kernel", default_value = "DT_BF16")]
     types: String,
 
     /// Questions as JSON lines, {"id": ..., "query": {...}} (-: stdin)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["operator", "kernel", "from_trace"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "from_trace"])]
     manifest: Option<OsString>,
 
-    /// Ask every call of a simulator's trace
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["operator", "kernel"])]
+    /// Query each call of a simulator's trace, and print the total
+    #[arg(long, value_name = "TRACE", conflicts_with = "kernel")]
     from_trace: Option<OsString>,
 
-    /// Set the answers beside those in the trace and list what differs
+    /// Compare with the durations recorded in the trace
     #[arg(long, requires = "from_trace")]
     compare: bool,
 }
@@ -154,46 +165,79 @@ impl SurroundingArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  query-database --database-path db aten.mm.default 16,5120:bf16 5120,768:bf16
-  query-database --database-path db --explain --nearest 3 \\
-      --kernel MatMulV2 --input-shapes '16,5120;5120,768' --types DT_BF16
-  query-database --database-path db --semantics best \\
-      aten.mm.default 100,5120:bf16 5120,768:bf16
-  query-database --database-path db --manifest questions.jsonl --json -
-  query-database --database-path db --from-trace trace.json --compare \\
-      --semantics upstream --require
+  query-database db --list
+  query-database db aten.mm.default 16,5120:bf16 5120,768:bf16
+  query-database db --kernel MatMulV2 16,5120:bf16 768,5120:bf16 --explain
+  query-database db --semantics best \\
+      aten.mm.default 100x5120:bf16 5120x768:bf16
+  query-database db --manifest questions.jsonl --json -
+  query-database db --from-trace trace.json
+  query-database db --from-trace trace.json --compare --semantics upstream \\
+      --require
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 with --require: a question has no answer,
-or with --compare another one than the trace.";
+Exit status: 0 done, 1 failed or no query has an answer (programs that get --json or --csv read
+that there), 2 wrong usage, 3 with --require: a query has no answer, or with --compare another one
+than the trace.";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
+fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
+    arguments.take_directory()?;
     let directory = arguments.database.directory(None)?;
     version::compare(&arguments.database, &directory)?;
+    folder::refuse_other(&directory)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
-    let sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref(), semantics == ReaderSemantics::Best)?;
+    let columns =
+        Columns { intervals: semantics == ReaderSemantics::Best, calls: arguments.question.from_trace.is_some() };
+    let sink = Sink::open(arguments.json.as_deref(), arguments.csv.as_deref(), columns)?;
     refuse_overwriting(&arguments, &sink, &directory)?;
     let mapping = directory.join("op_mapping.yaml");
     if arguments.question.kernel.is_none() && directory.is_dir() && !mapping.exists() {
         warn(&format!("{}: there is no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
     }
     let database = Database::open(&directory)?;
+    let layout = arguments.terminal.layout();
+    if arguments.question.list {
+        list(&database, &arguments.question.words, layout)?;
+        return Ok(Status::Success);
+    }
     version::warn_of_foreign_collectives(&database);
     let reader = database.reader(semantics, arguments.layer(semantics));
-    if let Some(trace) = arguments.question.from_trace.as_deref().filter(|_| arguments.question.compare) {
-        return compare(&reader, trace.as_ref(), &arguments, sink);
+    let trace = arguments.question.from_trace.as_deref().map(Path::new);
+    if let Some(trace) = trace.filter(|_| arguments.question.compare) {
+        return compare(&reader, trace, &arguments, sink);
     }
     let details = Details { explained: arguments.explain, nearest: arguments.nearest };
-    let layout = arguments.terminal.layout();
-    let asking = Asking { reader, sink, details, limit: arguments.limit, layout };
-    let all_answered = asking.ask(Questions::of(&arguments)?)?;
-    Ok(if all_answered || !arguments.require { Status::Success } else { Status::LimitPassed })
+    let (intervals, names) = (Intervals::of_database(&database), KnownNames::of(&database));
+    let asking = Asking { reader, intervals, names, sink, details, limit: arguments.limit, layout };
+    let outcome = match trace {
+        Some(trace) => asking.ask_calls(traced_calls(trace, &arguments.surroundings)?)?,
+        None => asking.ask(Questions::of(&arguments)?)?,
+    };
+    if arguments.require && outcome.counts.missed() > 0 {
+        return Ok(Status::LimitPassed);
+    }
+    outcome.failure().map_or(Ok(Status::Success), Err)
 }
 
 impl Arguments {
+    /// Takes the database folder from the words in front, where no option names one.
+    fn take_directory(&mut self) -> Result<(), Failure> {
+        let words = &mut self.question.words;
+        let is_folder = |word: &String| word.contains('/') || Path::new(word).is_dir();
+        if self.database.database_path.is_none() && words.first().is_some_and(is_folder) {
+            self.database.database_path = Some(words.remove(0).into());
+        }
+        let from_file = self.question.manifest.is_some() || self.question.from_trace.is_some();
+        match words.first().filter(|_| from_file) {
+            Some(word) if is_folder(word) => Err(Failure::usage(format!("'{word}': the database is named already"))),
+            Some(word) => Err(Failure::usage(format!("'{word}': --manifest and --from-trace bring their own queries"))),
+            None => Ok(()),
+        }
+    }
+
     fn layer(&self, semantics: ReaderSemantics) -> Layer {
         match self.layer.as_deref() {
             Some("measured") => Layer::Measured,

@@ -111,6 +111,9 @@ fn validate(arguments: Arguments) -> Result<Status, Failure> {
     }
     commit(written)?;
     print(&to_text(&alignment, arguments.verbose))?;
+    if !arguments.fail_empty && alignment.reports.iter().all(|report| report.points.is_empty()) {
+        warn(&format!("{}: no table has a row to compare (--fail-empty makes that status 3)", alignment.csv_dir));
+    }
     if arguments.fail_empty && alignment.reports.iter().all(|report| report.points.is_empty()) {
         print_limit(&format!("{}: no table has a row to compare", alignment.csv_dir));
         return Ok(Status::LimitPassed);

@@ -1,6 +1,6 @@
 //! Runs what README and guides tell people to type, in order, in a copy of the shipped inputs, and compares what they show.
 //!
-//! One test per document. In a document
+//! One test per document in a clone of its own, and one of all documents in one clone, which must be as before after each. In a document
 //!
 //! - a `sh` block is run whole and must succeed;
 //! - in a `console` block lines that begin with `$ ` are commands (a `\` at the end goes on in the next line), and the lines
@@ -31,6 +31,8 @@ fn main() -> std::process::ExitCode {
     documents.extend(guides.map(|entry| entry.path()));
     documents.sort();
     assert!(documents.len() > 5, "no guides below docs/guide");
+    let names: Vec<String> =
+        documents.iter().map(|path| path.strip_prefix(&root).unwrap_or(path).display().to_string()).collect();
     let trials = documents.into_iter().map(|document| {
         let name = document.strip_prefix(&root).unwrap_or(&document).display().to_string();
         let root = root.clone();
@@ -39,6 +41,9 @@ fn main() -> std::process::ExitCode {
     let bins = Path::new(env!("CARGO_MANIFEST_DIR"));
     let none = |found: Vec<String>| if found.is_empty() { Ok(()) } else { Err(Failed::from(found.join("\n"))) };
     let own = [
+        Trial::test("pages run one after the other in one clone, and leave nothing behind", move || {
+            none(in_sequence(&bins.join(".."), &names)?)
+        }),
         Trial::test("differences are found", || differences_are_found(bins).map_err(Failed::from)),
         Trial::test("links lead somewhere", move || none(links::broken(&bins.join(".."))?)),
         Trial::test("all pages are in docs/SUMMARY.md", move || none(links::unlisted(&bins.join(".."))?)),
@@ -53,17 +58,46 @@ fn run(root: &Path, name: &str) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// What is wrong with a document.
+/// What is wrong when all documents are run in one clone: what they show, and what of them is left.
+fn in_sequence(root: &Path, names: &[String]) -> Result<Vec<String>, String> {
+    let text_of = |error: std::io::Error| error.to_string();
+    let mut session = Session::start(root).map_err(text_of)?;
+    let mut before = session.tree().map_err(text_of)?;
+    let mut faults = Vec::new();
+    for name in names {
+        session.begin_anew();
+        let text = std::fs::read_to_string(root.join(name)).map_err(text_of)?;
+        faults.extend(play_in(&mut session, name, &text)?);
+        let after = session.tree().map_err(text_of)?;
+        let is_other = |path: &&std::path::PathBuf| before.get(*path) != after.get(*path);
+        let mut left: Vec<String> =
+            before.keys().chain(after.keys()).filter(is_other).map(|path| path.display().to_string()).collect();
+        left.sort();
+        left.dedup();
+        if !left.is_empty() {
+            faults.push(format!("{name}: leaves behind or changes: {}", left.join(" ")));
+        }
+        before = after;
+    }
+    Ok(faults)
+}
+
+/// What is wrong with a document in a clone of its own.
 fn play_all(root: &Path, name: &str, text: &str) -> Result<Vec<String>, String> {
-    let blocks = block::read(text).map_err(|error| format!("{name}:{error}"))?;
     let mut session = Session::start(root).map_err(|error| error.to_string())?;
+    play_in(&mut session, name, text)
+}
+
+/// What is wrong with a document.
+fn play_in(session: &mut Session, name: &str, text: &str) -> Result<Vec<String>, String> {
+    let blocks = block::read(text).map_err(|error| format!("{name}:{error}"))?;
     let mut faults = Vec::new();
     for block in &blocks {
         if let Some(need) = block.needs.iter().find(|need| !need.is_met()) {
             println!("skipped: {name}:{}: needs {need}", block.line);
             continue;
         }
-        faults.extend(play(block, &mut session).into_iter().map(|fault| format!("{name}:{fault}")));
+        faults.extend(play(block, session).into_iter().map(|fault| format!("{name}:{fault}")));
     }
     Ok(faults)
 }

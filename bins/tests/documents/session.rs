@@ -1,6 +1,7 @@
 //! A shell in a copy of the shipped inputs.
 
 use crate::shown;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ exec "$name" "$@"
 /// Where the commands of one document run. Folder and exit status go from one to the next.
 pub(crate) struct Session {
     clone: TempDir,
+    /// Home and programs, which are no part of the clone.
+    outside: TempDir,
     programs: PathBuf,
     at: PathBuf,
     status: i32,
@@ -34,7 +37,8 @@ impl Session {
         let archive = "testdata/golden/generate-shape-grid/bench-db.tar.gz";
         std::fs::create_dir_all(clone.path().join(archive).parent().unwrap_or(clone.path()))?;
         std::fs::copy(root.join(archive), clone.path().join(archive))?;
-        let programs = clone.path().join(".programs");
+        let outside = TempDir::new()?;
+        let programs = outside.path().join("programs");
         std::fs::create_dir(&programs)?;
         let perfdb = Path::new(env!("CARGO_BIN_EXE_perfdb"));
         symlink(perfdb, programs.join("perfdb"))?;
@@ -44,7 +48,20 @@ impl Session {
         std::fs::write(programs.join("cargo"), CARGO)?;
         std::fs::set_permissions(programs.join("cargo"), std::fs::Permissions::from_mode(0o755))?;
         let at = clone.path().to_owned();
-        Ok(Session { clone, programs, at, status: 0, printed: Vec::new() })
+        Ok(Session { clone, outside, programs, at, status: 0, printed: Vec::new() })
+    }
+
+    /// A new terminal at the root of the same clone.
+    pub(crate) fn begin_anew(&mut self) {
+        (self.at, self.status) = (self.clone.path().to_owned(), 0);
+        self.printed.clear();
+    }
+
+    /// The files of the clone with their bytes, and its folders. What is built, in `target`, is not looked at.
+    pub(crate) fn tree(&self) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
+        let mut tree = BTreeMap::new();
+        add_to_tree(self.clone.path(), self.clone.path(), &mut tree)?;
+        Ok(tree)
     }
 
     /// The folder that the commands are in.
@@ -89,7 +106,7 @@ impl Session {
             .args(["-c", "exec bash -c \"$0\" bash \"$@\" 2>&1", &text])
             .args([&self.at, &whereabouts])
             .env("PATH", format!("{}:{path}", self.programs.display()))
-            .env("HOME", self.clone.path())
+            .env("HOME", self.outside.path())
             .env("SOURCE_DATE_EPOCH", "1767225600")
             .env_remove("PERFDB_DATA_DIR")
             .stdin(std::process::Stdio::null())
@@ -113,6 +130,22 @@ fn read_back(mut file: std::fs::File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn add_to_tree(root: &Path, folder: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.strip_prefix(root).unwrap_or(&path).to_owned();
+        if path.is_dir() && !path.is_symlink() {
+            if name != Path::new("target") {
+                add_to_tree(root, &path, tree)?;
+                tree.insert(name, Vec::new());
+            }
+        } else {
+            tree.insert(name, std::fs::read(&path).unwrap_or_default());
+        }
+    }
+    Ok(())
 }
 
 fn copy(from: &Path, to: &Path, takes: &dyn Fn(&Path) -> bool) -> io::Result<()> {

@@ -32,7 +32,7 @@ const TEXTS: &[(&str, Option<&str>)] = &[
     ("check-trace h.csv", None),
     ("explain-prediction --tc-trace h.json --prof-trace h.csv --data-dir hdb", None),
     ("cut-forward-pass h.csv", None),
-    ("query-database --database-path hdb --manifest h.jsonl", None),
+    ("query-database --database-path hdb --manifest h.jsonl --require", None),
     ("evaluate-database --database-path hdb", None),
     ("audit-coverage --database-path hdb --manifest h.jsonl", None),
     ("check-database --database-path hdb", None),

@@ -11,7 +11,7 @@ const TOOL: [&str; 5] = ["generate-op-comparison", "--scenarios", "list.yaml", "
 fn folder() -> Result<TempDir, Box<dyn std::error::Error>> {
     let folder = TempDir::new()?;
     copy_folder(&testdata("scenarios"), &folder.path().join("data"))?;
-    let list = fs::read_to_string(testdata("scenarios.yaml"))?.replace("testdata/scenarios", "data");
+    let list = fs::read_to_string(testdata("scenarios.yaml"))?.replace("scenarios/", "data/");
     fs::write(folder.path().join("list.yaml"), list)?;
     Ok(folder)
 }

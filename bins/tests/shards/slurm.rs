@@ -20,7 +20,7 @@ fn example(name: &str) -> PathBuf {
 fn inputs() -> Result<(TempDir, String, Vec<u8>), Box<dyn std::error::Error>> {
     let folder = TempDir::new()?;
     copy_folder(&testdata("scenarios"), &folder.path().join("data"))?;
-    let list = fs::read_to_string(testdata("scenarios.yaml"))?.replace("testdata/scenarios", "data");
+    let list = fs::read_to_string(testdata("scenarios.yaml"))?.replace("scenarios/", "data/");
     fs::write(folder.path().join("list.yaml"), list)?;
     let whole = perfdb(folder.path(), &TOOL).output()?;
     let output = folder.path().join("out/comparison.json");

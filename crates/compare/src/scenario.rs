@@ -9,7 +9,7 @@ mod m6_file;
 mod missing_m6;
 mod run;
 
-pub use file::read_scenarios;
+pub use file::{ScenarioList, read_scenarios};
 pub use run::{Options, ScenarioOutcome, ScenarioReport, compare_scenarios};
 pub(crate) use run::{in_order, scenario_span};
 

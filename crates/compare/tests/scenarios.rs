@@ -24,15 +24,11 @@ fn mapping() -> OpMapping {
     OpMapping::load(&testdata().join("scenarios/op_mapping.yaml")).unwrap().unwrap()
 }
 
-/// The shipped scenarios, their paths made absolute.
+/// The shipped scenarios.
 fn scenarios() -> Vec<Scenario> {
-    let mut scenarios = read_scenarios(&testdata().join("scenarios.yaml"), Path::new("")).unwrap();
-    for scenario in &mut scenarios {
-        for path in [&mut scenario.tc_trace, &mut scenario.trace_csv] {
-            *path = testdata().join("..").join(&path);
-        }
-    }
-    scenarios
+    let list = read_scenarios(&testdata().join("scenarios.yaml"), Path::new("")).unwrap();
+    assert!(list.from_current_folder.is_empty());
+    list.scenarios
 }
 
 #[test]

@@ -19,11 +19,12 @@
 //! ```
 //!
 //! [`open`] is the form of files of the tools' tables; [`export`] and [`import`] take whole databases there and back, byte for byte;
-//! [`aiconfigurator`] makes databases of another project's tables.
+//! [`aiconfigurator`] makes databases of another project's tables, [`plain_csv`] a table of any CSV with sizes and durations.
 #![forbid(unsafe_code)]
 pub mod aiconfigurator;
 mod database;
 mod error;
+pub mod plain_csv;
 mod read;
 mod write;
 

@@ -47,8 +47,8 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     match read_scenarios(&scenarios, Path::new("traces")) {
         Ok(found) => {
-            let names: HashSet<&String> = found.iter().map(|scenario| &scenario.name).collect();
-            assert_eq!(names.len(), found.len(), "scenarios of one name");
+            let names: HashSet<&String> = found.scenarios.iter().map(|scenario| &scenario.name).collect();
+            assert_eq!(names.len(), found.scenarios.len(), "scenarios of one name");
         }
         Err(error) => assert!(!error.to_string().contains('\n'), "an error is one line: {error}"),
     }

@@ -41,14 +41,14 @@ def skip_without(engines):
 
 
 def test_the_guide_of_tables(tmp_path, monkeypatch):
-    names, skipped = run_guide("tables.md", 5, tmp_path, monkeypatch)
+    names, skipped = run_guide("tables.md", 6, tmp_path, monkeypatch)
     if "exact" in names:
         assert names["exact"] == pytest.approx(names["delta"], abs=1)
     skip_without(skipped)
 
 
 def test_the_guide_of_shards(tmp_path, monkeypatch):
-    names, skipped = run_guide("scale.md", 2, tmp_path, monkeypatch)
+    names, skipped = run_guide("scale.md", 3, tmp_path, monkeypatch)
     assert names.get("scenarios", 4) == 4
     assert (tmp_path / "all.parquet").is_file()
     skip_without(skipped)

@@ -88,6 +88,35 @@ impl Database {
         self.state().shared_rows(kernel_type)
     }
 
+    /// How many rows of a kernel type can answer, collectives included; `None` if there is no such table.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn row_count(&self, kernel_type: &str) -> Result<Option<usize>, Miss> {
+        let state = self.state();
+        let slot = state.slot(kernel_type);
+        if kernel_type.starts_with("hcom_")
+            && let Some(rows) = state.collective(slot)?.filter(|rows| rows.has_sizes)
+        {
+            return Ok(Some(rows.row_count()));
+        }
+        Ok(state.rows(slot)?.map(|rows| rows.iter().count()))
+    }
+
+    /// The kernel types that the mapping asks for an operator: its own first, then alternates and parts; none for an unknown operator.
+    pub fn kernels_of(&self, operator: &str) -> Vec<String> {
+        let state = self.state();
+        let Some(operator) = state.operator(operator.trim_start_matches("torch.ops.")) else { return Vec::new() };
+        let entry = &operator.entry;
+        let mut names: Vec<String> = Vec::new();
+        for name in entry.kernel_type.iter().chain(&entry.alternate_kernel_types).chain(&entry.sub_kernels) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
     /// Leaves rows of a table out, predicts them from the others, and says how far that is off; `None` if there is no such table. On all cores;
     /// the same figures on any number of them.
     ///

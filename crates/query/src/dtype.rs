@@ -17,6 +17,29 @@ pub(crate) fn profiler_name(dtype: DType) -> Option<&'static str> {
     }
 }
 
+/// The spelling of the very type in rows; `None` where rows have none.
+#[inline]
+pub(crate) fn exact_name(dtype: DType) -> Option<&'static str> {
+    match dtype {
+        DType::BFloat16 => Some("DT_BF16"),
+        DType::Float16 => Some(HALF),
+        other => other.database_name(),
+    }
+}
+
+/// 16-bit floats, as most rows spell them.
+const HALF: &str = "DT_FLOAT16";
+
+/// The one spelling of a type that rows spell with and without `DT_`.
+#[inline]
+pub(crate) fn one_spelling(name: &str) -> &str {
+    match name {
+        "FLOAT16" => HALF,
+        "BF16" => "DT_BF16",
+        name => name,
+    }
+}
+
 /// Equality of names of types: those of four to eight bytes, which nearly all are, are compared without a call.
 #[inline]
 pub(crate) fn is_same_name(a: &str, b: &str) -> bool {

@@ -3,12 +3,23 @@
 use crate::answer::{Answer, Part, Prediction, Source};
 use crate::context::Context;
 use crate::findings::microseconds;
+use crate::measured::OTHER_TYPE;
 use crate::table::KernelRow;
 use perfdb_predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
 use std::sync::Arc;
 
 /// Half of the interval of a duration that was interpolated along one axis without a model of it, as a logarithm.
 const UNMODELLED_HALF_WIDTH: f64 = 0.15;
+
+/// Half of the interval of an answer from rows of another data type, as a logarithm: a product takes up to twice as long in twice the bytes.
+const OTHER_TYPE_HALF_WIDTH: f64 = std::f64::consts::LN_2;
+
+/// Makes an interval that of an answer from rows of another data type, and says so.
+pub(crate) fn widen(prediction: &mut Prediction) {
+    prediction.low_us *= (-OTHER_TYPE_HALF_WIDTH).exp();
+    prediction.high_us *= OTHER_TYPE_HALF_WIDTH.exp();
+    prediction.sentence += "; measured with another data type, so that the interval is up to twice as far on each side";
+}
 
 /// The answer with its interval: that of its prediction, of a row, or of the sum of its parts.
 pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer {
@@ -25,6 +36,9 @@ pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer
     if let Some(other) = measured_row(context, &answer).and_then(|row| contradicting(row, answer.duration_us)) {
         let us = microseconds(other.search_duration_us());
         prediction.sentence += &format!("; {} has {us} µs for the same case", other.reference());
+    }
+    if answer.rule == Some(OTHER_TYPE) {
+        widen(&mut prediction);
     }
     answer.more.get_or_insert_default().prediction = Some(prediction);
     answer

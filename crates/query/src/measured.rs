@@ -51,15 +51,20 @@ fn free(context: &Context<'_>, entry: &Entry) -> Option<Answer> {
     is_accepted.then(|| Answer::free("accepted_miss".into(), "accepted_miss"))
 }
 
+/// The rule of answers from rows of another data type.
+pub(crate) const OTHER_TYPE: &str = "other_type";
+/// How far an answer from rows of another data type is trusted.
+pub(crate) const OTHER_TYPE_CONFIDENCE: f64 = 0.5;
+
 /// The answer that one row gives. A padded one is trusted as far as the row has what is asked for.
 #[inline]
 pub(crate) fn of_row(found: &Found<'_>, confidence: f64, rule: &'static str) -> Answer {
     Answer {
         duration_us: found.duration_us,
-        confidence: confidence * found.share,
+        confidence: confidence * found.share * if found.is_of_other_type { OTHER_TYPE_CONFIDENCE } else { 1.0 },
         source: Source::Measured,
         kernels: SmallVec::from_buf([found.row.table().kernel_type.clone()]),
-        rule: Some(rule),
+        rule: Some(if found.is_of_other_type { OTHER_TYPE } else { rule }),
         rows: SmallVec::from_buf([found.row.reference()]),
         is_padded: found.share < 1.0,
         more: None,

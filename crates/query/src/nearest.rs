@@ -3,6 +3,7 @@
 use crate::answer::RowRef;
 use crate::context::Context;
 use crate::database::Reader;
+use crate::dtype::one_spelling;
 use crate::explain::asked;
 use crate::measured::attention::{self, Fields, Mismatch};
 use crate::measured::inputs;
@@ -164,7 +165,7 @@ impl<'q> Asked<'q> {
         }
         let (mut types, mut dimensions, mut size) = (0, 0, 0.0);
         for (at, ((operand, own), own_type)) in given.iter().zip(inputs).zip(row.input_types()).enumerate() {
-            types += usize::from(operand.dtype != Some(&**own_type));
+            types += usize::from(!is_of_type(operand, own_type));
             let Some((wanted, own)) = different(at, operand, &own) else { continue };
             if wanted.len() != own.len() {
                 dimensions += 10;
@@ -194,7 +195,7 @@ impl<'q> Asked<'q> {
         }
         for (at, ((operand, own), own_type)) in given.iter().zip(inputs).zip(row.input_types()).enumerate() {
             let asked = operand.dtype.unwrap_or("a type that no table knows");
-            if operand.dtype != Some(&**own_type) {
+            if !is_of_type(operand, own_type) {
                 return format!("input {} is {own_type}, not {asked}", at + 1);
             }
             if let Some((wanted, own)) = different(at, operand, &own) {
@@ -203,6 +204,10 @@ impl<'q> Asked<'q> {
         }
         "differs in runtime values or results".to_owned()
     }
+}
+
+fn is_of_type(operand: &Operand<'_>, own: &str) -> bool {
+    operand.dtype.is_some_and(|dtype| one_spelling(dtype) == one_spelling(own))
 }
 
 /// The shapes of an input that differ, without leading dimensions of 1. A weight may lie the other way round.

@@ -1,6 +1,6 @@
 //! The arguments of a query as a kernel takes them.
 
-use crate::dtype::profiler_name;
+use crate::dtype::{exact_name, profiler_name};
 use crate::query::Tensor;
 use crate::shapes::{Arrangement, strip};
 use smallvec::{SmallVec, smallvec};
@@ -42,9 +42,11 @@ pub(crate) struct Operand<'q> {
 pub(crate) type Operands<'q> = SmallVec<[Operand<'q>; 4]>;
 
 impl<'q> Operand<'q> {
+    /// By the rules of the simulator's readers, which know one 16-bit float, or by the very type.
     #[inline]
-    pub(crate) fn of(tensor: &'q Tensor) -> Self {
-        Operand { shape: Dims::Borrowed(&tensor.shape), dtype: profiler_name(tensor.dtype) }
+    pub(crate) fn of(tensor: &'q Tensor, exact_types: bool) -> Self {
+        let name = if exact_types { exact_name } else { profiler_name };
+        Operand { shape: Dims::Borrowed(&tensor.shape), dtype: name(tensor.dtype) }
     }
 
     pub(crate) fn made(shape: &[i64], dtype: Option<&'static str>) -> Self {

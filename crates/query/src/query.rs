@@ -312,6 +312,17 @@ impl Query {
         }
     }
 
+    /// Whether a kernel is queried by its inputs, not an operator.
+    pub fn is_of_kernel(&self) -> bool {
+        self.target == Target::Kernel
+    }
+
+    /// The shapes of the tensors among its arguments, as they are written on a command line: `16,5120 5120,768`.
+    pub fn input_shapes(&self) -> String {
+        let shape = |tensor: &Tensor| tensor.shape.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        self.input_tensors().map(shape).collect::<Vec<_>>().join(" ")
+    }
+
     /// The positional arguments.
     pub fn positional(&self) -> &[Argument] {
         &self.arguments
@@ -320,6 +331,22 @@ impl Query {
     /// What the call returns, as far as it is known.
     pub fn returns(&self) -> &Results {
         &self.results
+    }
+
+    /// The same query of the other 16-bit float, if it has half-precision inputs: rows of it are near, if no row of the very type is.
+    pub(crate) fn in_bfloat16(&self) -> Option<Query> {
+        fn changed(argument: &mut Argument) -> bool {
+            match argument {
+                Argument::Tensor(tensor) if tensor.dtype == DType::Float16 => {
+                    tensor.dtype = DType::BFloat16;
+                    true
+                }
+                Argument::List(items) => items.iter_mut().fold(false, |any, item| changed(item) || any),
+                _ => false,
+            }
+        }
+        let mut query = self.clone();
+        query.arguments.iter_mut().fold(false, |any, argument| changed(argument) || any).then_some(query)
     }
 
     pub(crate) fn tensor(&self, at: usize) -> Option<&Tensor> {

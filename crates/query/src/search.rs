@@ -1,6 +1,6 @@
 //! Choosing one of the rows that fit.
 
-use crate::dtype::is_same_name;
+use crate::dtype::{is_same_name, one_spelling};
 use crate::operands::{Operand, Operands};
 use crate::query::elements;
 use crate::reason::Reason;
@@ -19,6 +19,8 @@ pub(crate) struct Found<'t> {
     pub(crate) duration_us: f64,
     /// How much of what is asked for the row has: less than 1 if it is padded.
     pub(crate) share: f64,
+    /// Whether an input has another data type.
+    pub(crate) is_of_other_type: bool,
     rank: Rank,
 }
 
@@ -49,7 +51,8 @@ impl<'t> Selection<'t> {
             Choice::Nearest => (fit.distance, order, 0, 0),
         };
         let duration_us = if self.is_newest { row.search_duration_us() } else { row.duration_us() };
-        let found = Found { row, rule: fit.rule, duration_us, share: fit.share, rank };
+        let Fit { rule, share, is_of_other_type, .. } = fit;
+        let found = Found { row, rule, duration_us, share, is_of_other_type, rank };
         match &mut self.best {
             Some(best) if rank > best.rank => {}
             Some(best) if rank == best.rank => {
@@ -197,12 +200,17 @@ pub(crate) struct Fit {
     pub(crate) changed: u8,
     /// How much of what is asked for the row has.
     pub(crate) share: f64,
+    /// Whether an input has another data type, where types are exact.
+    pub(crate) is_of_other_type: bool,
 }
+
+/// A row of another data type comes behind all that fit as they are, and before those that are padded.
+const OTHER_TYPE_DISTANCE: f64 = 0.5;
 
 impl Fit {
     /// Of a row whose distance is of another kind.
     pub(crate) fn at(distance: f64, rule: &'static str) -> Self {
-        Fit { rule, distance, changed: 0, share: 1.0 }
+        Fit { rule, distance, changed: 0, share: 1.0, is_of_other_type: false }
     }
 }
 
@@ -222,14 +230,17 @@ pub(crate) fn fit(
     }
     let mut so_far = "identity";
     let (mut added, mut changed, mut share) = (0.0, 0u8, 1.0f64);
+    let mut is_of_other_type = false;
     let mut shapes = inputs.iter();
     for (at, (operand, row_type)) in operands.iter().zip(types).enumerate() {
         let is_same = shapes.next_is(&operand.shape);
         let dtype = operand.dtype?;
         if !is_same_name(dtype, row_type) {
-            if !tolerance.type_fits(dtype, row_type) {
+            let is_same_type = rules.exact_types && one_spelling(dtype) == one_spelling(row_type);
+            if !is_same_type && !tolerance.type_fits(dtype, row_type) {
                 return None;
             }
+            is_of_other_type |= rules.exact_types && !is_same_type;
             changed = changed.saturating_add(1);
         }
         if is_same {
@@ -250,7 +261,10 @@ pub(crate) fn fit(
     }
     Some(match rules.padded {
         Padded::ByLastRule => Fit::at(f64::from(u8::from(is_padding_rule(so_far))), so_far),
-        Padded::ByAnyInput => Fit { rule: so_far, distance: added, changed, share },
+        Padded::ByAnyInput => {
+            let distance = added + if is_of_other_type { OTHER_TYPE_DISTANCE } else { 0.0 };
+            Fit { rule: so_far, distance, changed, share, is_of_other_type }
+        }
     })
 }
 

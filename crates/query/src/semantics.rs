@@ -153,6 +153,8 @@ pub(crate) struct Rules {
     pub(crate) keeps_single_rows: bool,
     /// Numbers of columns with fractions or gaps are texts with a fraction.
     pub(crate) float_texts: bool,
+    /// Rows of another data type than the query's are a less certain source, not the same.
+    pub(crate) exact_types: bool,
     /// The runtime fields beyond length, heads, sparse mode and layout are compared.
     pub(crate) runtime_fields: bool,
 }
@@ -182,6 +184,7 @@ static UPSTREAM: Rules = Rules {
     single_precision_mean: true,
     keeps_single_rows: false,
     float_texts: true,
+    exact_types: false,
     runtime_fields: true,
 };
 
@@ -213,6 +216,7 @@ const CORRECTED_RULES: Rules = Rules {
     single_precision_mean: false,
     keeps_single_rows: true,
     float_texts: false,
+    exact_types: true,
     runtime_fields: true,
 };
 

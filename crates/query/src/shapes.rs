@@ -1,5 +1,7 @@
 //! How a shape of a query fits a shape of a row.
 
+use crate::dtype::one_spelling;
+
 /// Multiples to which kernels round dimensions up.
 const BLOCKS: [i64; 3] = [16, 32, 64];
 /// The format in which a matrix lies in blocks.
@@ -112,7 +114,7 @@ impl Tolerance {
     pub(crate) fn type_class<'s>(&self, name: &'s str) -> &'s str {
         match self.relaxed_types && matches!(name, "DT_BF16" | "FLOAT") {
             true => "DT_BF16|FLOAT",
-            false => name,
+            false => one_spelling(name),
         }
     }
 

@@ -358,3 +358,51 @@ fn names_without_a_table_hide_no_reason() -> AnyResult<()> {
     assert_eq!(reason(&reader, &wanted).as_deref(), Some("shape_mismatch"));
     Ok(())
 }
+
+/// A row of the very type answers before all others; one of another type says so, and is trusted less.
+#[test]
+fn rows_of_the_very_type_answer() -> AnyResult<()> {
+    let types = [DType::BFloat16, DType::Float16, DType::Float32, DType::Int8];
+    let row = |name: &str, us: usize| format!("\"16,1024;512,1024\",{name};{name},ND;ND,\"16,512\",{name},ND,{us}\n");
+    let query = |dtype: DType| {
+        let tensor = |shape: [i64; 2]| Tensor::new(shape, dtype);
+        Query::kernel("MatMulV2").input(tensor([16, 1024])).input(tensor([512, 1024]))
+    };
+    let names = ["DT_BF16", "FLOAT16", "FLOAT", "INT8"];
+    let rows: String = names.iter().enumerate().map(|(at, name)| row(name, 10 + at)).collect();
+    for table in [format!("{COLUMNS}\n{rows}"), format!("{COLUMNS}\n{}", rows.replace("FLOAT16", "DT_FLOAT16"))] {
+        let (_folder, database) = database(&[("MatMulV2.csv", &table)])?;
+        for semantics in [ReaderSemantics::Corrected, ReaderSemantics::Best] {
+            for (at, dtype) in types.into_iter().enumerate() {
+                let answer = reader(&database, semantics).lookup(&query(dtype))?;
+                assert_eq!((answer.duration_us, answer.confidence), (10.0 + at as f64, 1.0), "{dtype} {semantics:?}");
+            }
+        }
+    }
+    for (own, asked) in [("FLOAT", DType::BFloat16), ("DT_BF16", DType::Float16)] {
+        let (_folder, database) = database(&[("MatMulV2.csv", &format!("{COLUMNS}\n{}", row(own, 44)))])?;
+        for semantics in [ReaderSemantics::Corrected, ReaderSemantics::Best] {
+            let answer = reader(&database, semantics).lookup(&query(asked))?;
+            assert_eq!((answer.duration_us, answer.confidence, answer.rule), (44.0, 0.5, Some("other_type")));
+            if let Some(prediction) = answer.prediction() {
+                assert!(prediction.low_us < 23.0 && prediction.high_us > 87.0, "{prediction:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// 8-bit and 4-bit floats answer their own queries.
+#[test]
+fn small_floats_answer_their_own_queries() -> AnyResult<()> {
+    for (name, dtype) in
+        [("FLOAT8_E4M3FN", DType::Float8E4M3Fn), ("FLOAT4_E2M1", DType::Float4E2M1FnX2), ("INT4", DType::Int4)]
+    {
+        let table = format!("{COLUMNS}\n\"16,64;64,32\",{name};{name},ND;ND,\"16,32\",{name},ND,7\n");
+        let (_folder, database) = database(&[("gemm.csv", &table)])?;
+        let query = Query::kernel("gemm").input(Tensor::new([16, 64], dtype)).input(Tensor::new([64, 32], dtype));
+        assert_eq!(us(&reader(&database, ReaderSemantics::Corrected), &query), Some(7.0), "{name}");
+        assert_eq!(us(&reader(&database, ReaderSemantics::Upstream), &query), None, "{name}");
+    }
+    Ok(())
+}

@@ -1,8 +1,14 @@
 //! Answers of a database: a table for people, cells for programs.
 
+mod number;
+mod traced;
+
+pub use traced::{TracedAnswer, traced};
+
 use crate::layout::{Cell, Column, Layout, Table};
+use number::microseconds;
 use perfdb_files::escape::{one_line, spreadsheet_text};
-use perfdb_query::{Answer, Miss, Query, Reader};
+use perfdb_query::{Answer, Class, Miss, Query, Reader, Source};
 use std::fmt::Write as _;
 
 /// What a question is called, and its answer.
@@ -49,8 +55,124 @@ fn rows(answer: &Answer) -> Vec<String> {
     answer.rows.iter().map(ToString::to_string).collect()
 }
 
+/// A query as people read it, with its answer.
+#[derive(Debug)]
+pub struct Answered {
+    /// What the query is called.
+    pub name: String,
+    /// The shapes of its inputs.
+    pub inputs: String,
+    /// The answer.
+    pub answer: Result<Answer, Miss>,
+    /// The 90 % interval of an answer that is not one measured row, where one is known.
+    pub interval_us: Option<[f64; 2]>,
+}
+
+impl Answered {
+    /// The name and the answer.
+    pub fn named(&self) -> Named<'_> {
+        (&self.name, &self.answer)
+    }
+
+    fn microseconds(&self, answer: &Answer) -> String {
+        microseconds(answer.duration_us, self.interval_us)
+    }
+}
+
+/// How many answers there are of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    measured: u64,
+    interpolated: u64,
+    partial: u64,
+    missed: u64,
+}
+
+impl Counts {
+    /// Adds an answer that stands for so many.
+    pub fn add(&mut self, answer: &Result<Answer, Miss>, count: u64) {
+        *match answer.as_ref().map(|answer| answer.source) {
+            Ok(Source::Measured) => &mut self.measured,
+            Ok(Source::Interpolated) => &mut self.interpolated,
+            Ok(Source::Partial) => &mut self.partial,
+            Err(_) => &mut self.missed,
+        } += count;
+    }
+
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.measured + self.interpolated + self.partial + self.missed
+    }
+
+    /// Those without an answer.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// `3 queries: 2 measured, 1 without an answer`.
+    pub fn text(&self, what: &str) -> String {
+        let parts = [
+            (self.measured, "measured"),
+            (self.interpolated, "interpolated"),
+            (self.partial, "partial"),
+            (self.missed, "without an answer"),
+        ];
+        let parts: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+        let all = self.all();
+        let ending = match (what.strip_suffix('y'), all) {
+            (_, 1) => what.to_owned(),
+            (Some(stem), _) => format!("{stem}ies"),
+            (None, _) => format!("{what}s"),
+        };
+        let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+        format!("{all} {ending}{parts}")
+    }
+}
+
+/// One answer: the duration first, then what it is based on.
+pub fn one(answered: &Answered, layout: Layout) -> String {
+    let name = one_line(&answered.name);
+    let answer = match &answered.answer {
+        Ok(answer) => answer,
+        Err(miss) => {
+            let reason = format!("{name}: no answer: {} ({})\n", miss.reason.meaning(), one_line(&miss.to_string()));
+            return layout.wrapped_lines(&reason);
+        }
+    };
+    let us = microseconds(answer.duration_us, answered.interval_us).replacen('(', "µs (90 % interval ", 1);
+    let us = if us.contains('µ') { us } else { format!("{us} µs") };
+    let mut basis = Vec::new();
+    basis.extend(answer.kernel_type().map(|kernel| format!("kernel {}", one_line(&kernel))));
+    let rows = rows_of(answer);
+    basis.extend((!rows.is_empty()).then(|| format!("rows {}", one_line(&rows))));
+    basis.extend(answer.rule.map(|rule| format!("rule {rule}")));
+    basis.push(format!("confidence {:.2}", answer.confidence));
+    layout.wrapped_lines(&format!("{name}: {us}, {}\n  {}\n", origin(answer), basis.join(", ")))
+}
+
+/// How an answer comes from the measured rows.
+fn origin(answer: &Answer) -> String {
+    match (answer.source, answer.prediction().map(|prediction| prediction.class)) {
+        (Source::Measured, _) if answer.rule == Some("other_type") => "measured with another data type".to_owned(),
+        (Source::Measured, _) if answer.rule.is_some_and(|rule| rule.ends_with("padding")) => {
+            "measured for a smaller shape that the kernel rounds up".to_owned()
+        }
+        (Source::Measured, _) => "measured".to_owned(),
+        (Source::Interpolated, Some(Class::Beyond)) => "extrapolated, outside the measured range".to_owned(),
+        (Source::Interpolated, Some(Class::NewConfiguration)) => {
+            "extrapolated, no measured row has this configuration".to_owned()
+        }
+        (Source::Interpolated, _) => "interpolated between measured rows".to_owned(),
+        (Source::Partial, _) => {
+            let missed: Vec<_> = answer.missed_kernels().iter().map(|kernel| one_line(kernel)).collect();
+            format!("a part of the sum, without {}", missed.join(", "))
+        }
+    }
+}
+
 /// The table for people, a row for each answer.
-pub fn table<'a>(answers: impl IntoIterator<Item = Named<'a>>, layout: Layout) -> String {
+pub fn table(answers: &[Answered], layout: Layout) -> String {
     let mut table = Table::new([
         Column::name("question"),
         Column::number("us"),
@@ -61,11 +183,12 @@ pub fn table<'a>(answers: impl IntoIterator<Item = Named<'a>>, layout: Layout) -
         Column::name("rows").optional(2),
     ]);
     let dash = |text: &str| Cell::from(if text.is_empty() { "-" } else { text });
-    for (name, answer) in answers {
-        table.push(match answer {
+    for answered in answers {
+        let name = answered.name.as_str();
+        table.push(match &answered.answer {
             Ok(answer) => [
                 name.into(),
-                format!("{:.3}", answer.duration_us).into(),
+                answered.microseconds(answer).into(),
                 answer.source.name().into(),
                 format!("{:.2}", answer.confidence).into(),
                 dash(&answer.kernel_type().unwrap_or_default()),
@@ -92,9 +215,9 @@ fn shortened(rows: &[String]) -> String {
 }
 
 /// The sentences of answers that have one.
-pub fn sentences<'a>(answers: impl IntoIterator<Item = Named<'a>>, layout: Layout) -> String {
+pub fn sentences(answers: &[Answered], layout: Layout) -> String {
     let mut text = String::new();
-    for (name, answer) in answers {
+    for Answered { name, answer, .. } in answers {
         if let Some(prediction) = answer.as_ref().ok().and_then(Answer::prediction) {
             let _ = writeln!(text, "\n{}\n  {}", one_line(name), layout.wrapped(&one_line(&prediction.sentence), 2));
         }
@@ -111,14 +234,17 @@ pub struct Details {
     pub nearest: usize,
 }
 
-/// Why there is no answer, how it was found, and the nearest rows.
+/// Why there is no answer.
+pub fn reason(name: &str, miss: &Miss, layout: Layout) -> String {
+    let code = one_line(&miss.to_string());
+    let text = format!("\nno answer to {}: {} ({code})\n", one_line(name), miss.reason.meaning());
+    layout.wrapped_lines(&text)
+}
+
+/// How an answer was found, and the nearest rows.
 pub fn details(reader: &Reader, query: &Query, (name, answer): Named<'_>, wanted: Details, layout: Layout) -> String {
     let name = one_line(name);
     let mut text = String::new();
-    if let Err(miss) = answer {
-        let reason = one_line(&miss.to_string());
-        let _ = writeln!(text, "\nno answer to {name}: {} ({reason})", miss.reason.meaning());
-    }
     if wanted.explained {
         let (answer, explanation) = reader.explain(query);
         let _ = writeln!(text, "\nhow {name} was looked up");

@@ -1,6 +1,6 @@
 //! The answers of a database beside those that stand in a simulator's trace.
 
-use super::sink::Sink;
+use super::sink::{Call, Sink};
 use super::{Arguments, questions};
 use crate::{Failure, Status, print_escaped, print_styled};
 use perfdb_query::{Answer, Miss, Reader, TracedCall};
@@ -31,7 +31,9 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
         let answer = reader.lookup(&call.query);
         asked += call.count;
         unanswered += if answer.is_err() { call.count } else { 0 };
-        sink.add(&Some(Value::from(call.event)), (&call.operator, &answer))?;
+        let inputs = call.query.input_shapes();
+        let occurrence = Call { count: call.count, inputs: &inputs };
+        sink.add(&Some(Value::from(call.event)), (&call.operator, &answer), Some(occurrence))?;
         if let Some((what, here, there)) = difference(call, &answer) {
             different += call.count;
             found += 1;

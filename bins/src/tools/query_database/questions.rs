@@ -1,9 +1,10 @@
 //! Questions from the command line, a manifest or a trace.
 
+use super::tensors::{argument, of_kernel, results};
 use super::{Arguments, SurroundingArguments};
 use crate::Failure;
 use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
-use perfdb_query::{Argument, DType, Grid, Query, Results, Surroundings, Tensor, TracedCall, not_json, read_trace};
+use perfdb_query::{Grid, Query, Surroundings, TracedCall, not_json, read_trace};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
 use std::path::Path;
@@ -19,37 +20,35 @@ pub(super) struct Question {
 
 /// The questions of a command line, one after the other.
 pub(super) enum Questions {
-    List(std::vec::IntoIter<Question>),
+    One(Option<Box<Question>>),
     Manifest(Manifest),
 }
 
 impl Questions {
     pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let asked = &arguments.question;
-        if let Some(trace) = &asked.from_trace {
-            return Ok(Questions::List(of_trace(trace.as_ref(), &arguments.surroundings)?.into_iter()));
-        }
-        let query = match (&asked.operator, &asked.kernel) {
-            (Some(operator), _) => {
-                let given = asked.arguments.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
+        let query = match (&asked.kernel, asked.words.as_slice()) {
+            (Some(kernel), words) => {
+                of_kernel(kernel, words, asked.input_shapes.as_deref(), &asked.types)?.results(results(&asked.output)?)
+            }
+            (None, [operator, words @ ..]) => {
+                let given = words.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
                 Query::operator(operator).arguments(given).results(results(&asked.output)?)
             }
-            (None, Some(kernel)) => of_kernel(kernel, asked.input_shapes.as_deref().unwrap_or_default(), &asked.types)?
-                .results(results(&asked.output)?),
-            (None, None) => {
+            (None, []) => {
                 let path = asked.manifest.as_deref().map(Path::new);
                 return Ok(Questions::Manifest(Manifest::open(path, &arguments.surroundings)?));
             }
         };
         let name = query.name().to_owned();
         let question = Question { id: None, name, query: surrounded(query, &arguments.surroundings) };
-        Ok(Questions::List(vec![question].into_iter()))
+        Ok(Questions::One(Some(Box::new(question))))
     }
 
     /// The next question.
     pub(super) fn next(&mut self) -> Result<Option<Question>, Failure> {
         match self {
-            Questions::List(list) => Ok(list.next()),
+            Questions::One(one) => Ok(one.take().map(|one| *one)),
             Questions::Manifest(manifest) => manifest.next(),
         }
     }
@@ -57,7 +56,7 @@ impl Questions {
     /// Whether the next question has to be read first; whoever asks may be waiting for answers.
     pub(super) fn would_wait(&self) -> bool {
         match self {
-            Questions::List(_) => false,
+            Questions::One(_) => false,
             Questions::Manifest(manifest) => manifest.input.buffer().is_empty(),
         }
     }
@@ -66,13 +65,6 @@ impl Questions {
 fn surrounded(query: Query, arguments: &SurroundingArguments) -> Query {
     let Surroundings { tp_size, ep_size, sequence_parallel } = arguments.of_calls();
     query.tp_size(tp_size).ep_size(ep_size).sequence_parallel(sequence_parallel).grid(arguments.layout.grid())
-}
-
-fn of_trace(path: &Path, arguments: &SurroundingArguments) -> Result<Vec<Question>, Failure> {
-    let calls = traced_calls(path, arguments)?;
-    let question =
-        |call: TracedCall| Question { id: Some(Value::from(call.event)), name: call.operator, query: call.query };
-    Ok(calls.into_iter().map(question).collect())
 }
 
 /// The calls of a trace that a profiling database answered, or was asked for in vain.
@@ -87,68 +79,6 @@ pub(super) fn traced_calls(path: &Path, arguments: &SurroundingArguments) -> Res
     let Some(grid) = arguments.layout.grid() else { return Ok(calls) };
     let on_grid = |call: TracedCall| TracedCall { query: call.query.grid(grid.clone()), ..call };
     Ok(calls.into_iter().map(on_grid).collect())
-}
-
-fn results(outputs: &[String]) -> Result<Results, Failure> {
-    let mut tensors = outputs.iter().map(|text| tensor(text).map(Argument::Tensor)).collect::<Result<Vec<_>, _>>()?;
-    Ok(match tensors.len() {
-        0 => Results::Unknown,
-        1 => Results::One(tensors.remove(0)),
-        _ => Results::Many(tensors),
-    })
-}
-
-/// A kernel by the cells of a table.
-fn of_kernel(kernel: &str, shapes: &str, types: &str) -> Result<Query, Failure> {
-    let shapes: Vec<&str> = shapes.split(';').map(str::trim).filter(|shape| !shape.is_empty()).collect();
-    let types: Vec<&str> = types.split(';').map(str::trim).filter(|name| !name.is_empty()).collect();
-    if types.len() != 1 && types.len() != shapes.len() {
-        return Err(Failure::usage(format!("--types has {} types for {} shapes", types.len(), shapes.len())));
-    }
-    let mut query = Query::kernel(kernel);
-    for (at, shape) in shapes.iter().enumerate() {
-        let name = types.get(at).or(types.first()).copied().unwrap_or_default();
-        query = query.input(tensor(&format!("{shape}:{name}"))?);
-    }
-    Ok(query)
-}
-
-/// An argument: a tensor, nothing, or JSON.
-fn argument(text: &str) -> Result<Argument, Failure> {
-    if text.eq_ignore_ascii_case("none") {
-        return Ok(Argument::None);
-    }
-    let is_json = text.starts_with(['[', '{', '"']) || !text.contains(':');
-    if !is_json {
-        return tensor(text).map(Argument::Tensor);
-    }
-    let malformed = |reason: String| {
-        Failure::usage(format!("argument '{text}': {reason} (a tensor is DIMENSIONS:TYPE, such as 16,5120:bf16)"))
-    };
-    let value: Value = serde_json::from_str(text).map_err(|error| malformed(not_json(&error)))?;
-    let call = serde_json::json!({"op": "", "args": [value]});
-    let query = Query::from_json(&call).map_err(|error| malformed(error.reason))?;
-    query.positional().first().cloned().ok_or_else(|| malformed("nothing".to_owned()))
-}
-
-/// `16,5120:bf16`, or `2:int64@256,300` with contents.
-fn tensor(text: &str) -> Result<Tensor, Failure> {
-    let malformed = |reason: String| Failure::usage(format!("tensor '{text}': {reason}"));
-    let integers = |list: &str| -> Result<Vec<i64>, Failure> {
-        let parts = list.split(',').map(str::trim).filter(|part| !part.is_empty());
-        parts.map(|part| part.parse().map_err(|_| malformed(format!("'{part}' is no integer")))).collect()
-    };
-    let (shape, rest) = text.split_once(':').ok_or_else(|| malformed("no ':' before the data type".to_owned()))?;
-    let (name, values) = match rest.split_once('@') {
-        Some((name, values)) => (name, Some(integers(values)?)),
-        None => (rest, None),
-    };
-    let dtype: DType = name.parse().map_err(|error: perfdb_query::UnknownDType| malformed(error.to_string()))?;
-    let shape = integers(shape)?;
-    if shape.iter().any(|dimension| *dimension < 0) {
-        return Err(malformed("a dimension below 0".to_owned()));
-    }
-    Ok(Tensor { shape, dtype, values })
 }
 
 /// The lines of a manifest; the command line's surroundings hold where a line says nothing.
@@ -169,7 +99,7 @@ impl Manifest {
             }
             None if path.is_none() && std::io::stdin().is_terminal() => {
                 return Err(Failure::usage(
-                    "no question: give an operator, --kernel, --from-trace, --manifest or JSON lines on stdin",
+                    "no query: give an operator, --kernel, --from-trace, --manifest, --list or JSON lines on stdin",
                 ));
             }
             None => ("stdin".to_owned(), Box::new(std::io::stdin())),

@@ -1,13 +1,13 @@
 //! Answers as JSON lines and as CSV.
 
 use crate::json_file::JsonFile;
-use crate::{Failure, print};
+use crate::{Failure, print, quiet};
 use perfdb_files::replace::{Staged, commit};
 use perfdb_pycompat::json::Style;
 use perfdb_query::answer_to_json;
 use perfdb_report::answers::{HEADER, INTERVAL_HEADER, Named, csv_cells, interval_cells};
 use perfdb_store::table::LineEnd;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -62,42 +62,80 @@ impl Form {
 pub(super) struct Sink {
     json: Form,
     csv: Form,
-    /// Whether answers have intervals.
-    has_intervals: bool,
+    columns: Columns,
 }
 
+/// What answers have besides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Columns {
+    /// Intervals, under the rules that give them.
+    pub(super) intervals: bool,
+    /// How often a call of a trace occurs, and its shapes.
+    pub(super) calls: bool,
+}
+
+/// A call of a trace.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) count: u64,
+    pub(super) inputs: &'a str,
+}
+
+/// The columns of [`Call`].
+const CALL_HEADER: [&str; 2] = ["calls", "inputs"];
+
 impl Sink {
-    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>, has_intervals: bool) -> Result<Sink, Failure> {
+    pub(super) fn open(json: Option<&OsStr>, csv: Option<&OsStr>, columns: Columns) -> Result<Sink, Failure> {
         let is_dash = |path: Option<&OsStr>| path.is_some_and(|path| path == "-");
         if is_dash(json) && is_dash(csv) {
             return Err(Failure::usage("--json and --csv cannot both go to stdout"));
         }
-        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)?, has_intervals };
+        let mut sink = Sink { json: Form::open(json)?, csv: Form::open(csv)?, columns };
         if sink.csv.is_wanted() {
-            let more: &[&str] = if has_intervals { &INTERVAL_HEADER } else { &[] };
-            sink.csv.text.push_str(&(HEADER.iter().chain(more).copied().collect::<Vec<_>>().join(",") + "\n"));
+            let mut header = HEADER.to_vec();
+            header.extend(INTERVAL_HEADER.iter().filter(|_| columns.intervals));
+            header.extend(CALL_HEADER.iter().filter(|_| columns.calls));
+            sink.csv.text.push_str(&(header.join(",") + "\n"));
         }
         Ok(sink)
     }
 
-    /// Whether people get a table on stdout.
+    /// Whether people get text on stdout: not where answers go there, and not with --quiet where they go to a file.
     pub(super) fn shows_table(&self) -> bool {
-        !self.json.is_stdout && !self.csv.is_stdout
+        let is_quiet = quiet() && self.is_for_programs();
+        !self.json.is_stdout && !self.csv.is_stdout && !is_quiet
     }
 
-    pub(super) fn add(&mut self, id: &Option<Value>, (name, answer): Named<'_>) -> Result<(), Failure> {
+    /// Whether a program reads the answers, those that are none included.
+    pub(super) fn is_for_programs(&self) -> bool {
+        self.json.is_wanted() || self.csv.is_wanted()
+    }
+
+    pub(super) fn add(
+        &mut self,
+        id: &Option<Value>,
+        (name, answer): Named<'_>,
+        call: Option<Call<'_>>,
+    ) -> Result<(), Failure> {
         if self.json.is_wanted() {
-            let line = json!({
-                "id": id.as_ref().unwrap_or(&Value::Null),
-                "format_version": FORMAT_VERSION,
-                "answer": answer_to_json(answer),
-            });
+            let mut line = serde_json::Map::new();
+            line.insert("id".to_owned(), id.clone().unwrap_or_default());
+            line.insert("format_version".to_owned(), FORMAT_VERSION.into());
+            if let Some(Call { count, inputs }) = call {
+                line.insert("calls".to_owned(), count.into());
+                line.insert("inputs".to_owned(), inputs.into());
+            }
+            line.insert("answer".to_owned(), answer_to_json(answer));
+            let line = Value::Object(line);
             self.json.text.push_str(&(perfdb_pycompat::json::to_string_with(&line, Style::ONE_LINE)? + "\n"));
         }
         if self.csv.is_wanted() {
             let mut cells = csv_cells((name, answer)).to_vec();
-            if self.has_intervals {
+            if self.columns.intervals {
                 cells.extend(interval_cells(answer));
+            }
+            if let Some(Call { count, inputs }) = call.filter(|_| self.columns.calls) {
+                cells.extend([count.to_string(), inputs.to_owned()]);
             }
             let mut line = Vec::new();
             perfdb_store::table::push_csv_row(&mut line, cells.iter().map(String::as_str), LineEnd::Lf);

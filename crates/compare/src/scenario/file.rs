@@ -1,4 +1,4 @@
-//! Scenario files: a YAML list of what to compare.
+//! Scenario files: a YAML list of what to compare. Paths lead from the folder of the file, else from the current folder.
 //!
 //! ```yaml
 //! scenarios:
@@ -10,23 +10,58 @@
 
 use super::{ForwardPasses, Scenario};
 use crate::error::Error;
+use perfdb_files::paths::led_by;
 use perfdb_pycompat::yaml::{self, Key, Map, Node};
 use perfdb_trace::source::Source;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Reads a scenario file; `{trace_dir}` in a path becomes `trace_dir`.
+/// What a scenario file names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScenarioList {
+    /// In the order of the file.
+    pub scenarios: Vec<Scenario>,
+    /// The paths that lead nowhere from the folder of the file, and to a file from the current folder.
+    pub from_current_folder: Vec<PathBuf>,
+}
+
+/// Reads a scenario file; `{trace_dir}` in a path becomes `trace_dir`, which leads from the current folder.
 ///
 /// # Errors
 /// When the file can't be read, is not a list of scenarios, or a scenario has unknown, missing or wrong keys or a name that
 /// another one has.
-pub fn read_scenarios(path: &Path, trace_dir: &Path) -> Result<Vec<Scenario>, Error> {
+pub fn read_scenarios(path: &Path, trace_dir: &Path) -> Result<ScenarioList, Error> {
     let text = Source::open(path)?.read_text()?;
-    parse(&text, trace_dir).map_err(|reason| Error::ScenarioFile { path: path.to_owned(), reason })
+    let folders = Folders { file: path, trace_dir };
+    parse(&text, folders).map_err(|reason| Error::ScenarioFile { path: path.to_owned(), reason })
 }
 
-fn parse(text: &str, trace_dir: &Path) -> Result<Vec<Scenario>, String> {
+/// Where paths lead from.
+#[derive(Clone, Copy)]
+struct Folders<'p> {
+    file: &'p Path,
+    trace_dir: &'p Path,
+}
+
+impl Folders<'_> {
+    /// The path of a text; one that leads from the current folder is noted.
+    fn path(self, text: String, from_current_folder: &mut Vec<PathBuf>) -> PathBuf {
+        const TRACE_DIR: &str = "{trace_dir}";
+        let parts: Vec<&OsStr> = text.split(TRACE_DIR).map(OsStr::new).collect();
+        let path = PathBuf::from(parts.join(self.trace_dir.as_os_str()));
+        if text.starts_with(TRACE_DIR) {
+            return path;
+        }
+        let led = led_by(self.file, &path);
+        if led.is_from_current_folder {
+            from_current_folder.push(led.path.clone());
+        }
+        led.path
+    }
+}
+
+fn parse(text: &str, folders: Folders<'_>) -> Result<ScenarioList, String> {
     let list = match yaml::parse(text).map_err(|error| error.to_string())? {
         Node::List(list) => list,
         Node::Map(mut map) => {
@@ -44,10 +79,11 @@ fn parse(text: &str, trace_dir: &Path) -> Result<Vec<Scenario>, String> {
     };
     let mut names = HashSet::new();
     let mut scenarios = Vec::with_capacity(list.len());
+    let mut from_current_folder = Vec::new();
     for (position, node) in list.into_iter().enumerate() {
         let position_text = format!("scenario {}", position + 1);
         let Node::Map(map) = node else { return Err(format!("{position_text} is {}, not a map", node.kind())) };
-        let scenario = scenario(map, trace_dir).map_err(|(name, reason)| match name {
+        let scenario = scenario(map, folders, &mut from_current_folder).map_err(|(name, reason)| match name {
             Some(name) => format!("{position_text} ({name:?}): {reason}"),
             None => format!("{position_text}: {reason}"),
         })?;
@@ -56,22 +92,32 @@ fn parse(text: &str, trace_dir: &Path) -> Result<Vec<Scenario>, String> {
         }
         scenarios.push(scenario);
     }
-    Ok(scenarios)
+    Ok(ScenarioList { scenarios, from_current_folder })
 }
 
 /// One scenario, or its name (where it is known) and what is wrong with it.
-fn scenario(mut map: Map, trace_dir: &Path) -> Result<Scenario, (Option<String>, String)> {
+fn scenario(
+    mut map: Map,
+    folders: Folders<'_>,
+    from_current_folder: &mut Vec<PathBuf>,
+) -> Result<Scenario, (Option<String>, String)> {
     let name = match text(&mut map, "name") {
         Ok(Some(name)) if !name.is_empty() => name,
         Ok(Some(_)) => return Err((None, "name is empty".to_owned())),
         Ok(None) => return Err((None, "the key \"name\" is missing".to_owned())),
         Err(reason) => return Err((None, reason)),
     };
-    rest(map, trace_dir, &name).map_err(|reason| (Some(name), reason))
+    rest(map, folders, from_current_folder, &name).map_err(|reason| (Some(name), reason))
 }
 
-fn rest(mut map: Map, trace_dir: &Path, name: &str) -> Result<Scenario, String> {
-    let mut path = |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| with_folder(path, trace_dir)));
+fn rest(
+    mut map: Map,
+    folders: Folders<'_>,
+    from_current_folder: &mut Vec<PathBuf>,
+    name: &str,
+) -> Result<Scenario, String> {
+    let mut path =
+        |key: &str| Ok::<_, String>(text(&mut map, key)?.map(|path| folders.path(path, from_current_folder)));
     let needed = |key: &str, value: Option<PathBuf>| value.ok_or_else(|| format!("the key {key:?} is missing"));
     let tc_trace = needed("tc_trace", path("tc_trace")?)?;
     let trace_csv = needed("trace_csv", path("trace_csv")?)?;
@@ -93,15 +139,6 @@ fn rest(mut map: Map, trace_dir: &Path, name: &str) -> Result<Scenario, String> 
     }
 }
 
-/// The path with the folder of the CSVs in the place of `{trace_dir}`.
-fn with_folder(path: String, trace_dir: &Path) -> PathBuf {
-    if !path.contains('{') {
-        return path.into();
-    }
-    let parts: Vec<&OsStr> = path.split("{trace_dir}").map(OsStr::new).collect();
-    parts.join(trace_dir.as_os_str()).into()
-}
-
 fn text(map: &mut Map, key: &str) -> Result<Option<String>, String> {
     match map.remove(key) {
         None => Ok(None),
@@ -113,6 +150,24 @@ fn text(map: &mut Map, key: &str) -> Result<Option<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str, trace_dir: &Path) -> Result<Vec<Scenario>, String> {
+        super::parse(text, Folders { file: Path::new("list.yaml"), trace_dir }).map(|list| list.scenarios)
+    }
+
+    #[test]
+    fn paths_lead_from_the_folder_of_the_file() {
+        let list = "- {name: a, tc_trace: t.json, trace_csv: '{trace_dir}/p.csv', m6: Cargo.toml}";
+        let folders = Folders { file: Path::new("lists/list.yaml"), trace_dir: Path::new("dir") };
+        let list = super::parse(list, folders).unwrap();
+        let [scenario] = list.scenarios.as_slice() else { panic!("{list:?}") };
+        assert_eq!(
+            (scenario.tc_trace.as_path(), scenario.trace_csv.as_path()),
+            ("lists/t.json".as_ref(), "dir/p.csv".as_ref())
+        );
+        assert_eq!(scenario.forward_passes, ForwardPasses::M6File("Cargo.toml".into()));
+        assert_eq!(list.from_current_folder, [PathBuf::from("Cargo.toml")]);
+    }
 
     #[test]
     fn both_forms_and_the_placeholder() {

@@ -22,7 +22,8 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let (Some(update), Some(cache), Some(index)) = (query.tensor(0), query.tensor(1), query.tensor(2)) else {
         return Err(Miss::new(FAILED));
     };
-    let operands: Operands<'_> = [cache, index, update].into_iter().map(Operand::of).collect();
+    let operands: Operands<'_> =
+        [cache, index, update].map(|tensor| Operand::of(tensor, context.rules.exact_types)).into_iter().collect();
     of_tables(context, &context.names(entry), &operands)?.map_err(Miss::new)
 }
 

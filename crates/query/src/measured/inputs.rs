@@ -60,11 +60,12 @@ fn push_operands<'q>(context: &Context<'q>, entry: &Entry, operands: &mut Operan
     for argument in &context.query.arguments {
         match argument {
             Argument::Tensor(tensor) if !tensor.shape.is_empty() && operands.len() < count => {
-                operands.push(Operand::of(tensor));
+                operands.push(Operand::of(tensor, context.rules.exact_types));
             }
             Argument::List(items) => {
                 let tensors = items.iter().filter_map(Argument::as_tensor).filter(|tensor| !tensor.shape.is_empty());
-                operands.extend(tensors.take(count - operands.len()).map(Operand::of));
+                let operand = |tensor| Operand::of(tensor, context.rules.exact_types);
+                operands.extend(tensors.take(count - operands.len()).map(operand));
             }
             _ => {}
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use perfdb_files::paths::led_by;
 use perfdb_trace::source::Source;
 use serde::Deserialize;
 
@@ -111,6 +112,8 @@ pub struct PairList {
     pub path: PathBuf,
     /// Pairs in order.
     pub pairs: Vec<PairSpec>,
+    /// The traces that are not there from the folder of the list, but from the current folder.
+    pub from_current_folder: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -150,10 +153,15 @@ impl PairList {
         let path = path.as_ref();
         let text = Source::open(path)?.read_text()?;
         let file: ListFile = perfdb_pycompat::yaml::from_str(&text).map_err(|source| Error::yaml(path, &source))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
         let defaults = file.defaults.unwrap_or_default();
-        let pairs = file.pairs.into_iter().map(|pair| pair.spec(folder, &defaults)).collect();
-        Ok(PairList { path: path.to_path_buf(), pairs })
+        let mut from_current_folder = Vec::new();
+        let mut follow = |trace: &str| {
+            let led = led_by(path, Path::new(trace));
+            from_current_folder.extend(led.is_from_current_folder.then(|| led.path.clone()));
+            led.path
+        };
+        let pairs = file.pairs.into_iter().map(|pair| pair.spec(&mut follow, &defaults)).collect();
+        Ok(PairList { path: path.to_path_buf(), pairs, from_current_folder })
     }
 
     /// An error about this list.
@@ -196,7 +204,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 impl PairFile {
-    fn spec(self, folder: &Path, defaults: &PairSettings) -> PairSpec {
+    fn spec(self, follow: &mut impl FnMut(&str) -> PathBuf, defaults: &PairSettings) -> PairSpec {
         let settings = PairSettings {
             phase: self.phase,
             max_stacks: self.max_stacks,
@@ -212,7 +220,7 @@ impl PairFile {
         let name = self.name.unwrap_or_else(|| format!("{}_vs_{}", stem(&self.trace1), stem(&self.trace2)));
         PairSpec {
             name,
-            paths: [folder.join(&self.trace1), folder.join(&self.trace2)],
+            paths: [follow(&self.trace1), follow(&self.trace2)],
             traces: [self.trace1, self.trace2],
             output: self.output,
             settings: settings.or(defaults),
@@ -247,7 +255,7 @@ mod tests {
 
     #[test]
     fn same_places_are_seen_through_dots() {
-        let list = PairList { path: "list.yaml".into(), pairs: Vec::new() };
+        let list = PairList { path: "list.yaml".into(), pairs: Vec::new(), from_current_folder: Vec::new() };
         let outputs = |texts: &[&str]| texts.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert!(list.check_outputs(&outputs(&["a.json", "./b.json", "c/a.json"])).is_ok());
         assert!(list.check_outputs(&outputs(&["a.json", "c/.././a.json"])).is_err());

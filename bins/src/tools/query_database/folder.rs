@@ -1,0 +1,70 @@
+//! A folder that is not a database: the databases below it.
+
+use crate::Failure;
+use perfdb_files::escape::shown;
+use perfdb_files::paths::within;
+use perfdb_store::directory::tables_in;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// How many databases are named, and how many folders are looked into for them.
+const NAMED: usize = 5;
+const LOOKED_INTO: usize = 2000;
+
+/// Refuses a folder without tables and without a mapping.
+pub(super) fn refuse_other(directory: &Path) -> Result<(), Failure> {
+    if !directory.is_dir() || is_database(directory) {
+        return Ok(());
+    }
+    let below = databases_below(directory);
+    let reason = "not a database: neither a table (*.csv) nor op_mapping.yaml is in it";
+    let named: Vec<String> = below.iter().take(NAMED).map(|path| shown(path).to_string()).collect();
+    let hint = match below.len() {
+        0 => String::new(),
+        1..=NAMED => format!("; databases below it: {}", named.join(" ")),
+        count => format!("; databases below it: {} and {} more", named.join(" "), count - NAMED),
+    };
+    Err(Failure::lines(vec![format!("{}: {reason}{hint}", shown(directory))]))
+}
+
+fn is_database(folder: &Path) -> bool {
+    folder.join("op_mapping.yaml").is_file() || tables_in(folder).is_ok_and(|tables| !tables.is_empty())
+}
+
+/// The databases below a folder, those that are nearest to it first.
+fn databases_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = VecDeque::from([folder.to_owned()]);
+    let mut looked_into = 0;
+    while let Some(here) = waiting.pop_front().filter(|_| looked_into < LOOKED_INTO) {
+        looked_into += 1;
+        if here != folder && is_database(&here) {
+            found.push(here);
+            continue;
+        }
+        let entries = std::fs::read_dir(&here).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut folders: Vec<PathBuf> = folders.map(|entry| within(&here, entry.file_name())).collect();
+        folders.sort();
+        waiting.extend(folders);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_above_databases_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a/b", "c"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(name).join("op_mapping.yaml"), "").unwrap();
+        }
+        assert!(refuse_other(&folder.path().join("c")).is_ok());
+        let Err(Failure::Lines(lines)) = refuse_other(folder.path()) else { panic!("not refused") };
+        let below = format!("; databases below it: {0}/c {0}/a/b", folder.path().display());
+        assert!(lines[0].contains("not a database: ") && lines[0].ends_with(&below), "{}", lines[0]);
+    }
+}
