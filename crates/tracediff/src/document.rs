@@ -88,7 +88,7 @@ pub enum Document {
 }
 
 /// Version of the documents of the default rules.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Operations and layers.
 #[derive(Debug, Clone, PartialEq, Serialize)]

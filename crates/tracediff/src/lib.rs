@@ -11,7 +11,7 @@
 //! let second = load("nvidia.json", r#"{"cat": "kernel", "name": "nvjet_A", "ts": 0, "dur": 20}"#)?;
 //! let result = compare(&first, &second, &CompareOptions::default())?;
 //! assert_eq!(result.operations[0].operation, "Dense GEMM");
-//! assert_eq!(result.operations[0].ratio, Some(1.5));
+//! assert_eq!(result.operations[0].trace2_over_trace1, Some(20.0 / 30.0));
 //! # Ok::<(), perfdb_tracediff::Error>(())
 //! ```
 #![forbid(unsafe_code)]

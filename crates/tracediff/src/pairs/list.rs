@@ -152,8 +152,15 @@ impl PairList {
         let file: ListFile = perfdb_pycompat::yaml::from_str(&text).map_err(|source| Error::yaml(path, &source))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let defaults = file.defaults.unwrap_or_default();
-        let pairs = file.pairs.into_iter().map(|pair| pair.spec(folder, &defaults)).collect();
-        Ok(PairList { path: path.to_path_buf(), pairs })
+        let pairs: Vec<PairSpec> = file.pairs.into_iter().map(|pair| pair.spec(folder, &defaults)).collect();
+        let list = PairList { path: path.to_path_buf(), pairs };
+        match list.pairs.iter().find(|pair| pair.output.is_none() && !stays_inside(&pair.name)) {
+            Some(pair) => Err(list.error(format!(
+                "the name {:?} leads out of the folder of outputs: names are plain, `output` says where else a result goes",
+                pair.name
+            ))),
+            None => Ok(list),
+        }
     }
 
     /// An error about this list.
@@ -176,6 +183,13 @@ impl PairList {
         }
         Ok(())
     }
+}
+
+/// Whether a file of that name lies below the folder in which it is written.
+fn stays_inside(name: &str) -> bool {
+    use std::path::Component;
+    let mut components = Path::new(name).components().peekable();
+    components.peek().is_some() && components.all(|component| matches!(component, Component::Normal(_)))
 }
 
 /// The path without `.`, and without `x/..`.
@@ -242,6 +256,16 @@ mod tests {
             ("x.trace", "x.trace"),
         ] {
             assert_eq!(stem(path), expected);
+        }
+    }
+
+    #[test]
+    fn names_stay_in_the_folder_of_outputs() {
+        for name in ["a_vs_b", "a/b", "a..b", "..."] {
+            assert!(stays_inside(name), "{name}");
+        }
+        for name in ["../x", "a/../../x", "/tmp/x", "..", ".", "", "./x"] {
+            assert!(!stays_inside(name), "{name}");
         }
     }
 
