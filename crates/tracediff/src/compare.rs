@@ -1,5 +1,6 @@
 //! The comparison under the default rules: operation by operation, layer by layer.
 
+use crate::confidence::RunVariation;
 use crate::elapsed::ElapsedReport;
 use crate::occupancy::occupancy;
 use crate::pairing::{Pair, Pairing, Single};
@@ -63,7 +64,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     fn new(first: &Trace, second: &Trace, options: &CompareOptions) -> Scale {
-        let elapsed = elapsed::elapsed(first, second, options.phase);
+        let elapsed = elapsed::elapsed(first, second, options.phase, RunVariation::default());
         Scale::of(first, second, options, elapsed.as_ref())
     }
 
@@ -132,7 +133,7 @@ fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions, sca
     let [first, second] = &pair.sides;
     let (sum1, sum2) = (first.sum, second.sum);
     let gap = milliseconds(pair.gap());
-    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].worked()));
+    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].in_passes));
     let (difference, limit) = match options.threshold_ms {
         Some(limit) => (-gap, limit),
         None => (per_pass[1] - per_pass[0], scale.threshold_ms),
@@ -209,7 +210,7 @@ fn unmatched(single: &Single, traces: [&Trace; 2], scale: &Scale) -> UnmatchedOp
         kernel: single.totals.longest_kernel(trace).to_owned(),
         cpu_op: single.totals.most_frequent_operator(trace),
         phases: phase_names(single.totals.phases),
-        per_pass_ms: scale.per_pass(single.side, single.totals.worked()),
+        per_pass_ms: scale.per_pass(single.side, single.totals.in_passes),
     }
 }
 

@@ -11,7 +11,7 @@ mod windows;
 
 use std::collections::BTreeMap;
 
-use crate::steps::PhaseFilter;
+use crate::elapsed::Counted;
 use crate::trace::Trace;
 use assign::Assignment;
 
@@ -44,8 +44,8 @@ impl Groups {
     }
 
     /// What makes up the difference of each group, the largest first.
-    pub(crate) fn rows(&self, traces: [&Trace; 2], phase: PhaseFilter, divisors: [f64; 2]) -> Vec<GroupRow> {
-        difference::rows(self, traces, phase, divisors)
+    pub(crate) fn rows(&self, traces: [&Trace; 2], counted: &[Counted; 2], divisors: [f64; 2]) -> Vec<GroupRow> {
+        difference::rows(self, traces, counted, divisors)
     }
 }
 

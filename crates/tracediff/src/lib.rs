@@ -69,7 +69,7 @@ pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use collectives::CollectiveCall;
 pub use compare::{CompareOptions, compare};
-pub use confidence::{Confidence, Mix, OperationVerdict, Verdict};
+pub use confidence::{Confidence, Mix, OperationVerdict, RunVariation, Verdict};
 pub use device::{Device, Platform};
 pub use document::{
     AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, Overview, PlainDocument, View,

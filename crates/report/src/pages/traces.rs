@@ -11,7 +11,7 @@ use perfdb_page::{
 };
 use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip,
-    StripRow, TraceTrust, Trust as TraceTrusts, WaterfallRow,
+    StripRow, TraceTrust, Trust as TraceTrusts, Verdict, WaterfallRow,
 };
 
 /// Steps of the waterfall.
@@ -125,7 +125,7 @@ fn figures(
         );
     }
     if let Some(whole) = confidence.map(|confidence| &confidence.whole).filter(|whole| is_known(whole)) {
-        figures.push(KeyFigure::new("How sure", whole.verdict).note(words(whole)));
+        figures.push(KeyFigure::new("Confidence", confidence_of(whole)).note(words(whole)));
     }
     let compared = share(
         metadata.trace1_compared_ms + metadata.trace2_compared_ms,
@@ -133,6 +133,14 @@ fn figures(
     );
     figures.push(KeyFigure::new("In both traces", percent(compared)).note("of the kernel time, by operation"));
     figures
+}
+
+/// `99.8 %`, or that there is none.
+fn confidence_of(whole: &Verdict) -> String {
+    match whole.confidence.filter(|_| whole.verdict != "cannot tell") {
+        Some(level) => format!("{:.1} %", 100.0 * level),
+        None => "inconclusive".to_owned(),
+    }
 }
 
 fn notes(comparison: &Comparison, trust: Option<&TraceTrusts>) -> Vec<String> {
@@ -291,7 +299,7 @@ fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>) -> Ta
     };
     let mut columns = operation_columns(rows);
     if let Some(confidence) = confidence {
-        columns.insert(5, Column::text(format!("How sure{}", per_what(confidence)), rows.iter().map(sure)));
+        columns.insert(5, Column::text(per_what(confidence), rows.iter().map(sure)));
     }
     Table::new("operations", "Operations of both traces", columns)
 }
@@ -376,16 +384,16 @@ mod tests {
     }
 
     #[test]
-    fn the_page_says_how_sure_differences_are() {
+    fn the_page_has_the_confidence_of_differences() {
         let page = |confidence, steps| {
             let options = AnalysisOptions { confidence, ..AnalysisOptions::default() };
             let document = analyse(&trace(100, steps), &trace(200, steps), &options).expect("a comparison").document;
             traces_page(&document, Provenance::default()).expect("a page").to_html().expect("a page")
         };
         let sure = page(true, 12);
-        assert!(sure.contains("How sure, per pass") && sure.contains("<td>slower by 9"), "{sure}");
-        assert!(!page(false, 12).contains("How sure"));
+        assert!(sure.contains("99 % interval, per pass") && sure.contains("<td>slower"), "{sure}");
+        assert!(!page(false, 12).contains("99 % interval"));
         // One step tells nothing, and a reader who sees twice the time must know.
-        assert!(page(true, 1).contains("cannot tell, too few samples"));
+        assert!(page(true, 1).contains("within these passes"));
     }
 }

@@ -156,6 +156,27 @@ impl Calls {
         Some(Calls { operations: named.collect() })
     }
 
+    /// The kernels of all operations.
+    pub(super) fn all(&self) -> Vec<&Series> {
+        let mut names: Vec<&String> = self.operations.keys().collect();
+        // Sums of floats keep their order.
+        names.sort_unstable();
+        names.into_iter().map(|name| &self.operations[name].series).collect()
+    }
+
+    /// The kernels of several operations, one after the other.
+    pub(super) fn union<'n>(&self, operations: impl Iterator<Item = &'n str>) -> OperationCalls {
+        let mut names: Vec<&str> = operations.collect();
+        names.sort_unstable();
+        let mut found = OperationCalls::default();
+        for calls in names.into_iter().map(|name| self.of(name)) {
+            found.series.append(&calls.series);
+            found.places.extend(&calls.places);
+            found.strata.extend(&calls.strata);
+        }
+        found
+    }
+
     /// The kernels of an operation.
     pub(super) fn of(&self, operation: &str) -> &OperationCalls {
         static NONE: std::sync::LazyLock<OperationCalls> = std::sync::LazyLock::new(OperationCalls::default);
