@@ -15,9 +15,9 @@ use crate::spread::{Spread, Variance, sums_by_cluster, variance_of_samples};
 /// Clusters of both sides from which on they are the samples, whatever their calls say.
 pub const CLUSTERS_AS_SAMPLES: usize = 5;
 /// Degrees of freedom that the model of [`Drift`] counts for.
-const MODEL_DEGREES: f64 = 12.0;
+const MODEL_DEGREES: f64 = 20.0;
 /// Level at which clusters of an operation vary by more than the model explains.
-const MODEL_LEVEL: f64 = 0.1;
+const MODEL_LEVEL: f64 = 0.05;
 /// Probability that clusters of two measurements that have nothing to do with each other count as pairs.
 const PAIRED_BY_CHANCE: f64 = 0.000_2;
 
@@ -67,7 +67,10 @@ pub(crate) fn of_clusters(spread: &Spread, series: &Series, drift: Option<Drift>
     }
     let all = own.degrees_of_freedom + MODEL_DEGREES;
     let weighted = |found: Variance, weight: f64| Variance { value: found.value * weight / all, ..found };
-    Some(Variance::sum(&[weighted(own, own.degrees_of_freedom), weighted(model, MODEL_DEGREES)]))
+    let found = Variance::sum(&[weighted(own, own.degrees_of_freedom), weighted(model, MODEL_DEGREES)]);
+    // Both hold what all operations have in common, so that together they know no more than the better one.
+    let most = own.degrees_of_freedom.max(model.degrees_of_freedom);
+    Some(Variance { degrees_of_freedom: found.degrees_of_freedom.min(most), ..found })
 }
 
 /// What the drift of all operations and the spread of single calls make of an operation.
