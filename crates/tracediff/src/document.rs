@@ -272,7 +272,7 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     let pairing = Pairing::new([first, second], phase, options.compare.max_stacks);
     let mut elapsed = elapsed::elapsed(first, second, phase, options.run_variation);
     let scale = Scale::of(first, second, &options.compare, elapsed.as_ref());
-    let comparison = from_pairing(&pairing, &options.compare, &scale);
+    let mut comparison = from_pairing(&pairing, &options.compare, &scale);
     let left_out = elapsed
         .as_ref()
         .map_or([0; 2], |report| [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]);
@@ -288,6 +288,9 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
     let work = found.as_ref().map(|groups| same_work(groups, [first, second], &counted)).unwrap_or_default();
     let confidence = options.confidence.then(|| confidence(&pairing, &work, options.run_variation)).flatten();
+    if let Some(confidence) = &confidence {
+        comparison.agree_with(confidence);
+    }
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
     if !strips.iter().any(|strip| strip.trace1_layers > 0 && strip.trace2_layers > 0)
         && let Some(report) = &mut elapsed

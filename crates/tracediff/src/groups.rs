@@ -36,7 +36,7 @@ impl Groups {
     /// Groups of two traces; nothing under rules that know none.
     pub(crate) fn new(traces: [&Trace; 2]) -> Option<Groups> {
         let structures = [traces[0].structure.as_ref()?, traces[1].structure.as_ref()?];
-        let mut assignment = Assignment::new(traces, structures);
+        let mut assignment = Assignment::oriented(traces, structures);
         let strips = assignment.strips(traces, structures);
         let of_kernels = assignment.kernels(traces, structures);
         let names = assignment.names();

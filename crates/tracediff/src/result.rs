@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::confidence::Confidence;
 use crate::device::{Device, Platform};
 
 /// Two traces compared.
@@ -19,6 +20,21 @@ pub struct Comparison {
     pub warnings: Vec<Warning>,
     /// Kernels that no rule knows, by trace, then time descending, then name.
     pub unknown_kernels: Vec<UnknownKernel>,
+}
+
+impl Comparison {
+    /// An operation that takes longer in all, and whose calls are faster, is neither.
+    pub(crate) fn agree_with(&mut self, confidence: &Confidence) {
+        for (row, found) in self.operations.iter_mut().zip(&confidence.operations) {
+            let contradicts = matches!(
+                (row.status, found.verdict.verdict),
+                (Status::Slower, "faster") | (Status::Faster, "slower")
+            );
+            if contradicts && row.operation == found.operation {
+                row.status = Status::Mixed;
+            }
+        }
+    }
 }
 
 /// A kernel that no rule knows.
@@ -97,6 +113,8 @@ pub enum Status {
     Faster,
     /// Within the threshold.
     Similar,
+    /// It spends more time and its calls are faster, or less and they are slower.
+    Mixed,
     /// Only trace 1 has it.
     #[serde(rename = "trace1_only")]
     Trace1Only,
@@ -112,6 +130,7 @@ impl Status {
             Status::Slower => "slower",
             Status::Faster => "faster",
             Status::Similar => "similar",
+            Status::Mixed => "mixed",
             Status::Trace1Only => "trace1_only",
             Status::Trace2Only => "trace2_only",
         }

@@ -103,6 +103,7 @@ fn mirrored(status: Status) -> Status {
         Status::Trace1Only => Status::Trace2Only,
         Status::Trace2Only => Status::Trace1Only,
         Status::Similar => Status::Similar,
+        Status::Mixed => Status::Mixed,
     }
 }
 

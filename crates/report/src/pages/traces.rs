@@ -1,8 +1,10 @@
 //! Two GPU traces of the same workload.
 
+mod kernels;
 mod rooflines;
 
 use super::share;
+use kernels::{KERNELS, Kernels};
 use crate::tracediff::{is_known, of_operation, per_what, words};
 use perfdb_page::number::{grouped, percent, signed, signed_percent};
 use perfdb_page::{
@@ -44,11 +46,15 @@ fn part(found: &Overview<'_>) -> Part {
         blocks.push(Block::Table(rooflines::table(found)));
     }
     if !groups.is_empty() {
-        blocks.push(Block::Table(group_table(groups)));
+        blocks.push(Block::Table(group_table(groups, &Kernels::of(comparison))));
     }
-    blocks.push(Block::Table(operation_table(&comparison.operations, confidence)));
+    let kernels = Kernels::of(comparison);
+    blocks.push(Block::Table(operation_table(&comparison.operations, confidence, &kernels)));
     if !comparison.unmatched_operations.is_empty() {
-        blocks.push(Block::Table(unmatched_table(comparison)));
+        blocks.push(Block::Table(unmatched_table(comparison, &kernels)));
+    }
+    if !kernels.is_empty() {
+        blocks.push(Block::Table(kernels.table()));
     }
     if !comparison.layers.is_empty() {
         blocks.push(Block::Table(layer_table(&comparison.layers)));
@@ -177,15 +183,15 @@ fn waterfall(report: &ElapsedReport) -> Chart {
         if let Some(noise) = row.noise_ms.filter(|noise| *noise >= row.difference_ms.abs()) {
             what += &format!(", within the noise of {} ms", grouped(noise, 3));
         }
-        Step { why: row.row.clone(), what, value: 1e3 * row.difference_ms }
+        Step { why: row.row.clone(), what, value: row.difference_ms }
     };
     let mut steps: Vec<Step> = rows.iter().map(step).collect();
     if !rest.is_empty() {
-        let value = rest.iter().map(|row| 1e3 * row.difference_ms).sum();
+        let value = rest.iter().map(|row| row.difference_ms).sum();
         steps.push(Step { why: format!("{} smaller", rest.len()), what: String::new(), value });
     }
-    let ends = (1e3 * elapsed.trace1.per_pass_ms, 1e3 * elapsed.trace2.per_pass_ms);
-    Waterfall { from: ("trace 1", ends.0), steps, to: ("trace 2", ends.1), unit: "µs" }
+    let ends = (elapsed.trace1.per_pass_ms, elapsed.trace2.per_pass_ms);
+    Waterfall { from: ("trace 1", ends.0), steps, to: ("trace 2", ends.1), unit: "ms" }
         .chart(&format!("From trace 1 to trace 2, {}", per(elapsed.basis)))
         .note("Red: trace 2 takes longer. Blue: trace 1 does. The bars add up to the difference of the elapsed times.")
 }
@@ -213,7 +219,7 @@ fn operations_chart(rows: &[OperationRow]) -> Chart {
         row,
     });
     Accuracy { classes: Vec::new(), points: points.collect(), sides: ("Trace 2", "Trace 1") }
-        .chart("Operations, trace 2 against trace 1")
+        .chart_in_ms("Operations, trace 2 against trace 1")
         .leads_to("operations")
 }
 
@@ -226,7 +232,7 @@ fn parts_of_time(report: &ElapsedReport) -> Chart {
             parts.host_late_ms,
             parts.device_idle_ms,
         ];
-        all.map(|part| 1e3 * part / passes.max(1) as f64).to_vec()
+        all.map(|part| part / passes.max(1) as f64).to_vec()
     };
     let elapsed = &report.elapsed;
     StackedBars {
@@ -235,7 +241,7 @@ fn parts_of_time(report: &ElapsedReport) -> Chart {
             StackedBar { name: "trace 1", values: values(&elapsed.trace1.parts_ms, elapsed.trace1.passes) },
             StackedBar { name: "trace 2", values: values(&elapsed.trace2.parts_ms, elapsed.trace2.passes) },
         ],
-        unit: "µs",
+        unit: "ms",
     }
     .chart(&format!("Parts of the elapsed time, {}", per(elapsed.basis)))
 }
@@ -260,14 +266,14 @@ fn typical_layer(strip: &Strip) -> Chart {
         rows.filter(|kernel| kernel.time_us > 0.0).collect()
     };
     Strips { above: ("trace 1", side(true)), below: ("trace 2", side(false)), families }
-        .chart(&format!("One typical layer ({})", strip.kind))
+        .chart_in_ms(&format!("One typical layer ({})", strip.kind))
         .note(format!(
             "{} such layers in trace 1, {} in trace 2. Median times of the work, end to end; the same work is joined.",
             strip.trace1_layers, strip.trace2_layers
         ))
 }
 
-fn group_table(groups: &[GroupRow]) -> Table {
+fn group_table(groups: &[GroupRow], kernels: &Kernels<'_>) -> Table {
     Table::new(
         "groups",
         "The same work on both sides",
@@ -290,9 +296,10 @@ fn group_table(groups: &[GroupRow]) -> Table {
             Column::signed("By time per call", groups.iter().map(|group| group.per_call_ms), 3).unit("ms").hidden(),
         ],
     )
+    .leads_to(KERNELS, groups.iter().map(|group| kernels.first_of_names([&group.trace1_names, &group.trace2_names])))
 }
 
-fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>) -> Table {
+fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>, kernels: &Kernels<'_>) -> Table {
     let sure = |row: &OperationRow| {
         let verdict = confidence.and_then(|confidence| of_operation(confidence, &row.operation));
         verdict.map(words).unwrap_or_default()
@@ -302,6 +309,7 @@ fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>) -> Ta
         columns.insert(5, Column::text(per_what(confidence), rows.iter().map(sure)));
     }
     Table::new("operations", "Operations of both traces", columns)
+        .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))
 }
 
 fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
@@ -318,14 +326,14 @@ fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
         .unit("%"),
         Column::whole("Calls 1", rows.iter().map(|row| row.trace1_count as f64)),
         Column::whole("Calls 2", rows.iter().map(|row| row.trace2_count as f64)),
-        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us), 2).unit("µs"),
-        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us), 2).unit("µs"),
+        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us / 1e3), 5).unit("ms"),
+        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us / 1e3), 5).unit("ms"),
         Column::text("Kernel of trace 1", rows.iter().map(|row| row.trace1_kernel.as_str())).hidden(),
         Column::text("Kernel of trace 2", rows.iter().map(|row| row.trace2_kernel.as_str())).hidden(),
     ]
 }
 
-fn unmatched_table(comparison: &Comparison) -> Table {
+fn unmatched_table(comparison: &Comparison, kernels: &Kernels<'_>) -> Table {
     let rows = &comparison.unmatched_operations;
     Table::new(
         "unmatched",
@@ -335,10 +343,11 @@ fn unmatched_table(comparison: &Comparison) -> Table {
             Column::whole("Trace", rows.iter().map(|row| f64::from(row.trace))),
             Column::decimal("Time", rows.iter().map(|row| row.total_ms), 3).unit("ms"),
             Column::whole("Calls", rows.iter().map(|row| row.count as f64)),
-            Column::decimal("Each", rows.iter().map(|row| row.avg_us), 2).unit("µs"),
+            Column::decimal("Each", rows.iter().map(|row| row.avg_us / 1e3), 5).unit("ms"),
             Column::text("Kernel", rows.iter().map(|row| row.kernel.as_str())),
         ],
     )
+    .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))
 }
 
 fn layer_table(rows: &[LayerRow]) -> Table {
