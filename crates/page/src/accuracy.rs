@@ -88,8 +88,16 @@ impl Accuracy<'_> {
         svg.line("diagonal", (LEFT + RAIL, bottom - RAIL), (right, TOP));
         let largest = points.first().map_or(1.0, &size).max(f64::MIN_POSITIVE);
         for point in &points {
-            let x = if point.measured_us > 0.0 { across.place(factor * point.measured_us) } else { LEFT + RAIL / 2.0 - 2.0 };
-            let y = if point.predicted_us > 0.0 { up.place(factor * point.predicted_us) } else { bottom - RAIL / 2.0 + 2.0 };
+            let x = if point.measured_us > 0.0 {
+                across.place(factor * point.measured_us)
+            } else {
+                LEFT + RAIL / 2.0 - 2.0
+            };
+            let y = if point.predicted_us > 0.0 {
+                up.place(factor * point.predicted_us)
+            } else {
+                bottom - RAIL / 2.0 + 2.0
+            };
             let radius = 2.5 + 8.0 * (size(point) / largest).clamp(0.0, 1.0).sqrt();
             let error = match (point.measured_us > 0.0, point.predicted_us > 0.0) {
                 (true, true) => signed_percent((point.predicted_us - point.measured_us) / point.measured_us * 100.0),

@@ -1,8 +1,8 @@
 //! From a page to HTML.
 
-use crate::terms;
 use crate::error::Error;
 use crate::page::{Block, Page, Part};
+use crate::terms;
 use minijinja::{Environment, Value, context};
 use perfdb_files::escape::for_terminal;
 use sha2::{Digest, Sha256};

@@ -74,7 +74,12 @@ impl Strips<'_> {
                 let count = seen.entry(kernel.name).or_default();
                 let key = (kernel.name, *count);
                 *count += 1;
-                let mut title = format!("{}\n{}\n{name} {} {unit}", kernel.name, kernel.detail, grouped(factor * kernel.time_us, decimals));
+                let mut title = format!(
+                    "{}\n{}\n{name} {} {unit}",
+                    kernel.name,
+                    kernel.detail,
+                    grouped(factor * kernel.time_us, decimals)
+                );
                 if y == upper {
                     places.insert(key, (from, to));
                 } else if let Some(other) = places.get(&key) {

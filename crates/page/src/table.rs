@@ -11,6 +11,8 @@ const ROWS_WITHOUT_SCRIPT: usize = 12;
 
 /// Texts beyond this many characters lose their middle in their cells; a click on one shows it whole.
 const WIDEST: usize = 46;
+/// The same of texts that are never shortened, which go on in the next line.
+const WIDEST_WHOLE: usize = 60;
 
 /// A table. Its rows are data in the page, of which those in view are shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +38,7 @@ pub struct Column {
     unit: &'static str,
     cells: Cells,
     is_hidden: bool,
+    is_whole: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,13 +95,20 @@ impl Column {
     }
 
     fn new(title: impl Into<String>, cells: Cells) -> Column {
-        Column { title: title.into(), unit: "", cells, is_hidden: false }
+        Column { title: title.into(), unit: "", cells, is_hidden: false, is_whole: false }
     }
 
     /// The unit, in the heading.
     #[must_use]
     pub fn unit(mut self, unit: &'static str) -> Column {
         self.unit = unit;
+        self
+    }
+
+    /// Never shortened: texts that hold numbers.
+    #[must_use]
+    pub fn whole_text(mut self) -> Column {
+        self.is_whole = true;
         self
     }
 
@@ -148,7 +158,7 @@ impl Column {
                 extreme(|a, b| a > b).max(extreme(|a, b| a < b))
             }
         };
-        cells.max(heading).clamp(5, WIDEST)
+        cells.max(heading).clamp(5, if self.is_whole { WIDEST_WHOLE } else { WIDEST })
     }
 
     fn heading(&self) -> String {
@@ -172,6 +182,8 @@ struct ColumnData<'t> {
     unit: &'t str,
     hidden: bool,
     width: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'static str>,
     #[serde(flatten)]
@@ -279,7 +291,15 @@ impl Table {
             .iter()
             .map(|one| {
                 let (width, unit) = column(one);
-                ColumnData { title: &one.title, unit, hidden: one.is_hidden, width, help: meaning(&one.title), cells: cell_data(&one.cells) }
+                ColumnData {
+                    title: &one.title,
+                    unit,
+                    hidden: one.is_hidden,
+                    width,
+                    whole: one.is_whole,
+                    help: meaning(&one.title),
+                    cells: cell_data(&one.cells),
+                }
             })
             .collect();
         Data { key: self.key, rows: self.len(), columns, leads: self.leads.as_ref() }

@@ -13,7 +13,10 @@ const TERMS: [(&str, &str); 40] = [
     ("Bytes", "Bytes that one call must move, from its shapes and types."),
     ("Calls", "How often it runs; 1 and 2 are the traces."),
     ("Change", "The difference by the time of the first side."),
-    ("Confidence", "Probability that the interval beside it holds the true difference; inconclusive: the difference is inside the noise."),
+    (
+        "Confidence",
+        "Probability that the interval beside it holds the true difference; inconclusive: the difference is inside the noise.",
+    ),
     ("Difference", "Second side less first side: above 0, the second one takes longer."),
     ("Each", "Mean time of a call."),
     ("Error", "Predicted less measured time, by the measured one."),
@@ -32,7 +35,10 @@ const TERMS: [(&str, &str); 40] = [
     ("Shapes", "Sizes of the tensors that an operator works on."),
     ("Share", "Part of the whole time."),
     ("Speed", "Operations of an operator by the time that it takes."),
-    ("Takes longer in", "Part of time or family of operations in which that trace takes longer by more than the noise."),
+    (
+        "Takes longer in",
+        "Part of time or family of operations in which that trace takes longer by more than the noise.",
+    ),
     ("To be had", "Time per pass that is won if the slower trace becomes as fast as the other one there."),
     ("Trace 1", "The first of the two traces that were given."),
     ("Trace 2 ÷ trace 1", "Below 1: trace 2 is faster."),
@@ -41,7 +47,10 @@ const TERMS: [(&str, &str); 40] = [
     ("Types", "Data types of the tensors."),
     ("Why", "How both sides do the same work, and which one is faster."),
     ("Work", "What is done at this place of a layer, or by one call."),
-    ("99 % interval", "Where the true difference of trace 2 from trace 1 lies; all intervals of the page hold together in about 99 of 100 reports."),
+    (
+        "99 % interval",
+        "Where the true difference of trace 2 from trace 1 lies; all intervals of the page hold together in about 99 of 100 reports.",
+    ),
 ];
 
 /// What trust means, the same on every page.
@@ -50,7 +59,8 @@ pub(crate) const TRUST: &str = "How far the figures of this page can be trusted.
 /// The meaning of a heading, where its term is known.
 pub(crate) fn meaning(heading: &str) -> Option<&'static str> {
     let begins = |term: &str| {
-        let rest = heading.get(..term.len()).filter(|start| start.eq_ignore_ascii_case(term)).map(|_| &heading[term.len()..]);
+        let rest =
+            heading.get(..term.len()).filter(|start| start.eq_ignore_ascii_case(term)).map(|_| &heading[term.len()..]);
         rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
     };
     let found = TERMS.iter().filter(|(term, _)| begins(term));

@@ -15,9 +15,8 @@ pub fn half_width(sides: [Vec<f64>; 2], level: f64, runs: f64) -> Option<f64> {
     let mean = (totals[0] / sides[0].len() as f64 + totals[1] / sides[1].len() as f64) / 2.0;
     // Long passes differ by more than short ones: what counts is by which part.
     let relative = [0, 1].map(|side| sides[side].iter().map(|value| value / totals[side]).collect::<Vec<f64>>());
-    let paired = (are_many && totals.iter().all(|total| *total > 0.0))
-        .then(|| pairs([&relative[0], &relative[1]]))
-        .flatten();
+    let paired =
+        (are_many && totals.iter().all(|total| *total > 0.0)).then(|| pairs([&relative[0], &relative[1]])).flatten();
     let parts = match paired {
         Some(found) => vec![Variance { value: found.value * mean * mean, ..found }],
         None => variances_of_means(sides.map(without_outliers)),

@@ -103,11 +103,8 @@ pub fn estimate_of_passes(sides: [&Series; 2], runs: RunVariation) -> Option<Est
         let relative = sides[side].values.iter().map(|value| value / means[side]);
         relative.collect::<Vec<f64>>()
     }));
-    let variance = if parts.is_empty() {
-        Variance { value: 0.0, degrees_of_freedom: KNOWN }
-    } else {
-        Variance::sum(&parts)
-    };
+    let variance =
+        if parts.is_empty() { Variance { value: 0.0, degrees_of_freedom: KNOWN } } else { Variance::sum(&parts) };
     if parts.is_empty() && runs.is_nothing() {
         return None;
     }

@@ -25,7 +25,9 @@ impl Variance {
     pub(crate) fn sum(parts: &[Variance]) -> Variance {
         let value: f64 = parts.iter().map(|part| part.value).sum();
         let degrees_of_freedom = match value > 0.0 {
-            true => value * value / parts.iter().map(|part| part.value * part.value / part.degrees_of_freedom).sum::<f64>(),
+            true => {
+                value * value / parts.iter().map(|part| part.value * part.value / part.degrees_of_freedom).sum::<f64>()
+            }
             false => parts.iter().map(|part| part.degrees_of_freedom).sum(),
         };
         Variance { value, degrees_of_freedom }
@@ -86,8 +88,7 @@ impl Spread {
         }
         let independent = variance_of_sum(&self.distances, 1);
         let length = block_length(&self.distances);
-        let blocks =
-            variance_of_sum(&self.distances, length).max(independent * inherited(&self.distances, NEIGHBOURS));
+        let blocks = variance_of_sum(&self.distances, length).max(independent * inherited(&self.distances, NEIGHBOURS));
         let (variance, fewer) =
             if blocks > independent { (blocks, 4.0 / 3.0 * length as f64) } else { (independent, 1.0) };
         let degrees_of_freedom = (self.degrees_of_freedom / fewer).max(1.0);

@@ -63,7 +63,13 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         // Verdicts depend on each other, and their variances are rather too large: 0.3 to 0.8 % of reports have a false one in fact.
-        Limits { headline_false_alarms: 0.001, false_alarms: 0.007, smallest_percent: 0.5, same_percent: 1.0, wanted_percent: WANTED_PERCENT }
+        Limits {
+            headline_false_alarms: 0.001,
+            false_alarms: 0.007,
+            smallest_percent: 0.5,
+            same_percent: 1.0,
+            wanted_percent: WANTED_PERCENT,
+        }
     }
 }
 

@@ -267,9 +267,8 @@ fn report(draws: &mut Draws, passes: u32, drift: f64, run: f64, slower: f64) -> 
     let runs = RunVariation::of_percent(2.0);
     let divisors = [f64::from(passes); 2];
     let drifts = [&first.0, &second.0].map(|operations| perfdb_statistics::drift(&operations.each_ref()));
-    let mut rows: Vec<Option<Estimate>> = (0..4)
-        .map(|at| estimate_with_drift([&first.0[at], &second.0[at]], divisors, true, drifts))
-        .collect();
+    let mut rows: Vec<Option<Estimate>> =
+        (0..4).map(|at| estimate_with_drift([&first.0[at], &second.0[at]], divisors, true, drifts)).collect();
     allow_for_runs(&mut rows, &OPERATIONS, runs);
     let whole = estimate_of_passes([&first.1, &second.1], runs);
     let mut all = vec![judge_headline(whole.as_ref(), &Limits::default())];
@@ -311,7 +310,8 @@ fn runs_that_are_off_raise_few_alarms_where_passes_are_few() {
 fn table_of_the_guide() {
     const REPORTS: u32 = 2_000;
     for passes in [5, 10] {
-        let percent = DRIFTS.map(|drift| format!("{:.2}", f64::from(alarms(REPORTS, passes, drift, 0.0)) * 100.0 / f64::from(REPORTS)));
+        let percent = DRIFTS
+            .map(|drift| format!("{:.2}", f64::from(alarms(REPORTS, passes, drift, 0.0)) * 100.0 / f64::from(REPORTS)));
         let mut draws = Draws(43);
         let found = DRIFTS.map(|drift| {
             let is_found = |_: &u32| report(&mut draws, passes, drift, 0.0, 1.03)[2].verdict == Verdict::Slower;

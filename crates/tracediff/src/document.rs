@@ -278,7 +278,8 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         .map_or([0; 2], |report| [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]);
     let counted = Counted::of([first, second], phase);
     let found = Groups::new([first, second]);
-    let groups = found.as_ref().map(|groups| groups.rows([first, second], &counted, scale.divisors)).unwrap_or_default();
+    let groups =
+        found.as_ref().map(|groups| groups.rows([first, second], &counted, scale.divisors)).unwrap_or_default();
     tracing::debug!(
         "{} pairs of operations, {} groups of kernels found in {:.3} s",
         pairing.pairs.len(),

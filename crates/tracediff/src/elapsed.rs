@@ -11,12 +11,12 @@ mod waterfall;
 
 use serde::Serialize;
 
+use crate::confidence::RunVariation;
 use crate::copies::CopyKind;
 use crate::steps::{Basis, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 use crate::trust;
-use crate::confidence::RunVariation;
 use timeline::{CopySum, TimeParts, Timeline, Window};
 
 pub(crate) use counted::Counted;
@@ -186,12 +186,7 @@ pub struct ElapsedReport {
 }
 
 /// Compares elapsed times; nothing under rules that have no timeline.
-pub(crate) fn elapsed(
-    first: &Trace,
-    second: &Trace,
-    phase: PhaseFilter,
-    runs: RunVariation,
-) -> Option<ElapsedReport> {
+pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter, runs: RunVariation) -> Option<ElapsedReport> {
     let traces = [first, second];
     let compared = compared(first, second, phase)?;
     let basis = compared[0].basis;

@@ -26,10 +26,8 @@ impl Comparison {
     /// An operation that takes longer in all, and whose calls are faster, is neither.
     pub(crate) fn agree_with(&mut self, confidence: &Confidence) {
         for (row, found) in self.operations.iter_mut().zip(&confidence.operations) {
-            let contradicts = matches!(
-                (row.status, found.verdict.verdict),
-                (Status::Slower, "faster") | (Status::Faster, "slower")
-            );
+            let contradicts =
+                matches!((row.status, found.verdict.verdict), (Status::Slower, "faster") | (Status::Faster, "slower"));
             if contradicts && row.operation == found.operation {
                 row.status = Status::Mixed;
             }

@@ -270,13 +270,16 @@ fn row(
     }
 }
 
-/// The larger difference first, then by name.
+/// The larger difference first, then by name and work.
 fn by_size(one: &RooflineRow, other: &RooflineRow) -> Ordering {
     fn names(row: &RooflineRow) -> [&String; 3] {
         [&row.operator, &row.shapes, &row.types]
     }
     let size = |row: &RooflineRow| (row.trace2_ms - row.trace1_ms).abs();
-    size(other).total_cmp(&size(one)).then_with(|| names(one).cmp(&names(other)))
+    let work = |row: &RooflineRow| [row.gflop, row.mib, row.trace1_ms, row.trace2_ms];
+    let by_work = || work(one).iter().zip(work(other)).map(|(a, b)| a.total_cmp(&b)).find(|order| order.is_ne());
+    let by_name = size(other).total_cmp(&size(one)).then_with(|| names(one).cmp(&names(other)));
+    by_name.then_with(|| by_work().unwrap_or(Ordering::Equal))
 }
 
 fn bound(bounds: [Option<Bound>; 2]) -> &'static str {
@@ -317,7 +320,9 @@ fn verdict(ratios: &Ratios, coverage: [f64; 2]) -> String {
         ratio if ratio < 0.9995 => format!("its kernels make more of it, {ratio:.3} x"),
         _ => "its kernels make as much of it".to_owned(),
     };
-    format!("of the {covered} with known shapes: trace 2 takes {time:.3} x the time of trace 1: its hardware allows {hardware:.3} x{work}, and {kernels}")
+    format!(
+        "of the {covered} with known shapes: trace 2 takes {time:.3} x the time of trace 1: its hardware allows {hardware:.3} x{work}, and {kernels}"
+    )
 }
 
 impl Rooflines {

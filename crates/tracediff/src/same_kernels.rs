@@ -91,8 +91,12 @@ pub(crate) fn same_kernels(first: &Trace, second: &Trace, phase: PhaseFilter) ->
 }
 
 fn summary(kernels: &[SameKernel]) -> SameKernelSummary {
-    let logarithms: Vec<f64> =
-        kernels.iter().filter_map(|kernel| kernel.trace2_over_trace1).filter(|ratio| *ratio > 0.0).map(f64::ln).collect();
+    let logarithms: Vec<f64> = kernels
+        .iter()
+        .filter_map(|kernel| kernel.trace2_over_trace1)
+        .filter(|ratio| *ratio > 0.0)
+        .map(f64::ln)
+        .collect();
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
     // An infinite ratio is above 1.
     let ratio = |kernel: &SameKernel| kernel.trace2_over_trace1.unwrap_or(f64::INFINITY);

@@ -102,7 +102,8 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stac
         totals.first_kernel = usize::MAX;
     }
     let sums = groups.into_iter().zip(in_passes);
-    for ((group, (sum, in_passes)), (phases, first)) in trace.groups.iter().zip(sums).zip(phases.into_iter().zip(first)) {
+    for ((group, (sum, in_passes)), (phases, first)) in trace.groups.iter().zip(sums).zip(phases.into_iter().zip(first))
+    {
         totals.sum.merge(sum);
         let operation = &mut totals.operations[group.operation as usize];
         operation.sum.merge(sum);

@@ -156,20 +156,20 @@
       const probe = element("span", { textContent: "0".repeat(20) });
       probe.style.cssText = "position:absolute;visibility:hidden";
       this.table.tHead.rows[0]?.cells[0]?.append(probe);
-      const digit = probe.getBoundingClientRect().width / 20 / 0.9 || 7.5;
+      const digit = (probe.getBoundingClientRect().width / 20) * 1.04 || 7.5;
       probe.remove();
       const room = this.scroll.clientWidth || 1000;
       const numbers = this.shown.filter((column) => column.isNumber);
       const names = this.shown.filter((column) => !column.isNumber);
-      for (const column of numbers) column.px = Math.ceil((column.width + 1) * digit) + 18;
+      for (const column of numbers) column.px = Math.ceil((column.width + 1) * digit) + 10;
       const taken = numbers.reduce((sum, column) => sum + column.px, 0);
-      const least = (column) => Math.min(column.width, 18) * digit + 14;
+      const least = (column) => (column.whole ? column.width : Math.min(column.width, 18)) * digit + 14;
       const needed = names.reduce((sum, column) => sum + least(column), 0);
       const rest = Math.max(0, room - taken - needed);
-      const weights = names.reduce((sum, column) => sum + column.width, 0);
+      const weights = names.reduce((sum, column) => sum + (column.whole ? 0 : column.width), 0) || 1;
       for (const column of names) {
-        column.px = Math.floor(least(column) + (rest * column.width) / weights);
-        column.room = Math.max(8, Math.floor((column.px - 12) / digit));
+        column.px = Math.floor(least(column) + (column.whole ? 0 : (rest * column.width) / weights));
+        column.room = column.whole ? Infinity : Math.max(8, Math.floor((column.px - 12) / digit));
       }
       const total = this.shown.reduce((sum, column) => sum + column.px, 0);
       this.shown.forEach((column, at) => (this.table.querySelectorAll("col")[at].style.width = column.px + "px"));

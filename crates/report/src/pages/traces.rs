@@ -4,8 +4,8 @@ mod kernels;
 mod rooflines;
 
 use super::share;
-use kernels::{KERNELS, Kernels};
 use crate::tracediff::{is_known, of_operation, per_what, words};
+use kernels::{KERNELS, Kernels};
 use perfdb_page::number::{grouped, percent, signed, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
@@ -291,7 +291,7 @@ fn group_table(groups: &[GroupRow], kernels: &Kernels<'_>) -> Table {
             .unit("%"),
             Column::whole("Calls 1", groups.iter().map(|group| group.trace1_calls as f64)),
             Column::whole("Calls 2", groups.iter().map(|group| group.trace2_calls as f64)),
-            Column::text("Why", groups.iter().map(|group| group.reason.as_str())),
+            Column::text("Why", groups.iter().map(|group| group.reason.as_str())).whole_text(),
             Column::signed("By calls", groups.iter().map(|group| group.calls_ms), 3).unit("ms").hidden(),
             Column::signed("By time per call", groups.iter().map(|group| group.per_call_ms), 3).unit("ms").hidden(),
         ],
@@ -306,7 +306,7 @@ fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>, kerne
     };
     let mut columns = operation_columns(rows);
     if let Some(confidence) = confidence {
-        columns.insert(5, Column::text(per_what(confidence), rows.iter().map(sure)));
+        columns.insert(5, Column::text(per_what(confidence), rows.iter().map(sure)).whole_text());
     }
     Table::new("operations", "Operations of both traces", columns)
         .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))

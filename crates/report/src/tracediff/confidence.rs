@@ -62,19 +62,24 @@ pub(crate) fn words(verdict: &Verdict) -> String {
     }
     let Some(mix) = verdict.mix else { return of_calls(verdict) };
     match mix.ratio {
-        Some(ratio) => format!("{} for calls of the same shape; the other mix of calls makes x {ratio:.3}", of_calls(verdict)),
+        Some(ratio) => {
+            format!("{} for calls of the same shape; the other mix of calls makes x {ratio:.3}", of_calls(verdict))
+        }
         None => format!("{} of calls of the same shape", of_calls(verdict)),
     }
 }
-
-const WITHIN: &str = " within these passes";
 
 fn of_calls(verdict: &Verdict) -> String {
     let Some([low, high]) = verdict.interval else {
         return format!("inconclusive, {}", verdict.reason.unwrap_or("too few samples"));
     };
     // Calls of few passes say nothing about other passes.
-    let within = if verdict.by_pass || verdict.per == "call" || verdict.samples == [1, 1] { "" } else { WITHIN };
+    let within = match verdict.per {
+        _ if verdict.by_pass || verdict.samples == [1, 1] => "",
+        "step" => " within these steps",
+        "pass" => " within these passes",
+        _ => "",
+    };
     let [low, high] = [low, high].map(|ratio| 100.0 * (ratio - 1.0));
     match verdict.verdict {
         // Percents of so much more are read as factors anyway.
@@ -112,7 +117,10 @@ mod tests {
             together_with: Vec::new(),
             mix: Some(Mix { ratio: Some(0.61), like_percent: [95.0, 100.0] }),
         };
-        assert_eq!(words(&verdict), "same within 0.6 % for calls of the same shape; the other mix of calls makes x 0.610");
+        assert_eq!(
+            words(&verdict),
+            "same within 0.6 % for calls of the same shape; the other mix of calls makes x 0.610"
+        );
         verdict = Verdict { verdict: "cannot tell", ratio: None, interval: None, detectable_percent: None, ..verdict };
         verdict.mix = Some(Mix { ratio: None, like_percent: [10.0, 10.0] });
         assert_eq!(words(&verdict), "inconclusive, too few samples of calls of the same shape");

@@ -24,8 +24,7 @@ pub enum CsvTable {
 const OPERATIONS: &str = "operation,trace1_count,trace2_count,trace1_avg_us,trace2_avg_us,trace1_total_ms,trace2_total_ms,\
 trace2_over_trace1,avg_trace2_over_trace1,difference_ms,status,trace1_kernel,trace2_kernel,trace1_cpu_op,trace2_cpu_op,phases,verdict,interval_low,interval_high,\
 detectable_percent\n";
-const LAYERS: &str =
-    "layer,trace1_kernels,trace2_kernels,trace1_total_ms,trace2_total_ms,trace2_over_trace1,difference_ms,status,in_both\n";
+const LAYERS: &str = "layer,trace1_kernels,trace2_kernels,trace1_total_ms,trace2_total_ms,trace2_over_trace1,difference_ms,status,in_both\n";
 
 /// A table of a document; empty for documents that are no tables (alignments, launch counts).
 pub fn csv(document: &Document, table: CsvTable) -> String {

@@ -57,7 +57,8 @@ pub(crate) fn same_work(groups: &Groups, traces: [&Trace; 2], counted: &[Counted
         let whole = all.get(operation).map_or(0, |times| times[0].max(times[1]));
         (time as f64) > SHARE * whole as f64 && all.get(operation).is_some_and(|times| times[side] > 0)
     };
-    let linked = moved.iter().filter(|((first, second), sums)| is_much(first, 0, sums[0]) || is_much(second, 1, sums[1]));
+    let linked =
+        moved.iter().filter(|((first, second), sums)| is_much(first, 0, sums[0]) || is_much(second, 1, sums[1]));
     joined(linked.map(|(names, _)| *names))
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Compared, Counted};
 use super::waterfall::{COMMUNICATION, COPIES, HOST_LATE, IDLE, WaterfallKind, WaterfallRow};
+use super::{Compared, Counted};
 use crate::classify::COLLECTIVES;
 use crate::family::Family;
 use crate::names::NameId;

@@ -350,7 +350,8 @@ impl Sweep {
             window.unknown_launch += gap;
         }
         if 2 * gap > window.length()
-            && let Some(activity) = next.iter().find(|activity| activity.launch_end.is_some_and(|end| end <= copies + gap / 2))
+            && let Some(activity) =
+                next.iter().find(|activity| activity.launch_end.is_some_and(|end| end <= copies + gap / 2))
         {
             let launched_before = activity.start - activity.launch_end.unwrap_or(activity.start);
             window.large_gap = Some(Gap { length: gap, name: activity.name, launched_before });

@@ -49,6 +49,8 @@ pub(super) struct Assignment {
     /// Names of kinds of layers by side and unit.
     kinds: [FxHashMap<usize, usize>; 2],
     has_layers: bool,
+    /// Words of all names that were looked at.
+    words: Words,
 }
 
 /// A group of kernels.
@@ -115,10 +117,12 @@ impl Assignment {
             largest: Default::default(),
             kinds: Default::default(),
             has_layers,
+            words: Words::default(),
         };
         assignment.layers();
         assignment.layers_without_partner();
         assignment.between(traces, structures, &mut words);
+        assignment.words = words;
         assignment
     }
 
