@@ -294,7 +294,10 @@ mod tests {
         let load = |us: u32| {
             let kernel = |at: u32| {
                 let us = us + at % 3;
-                format!(r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {us}, "args": {{}}}}"#, 900 * at)
+                format!(
+                    r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {us}, "args": {{}}}}"#,
+                    900 * at
+                )
             };
             let text = format!(r#"{{"traceEvents": [{}]}}"#, (0..40).map(kernel).collect::<Vec<_>>().join(","));
             Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
