@@ -40,6 +40,10 @@ pub struct SameKernel {
     pub trace2_over_trace1: Option<f64>,
     /// Average of trace 2 less average of trace 1, µs.
     pub difference_us: f64,
+    /// Average of trace 1 by that of trace 2, for readers of earlier versions of the format.
+    pub ratio: Option<f64>,
+    /// Average of trace 1 less that of trace 2, µs, for readers of earlier versions of the format.
+    pub gap_us: f64,
 }
 
 /// Over all kernels of both traces.
@@ -49,6 +53,8 @@ pub struct SameKernelSummary {
     pub total_same_kernels: usize,
     /// Geometric mean of the finite ratios above 0.
     pub geomean_trace2_over_trace1: Option<f64>,
+    /// Its inverse, for readers of earlier versions of the format.
+    pub geomean_ratio: Option<f64>,
     /// Ratios above 1.
     pub trace1_faster: usize,
     /// Ratios below 1.
@@ -81,6 +87,8 @@ pub(crate) fn same_kernels(first: &Trace, second: &Trace, phase: PhaseFilter) ->
             trace2_avg_us: averages[1],
             trace2_over_trace1: average_ratio(sum2, *sum1),
             difference_us: averages[1] - averages[0],
+            ratio: average_ratio(*sum1, sum2),
+            gap_us: averages[0] - averages[1],
         };
         kernels.push(((sum1.time - sum2.time).abs(), row));
     }
@@ -103,6 +111,7 @@ fn summary(kernels: &[SameKernel]) -> SameKernelSummary {
     SameKernelSummary {
         total_same_kernels: kernels.len(),
         geomean_trace2_over_trace1: (!logarithms.is_empty()).then(|| mean.exp()),
+        geomean_ratio: (!logarithms.is_empty()).then(|| (-mean).exp()),
         trace1_faster: kernels.iter().filter(|kernel| ratio(kernel) > 1.0).count(),
         trace2_faster: kernels.iter().filter(|kernel| ratio(kernel) < 1.0).count(),
     }
