@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
+#[path = "compare_traces/verdicts.rs"]
+mod verdicts;
+
 fn testdata(file: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/gpu-traces");
     folder.join(file).canonicalize().expect("a file in testdata").display().to_string()
@@ -222,7 +225,7 @@ fn lists_run_in_order_and_check_first() {
         assert_eq!(run.code, 1);
         assert_eq!(
             run.stdout,
-            "ok\ta_vs_b\t0.010\t0.010\t1.000\tout/a_vs_b.json\nfailed\tb_vs_gone\t-\t-\t-\t-\nok\tx\t0.010\t0.010\t1.000\tnew/x.csv\n"
+            "status\tname\ttrace1_ms\ttrace2_ms\ttrace2_over_trace1\toutput\nok\ta_vs_b\t0.010\t0.010\t1.000\tout/a_vs_b.json\nfailed\tb_vs_gone\t-\t-\t-\t-\nok\tx\t0.010\t0.010\t1.000\tnew/x.csv\n"
         );
         assert!(run.stderr.starts_with("error: gone.json: "), "{}", run.stderr);
         outputs.push(std::fs::read(folder.join("out/a_vs_b.json")).expect("an output"));
@@ -349,7 +352,8 @@ fn what_was_inside_the_limit_and_is_outside_now_fails() {
     assert_eq!(same.code, 0, "{}", same.stderr);
     let slow = run(folder, &[&["base.json", "slow.json"][..], &gate].concat());
     assert_eq!(slow.code, 3, "{}", slow.stderr);
-    let expected = "limit: Dense GEMM (nvjet_a): trace 2 against trace 1 was +0.0% and is +50.0% now (limit 10%)";
+    let expected =
+        "limit: Dense GEMM (nvjet_a): trace 2 against trace 1 was +0.0% and is +50.0% now, 0.015 ms more (limit 10%)";
     assert!(slow.stderr.contains(expected), "{}", slow.stderr);
 }
 

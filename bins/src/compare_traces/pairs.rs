@@ -103,7 +103,7 @@ impl Pairs<'_> {
         match shards.part()? {
             Part::Whole => {
                 let all: Vec<usize> = (0..self.pairs.len()).collect();
-                let mut told = Told::default();
+                let mut told = Told::begin(self.common);
                 let write = |at: usize, outcome| self.written(at, outcome);
                 self.run(&all, jobs, write, |at, outcome| self.tell(at, &outcome, &mut told));
                 told.end()
@@ -115,7 +115,7 @@ impl Pairs<'_> {
             }
             Part::Done(set) => {
                 let mut results = set.results(&job()?)?;
-                let mut told = Told::default();
+                let mut told = Told::begin(self.common);
                 for at in 0..self.pairs.len() {
                     self.tell(at, &self.written(at, results.take(at)?), &mut told);
                 }
@@ -194,7 +194,7 @@ impl Pairs<'_> {
     fn tell(&self, at: usize, written: &Written, told: &mut Told) {
         written.warnings.iter().for_each(|line| warn(line));
         let line = match &written.total_ms {
-            Ok(totals) => done_line(&self.pairs[at], *totals, &self.outputs[at]),
+            Ok(totals) => done_line(&self.pairs[at], *totals, &self.outputs[at], self.common.compat.is_some()),
             Err(lines) => {
                 told.failed = true;
                 lines.iter().for_each(|line| print_error(line));
@@ -220,13 +220,13 @@ struct Told {
     printed: Result<(), Failure>,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told { failed: false, printed: Ok(()) }
-    }
-}
-
 impl Told {
+    /// Prints what the columns are, which the rules of old releases do not.
+    fn begin(common: &Common) -> Told {
+        let printed = if common.compat.is_some() { Ok(()) } else { print(COLUMNS) };
+        Told { failed: false, printed }
+    }
+
     fn end(self) -> Result<Status, Failure> {
         self.printed?;
         Ok(if self.failed { Status::Code(1) } else { Status::Success })
@@ -254,10 +254,15 @@ fn compare(pair: &PairSpec, plan: &Plan, loaded: Result<LoadedPair, Vec<Arc<Erro
     Outcome { warnings, result: Ok(Compared { total_ms: analysis.total_ms, text: plan.render(&analysis) }) }
 }
 
-fn done_line(pair: &PairSpec, [first, second]: [f64; 2], output: &Path) -> String {
-    let ratio = if second > 0.0 {
-        first / second
-    } else if first > 0.0 {
+/// First line of what is printed.
+const COLUMNS: &str = "status\tname\ttrace1_ms\ttrace2_ms\ttrace2_over_trace1\toutput\n";
+
+/// Kernel times and their ratio: that of trace 2 by that of trace 1, the other way round under the rules of old releases.
+fn done_line(pair: &PairSpec, [first, second]: [f64; 2], output: &Path, is_legacy: bool) -> String {
+    let (above, below) = if is_legacy { (first, second) } else { (second, first) };
+    let ratio = if below > 0.0 {
+        above / below
+    } else if above > 0.0 {
         f64::INFINITY
     } else {
         1.0

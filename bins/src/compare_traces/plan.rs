@@ -7,7 +7,7 @@ use perfdb_roofline::Devices;
 use perfdb_store::near_name::nearest;
 use perfdb_tracediff::{
     Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,
-    Registry, Rules, View, WAFER_0_1_33, WAFER_0_1_35, sections,
+    Registry, Rules, RunVariation, View, WAFER_0_1_33, WAFER_0_1_35, sections,
 };
 use std::path::PathBuf;
 
@@ -39,8 +39,10 @@ pub struct Common {
     pub devices_file: Option<PathBuf>,
     /// Whether the difference is explained.
     pub explain: bool,
-    /// Whether verdicts on how sure differences are stay out.
+    /// Whether verdicts stay out.
     pub no_confidence: bool,
+    /// What runs of the same thing vary by.
+    pub run_variation: RunVariation,
     /// Whether launch counts are compared.
     pub fusion: bool,
     /// Smallest group of launch counts.
@@ -132,6 +134,7 @@ impl Common {
                 },
                 explain: self.explain,
                 confidence: !self.no_confidence,
+                run_variation: self.run_variation,
                 min_group_size: self.min_group_size,
                 devices: self.devices.clone(),
             },

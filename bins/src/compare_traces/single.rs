@@ -100,11 +100,20 @@ pub(super) fn compare_one(
     })
 }
 
-/// `NAME (KERNEL): trace 2 took 1.0% longer and takes 9.0% longer now (limit 5%)`
+/// `NAME (KERNEL): trace 2 against trace 1 was +1.0% and is +9.0% now, 0.412 ms more (limit 5%)`
 fn regression_line(regression: &Regression, limit_pct: f64) -> String {
     let kernel = regression.kernel.as_ref().map_or_else(String::new, |kernel| format!(" ({kernel})"));
-    let [before, after] = [regression.before_pct, regression.after_pct].map(|percent| format!("{percent:+.1}%"));
-    format!("{}{kernel}: trace 2 against trace 1 was {before} and is {after} now (limit {limit_pct}%)", regression.name)
+    let shown = |percent: f64| match percent.is_finite() {
+        true => format!("{percent:+.1}%"),
+        false => "in trace 2 only".to_owned(),
+    };
+    let before = regression.before_pct.map_or_else(|| "not there".to_owned(), shown);
+    format!(
+        "{}{kernel}: trace 2 against trace 1 was {before} and is {} now, {:.3} ms more (limit {limit_pct}%)",
+        regression.name,
+        shown(regression.after_pct),
+        regression.worse_ms
+    )
 }
 
 /// Stages the page; there is none for documents without operations.

@@ -9,7 +9,7 @@ use crate::{command_of, run};
 use clap::Parser;
 use perfdb_doctor::Code;
 use perfdb_roofline::Devices;
-use perfdb_tracediff::{Format, PairSettings, PhaseFilter};
+use perfdb_tracediff::{Format, PairSettings, PhaseFilter, RunVariation};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// Options that are about two traces or pairs of them, and not about ranks.
-const OF_TWO_TRACES: [&str; 27] = [
+const OF_TWO_TRACES: [&str; 28] = [
     "shapes",
     "devices",
     "unwindowed",
@@ -37,6 +37,7 @@ const OF_TWO_TRACES: [&str; 27] = [
     "layers",
     "explain",
     "no_confidence",
+    "run_variation",
     "aligned",
     "full",
     "fusion",
@@ -159,9 +160,13 @@ struct Arguments {
     #[arg(long)]
     explain: bool,
 
-    /// Leave out how sure differences are (slower, faster, same, cannot tell)
+    /// Leave out verdicts and intervals (slower, faster, same, inconclusive)
     #[arg(long)]
     no_confidence: bool,
+
+    /// Percent that runs of the same thing vary by, below 5 passes [default: 2]
+    #[arg(long, value_name = "PCT", value_parser = run_variation, conflicts_with = "compat")]
+    run_variation: Option<RunVariation>,
 
     /// JSON with layers aligned kernel by kernel, fusion and same kernels, instead of operations and layers
     #[arg(long)]
@@ -203,7 +208,7 @@ struct Arguments {
     #[arg(long, value_name = "OLD.json", value_parser = path(), requires = "fail_regression")]
     baseline: Option<PathBuf>,
 
-    /// Exit with status 3 if trace 2 took at most this many percent longer than trace 1 in --baseline and takes more now
+    /// Exit with 3 if trace 2 takes this many percent longer, and more than in --baseline
     #[arg(
         long,
         value_name = "PCT",
@@ -301,6 +306,7 @@ impl From<Arguments> for Request {
             devices_file: arguments.devices,
             explain: arguments.explain,
             no_confidence: arguments.no_confidence,
+            run_variation: arguments.run_variation.unwrap_or_default(),
             fusion: arguments.fusion,
             min_group_size: arguments.min_group_size,
             clip_overlaps: arguments.clip_overlaps,
@@ -335,6 +341,11 @@ impl From<Arguments> for Request {
             shards: arguments.shards,
         }
     }
+}
+
+fn run_variation(text: &str) -> Result<RunVariation, String> {
+    let percent = text.parse::<f64>().ok().and_then(RunVariation::of_percent);
+    percent.ok_or_else(|| "a number from 0 to 100 is needed".to_owned())
 }
 
 fn threshold(text: &str) -> Result<f64, String> {

@@ -45,14 +45,24 @@ pub struct AccuracyPoint<'a> {
 }
 
 impl Accuracy<'_> {
-    /// Draws it.
+    /// Draws it in µs.
     pub fn chart(&self, title: &str) -> Chart {
+        self.chart_in(title, ("µs", 1.0))
+    }
+
+    /// Draws it in ms.
+    pub fn chart_in_ms(&self, title: &str) -> Chart {
+        self.chart_in(title, ("ms", 1e-3))
+    }
+
+    fn chart_in(&self, title: &str, (unit, factor): (&str, f64)) -> Chart {
         let size = |point: &AccuracyPoint<'_>| point.measured_us.max(point.predicted_us);
         let (absurd, mut points): (Vec<_>, Vec<_>) = self.points.iter().partition(|point| size(point) > LONGEST_US);
         points.sort_by(|a, b| size(b).total_cmp(&size(a)).then(a.row.cmp(&b.row)));
         let left_out = points.len().saturating_sub(MOST_POINTS);
         points.truncate(MOST_POINTS);
-        let times = || points.iter().flat_map(|point| [point.predicted_us, point.measured_us]);
+        let times = || points.iter().flat_map(|point| [factor * point.predicted_us, factor * point.measured_us]);
+        let decimals = if factor < 1.0 { 4 } else { 1 };
         let (right, bottom) = (SIZE.0 - 12.0, SIZE.1 - BOTTOM);
         let across = Scale::logarithmic(times(), LEFT + RAIL, right);
         let up = Scale::logarithmic(times(), bottom - RAIL, TOP);
@@ -73,13 +83,21 @@ impl Accuracy<'_> {
             let points: Vec<(f64, f64)> = edge(1.0 + share, true).into_iter().chain(edge(1.0 - share, false)).collect();
             svg.polygon(class, &points);
         }
-        across.draw_below(&mut svg, TOP, bottom, &format!("{}, µs", self.sides.1));
-        up.draw_left(&mut svg, LEFT, right, &format!("{}, µs", self.sides.0));
+        across.draw_below(&mut svg, TOP, bottom, &format!("{}, {unit}", self.sides.1));
+        up.draw_left(&mut svg, LEFT, right, &format!("{}, {unit}", self.sides.0));
         svg.line("diagonal", (LEFT + RAIL, bottom - RAIL), (right, TOP));
         let largest = points.first().map_or(1.0, &size).max(f64::MIN_POSITIVE);
         for point in &points {
-            let x = if point.measured_us > 0.0 { across.place(point.measured_us) } else { LEFT + RAIL / 2.0 - 2.0 };
-            let y = if point.predicted_us > 0.0 { up.place(point.predicted_us) } else { bottom - RAIL / 2.0 + 2.0 };
+            let x = if point.measured_us > 0.0 {
+                across.place(factor * point.measured_us)
+            } else {
+                LEFT + RAIL / 2.0 - 2.0
+            };
+            let y = if point.predicted_us > 0.0 {
+                up.place(factor * point.predicted_us)
+            } else {
+                bottom - RAIL / 2.0 + 2.0
+            };
             let radius = 2.5 + 8.0 * (size(point) / largest).clamp(0.0, 1.0).sqrt();
             let error = match (point.measured_us > 0.0, point.predicted_us > 0.0) {
                 (true, true) => signed_percent((point.predicted_us - point.measured_us) / point.measured_us * 100.0),
@@ -87,12 +105,12 @@ impl Accuracy<'_> {
                 (true, false) => format!("not in {}", self.sides.0.to_lowercase()),
             };
             let title = format!(
-                "{}\n{} {} µs, {} {} µs: {error}",
+                "{}\n{} {} {unit}, {} {} {unit}: {error}",
                 point.name,
                 self.sides.0,
-                grouped(point.predicted_us, 1),
+                grouped(factor * point.predicted_us, decimals),
                 self.sides.1,
-                grouped(point.measured_us, 1)
+                grouped(factor * point.measured_us, decimals)
             );
             svg.point(&format!("point {}", series(point.class)), (x, y), radius, Some(point.row), &title);
         }

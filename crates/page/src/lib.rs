@@ -41,6 +41,7 @@ mod sparkline;
 mod stacked;
 mod strips;
 mod table;
+mod terms;
 mod waterfall;
 
 pub use accuracy::{Accuracy, AccuracyPoint};

@@ -66,7 +66,7 @@ impl TrustLevel {
     pub fn text(self) -> &'static str {
         match self {
             TrustLevel::High => "high",
-            TrustLevel::Limited => "limited",
+            TrustLevel::Limited => "medium",
             TrustLevel::Low => "low",
         }
     }

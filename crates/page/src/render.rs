@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::page::{Block, Page, Part};
+use crate::terms;
 use minijinja::{Environment, Value, context};
 use perfdb_files::escape::for_terminal;
 use sha2::{Digest, Sha256};
@@ -73,13 +74,13 @@ fn part_value(at: usize, part: &Part) -> Result<Value, Error> {
     let figures: Vec<Value> = part
         .figures
         .iter()
-        .map(|figure| context! { name => &figure.name, value => &figure.value, note => &figure.note })
+        .map(|figure| context! { name => &figure.name, value => &figure.value, note => &figure.note, help => terms::meaning(&figure.name) })
         .collect();
     Ok(context! {
         anchor => format!("part-{at}"),
         name => &part.name,
         verdict => with_units_kept(&part.verdict),
-        trust => part.trust.as_ref().map(|trust| context! { level => trust.level.text(), reason => &trust.reason }),
+        trust => part.trust.as_ref().map(|trust| context! { level => trust.level.text(), reason => &trust.reason, help => terms::TRUST }),
         figures => figures,
         notes => &part.notes,
         blocks => blocks,

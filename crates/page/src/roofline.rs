@@ -49,19 +49,21 @@ impl RooflineScatter<'_> {
         let corners = || self.roofs.iter().filter_map(|roof| roof.peaks.map(|(peak, memory)| (peak / memory, peak)));
         let speeds = || points().map(|point| point.tflop_s);
         // A roof goes on behind its corner.
-        let intensities = || points().map(|point| point.intensity).chain(corners().map(|(corner, _)| 2.0 * corner));
+        let corners_and_behind = || corners().flat_map(|(corner, _)| [corner, 2.0 * corner]);
+        let intensities = || points().map(|point| point.intensity).chain(corners_and_behind());
         let across = Scale::logarithmic(intensities(), LEFT, right);
         let up = Scale::logarithmic(speeds().chain(corners().map(|(_, peak)| peak)), bottom, TOP);
         let mut svg = Svg::new("roofline", SIZE.0, SIZE.1, &format!("{title}: {} kernels", points().count()));
         across.draw_below(&mut svg, TOP, bottom, "operations per byte");
         up.draw_left(&mut svg, LEFT, right, "TFLOP/s");
-        let (lowest, widest) = (speeds().fold(f64::INFINITY, f64::min), intensities().fold(0.0, f64::max));
         for (class, roof) in self.roofs.iter().enumerate() {
             let class = series(class);
             if let Some((peak, memory)) = roof.peaks {
                 let corner = peak / memory;
-                let first = (lowest / memory).min(corner);
-                let line = [(first, first * memory), (corner, peak), (widest, peak)];
+                // From where the roof comes into the picture, at its left edge or at its lower one: a place beyond an edge is drawn at
+                // that edge, which would bend the roof.
+                let first = across.low().max(up.low() / memory).min(corner);
+                let line = [(first, first * memory), (corner, peak), (across.high(), peak)];
                 svg.polyline(
                     &format!("curve model {class}"),
                     &line.map(|(intensity, speed)| (across.place(intensity), up.place(speed))),
@@ -90,6 +92,44 @@ impl RooflineScatter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The places of a roof, and of points.
+    fn places(markup: &str) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+        let number = |text: &str| text.parse::<f64>().expect(text);
+        let attribute = |tag: &str, name: &str| {
+            let value = tag.split(&format!("{name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
+            value.expect(tag).to_owned()
+        };
+        let roof = markup.split("<polyline").nth(1).expect(markup);
+        let pair = |text: &str| text.split_once(',').map(|(x, y)| (number(x), number(y))).expect(text);
+        let roof = attribute(roof, "points").split(' ').map(pair).collect();
+        let circles = markup.split("<circle").skip(1);
+        (roof, circles.map(|tag| (number(&attribute(tag, "cx")), number(&attribute(tag, "cy")))).collect())
+    }
+
+    #[test]
+    fn nothing_that_keeps_to_its_peaks_stands_above_its_roof() {
+        // Shapes of a decode pass on an H100: norms and copies, attention, products of few rows, one product of many.
+        let (peak, memory) = (989.0, 3.35);
+        let shapes = [(0.124, 0.71), (0.2499, 0.93), (1.98, 0.6), (7.6, 0.85), (63.2, 0.64), (1365.0, 0.71)];
+        for count in 1..=shapes.len() {
+            let point = |(row, (intensity, part)): (usize, &(f64, f64))| {
+                let tflop_s = part * f64::min(peak, memory * intensity);
+                RoofPoint { name: "op", intensity: *intensity, tflop_s, row }
+            };
+            let points: Vec<RoofPoint<'_>> = shapes[..count].iter().enumerate().map(point).collect();
+            let roofs = vec![Roof { name: "H100", peaks: Some((peak, memory)), points }];
+            let (roof, found) = places(&RooflineScatter { roofs }.chart("Roofs").to_markup());
+            assert_eq!(found.len(), count);
+            for ((x, y), (intensity, part)) in found.into_iter().zip(&shapes) {
+                let [a, b] = if x <= roof[1].0 { [roof[0], roof[1]] } else { [roof[1], roof[2]] };
+                let at = a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0);
+                // The place of the roof, and by how much of a decade the point is below it.
+                assert!(y > at - 0.1, "{intensity} of {count}: {y} above the roof at {at}");
+                assert!(*part > 0.99 || y > at, "{intensity}");
+            }
+        }
+    }
 
     #[test]
     fn a_roof_is_drawn_where_its_peaks_are_known() {

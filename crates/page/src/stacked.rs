@@ -31,7 +31,11 @@ impl StackedBars<'_> {
             |bar: &StackedBar<'_>| bar.values.iter().filter(|value| value.is_finite() && **value > 0.0).sum::<f64>();
         // Counts have no decimals.
         let is_whole = self.bars.iter().flat_map(|bar| &bar.values).all(|value| value.fract() == 0.0);
-        let decimals = usize::from(!is_whole);
+        let decimals = match (is_whole, self.unit) {
+            (true, _) => 0,
+            (_, "ms") => 3,
+            _ => 1,
+        };
         let longest = self.bars.iter().map(sum).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         let mut out = legend(self.parts.iter().copied());
         out += "<div class=\"stacked\">";

@@ -40,14 +40,23 @@ pub struct StripKernel<'a> {
 }
 
 impl Strips<'_> {
-    /// Draws it: kernels end to end, idle time between them left out.
+    /// Draws it in µs: kernels end to end, idle time between them left out.
     pub fn chart(&self, title: &str) -> Chart {
-        let total = |side: &[StripKernel<'_>]| side.iter().map(|kernel| kernel.time_us).sum::<f64>();
+        self.chart_in(title, ("µs", 1.0, 2))
+    }
+
+    /// Draws it in ms.
+    pub fn chart_in_ms(&self, title: &str) -> Chart {
+        self.chart_in(title, ("ms", 1e-3, 4))
+    }
+
+    fn chart_in(&self, title: &str, (unit, factor, decimals): (&str, f64, usize)) -> Chart {
+        let total = |side: &[StripKernel<'_>]| side.iter().map(|kernel| factor * kernel.time_us).sum::<f64>();
         let longest = total(&self.above.1).max(total(&self.below.1));
         let scale = Scale::linear(0.0, longest, LEFT, WIDTH - RIGHT);
         let (upper, lower) = (TOP, TOP + STRIP + GAP);
         let mut svg = Svg::new("strips", WIDTH, lower + STRIP + 42.0, title);
-        scale.draw_below(&mut svg, TOP, lower + STRIP + 4.0, "kernel time, µs");
+        scale.draw_below(&mut svg, TOP, lower + STRIP + 4.0, &format!("kernel time, {unit}"));
         let mut places: BTreeMap<(&str, usize), (f64, f64)> = BTreeMap::new();
         for (name, side, y) in [(self.above.0, &self.above.1, upper), (self.below.0, &self.below.1, lower)] {
             svg.text("side", (LEFT - 8.0, y + STRIP / 2.0 + 4.0), Anchor::End, name);
@@ -55,17 +64,22 @@ impl Strips<'_> {
                 "total",
                 (scale.place(total(side)) + 8.0, y + STRIP / 2.0 + 4.0),
                 Anchor::Start,
-                &grouped(total(side), 1),
+                &grouped(total(side), decimals - 1),
             );
             let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
             let mut from_us = 0.0;
             for kernel in side {
-                let (from, to) = (scale.place(from_us), scale.place(from_us + kernel.time_us));
-                from_us += kernel.time_us;
+                let (from, to) = (scale.place(from_us), scale.place(from_us + factor * kernel.time_us));
+                from_us += factor * kernel.time_us;
                 let count = seen.entry(kernel.name).or_default();
                 let key = (kernel.name, *count);
                 *count += 1;
-                let mut title = format!("{}\n{}\n{name} {} µs", kernel.name, kernel.detail, grouped(kernel.time_us, 2));
+                let mut title = format!(
+                    "{}\n{}\n{name} {} {unit}",
+                    kernel.name,
+                    kernel.detail,
+                    grouped(factor * kernel.time_us, decimals)
+                );
                 if y == upper {
                     places.insert(key, (from, to));
                 } else if let Some(other) = places.get(&key) {
@@ -75,10 +89,10 @@ impl Strips<'_> {
                     );
                     let other_us = (other.1 - other.0) / (WIDTH - RIGHT - LEFT) * longest;
                     title += &format!(
-                        ", {} {} µs: {}",
+                        ", {} {} {unit}: {}",
                         self.above.0,
-                        grouped(other_us, 2),
-                        signed(other_us - kernel.time_us, 2)
+                        grouped(other_us, decimals),
+                        signed(other_us - factor * kernel.time_us, decimals)
                     );
                 }
                 svg.rect(

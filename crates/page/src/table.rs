@@ -2,14 +2,17 @@
 
 use crate::markup::{embedded_json, push_escaped};
 use crate::number::{grouped, signed};
+use crate::terms::meaning;
 use serde::Serialize;
 use std::collections::HashMap;
 
 /// Rows that stand in the document before a script shows the others.
 const ROWS_WITHOUT_SCRIPT: usize = 12;
 
-/// Texts beyond this many characters are cut in their cells; pointing at one shows it whole.
+/// Texts beyond this many characters lose their middle in their cells; a click on one shows it whole.
 const WIDEST: usize = 46;
+/// The same of texts that are never shortened, which go on in the next line.
+const WIDEST_WHOLE: usize = 60;
 
 /// A table. Its rows are data in the page, of which those in view are shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +21,14 @@ pub struct Table {
     title: String,
     note: String,
     columns: Vec<Column>,
+    leads: Option<Leads>,
+}
+
+/// Rows of another table that rows of a table lead to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Leads {
+    key: &'static str,
+    rows: Vec<Option<usize>>,
 }
 
 /// A column of a [`Table`] with all its cells.
@@ -27,6 +38,7 @@ pub struct Column {
     unit: &'static str,
     cells: Cells,
     is_hidden: bool,
+    is_whole: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -83,13 +95,20 @@ impl Column {
     }
 
     fn new(title: impl Into<String>, cells: Cells) -> Column {
-        Column { title: title.into(), unit: "", cells, is_hidden: false }
+        Column { title: title.into(), unit: "", cells, is_hidden: false, is_whole: false }
     }
 
     /// The unit, in the heading.
     #[must_use]
     pub fn unit(mut self, unit: &'static str) -> Column {
         self.unit = unit;
+        self
+    }
+
+    /// Never shortened: texts that hold numbers.
+    #[must_use]
+    pub fn whole_text(mut self) -> Column {
+        self.is_whole = true;
         self
     }
 
@@ -139,7 +158,7 @@ impl Column {
                 extreme(|a, b| a > b).max(extreme(|a, b| a < b))
             }
         };
-        cells.max(heading).clamp(5, WIDEST)
+        cells.max(heading).clamp(5, if self.is_whole { WIDEST_WHOLE } else { WIDEST })
     }
 
     fn heading(&self) -> String {
@@ -153,6 +172,8 @@ struct Data<'t> {
     key: &'t str,
     rows: usize,
     columns: Vec<ColumnData<'t>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leads: Option<&'t Leads>,
 }
 
 #[derive(Serialize)]
@@ -161,6 +182,10 @@ struct ColumnData<'t> {
     unit: &'t str,
     hidden: bool,
     width: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'static str>,
     #[serde(flatten)]
     cells: CellData<'t>,
 }
@@ -187,13 +212,20 @@ enum CellData<'t> {
 impl Table {
     /// A table. `key` names it for the charts that lead to it; all columns have as many cells.
     pub fn new(key: &'static str, title: impl Into<String>, columns: Vec<Column>) -> Table {
-        Table { key, title: title.into(), note: String::new(), columns }
+        Table { key, title: title.into(), note: String::new(), columns, leads: None }
     }
 
     /// How to read it, below its title.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Table {
         self.note = note.into();
+        self
+    }
+
+    /// Lets its first column lead to rows of the table `key`, a row each or none.
+    #[must_use]
+    pub fn leads_to(mut self, key: &'static str, rows: impl IntoIterator<Item = Option<usize>>) -> Table {
+        self.leads = Some(Leads { key, rows: rows.into_iter().collect() });
         self
     }
 
@@ -259,10 +291,18 @@ impl Table {
             .iter()
             .map(|one| {
                 let (width, unit) = column(one);
-                ColumnData { title: &one.title, unit, hidden: one.is_hidden, width, cells: cell_data(&one.cells) }
+                ColumnData {
+                    title: &one.title,
+                    unit,
+                    hidden: one.is_hidden,
+                    width,
+                    whole: one.is_whole,
+                    help: meaning(&one.title),
+                    cells: cell_data(&one.cells),
+                }
             })
             .collect();
-        Data { key: self.key, rows: self.len(), columns }
+        Data { key: self.key, rows: self.len(), columns, leads: self.leads.as_ref() }
     }
 }
 

@@ -35,6 +35,8 @@ impl Waterfall<'_> {
     /// Draws it: a table with a bar in each row, which begins where the one above ends. The axis begins near the lowest level, so that
     /// small steps between large values are seen.
     pub fn chart(&self, title: &str) -> Chart {
+        // A ms is a thousand times as much as a µs.
+        let decimals = if self.unit == "ms" { 3 } else { 1 };
         let levels = || {
             self.steps.iter().scan(self.from.1, |level, step| {
                 *level += step.value;
@@ -63,7 +65,7 @@ impl Waterfall<'_> {
                 out,
                 "end",
                 (name, ""),
-                &grouped(value, 1),
+                &grouped(value, decimals),
                 &share,
                 &format!(
                     "<line class=\"level\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/><rect class=\"mark\" x=\"{:.1}\" y=\"3\" width=\"4\" height=\"14\"/>",
@@ -85,7 +87,7 @@ impl Waterfall<'_> {
                 (from - to).abs().max(1.5)
             );
             let share = if self.from.1 > 0.0 { signed_percent(share(step.value)) } else { String::new() };
-            row(&mut out, class, (&step.why, &step.what), &signed(step.value, 1), &share, &bar);
+            row(&mut out, class, (&step.why, &step.what), &signed(step.value, decimals), &share, &bar);
         }
         ends(&mut out, self.to, false);
         Chart::new(title, out + "</tbody></table>", ChartWidth::Whole)

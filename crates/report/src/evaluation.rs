@@ -328,7 +328,7 @@ mod tests {
         let page = crate::pages::evaluation_page(&[evaluation()], Default::default());
         let part = &page.parts[0];
         assert_eq!(part.verdict, "No table has 10 rows that predictions could be judged by.");
-        assert_eq!(part.trust.as_ref().map(|trust| trust.level.text()), Some("limited"), "{:?}", part.trust);
+        assert_eq!(part.trust.as_ref().map(|trust| trust.level.text()), Some("medium"), "{:?}", part.trust);
         let html = page.to_html()?;
         assert!(html.contains("MatMulV2&lt;b&gt;") && !html.contains("MatMulV2<b>"));
         assert!(html.contains("contradicts itself: 5 of 5 shapes") && html.contains(">100.0<"), "{html}");

@@ -7,7 +7,7 @@
 //! let trace = r#"{"traceEvents": [{"cat": "kernel", "name": "Cijk_A", "ts": 0, "dur": 30}]}"#;
 //! let load = |name| Trace::from_reader(name, std::io::Cursor::new(trace), &LoadOptions::default());
 //! let analysis = analyse(&load("a.json")?, &load("b.json")?, &AnalysisOptions::default())?;
-//! assert!(json(&analysis.document, None).starts_with("{\n  \"format_version\": 2,"));
+//! assert!(json(&analysis.document, None).starts_with("{\n  \"format_version\": 3,"));
 //! let report = text(&analysis.document, &TextOptions::default());
 //! assert!(report.starts_with("trust: trace 1 LOW"));
 //! assert!(report.contains("elapsed of the whole, trace 2 / trace 1: 1.000 "));

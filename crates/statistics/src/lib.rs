@@ -1,4 +1,4 @@
-//! Whether two series of measured times differ, how much, and how sure that is.
+//! Whether two series of measured times differ, how much, and with which confidence.
 //!
 //! A [`Series`] holds the times of one operation in one measurement, call by call. [`estimate`] gives the ratio of two of
 //! them with its standard error, and [`judge`] turns the estimates of all operations of a report into verdicts that hold
@@ -23,14 +23,21 @@
 #![forbid(unsafe_code)]
 
 mod bootstrap;
+mod clusters;
+mod difference;
 mod distribution;
 mod estimate;
 mod mix;
+mod runs;
 mod series;
+mod spread;
 mod verdict;
 
 pub use bootstrap::{block_length, variance_of_sum};
-pub use estimate::{Estimate, estimate};
+pub use clusters::{CLUSTERS_AS_SAMPLES, Drift, drift};
+pub use difference::half_width;
+pub use estimate::{Estimate, estimate, estimate_of_passes, estimate_with_drift};
 pub use mix::{LikeCalls, like_calls};
+pub use runs::{RunVariation, allow_for_runs};
 pub use series::{Series, median};
-pub use verdict::{Judgement, Limits, Verdict, judge};
+pub use verdict::{Judgement, Limits, Verdict, judge, judge_headline};

@@ -25,6 +25,15 @@ impl Series {
         self.clusters.push(cluster);
     }
 
+    /// Adds the calls of another series, whose strata are others than those of this one.
+    pub fn append(&mut self, other: &Series) {
+        let next = beyond(&self.strata) as u32;
+        self.has_uneven_clusters |= other.has_uneven_clusters;
+        self.values.extend(&other.values);
+        self.strata.extend(other.strata.iter().map(|stratum| next + stratum));
+        self.clusters.extend(&other.clusters);
+    }
+
     /// Number of calls.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -1,6 +1,9 @@
 //! How often verdicts are wrong, and how often they find what was planted, over many generated reports.
 
-use perfdb_statistics::{Estimate, Limits, Series, Verdict, block_length, estimate, judge, variance_of_sum};
+use perfdb_statistics::{
+    Estimate, Limits, RunVariation, Series, Verdict, allow_for_runs, block_length, estimate, estimate_of_passes,
+    estimate_with_drift, judge, judge_headline, variance_of_sum,
+};
 
 /// SplitMix64: the same draws everywhere.
 struct Draws(u64);
@@ -136,12 +139,12 @@ fn found(reports: u32, call: f64, size: Size) -> u32 {
 }
 
 #[test]
-fn three_percent_are_found_in_32_calls_that_vary_by_at_most_two_and_a_half() {
+fn three_percent_are_found_in_40_calls_that_vary_by_at_most_two_and_a_half() {
     for (call, reports) in [(0.01, 50), (0.02, 50), (0.025, 200)] {
-        let found = [[2, 8], [4, 4], [1, 16]].map(|size| found(reports, call, (size, EQUAL)));
+        let found = [[8, 8], [10, 4], [1, 20]].map(|size| found(reports, call, (size, EQUAL)));
         assert!(found.iter().sum::<u32>() >= at_least(0.95, 3 * reports), "{call}: {found:?} of {reports} each");
     }
-    for size in [([5, 4], EQUAL), ([5, 8], UNEQUAL), ([1, 24], EQUAL)] {
+    for size in [([8, 4], EQUAL), ([8, 8], UNEQUAL), ([1, 24], EQUAL)] {
         let found = found(100, 0.025, size);
         assert!(found >= at_least(0.97, 100), "{size:?}: {found} of 100");
     }
@@ -235,4 +238,85 @@ fn blocks_grow_with_the_memory_of_a_series() {
     assert!(lengths[0] <= 2 && lengths.is_sorted() && lengths[3] > 20, "{lengths:?}");
     assert_eq!(block_length(&[]), 1);
     assert_eq!(block_length(&[1.0; 40]), 11, "a constant never forgets");
+}
+
+/// A made-up report: passes of eight layers with four operations, whose calls vary by 3 % and whose passes all together by `drift`.
+/// Each trace is as the second one of a run that is off by `run`. The verdict on the whole comes first.
+fn report(draws: &mut Draws, passes: u32, drift: f64, run: f64, slower: f64) -> Vec<perfdb_statistics::Judgement> {
+    const OPERATIONS: [f64; 4] = [20.0, 12.0, 6.0, 4.0];
+    let side = |draws: &mut Draws, slower: f64| {
+        let mut operations: [Series; 4] = Default::default();
+        let mut whole = Series::default();
+        let off = 1.0 + run * draws.normal();
+        for pass in 0..passes {
+            let common = off * (1.0 + drift * draws.normal());
+            let mut elapsed = 0.0;
+            for _ in 0..8 {
+                for (at, (time, series)) in OPERATIONS.iter().zip(&mut operations).enumerate() {
+                    let scale = if at == 1 { slower } else { 1.0 };
+                    let time = scale * time * common * (1.0 + 0.03 * draws.normal());
+                    series.push(time, 0, pass);
+                    elapsed += time;
+                }
+            }
+            whole.push(elapsed, 0, pass);
+        }
+        (operations, whole)
+    };
+    let (first, second) = (side(draws, 1.0), side(draws, slower));
+    let runs = RunVariation::of_percent(2.0);
+    let divisors = [f64::from(passes); 2];
+    let drifts = [&first.0, &second.0].map(|operations| perfdb_statistics::drift(&operations.each_ref()));
+    let mut rows: Vec<Option<Estimate>> =
+        (0..4).map(|at| estimate_with_drift([&first.0[at], &second.0[at]], divisors, true, drifts)).collect();
+    allow_for_runs(&mut rows, &OPERATIONS, runs);
+    let whole = estimate_of_passes([&first.1, &second.1], runs);
+    let mut all = vec![judge_headline(whole.as_ref(), &Limits::default())];
+    all.extend(judge(&rows, &Limits::default()));
+    all
+}
+
+fn is_alarm(found: &perfdb_statistics::Judgement) -> bool {
+    matches!(found.verdict, Verdict::Slower | Verdict::Faster)
+}
+
+/// Reports with a false verdict, of so many.
+fn alarms(reports: u32, passes: u32, drift: f64, run: f64) -> u32 {
+    let mut draws = Draws(41);
+    (0..reports).filter(|_| report(&mut draws, passes, drift, run, 1.0).iter().any(is_alarm)).count() as u32
+}
+
+const DRIFTS: [f64; 5] = [0.0, 0.005, 0.01, 0.02, 0.03];
+
+#[test]
+fn passes_that_vary_raise_no_more_alarms_than_steady_ones() {
+    const REPORTS: u32 = 240;
+    let found = [5, 10].map(|passes| DRIFTS.map(|drift| alarms(REPORTS, passes, drift, 0.0)));
+    let all: u32 = found.iter().flatten().sum();
+    assert!(all <= at_most(0.01, 10 * REPORTS), "{found:?} of {REPORTS} each");
+    assert!(found.iter().flatten().all(|alarms| *alarms <= at_most(0.015, REPORTS)), "{found:?} of {REPORTS} each");
+}
+
+#[test]
+fn runs_that_are_off_raise_few_alarms_where_passes_are_few() {
+    const REPORTS: u32 = 240;
+    let found = [1, 2, 4].map(|passes| [0.0, 0.01, 0.02].map(|run| alarms(REPORTS, passes, run, run)));
+    assert!(found.iter().flatten().sum::<u32>() <= at_most(0.01, 9 * REPORTS), "{found:?} of {REPORTS} each");
+}
+
+/// The table of the guide: `cargo test -p perfdb-statistics --release --test calibration -- --ignored --nocapture table`.
+#[test]
+#[ignore = "prints figures for the guide"]
+fn table_of_the_guide() {
+    const REPORTS: u32 = 2_000;
+    for passes in [5, 10] {
+        let percent = DRIFTS
+            .map(|drift| format!("{:.2}", f64::from(alarms(REPORTS, passes, drift, 0.0)) * 100.0 / f64::from(REPORTS)));
+        let mut draws = Draws(43);
+        let found = DRIFTS.map(|drift| {
+            let is_found = |_: &u32| report(&mut draws, passes, drift, 0.0, 1.03)[2].verdict == Verdict::Slower;
+            (0..1000).filter(is_found).count() / 10
+        });
+        println!("{passes} passes: false verdicts in {percent:?} %, 3 % found in {found:?} %");
+    }
 }

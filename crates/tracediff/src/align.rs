@@ -23,10 +23,10 @@ pub struct LayerAlignment {
     pub trace1_total_us: f64,
     /// Time of the layer in trace 2, µs.
     pub trace2_total_us: f64,
-    /// Total of trace 1 by total of trace 2; `None` is infinite, or one trace lacks the layer.
-    pub ratio: Option<f64>,
-    /// Total of trace 1 less total of trace 2, µs.
-    pub gap_us: f64,
+    /// Total of trace 2 by total of trace 1; `None` is infinite, or one trace lacks the layer.
+    pub trace2_over_trace1: Option<f64>,
+    /// Total of trace 2 less total of trace 1, µs.
+    pub difference_us: f64,
     /// Kernels, by position.
     pub kernel_pairs: Vec<KernelPair>,
 }
@@ -56,10 +56,10 @@ pub struct KernelPair {
     pub trace2_total_us: f64,
     /// Average duration in trace 2, µs.
     pub trace2_avg_us: f64,
-    /// Average of trace 1 by average of trace 2.
-    pub ratio: Option<f64>,
-    /// Average of trace 1 less average of trace 2, µs.
-    pub gap_us: f64,
+    /// Average of trace 2 by average of trace 1.
+    pub trace2_over_trace1: Option<f64>,
+    /// Average of trace 2 less average of trace 1, µs.
+    pub difference_us: f64,
     /// Whether both traces run the same kernel.
     pub is_same_kernel: bool,
     /// What is odd about the pair.
@@ -159,8 +159,8 @@ fn layer_alignment(layer: u32, sides: [Option<Layer>; 2], traces: [&Trace; 2]) -
         layer,
         trace1_total_us: microseconds(time(0)),
         trace2_total_us: microseconds(time(1)),
-        ratio: if sums.iter().all(Option::is_some) { ratio(time(0), time(1)) } else { None },
-        gap_us: microseconds(time(0) - time(1)),
+        trace2_over_trace1: if sums.iter().all(Option::is_some) { ratio(time(1), time(0)) } else { None },
+        difference_us: microseconds(time(1) - time(0)),
         kernel_pairs,
     }
 }
@@ -190,14 +190,14 @@ fn kernel_pair(operation: &str, occurrence: u32, sides: [Option<&Entry>; 2], tra
         trace2_count: sums[1].count,
         trace2_total_us: microseconds(sums[1].time),
         trace2_avg_us: averages[1],
-        ratio: average_ratio(sums[0], sums[1]),
-        gap_us: gap_us(sums),
+        trace2_over_trace1: average_ratio(sums[1], sums[0]),
+        difference_us: difference_us([sums[1], sums[0]]),
         note,
     }
 }
 
 /// Difference of the averages, rounded once where the counts agree.
-fn gap_us(sums: [Sum; 2]) -> f64 {
+fn difference_us(sums: [Sum; 2]) -> f64 {
     let average = |sum: Sum| average_microseconds(sum.time, sum.count);
     if sums[0].count == sums[1].count {
         let gap: Picoseconds = sums[0].time - sums[1].time;

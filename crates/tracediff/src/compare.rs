@@ -1,5 +1,6 @@
 //! The comparison under the default rules: operation by operation, layer by layer.
 
+use crate::confidence::RunVariation;
 use crate::elapsed::ElapsedReport;
 use crate::occupancy::occupancy;
 use crate::pairing::{Pair, Pairing, Single};
@@ -63,7 +64,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     fn new(first: &Trace, second: &Trace, options: &CompareOptions) -> Scale {
-        let elapsed = elapsed::elapsed(first, second, options.phase);
+        let elapsed = elapsed::elapsed(first, second, options.phase, RunVariation::default());
         Scale::of(first, second, options, elapsed.as_ref())
     }
 
@@ -132,10 +133,10 @@ fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions, sca
     let [first, second] = &pair.sides;
     let (sum1, sum2) = (first.sum, second.sum);
     let gap = milliseconds(pair.gap());
-    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].worked()));
+    let per_pass = [0, 1].map(|side| scale.per_pass(side, pair.sides[side].in_passes));
     let (difference, limit) = match options.threshold_ms {
-        Some(limit) => (gap, limit),
-        None => (per_pass[0] - per_pass[1], scale.threshold_ms),
+        Some(limit) => (-gap, limit),
+        None => (per_pass[1] - per_pass[0], scale.threshold_ms),
     };
     let status = if difference > limit {
         Status::Slower
@@ -161,10 +162,13 @@ fn operation_row(pair: &Pair, traces: [&Trace; 2], options: &CompareOptions, sca
         trace2_avg_us: average_microseconds(sum2.time, sum2.count),
         trace1_total_ms: milliseconds(sum1.time),
         trace2_total_ms: milliseconds(sum2.time),
+        trace2_over_trace1: ratio(sum2.time, sum1.time),
+        avg_trace2_over_trace1: average_ratio(sum2, sum1),
+        difference_ms: milliseconds(sum2.time - sum1.time),
+        status,
         ratio: ratio(sum1.time, sum2.time),
         avg_ratio: average_ratio(sum1, sum2),
         gap_ms: gap,
-        status,
         trace1_kernel: first.longest_kernel(traces[0]).to_owned(),
         trace2_kernel: second.longest_kernel(traces[1]).to_owned(),
         trace1_cpu_op: first.most_frequent_operator(traces[0]),
@@ -206,7 +210,7 @@ fn unmatched(single: &Single, traces: [&Trace; 2], scale: &Scale) -> UnmatchedOp
         kernel: single.totals.longest_kernel(trace).to_owned(),
         cpu_op: single.totals.most_frequent_operator(trace),
         phases: phase_names(single.totals.phases),
-        per_pass_ms: scale.per_pass(single.side, single.totals.worked()),
+        per_pass_ms: scale.per_pass(single.side, single.totals.in_passes),
     }
 }
 
@@ -251,20 +255,20 @@ fn layers(pairing: &Pairing<'_>) -> Vec<LayerRow> {
 }
 
 fn layer_row(layer: u32, first: Sum, second: Sum) -> LayerRow {
-    let gap = first.time - second.time;
+    let difference = second.time - first.time;
     let (status, ratio) = if second.count == 0 {
-        (Status::Trace1Only, None)
+        (Status::Trace1Only, Some(0.0))
     } else if first.count == 0 {
-        (Status::Trace2Only, Some(0.0))
+        (Status::Trace2Only, None)
     } else {
-        let status = if gap > LAYER_THRESHOLD && 5 * first.time > 6 * second.time {
+        let status = if difference > LAYER_THRESHOLD && 5 * second.time > 6 * first.time {
             Status::Slower
-        } else if -gap > LAYER_THRESHOLD && 6 * first.time < 5 * second.time {
+        } else if -difference > LAYER_THRESHOLD && 6 * second.time < 5 * first.time {
             Status::Faster
         } else {
             Status::Similar
         };
-        (status, ratio(first.time, second.time))
+        (status, ratio(second.time, first.time))
     };
     LayerRow {
         layer,
@@ -272,8 +276,8 @@ fn layer_row(layer: u32, first: Sum, second: Sum) -> LayerRow {
         trace2_kernels: second.count,
         trace1_total_ms: milliseconds(first.time),
         trace2_total_ms: milliseconds(second.time),
-        ratio,
-        gap_ms: milliseconds(gap),
+        trace2_over_trace1: ratio,
+        difference_ms: milliseconds(difference),
         status,
         in_both: first.count > 0 && second.count > 0,
     }

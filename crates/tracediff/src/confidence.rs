@@ -1,25 +1,55 @@
-//! Whether operations and passes differ by more than they vary: layers and passes are samples.
+//! Whether operations and passes differ by more than they vary: passes are samples, or the calls of few passes.
 
 mod calls;
 mod mix;
-
-use std::collections::BTreeMap;
+mod same_work;
 
 use serde::Serialize;
 
-use perfdb_statistics::{Estimate, Judgement, Limits, Series, estimate, judge, like_calls};
+use perfdb_statistics::{
+    Drift, Estimate, Judgement, Limits, allow_for_runs, drift, estimate, estimate_with_drift, judge, like_calls,
+};
 
-use crate::elapsed::{self, Compared};
-use crate::pairing::Pairing;
+use crate::elapsed::{self, Compared, Headline};
+use crate::pairing::{Pair, Pairing};
 use crate::steps::Basis;
-use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 use calls::{Calls, OperationCalls};
 
-/// How sure the differences of a comparison are. All verdicts hold together: of a hundred comparisons of the same thing
-/// measured twice, one at most says `slower` or `faster` anywhere.
+pub(crate) use same_work::{SameWork, same_work};
+
+/// By how many percent the times of runs of the same thing vary (standard deviation), where too few passes show it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunVariation(f64);
+
+impl Default for RunVariation {
+    fn default() -> RunVariation {
+        RunVariation(2.0)
+    }
+}
+
+impl RunVariation {
+    /// Of so many percent; nothing below 0 or above 100.
+    pub fn of_percent(percent: f64) -> Option<RunVariation> {
+        (0.0..=100.0).contains(&percent).then_some(RunVariation(percent))
+    }
+
+    /// In percent.
+    pub fn percent(self) -> f64 {
+        self.0
+    }
+
+    pub(crate) fn as_difference(self) -> perfdb_statistics::RunVariation {
+        perfdb_statistics::RunVariation::of_percent(self.0)
+    }
+}
+
+/// With which confidence the two traces differ. All verdicts hold together: of a hundred comparisons of the same thing
+/// measured twice, about one says `slower` or `faster` anywhere.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Confidence {
+    /// What runs of the same thing vary by, in percent; it counts where `by_pass` is false, or passes are fewer than five.
+    pub run_variation_percent: f64,
     /// Of the elapsed time per pass or step.
     pub whole: Verdict,
     /// Of the operations of both traces, in their order.
@@ -53,10 +83,15 @@ pub struct Verdict {
     pub confidence: Option<f64>,
     /// Smallest difference in percent that would be found 95 times of 100.
     pub detectable_percent: Option<f64>,
+    /// Why there is no interval.
+    pub reason: Option<&'static str>,
     /// Whether samples were compared one by one, what they share left out.
     pub paired: bool,
-    /// Whether passes differ by more than their calls, so that they are the samples.
+    /// Whether passes are the samples: from five on in both traces. Else the verdict is about calls within these passes, and allows
+    /// for what runs vary by.
     pub by_pass: bool,
+    /// Other operations in which the same work stands in one of the traces; the verdict is about all of them together.
+    pub together_with: Vec<String>,
     /// The traces hold other calls of the operation, so that the verdict is about like ones; nothing where it is about all.
     pub mix: Option<Mix>,
 }
@@ -72,25 +107,48 @@ pub struct Mix {
 }
 
 /// Verdicts on a comparison; nothing under rules that have no structure or timeline.
-pub(crate) fn confidence(pairing: &Pairing<'_>) -> Option<Confidence> {
+pub(crate) fn confidence(pairing: &Pairing<'_>, work: &SameWork, runs: RunVariation) -> Option<Confidence> {
     let [first, second] = pairing.traces;
     let compared = elapsed::compared(first, second, pairing.filter)?;
     let calls = [Calls::new(first, &compared[0], pairing.filter)?, Calls::new(second, &compared[1], pairing.filter)?];
-    let whole = Measured::whole(&compared);
-    let operation = |name: &str| match compared[0].basis {
-        // Traces without passes begin and end anywhere, so that they may hold other calls.
-        Basis::Whole => Measured::like_calls(name, &calls, pairing.traces),
-        Basis::Pass | Basis::Step => Measured::operation(name, &calls, &compared),
+    let drifts = calls.each_ref().map(|calls| drift(&calls.all()));
+    let sample = Sample { calls: &calls, compared: &compared, traces: pairing.traces, drifts };
+    let measured: Vec<Measured> = pairing.pairs.iter().map(|pair| sample.measured(&pair.operation, work)).collect();
+    let mut estimates: Vec<Option<Estimate>> = measured.iter().map(|found| found.estimate).collect();
+    let weight = |pair: &Pair| {
+        [0, 1].map(|side| pair.sides[side].in_passes.max(0) as f64 / compared[side].per_pass()).iter().sum::<f64>()
     };
-    let operations = pairing.pairs.iter().map(|pair| operation(&pair.operation));
-    let measured: Vec<Measured> = std::iter::once(whole).chain(operations).collect();
-    let estimates: Vec<Option<Estimate>> = measured.iter().map(|found| found.estimate).collect();
+    let weights: Vec<f64> = pairing.pairs.iter().map(weight).collect();
+    allow_for_runs(&mut estimates, &weights, runs.as_difference());
     let judgements = judge(&estimates, &Limits::default());
-    let mut verdicts = measured.iter().zip(judgements).map(|(found, judgement)| found.verdict(judgement));
-    let whole = verdicts.next()?;
-    let named = pairing.pairs.iter().zip(verdicts);
-    let operations = named.map(|(pair, verdict)| OperationVerdict { operation: pair.operation.clone(), verdict });
-    Some(Confidence { whole, operations: operations.collect() })
+    let named = pairing.pairs.iter().zip(measured).zip(judgements);
+    let operations = named.map(|((pair, found), judgement)| OperationVerdict {
+        operation: pair.operation.clone(),
+        verdict: found.verdict(&judgement),
+    });
+    let whole = whole(&Headline::new(&compared, runs));
+    Some(Confidence { run_variation_percent: runs.percent(), whole, operations: operations.collect() })
+}
+
+/// The verdict on the elapsed time.
+fn whole(headline: &Headline) -> Verdict {
+    let found = Measured {
+        estimate: headline.estimate,
+        per: if headline.basis == Basis::Step { "step" } else { "pass" },
+        samples: headline.samples,
+        together_with: Vec::new(),
+        mix: None,
+    };
+    let by_pass = headline.estimate.is_some_and(|found| found.runs.is_none());
+    Verdict { by_pass, ..found.verdict(&headline.judgement) }
+}
+
+/// What verdicts on operations are made of.
+struct Sample<'a> {
+    calls: &'a [Calls; 2],
+    compared: &'a [Compared<'a>; 2],
+    traces: [&'a Trace; 2],
+    drifts: [Option<Drift>; 2],
 }
 
 /// What a verdict is made of.
@@ -98,52 +156,61 @@ struct Measured {
     estimate: Option<Estimate>,
     per: &'static str,
     samples: [u64; 2],
+    together_with: Vec<String>,
     mix: Option<Mix>,
 }
 
-/// What the traces are compared by, where they have it.
-fn sample(compared: &[Compared<'_>; 2]) -> &'static str {
-    if compared[0].basis == Basis::Step { "step" } else { "pass" }
-}
-
-impl Measured {
-    /// The elapsed time of passes.
-    fn whole(compared: &[Compared<'_>; 2]) -> Measured {
-        let series = compared.each_ref().map(passes);
-        let samples = series.each_ref().map(|series| series.len() as u64);
-        let divisors = samples.map(|samples| samples as f64);
-        let estimate = estimate([&series[0], &series[1]], divisors, samples[0] == samples[1]);
-        Measured { estimate, per: sample(compared), samples, mix: None }
+impl Sample<'_> {
+    fn measured(&self, operation: &str, work: &SameWork) -> Measured {
+        let others = work.others(operation);
+        if others.is_empty() {
+            let sides = self.calls.each_ref().map(|calls| calls.of(operation));
+            return match self.compared[0].basis {
+                // Traces without passes begin and end anywhere, so that they may hold other calls.
+                Basis::Whole => self.like_calls(sides),
+                Basis::Pass | Basis::Step => self.plain(sides),
+            };
+        }
+        let all = || others.iter().map(String::as_str).chain([operation]);
+        let sides = self.calls.each_ref().map(|calls| calls.union(all()));
+        let found = match self.compared[0].basis {
+            // One trace may take more calls than the other for the same work.
+            Basis::Whole => self.of_all([&sides[0], &sides[1]], [1.0; 2], "call"),
+            Basis::Pass | Basis::Step => self.plain([&sides[0], &sides[1]]),
+        };
+        Measured { together_with: others.to_vec(), ..found }
     }
 
     /// The kernels of an operation, by pass.
-    fn operation(operation: &str, calls: &[Calls; 2], compared: &[Compared<'_>; 2]) -> Measured {
-        let sides = calls.each_ref().map(|calls| calls.of(operation));
-        Measured::plain(sides, compared.each_ref().map(Compared::per_pass), sample(compared))
+    fn plain(&self, sides: [&OperationCalls; 2]) -> Measured {
+        let per = if self.compared[0].basis == Basis::Step { "step" } else { "pass" };
+        self.of_all(sides, self.compared.each_ref().map(Compared::per_pass), per)
     }
 
     /// The kernels of an operation, by call: those that have their like in the other trace.
-    fn like_calls(operation: &str, calls: &[Calls; 2], traces: [&Trace; 2]) -> Measured {
-        let sides = calls.each_ref().map(|calls| calls.of(operation));
-        let all = Measured::plain(sides, sides.map(|side| side.series.len() as f64), "call");
-        let kinds = mix::kinds(sides, traces);
+    fn like_calls(&self, sides: [&OperationCalls; 2]) -> Measured {
+        let all = self.of_all(sides, sides.map(|side| side.series.len() as f64), "call");
+        let kinds = mix::kinds(sides, self.traces);
         let Some(like) = like_calls(sides.map(|side| &side.series), [&kinds[0], &kinds[1]]) else { return all };
         let estimate = estimate([&like.sides[0], &like.sides[1]], [like.calls; 2], false);
         let ratio = all.estimate.zip(estimate).map(|(all, like)| (all.log_ratio - like.log_ratio).exp());
         let samples = like.sides.each_ref().map(|series| series.len() as u64);
         let like_percent = like.shares.map(|share| 100.0 * share);
-        Measured { estimate, per: "call", samples, mix: Some(Mix { ratio, like_percent }) }
+        Measured { estimate, samples, mix: Some(Mix { ratio, like_percent }), ..all }
     }
 
     /// All of both sides.
-    fn plain(sides: [&OperationCalls; 2], divisors: [f64; 2], per: &'static str) -> Measured {
+    fn of_all(&self, sides: [&OperationCalls; 2], divisors: [f64; 2], per: &'static str) -> Measured {
         let [first, second] = sides;
         let samples = [first.series.len() as u64, second.series.len() as u64];
         let same_calls = first.places == second.places;
-        Measured { estimate: estimate([&first.series, &second.series], divisors, same_calls), per, samples, mix: None }
+        let estimate = estimate_with_drift([&first.series, &second.series], divisors, same_calls, self.drifts);
+        Measured { estimate, per, samples, together_with: Vec::new(), mix: None }
     }
+}
 
-    fn verdict(&self, judgement: Judgement) -> Verdict {
+impl Measured {
+    fn verdict(self, judgement: &Judgement) -> Verdict {
         Verdict {
             verdict: judgement.verdict.name(),
             per: self.per,
@@ -152,23 +219,11 @@ impl Measured {
             interval: judgement.interval,
             confidence: judgement.confidence,
             detectable_percent: judgement.detectable_percent,
+            reason: judgement.reason,
             paired: self.estimate.is_some_and(|found| found.is_paired),
             by_pass: self.estimate.is_some_and(|found| found.by_cluster),
+            together_with: self.together_with,
             mix: self.mix,
         }
     }
-}
-
-/// Elapsed times of the passes, in ms and summed over devices; none where the whole is compared.
-fn passes(compared: &Compared<'_>) -> Series {
-    let mut series = Series::default();
-    if compared.basis == Basis::Whole {
-        return series;
-    }
-    let mut times: BTreeMap<Option<u32>, Picoseconds> = BTreeMap::new();
-    for window in &compared.windows {
-        *times.entry(window.pass).or_default() += window.length();
-    }
-    (0..).zip(times.values()).for_each(|(pass, time)| series.push(milliseconds(*time), 0, pass));
-    series
 }

@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::align::{LayerAlignment, align};
 use crate::architecture::{Architecture, by_names};
 use crate::compare::{CompareOptions, Scale, from_pairing};
-use crate::confidence::{Confidence, confidence};
-use crate::elapsed::{self, ElapsedReport};
+use crate::confidence::{Confidence, RunVariation, confidence, same_work};
+use crate::elapsed::{self, Counted, ElapsedReport};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
 use crate::fusion::{FusionAnalysis, fusion_of};
@@ -59,8 +59,10 @@ pub struct AnalysisOptions {
     pub compare: CompareOptions,
     /// Whether the difference is explained.
     pub explain: bool,
-    /// Whether verdicts say how sure differences are.
+    /// Whether differences have verdicts with their confidence.
     pub confidence: bool,
+    /// What runs of the same thing vary by, where too few passes show it.
+    pub run_variation: RunVariation,
     /// Smallest correlation group for [`View::LaunchCounts`].
     pub min_group_size: usize,
     /// Devices of the user, before those that are known.
@@ -88,7 +90,7 @@ pub enum Document {
 }
 
 /// Version of the documents of the default rules.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Operations and layers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -206,6 +208,7 @@ pub fn sections(rules: &Rules) -> &'static [&'static str] {
             "waterfall",
             "verdict",
             "threshold_ms",
+            "noise_ms",
             "next_steps",
             "groups",
             "strips",
@@ -267,14 +270,16 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
     second.require_phase(phase)?;
     let started = Instant::now();
     let pairing = Pairing::new([first, second], phase, options.compare.max_stacks);
-    let elapsed = elapsed::elapsed(first, second, phase);
+    let mut elapsed = elapsed::elapsed(first, second, phase, options.run_variation);
     let scale = Scale::of(first, second, &options.compare, elapsed.as_ref());
-    let comparison = from_pairing(&pairing, &options.compare, &scale);
+    let mut comparison = from_pairing(&pairing, &options.compare, &scale);
     let left_out = elapsed
         .as_ref()
         .map_or([0; 2], |report| [report.elapsed.trace1.left_out_passes, report.elapsed.trace2.left_out_passes]);
+    let counted = Counted::of([first, second], phase);
     let found = Groups::new([first, second]);
-    let groups = found.as_ref().map(|groups| groups.rows([first, second], phase, scale.divisors)).unwrap_or_default();
+    let groups =
+        found.as_ref().map(|groups| groups.rows([first, second], &counted, scale.divisors)).unwrap_or_default();
     tracing::debug!(
         "{} pairs of operations, {} groups of kernels found in {:.3} s",
         pairing.pairs.len(),
@@ -282,9 +287,19 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         started.elapsed().as_secs_f64()
     );
     let explanation = options.explain.then(|| explain(&pairing, &groups, elapsed.as_ref()));
-    let confidence = options.confidence.then(|| confidence(&pairing)).flatten();
+    let work = found.as_ref().map(|groups| same_work(groups, [first, second], &counted)).unwrap_or_default();
+    let confidence = options.confidence.then(|| confidence(&pairing, &work, options.run_variation)).flatten();
+    if let Some(confidence) = &confidence {
+        comparison.agree_with(confidence);
+    }
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
-    let roofline = rooflines([first, second], phase, scale.divisors, &options.devices);
+    if !strips.iter().any(|strip| strip.trace1_layers > 0 && strip.trace2_layers > 0)
+        && let Some(report) = &mut elapsed
+    {
+        // Layers that have nothing in common: time per layer would compare nothing.
+        report.elapsed.ratio_per_layer = None;
+    }
+    let roofline = rooflines([first, second], &counted, scale.divisors, &options.devices);
     let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
     let metadata = &comparison.metadata;
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];

@@ -3,13 +3,15 @@
 //! Every instant between the first and the last event of a device belongs to exactly one of [five parts](PartsMs), so the
 //! parts of a window add up to its length, and the windows to the whole, in integer picoseconds.
 
+pub(crate) mod counted;
+mod headline;
 mod next_steps;
-mod noise;
 pub(crate) mod timeline;
 mod waterfall;
 
 use serde::Serialize;
 
+use crate::confidence::RunVariation;
 use crate::copies::CopyKind;
 use crate::steps::{Basis, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
@@ -17,6 +19,8 @@ use crate::trace::Trace;
 use crate::trust;
 use timeline::{CopySum, TimeParts, Timeline, Window};
 
+pub(crate) use counted::Counted;
+pub(crate) use headline::Headline;
 pub use next_steps::NextStep;
 pub use waterfall::{WaterfallKind, WaterfallRow};
 
@@ -60,7 +64,7 @@ pub struct TraceElapsed {
     pub copies: Vec<CopyTotal>,
     /// Each device.
     pub devices: Vec<DeviceElapsed>,
-    /// Gaps that are more than half of a pass, although what ends them had been launched before.
+    /// Gaps that are more than half of a pass, although what ends them had been launched before half of them was over.
     pub large_gaps: Vec<LargeGap>,
     /// Each pass on each device.
     pub windows: Vec<WindowElapsed>,
@@ -94,6 +98,15 @@ pub struct PartsMs {
     pub host_late_ms: f64,
     /// Nothing ran, though the next kernel or copy had been launched, or nobody knows when.
     pub device_idle_ms: f64,
+}
+
+impl TraceElapsed {
+    /// Time per pass without the gaps that are more than half of one.
+    fn per_pass_without_gaps(&self) -> f64 {
+        let gaps: f64 = self.large_gaps.iter().map(|gap| gap.gap_ms).sum();
+        let passes = (self.passes as usize * self.devices.len().max(1)) as f64;
+        (self.per_pass_ms - gaps / passes).max(0.0)
+    }
 }
 
 impl PartsMs {
@@ -163,14 +176,17 @@ pub struct ElapsedReport {
     pub waterfall: Vec<WaterfallRow>,
     /// All of it in one sentence.
     pub verdict: String,
-    /// Difference per pass below which a row is not worth a look, unless its noise is larger.
+    /// Difference per pass below which a row is not worth a look, unless its noise is larger: 1 % of the smaller time per pass, without
+    /// gaps that are more than half of one.
     pub threshold_ms: f64,
+    /// Difference per pass that passes and runs make by chance; nothing where neither are known to vary.
+    pub noise_ms: Option<f64>,
     /// What to look at next, by the time that is to be had.
     pub next_steps: Vec<NextStep>,
 }
 
 /// Compares elapsed times; nothing under rules that have no timeline.
-pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter) -> Option<ElapsedReport> {
+pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter, runs: RunVariation) -> Option<ElapsedReport> {
     let traces = [first, second];
     let compared = compared(first, second, phase)?;
     let basis = compared[0].basis;
@@ -180,12 +196,15 @@ pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter) -> Opti
         (Some(first), Some(second)) if first != second => ratio.map(|ratio| ratio * first as f64 / second as f64),
         _ => None,
     };
-    let threshold_ms = waterfall::THRESHOLD * trace1.per_pass_ms;
+    // The same from either side, and not of the time in which the GPU stood still for most of a pass.
+    let threshold_ms = waterfall::THRESHOLD * trace1.per_pass_without_gaps().min(trace2.per_pass_without_gaps());
     let names_trusted = !traces.iter().filter_map(|trace| trace.report.as_ref()).any(trust::names_not_trusted);
-    let (waterfall, verdict) = waterfall::waterfall(&compared, basis, names_trusted);
+    let headline = Headline::new(&compared, runs);
+    let (waterfall, verdict) = waterfall::waterfall(&compared, &headline, threshold_ms, names_trusted);
     let next_steps = next_steps::next_steps(&waterfall, traces, &compared, phase);
     let elapsed = Elapsed { trace1, trace2, ratio, ratio_per_layer, basis };
-    Some(ElapsedReport { elapsed, waterfall, verdict, threshold_ms, next_steps })
+    let noise_ms = headline.noise_ms(elapsed.trace1.per_pass_ms.min(elapsed.trace2.per_pass_ms));
+    Some(ElapsedReport { elapsed, waterfall, verdict, threshold_ms, noise_ms, next_steps })
 }
 
 /// The windows of both traces that are compared; nothing under rules that have no timeline.
@@ -201,10 +220,10 @@ pub(crate) fn of_one(trace: &Trace) -> Option<TraceElapsed> {
     Some(Compared::new(timeline, timeline.basis, PhaseFilter::All).result(trace))
 }
 
-/// By what sums over all kernels of a trace are divided to get the time per pass and device.
+/// By what sums over the [`Counted`] kernels of a trace are divided to get the time per pass and device.
 pub(crate) fn divisors(first: &Trace, second: &Trace, phase: PhaseFilter) -> [f64; 2] {
     let Some(compared) = compared(first, second, phase) else { return [1.0; 2] };
-    compared.map(|compared| (compared.passes + compared.left_out) as f64 * compared.devices as f64)
+    compared.map(|compared| compared.per_pass())
 }
 
 fn passes_of(windows: &[&Window]) -> u64 {

@@ -118,6 +118,8 @@ impl Family {
             | (Embedding, Elementwise | Copy | Triton)
             | (Gemm, Convolution) => Some(500),
             (Gemm, Moe) | (Attention, StateSpace) => Some(600),
+            // A kernel that nobody knows may be anything: what stands in its place tells.
+            (Family::Other, _) | (_, Family::Other) => Some(450),
             _ => None,
         }
     }
@@ -174,7 +176,8 @@ mod tests {
             (Family::Softmax, Family::Attention, Some(500)),
             (Family::Moe, Family::Gemm, Some(600)),
             (Family::Gemm, Family::Attention, None),
-            (Family::Other, Family::Elementwise, None),
+            (Family::Other, Family::Elementwise, Some(450)),
+            (Family::Other, Family::Gemm, Some(450)),
         ] {
             assert_eq!(one.distance(other), expected, "{one:?} {other:?}");
         }

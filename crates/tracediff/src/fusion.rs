@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
+use crate::elapsed::Counted;
 use crate::steps::PhaseFilter;
 use crate::time::milliseconds;
 use crate::totals::{Totals, totals};
@@ -50,7 +51,8 @@ pub struct FusionSummary {
 /// Finds the operations with `+` in their name that one trace alone has.
 pub(crate) fn fusion_of(first: &Trace, second: &Trace, phase: PhaseFilter) -> FusionAnalysis {
     let traces = [first, second];
-    let sums = traces.map(|trace| totals(trace, phase, Some(0)));
+    let counted = Counted::of(traces, phase);
+    let sums = [0, 1].map(|side| totals(traces[side], phase, &counted[side], Some(0)));
     let mut found = Vec::new();
     for (side, trace) in traces.iter().enumerate() {
         let other = 1 - side;

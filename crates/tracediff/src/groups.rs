@@ -11,7 +11,7 @@ mod windows;
 
 use std::collections::BTreeMap;
 
-use crate::steps::PhaseFilter;
+use crate::elapsed::Counted;
 use crate::trace::Trace;
 use assign::Assignment;
 
@@ -36,7 +36,7 @@ impl Groups {
     /// Groups of two traces; nothing under rules that know none.
     pub(crate) fn new(traces: [&Trace; 2]) -> Option<Groups> {
         let structures = [traces[0].structure.as_ref()?, traces[1].structure.as_ref()?];
-        let mut assignment = Assignment::new(traces, structures);
+        let mut assignment = Assignment::oriented(traces, structures);
         let strips = assignment.strips(traces, structures);
         let of_kernels = assignment.kernels(traces, structures);
         let names = assignment.names();
@@ -44,8 +44,8 @@ impl Groups {
     }
 
     /// What makes up the difference of each group, the largest first.
-    pub(crate) fn rows(&self, traces: [&Trace; 2], phase: PhaseFilter, divisors: [f64; 2]) -> Vec<GroupRow> {
-        difference::rows(self, traces, phase, divisors)
+    pub(crate) fn rows(&self, traces: [&Trace; 2], counted: &[Counted; 2], divisors: [f64; 2]) -> Vec<GroupRow> {
+        difference::rows(self, traces, counted, divisors)
     }
 }
 

@@ -11,7 +11,7 @@
 //! let second = load("nvidia.json", r#"{"cat": "kernel", "name": "nvjet_A", "ts": 0, "dur": 20}"#)?;
 //! let result = compare(&first, &second, &CompareOptions::default())?;
 //! assert_eq!(result.operations[0].operation, "Dense GEMM");
-//! assert_eq!(result.operations[0].ratio, Some(1.5));
+//! assert_eq!(result.operations[0].trace2_over_trace1, Some(20.0 / 30.0));
 //! # Ok::<(), perfdb_tracediff::Error>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -69,7 +69,7 @@ pub use architecture::Architecture;
 pub use classify::{Operation, Registry, Vendor, classify};
 pub use collectives::CollectiveCall;
 pub use compare::{CompareOptions, compare};
-pub use confidence::{Confidence, Mix, OperationVerdict, Verdict};
+pub use confidence::{Confidence, Mix, OperationVerdict, RunVariation, Verdict};
 pub use device::{Device, Platform};
 pub use document::{
     AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, Overview, PlainDocument, View,

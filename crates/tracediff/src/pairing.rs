@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::elapsed::Counted;
 use crate::steps::PhaseFilter;
 use crate::time::Picoseconds;
 use crate::totals::{OperationTotals, Totals, totals};
@@ -47,7 +48,8 @@ impl<'a> Pairing<'a> {
     /// Pairs the operations of two traces. `max_stacks` of 0 is no limit.
     pub(crate) fn new(traces: [&'a Trace; 2], filter: PhaseFilter, max_stacks: usize) -> Pairing<'a> {
         let limit = (max_stacks > 0).then_some(max_stacks);
-        let mut totals = traces.map(|trace| totals(trace, filter, limit));
+        let counted = Counted::of(traces, filter);
+        let mut totals = [0, 1].map(|side| totals(traces[side], filter, &counted[side], limit));
         let mut sides: BTreeMap<&str, [Option<OperationTotals>; 2]> = BTreeMap::new();
         for (side, (trace, totals)) in traces.iter().zip(&mut totals).enumerate() {
             for (operation, totals) in trace.operations.iter().zip(std::mem::take(&mut totals.operations)) {

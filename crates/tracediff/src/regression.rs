@@ -1,4 +1,4 @@
-//! A gate that can be lived with: only what was inside a limit in an earlier comparison and is outside now fails.
+//! A gate: what takes longer than a limit allows, and longer than in an earlier comparison by more than the noise, fails.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,16 +20,21 @@ pub struct Regression {
     pub name: String,
     /// The kernel of trace 2 with most time in the operation; nothing for the elapsed time.
     pub kernel: Option<String>,
-    /// By how many percent trace 2 took longer than trace 1 before.
-    pub before_pct: f64,
-    /// By how many it does now.
+    /// By how many percent trace 2 took longer than trace 1 before; nothing of what was not there, infinite of what trace 1 did not run.
+    pub before_pct: Option<f64>,
+    /// By how many it does now; infinite where trace 1 does not run it.
     pub after_pct: f64,
+    /// By how many ms per pass trace 2 takes longer than it would if nothing had become worse.
+    pub worse_ms: f64,
 }
 
-/// How much longer trace 2 took than trace 1 in an earlier comparison, in percent.
+/// How much longer trace 2 took than trace 1 in an earlier comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Baseline {
+    /// In percent.
     excess_pct: BTreeMap<String, f64>,
+    /// What trace 2 alone ran, in ms per pass.
+    alone_ms: BTreeMap<String, f64>,
 }
 
 impl Baseline {
@@ -57,6 +62,15 @@ impl Baseline {
             let excess = percent(number("trace1_per_pass_ms")?, number("trace2_per_pass_ms")?);
             baseline.put(row.get("operation")?.as_text()?, excess);
         }
+        if let Some(Value::List(rows)) = members.get("unmatched_operations") {
+            for row in rows {
+                let Value::Dict(row) = row else { return None };
+                let number = |key: &str| row.get(key).and_then(Value::as_double);
+                if number("trace")? == 2.0 {
+                    baseline.alone_ms.insert(row.get("operation")?.as_text()?.to_owned(), number("per_pass_ms")?);
+                }
+            }
+        }
         Some(baseline)
     }
 
@@ -64,29 +78,45 @@ impl Baseline {
         self.excess_pct.insert(name.to_owned(), excess_pct);
     }
 
-    /// What has left the limit, of what is more than the noise and than 1 % of the elapsed time of trace 1. Documents
+    /// What is beyond the limit and has become worse by more than the noise and 1 % of the elapsed time, the worst first. Documents
     /// without elapsed times have no such values.
     pub fn check(&self, document: &Document, limit_pct: f64) -> Vec<Regression> {
         let Some(Overview { elapsed: Some(report), comparison, .. }) = document.overview() else { return Vec::new() };
         let mut found = Vec::new();
         let mut check = |name: &str, kernel: Option<&str>, [first, second]: [f64; 2], least_ms: f64| {
-            let (Some(before_pct), after_pct) = (self.excess_pct.get(name).copied(), percent(first, second)) else {
-                return;
-            };
-            if before_pct <= limit_pct && after_pct > limit_pct && second - first > least_ms {
+            let (before_pct, expected_ms) = self.expected(name, first);
+            let (after_pct, worse_ms) = (percent(first, second), second - expected_ms);
+            if after_pct > limit_pct && worse_ms > least_ms {
                 let kernel = kernel.map(str::to_owned);
-                found.push(Regression { name: name.to_owned(), kernel, before_pct, after_pct });
+                found.push(Regression { name: name.to_owned(), kernel, before_pct, after_pct, worse_ms });
             }
         };
-        let whole = [report.elapsed.trace1.per_pass_ms, report.elapsed.trace2.per_pass_ms];
-        check(ELAPSED, None, whole, report.threshold_ms);
-        for row in &comparison.operations {
-            let family = Family::of(&row.operation).label();
+        let noise = |operation: &str| {
+            let family = Family::of(operation).label();
             let noise = report.waterfall.iter().find(|part| part.row == family).and_then(|part| part.noise_ms);
+            report.threshold_ms.max(noise.unwrap_or(0.0))
+        };
+        let whole = [report.elapsed.trace1.per_pass_ms, report.elapsed.trace2.per_pass_ms];
+        check(ELAPSED, None, whole, report.threshold_ms.max(report.noise_ms.unwrap_or(0.0)));
+        for row in &comparison.operations {
             let times = [row.trace1_per_pass_ms, row.trace2_per_pass_ms];
-            check(&row.operation, Some(&row.trace2_kernel), times, report.threshold_ms.max(noise.unwrap_or(0.0)));
+            check(&row.operation, Some(&row.trace2_kernel), times, noise(&row.operation));
         }
+        for row in comparison.unmatched_operations.iter().filter(|row| row.trace == 2) {
+            check(&row.operation, Some(&row.kernel), [0.0, row.per_pass_ms], noise(&row.operation));
+        }
+        found.sort_by(|a, b| b.worse_ms.total_cmp(&a.worse_ms).then_with(|| a.name.cmp(&b.name)));
         found
+    }
+
+    /// By how many percent trace 2 took longer before, and how long it would take now if that had stayed so. What was not
+    /// there is expected to take as long as in trace 1.
+    fn expected(&self, name: &str, first: f64) -> (Option<f64>, f64) {
+        match (self.excess_pct.get(name), self.alone_ms.get(name)) {
+            (Some(before), _) if before.is_finite() => (Some(*before), first * (1.0 + before / 100.0)),
+            (_, Some(before_ms)) => (Some(f64::INFINITY), first.max(*before_ms)),
+            _ => (None, first),
+        }
     }
 }
 

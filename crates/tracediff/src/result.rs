@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::confidence::Confidence;
 use crate::device::{Device, Platform};
 
 /// Two traces compared.
@@ -19,6 +20,19 @@ pub struct Comparison {
     pub warnings: Vec<Warning>,
     /// Kernels that no rule knows, by trace, then time descending, then name.
     pub unknown_kernels: Vec<UnknownKernel>,
+}
+
+impl Comparison {
+    /// An operation that takes longer in all, and whose calls are faster, is neither.
+    pub(crate) fn agree_with(&mut self, confidence: &Confidence) {
+        for (row, found) in self.operations.iter_mut().zip(&confidence.operations) {
+            let contradicts =
+                matches!((row.status, found.verdict.verdict), (Status::Slower, "faster") | (Status::Faster, "slower"));
+            if contradicts && row.operation == found.operation {
+                row.status = Status::Mixed;
+            }
+        }
+    }
 }
 
 /// A kernel that no rule knows.
@@ -87,16 +101,18 @@ pub struct Metadata {
     pub phase: &'static str,
 }
 
-/// Trace 1 against trace 2.
+/// Trace 2 against trace 1; under the rules of old releases trace 1 against trace 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Trace 1 spends more time, beyond the threshold.
+    /// It spends more time than the other, beyond the threshold.
     Slower,
-    /// Trace 1 spends less time, beyond the threshold.
+    /// It spends less time than the other, beyond the threshold.
     Faster,
     /// Within the threshold.
     Similar,
+    /// It spends more time and its calls are faster, or less and they are slower.
+    Mixed,
     /// Only trace 1 has it.
     #[serde(rename = "trace1_only")]
     Trace1Only,
@@ -112,6 +128,7 @@ impl Status {
             Status::Slower => "slower",
             Status::Faster => "faster",
             Status::Similar => "similar",
+            Status::Mixed => "mixed",
             Status::Trace1Only => "trace1_only",
             Status::Trace2Only => "trace2_only",
         }
@@ -148,14 +165,20 @@ pub struct OperationRow {
     pub trace1_total_ms: f64,
     /// Total time in trace 2, ms.
     pub trace2_total_ms: f64,
-    /// Total of trace 1 by total of trace 2; `None` is infinite.
-    pub ratio: Option<f64>,
-    /// Average of trace 1 by average of trace 2; `None` is infinite.
-    pub avg_ratio: Option<f64>,
-    /// Total of trace 1 less total of trace 2, ms.
-    pub gap_ms: f64,
-    /// Verdict on the gap.
+    /// Total of trace 2 by total of trace 1; `None` is infinite.
+    pub trace2_over_trace1: Option<f64>,
+    /// Average of trace 2 by average of trace 1; `None` is infinite.
+    pub avg_trace2_over_trace1: Option<f64>,
+    /// Total of trace 2 less total of trace 1, ms.
+    pub difference_ms: f64,
+    /// Trace 2 against trace 1, by the threshold alone.
     pub status: Status,
+    /// Total of trace 1 by total of trace 2, for readers of earlier versions of the format; `None` is infinite.
+    pub ratio: Option<f64>,
+    /// Average of trace 1 by average of trace 2, for readers of earlier versions of the format; `None` is infinite.
+    pub avg_ratio: Option<f64>,
+    /// Total of trace 1 less total of trace 2, ms, for readers of earlier versions of the format.
+    pub gap_ms: f64,
     /// Kernel with most time in trace 1.
     pub trace1_kernel: String,
     /// Kernel with most time in trace 2.
@@ -218,11 +241,11 @@ pub struct LayerRow {
     pub trace1_total_ms: f64,
     /// Total time in trace 2, ms.
     pub trace2_total_ms: f64,
-    /// Total of trace 1 by total of trace 2; `None` is infinite.
-    pub ratio: Option<f64>,
-    /// Total of trace 1 less total of trace 2, ms.
-    pub gap_ms: f64,
-    /// Verdict.
+    /// Total of trace 2 by total of trace 1; `None` is infinite.
+    pub trace2_over_trace1: Option<f64>,
+    /// Total of trace 2 less total of trace 1, ms.
+    pub difference_ms: f64,
+    /// Trace 2 against trace 1.
     pub status: Status,
     /// Whether both traces have the layer.
     pub in_both: bool,

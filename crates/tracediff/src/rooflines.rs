@@ -16,7 +16,7 @@ use perfdb_roofline::{Bound, Device, Devices};
 use perfdb_workload::Unit;
 use serde::Serialize;
 
-use crate::steps::PhaseFilter;
+use crate::elapsed::Counted;
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 use identity::{Ratios, Split};
@@ -73,8 +73,10 @@ pub struct Rooflines {
     pub trace1_unknown_windows: u64,
     /// The same of trace 2.
     pub trace2_unknown_windows: u64,
-    /// All of it in one sentence; empty where there is nothing to say.
+    /// All of it in one sentence; empty where shapes are known of less than half of the time of either trace.
     pub verdict: String,
+    /// Which devices have no known peaks; empty where all have.
+    pub unknown_peaks: String,
     /// Operators by the size of their difference, then by name.
     pub operations: Vec<RooflineRow>,
 }
@@ -138,12 +140,12 @@ struct Sides {
 /// Compares what operators must do with what they take; nothing under rules that know no shapes. `divisors` give times per pass.
 pub(crate) fn rooflines(
     traces: [&Trace; 2],
-    phase: PhaseFilter,
+    counted: &[Counted; 2],
     divisors: [f64; 2],
     devices: &Devices,
 ) -> Option<Rooflines> {
     traces[0].timeline.as_ref()?;
-    let sums = traces.map(|trace| Sums::of(trace, phase));
+    let sums = [0, 1].map(|side| Sums::of(traces[side], &counted[side]));
     let names = traces.map(Trace::gpu_inferred);
     let peaks = [0, 1].map(|side| devices.recognise(&names[side]));
     let mut both: IndexMap<&Key, Sides> = IndexMap::new();
@@ -208,7 +210,8 @@ pub(crate) fn rooflines(
         trace2_captured: captured[1],
         trace1_unknown_windows: traces[0].calls.unknown_windows,
         trace2_unknown_windows: traces[1].calls.unknown_windows,
-        verdict: verdict(&ratios, &names, peaks, !both.is_empty()),
+        verdict: verdict(&ratios, coverage),
+        unknown_peaks: if both.is_empty() { String::new() } else { unknown_peaks(&names, peaks) },
         operations,
     })
 }
@@ -267,13 +270,16 @@ fn row(
     }
 }
 
-/// The larger difference first, then by name.
+/// The larger difference first, then by name and work.
 fn by_size(one: &RooflineRow, other: &RooflineRow) -> Ordering {
     fn names(row: &RooflineRow) -> [&String; 3] {
         [&row.operator, &row.shapes, &row.types]
     }
     let size = |row: &RooflineRow| (row.trace2_ms - row.trace1_ms).abs();
-    size(other).total_cmp(&size(one)).then_with(|| names(one).cmp(&names(other)))
+    let work = |row: &RooflineRow| [row.gflop, row.mib, row.trace1_ms, row.trace2_ms];
+    let by_work = || work(one).iter().zip(work(other)).map(|(a, b)| a.total_cmp(&b)).find(|order| order.is_ne());
+    let by_name = size(other).total_cmp(&size(one)).then_with(|| names(one).cmp(&names(other)));
+    by_name.then_with(|| by_work().unwrap_or(Ordering::Equal))
 }
 
 fn bound(bounds: [Option<Bound>; 2]) -> &'static str {
@@ -286,16 +292,23 @@ fn bound(bounds: [Option<Bound>; 2]) -> &'static str {
     }
 }
 
-fn verdict(ratios: &Ratios, names: &[String; 2], peaks: [Option<&Device>; 2], has_shapes: bool) -> String {
-    if !has_shapes {
-        return String::new();
-    }
+fn unknown_peaks(names: &[String; 2], peaks: [Option<&Device>; 2]) -> String {
     let mut unknown: Vec<&str> =
         names.iter().zip(peaks).filter(|(_, peaks)| peaks.is_none()).map(|(name, _)| name.as_str()).collect();
     unknown.dedup();
-    if !unknown.is_empty() {
-        return format!("no peaks are known of {}", unknown.join(" and "));
+    if unknown.is_empty() { String::new() } else { format!("no peaks are known of {}", unknown.join(" and ")) }
+}
+
+/// Part of the time of both traces below which nothing is said of the rest.
+const LEAST_COVERAGE: f64 = 0.5;
+
+fn verdict(ratios: &Ratios, coverage: [f64; 2]) -> String {
+    let least = coverage[0].min(coverage[1]);
+    if least < LEAST_COVERAGE {
+        return String::new();
     }
+    let [first, second] = coverage.map(|part| format!("{:.0}", 100.0 * part));
+    let covered = if first == second { format!("{first} %") } else { format!("{first} and {second} %") };
     let (Some(time), Some(hardware), Some(work), Some(efficiency)) =
         (ratios.time_ratio(), ratios.hardware_ratio(), ratios.work_ratio(), ratios.efficiency_ratio())
     else {
@@ -307,7 +320,9 @@ fn verdict(ratios: &Ratios, names: &[String; 2], peaks: [Option<&Device>; 2], ha
         ratio if ratio < 0.9995 => format!("its kernels make more of it, {ratio:.3} x"),
         _ => "its kernels make as much of it".to_owned(),
     };
-    format!("trace 2 takes {time:.3} x the time of trace 1: its hardware allows {hardware:.3} x{work}, and {kernels}")
+    format!(
+        "of the {covered} with known shapes: trace 2 takes {time:.3} x the time of trace 1: its hardware allows {hardware:.3} x{work}, and {kernels}"
+    )
 }
 
 impl Rooflines {

@@ -36,9 +36,13 @@ pub struct SameKernel {
     pub trace1_avg_us: f64,
     /// Average duration in trace 2, µs.
     pub trace2_avg_us: f64,
-    /// Average of trace 1 by average of trace 2; `None` is infinite.
+    /// Average of trace 2 by average of trace 1; `None` is infinite.
+    pub trace2_over_trace1: Option<f64>,
+    /// Average of trace 2 less average of trace 1, µs.
+    pub difference_us: f64,
+    /// Average of trace 1 by that of trace 2, for readers of earlier versions of the format.
     pub ratio: Option<f64>,
-    /// Average of trace 1 less average of trace 2, µs.
+    /// Average of trace 1 less that of trace 2, µs, for readers of earlier versions of the format.
     pub gap_us: f64,
 }
 
@@ -48,10 +52,12 @@ pub struct SameKernelSummary {
     /// How many there are.
     pub total_same_kernels: usize,
     /// Geometric mean of the finite ratios above 0.
+    pub geomean_trace2_over_trace1: Option<f64>,
+    /// Its inverse, for readers of earlier versions of the format.
     pub geomean_ratio: Option<f64>,
-    /// Ratios below 1.
-    pub trace1_faster: usize,
     /// Ratios above 1.
+    pub trace1_faster: usize,
+    /// Ratios below 1.
     pub trace2_faster: usize,
 }
 
@@ -79,6 +85,8 @@ pub(crate) fn same_kernels(first: &Trace, second: &Trace, phase: PhaseFilter) ->
             trace2_total_us: microseconds(sum2.time),
             trace1_avg_us: averages[0],
             trace2_avg_us: averages[1],
+            trace2_over_trace1: average_ratio(sum2, *sum1),
+            difference_us: averages[1] - averages[0],
             ratio: average_ratio(*sum1, sum2),
             gap_us: averages[0] - averages[1],
         };
@@ -91,16 +99,21 @@ pub(crate) fn same_kernels(first: &Trace, second: &Trace, phase: PhaseFilter) ->
 }
 
 fn summary(kernels: &[SameKernel]) -> SameKernelSummary {
-    let logarithms: Vec<f64> =
-        kernels.iter().filter_map(|kernel| kernel.ratio).filter(|ratio| *ratio > 0.0).map(f64::ln).collect();
+    let logarithms: Vec<f64> = kernels
+        .iter()
+        .filter_map(|kernel| kernel.trace2_over_trace1)
+        .filter(|ratio| *ratio > 0.0)
+        .map(f64::ln)
+        .collect();
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
     // An infinite ratio is above 1.
-    let ratio = |kernel: &SameKernel| kernel.ratio.unwrap_or(f64::INFINITY);
+    let ratio = |kernel: &SameKernel| kernel.trace2_over_trace1.unwrap_or(f64::INFINITY);
     SameKernelSummary {
         total_same_kernels: kernels.len(),
-        geomean_ratio: (!logarithms.is_empty()).then(|| mean.exp()),
-        trace1_faster: kernels.iter().filter(|kernel| ratio(kernel) < 1.0).count(),
-        trace2_faster: kernels.iter().filter(|kernel| ratio(kernel) > 1.0).count(),
+        geomean_trace2_over_trace1: (!logarithms.is_empty()).then(|| mean.exp()),
+        geomean_ratio: (!logarithms.is_empty()).then(|| (-mean).exp()),
+        trace1_faster: kernels.iter().filter(|kernel| ratio(kernel) > 1.0).count(),
+        trace2_faster: kernels.iter().filter(|kernel| ratio(kernel) < 1.0).count(),
     }
 }
 

@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::OUTSIDE;
+use crate::elapsed::Counted;
 use crate::frames::{NO_STACK, StackId};
 use crate::names::{NO_NAME, NameId};
 use crate::steps::{Phase, PhaseFilter};
@@ -32,8 +33,8 @@ impl Sum {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OperationTotals {
     pub(crate) sum: Sum,
-    /// Part of the time in which kernels waited for the one before them.
-    pub(crate) waited: Picoseconds,
+    /// Time of the kernels in the passes that are compared, without that in which they waited for the one before them.
+    pub(crate) in_passes: Picoseconds,
     pub(crate) kernels: FxHashMap<NameId, Sum>,
     pub(crate) operators: FxHashMap<NameId, u64>,
     /// Distinct stacks with the first kernel of each, in file order, up to the limit.
@@ -55,7 +56,8 @@ pub(crate) struct Totals {
 }
 
 /// Sums of a trace. Stacks are gathered up to `stack_limit` per operation (`None`: all).
-pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usize>) -> Totals {
+pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, counted: &Counted, stack_limit: Option<usize>) -> Totals {
+    let mut in_passes: Vec<Picoseconds> = vec![0; trace.groups.len()];
     let mut groups = vec![Sum::default(); trace.groups.len()];
     let mut phases = vec![[false; 3]; trace.groups.len()];
     let mut first = vec![usize::MAX; trace.groups.len()];
@@ -70,6 +72,9 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usi
         }
         let group = context.group as usize;
         groups[group].add(kernel.duration);
+        if counted.lets(kernel, context) {
+            in_passes[group] += kernel.duration;
+        }
         first[group] = first[group].min(at);
         if let Some(phase) = context.phase {
             phases[group][phase as usize] = true;
@@ -96,10 +101,13 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usi
         totals.stacks = stacks;
         totals.first_kernel = usize::MAX;
     }
-    for ((group, sum), (phases, first)) in trace.groups.iter().zip(groups).zip(phases.into_iter().zip(first)) {
+    let sums = groups.into_iter().zip(in_passes);
+    for ((group, (sum, in_passes)), (phases, first)) in trace.groups.iter().zip(sums).zip(phases.into_iter().zip(first))
+    {
         totals.sum.merge(sum);
         let operation = &mut totals.operations[group.operation as usize];
         operation.sum.merge(sum);
+        operation.in_passes += in_passes;
         if sum.count > 0 {
             operation.kernels.entry(group.name).or_default().merge(sum);
         }
@@ -109,8 +117,8 @@ pub(crate) fn totals(trace: &Trace, filter: PhaseFilter, stack_limit: Option<usi
         }
     }
     for (at, wait) in &trace.corrections.waiting {
-        if filter.lets(trace.contexts[*at as usize].phase) {
-            totals.operations[trace.operation(*at as usize) as usize].waited += wait;
+        if counted.lets(&trace.kernels[*at as usize], &trace.contexts[*at as usize]) {
+            totals.operations[trace.operation(*at as usize) as usize].in_passes -= wait;
         }
     }
     // Every entry goes to its own place: the order of the map does not show.
@@ -156,11 +164,6 @@ impl StackLists {
 }
 
 impl OperationTotals {
-    /// Time without waiting for the kernel before.
-    pub(crate) fn worked(&self) -> Picoseconds {
-        self.sum.time - self.waited
-    }
-
     /// The kernel with most time, the smallest name on ties.
     pub(crate) fn longest_kernel<'a>(&self, trace: &'a Trace) -> &'a str {
         let longest = self.kernels.iter().max_by(|(a, first), (b, second)| {

@@ -118,7 +118,9 @@ fn one_pass_says_nothing_of_passes_and_something_of_calls() {
     let mut draws = Draws(9);
     let traces = [1.0, 1.5].map(|scale| trace(&mut draws, 1, scale, |_| true));
     let found = confidence(&traces[0], &traces[1]);
-    assert_eq!((found.whole.verdict, found.whole.ratio), ("cannot tell", None));
+    assert_eq!((found.whole.verdict, found.whole.by_pass), ("cannot tell", false));
+    let [low, high] = found.whole.interval.expect("what runs vary by");
+    assert!(low < 0.92 && high > 1.08, "{low} {high}");
     let norm = verdict(&found, "RMSNorm");
     assert_eq!((norm.verdict, norm.samples), ("slower", [4, 4]));
     let [low, high] = norm.interval.expect("an interval");
@@ -159,11 +161,13 @@ fn a_slow_pass_that_nobody_annotated_does_not_make_a_slow_trace() {
         let traces = [first, second].map(|[one, two]| unmarked(&mut draws, &[(12, one), (11, two)]));
         let found = confidence(&traces[0], &traces[1]);
         let product = verdict(&found, "Dense GEMM");
-        (product.verdict, product.by_pass)
+        product.verdict
     };
     for seed in 0..5 {
-        assert_eq!(product(seed, [1.0, 1.04], [1.0, 1.0]), ("cannot tell", true));
-        assert_eq!(product(seed, [1.0, 1.0], [1.03, 1.03]).0, "slower");
+        assert_eq!(product(seed, [1.0, 1.04], [1.0, 1.0]), "cannot tell");
+        // As much may be the run.
+        assert_eq!(product(seed, [1.0, 1.0], [1.03, 1.03]), "cannot tell");
+        assert_eq!(product(seed, [1.0, 1.0], [1.2, 1.2]), "slower");
     }
 }
 
@@ -229,7 +233,7 @@ fn like_calls_that_are_slower_are_found_in_another_mix() {
     for (pass, operation) in [(GATHERS, "Indexing"), (PRODUCTS, "Dense GEMM")] {
         let is_found = |seed: &u64| {
             let mut draws = Draws(1000 + seed);
-            let (first, second) = (cut(&mut draws, pass, 0.0..8.25, 1.0), cut(&mut draws, pass, 0.25..8.0, 1.03));
+            let (first, second) = (cut(&mut draws, pass, 0.0..8.25, 1.0), cut(&mut draws, pass, 0.25..8.0, 1.15));
             // By all calls it would be faster: the second has two long calls less.
             verdict(&confidence(&first, &second), operation).verdict == "slower"
         };

@@ -5,8 +5,8 @@ use std::io::Cursor;
 
 use perfdb_doctor::Code;
 use perfdb_tracediff::{
-    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, Error, LoadOptions, PhaseFilter, Status, Trace,
-    View, analyse, compare, events,
+    Analysis, AnalysisOptions, CompareOptions, Comparison, Document, Error, LoadOptions, OperationRow, PhaseFilter,
+    Status, Trace, View, analyse, compare, events,
 };
 use proptest::prelude::*;
 
@@ -103,6 +103,7 @@ fn mirrored(status: Status) -> Status {
         Status::Trace1Only => Status::Trace2Only,
         Status::Trace2Only => Status::Trace1Only,
         Status::Similar => Status::Similar,
+        Status::Mixed => Status::Mixed,
     }
 }
 
@@ -117,15 +118,16 @@ fn exchanged(comparison: &Comparison) -> Comparison {
         std::mem::swap(&mut row.trace1_kernel, &mut row.trace2_kernel);
         std::mem::swap(&mut row.trace1_kernels, &mut row.trace2_kernels);
         row.gap_ms = 0.0 - row.gap_ms;
+        row.difference_ms = 0.0 - row.difference_ms;
         row.status = mirrored(row.status);
-        (row.ratio, row.avg_ratio) = (None, None);
+        no_ratios(row);
     }
     for row in &mut other.layers {
         std::mem::swap(&mut row.trace1_kernels, &mut row.trace2_kernels);
         std::mem::swap(&mut row.trace1_total_ms, &mut row.trace2_total_ms);
-        row.gap_ms = 0.0 - row.gap_ms;
+        row.difference_ms = 0.0 - row.difference_ms;
         row.status = mirrored(row.status);
-        row.ratio = None;
+        row.trace2_over_trace1 = None;
     }
     for row in &mut other.unmatched_operations {
         row.trace = 3 - row.trace;
@@ -133,9 +135,13 @@ fn exchanged(comparison: &Comparison) -> Comparison {
     other
 }
 
+fn no_ratios(row: &mut OperationRow) {
+    (row.ratio, row.avg_ratio, row.trace2_over_trace1, row.avg_trace2_over_trace1) = (None, None, None, None);
+}
+
 fn without_ratios(mut comparison: Comparison) -> Comparison {
-    comparison.operations.iter_mut().for_each(|row| (row.ratio, row.avg_ratio) = (None, None));
-    comparison.layers.iter_mut().for_each(|row| row.ratio = None);
+    comparison.operations.iter_mut().for_each(no_ratios);
+    comparison.layers.iter_mut().for_each(|row| row.trace2_over_trace1 = None);
     comparison
 }
 

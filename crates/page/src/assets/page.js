@@ -19,9 +19,23 @@
     return value < 0 && /[1-9]/.test(text) ? "−" + text : text;
   };
 
+  // Without its middle, but for the functor that tells kernels of one template apart.
+  const shortened = (text, room) => {
+    if (text.length <= room) return text;
+    if (room < 12) return text.slice(0, Math.max(1, room - 1)) + "…";
+    const functor = /\w*(?:[Ff]unctor\w*|_kernel_(?:cuda|impl)\w*)/.exec(text.slice(Math.floor(room / 3)))?.[0] ?? "";
+    const kept = functor.length + 16 < room ? functor : "";
+    const rest = room - kept.length - (kept ? 2 : 1);
+    const front = kept ? Math.ceil(rest * 0.65) : Math.ceil(rest * 0.6);
+    const end = text.slice(text.length - (rest - front));
+    if (kept && text.slice(0, front).includes(kept)) return shortened(text.replace(kept, "\u0001"), room - kept.length + 1).replace("\u0001", kept);
+    return text.slice(0, front) + (kept ? "…" + kept + "…" : "…") + end;
+  };
+
   class Column {
     constructor(data) {
       Object.assign(this, data);
+      this.room = data.width;
       this.isNumber = Array.isArray(data.values);
       this.heading = data.unit ? data.title + " " + data.unit : data.title;
     }
@@ -52,7 +66,12 @@
       const text = this.text(row);
       const cell = element("td", { textContent: text });
       if (this.isNumber) cell.classList.add("number");
-      if (!this.isNumber && text.length > this.width) cell.title = text;
+      // Whole in the data, in what is copied, where it is clicked and on paper.
+      if (!this.isNumber && text.length > this.room) {
+        cell.classList.add("cut");
+        cell.dataset.whole = text;
+        cell.textContent = shortened(text, this.room);
+      }
       const value = this.value(row);
       if (this.form === "error" && value !== null) {
         const size = Math.abs(value);
@@ -92,6 +111,7 @@
       const data = JSON.parse(section.querySelector("script").textContent);
       this.section = section;
       this.rows = data.rows;
+      this.leads = data.leads;
       this.columns = data.columns.map((column) => new Column(column));
       this.scroll = section.querySelector(".scroll");
       this.table = section.querySelector("table");
@@ -102,15 +122,62 @@
       this.addTools(section.querySelector(".tools"), data.key);
       this.addHead();
       this.scroll.addEventListener("scroll", () => this.draw(), { passive: true });
-      new ResizeObserver(() => this.draw()).observe(this.scroll);
+      new ResizeObserver(() => {
+        this.layOut();
+        this.draw(true);
+      }).observe(this.scroll);
+      this.body.addEventListener("click", (event) => {
+        const to = event.target.closest("button.to");
+        if (to) return tables.find((table) => table.section.dataset.table === this.leads.key && table.section.closest(".part") === this.section.closest(".part"))?.show(Number(to.dataset.to));
+        const cell = event.target.closest("td.cut");
+        if (!cell || String(getSelection())) return;
+        const isOpen = cell.parentElement.classList.toggle("open");
+        const room = this.shown[cell.cellIndex].room;
+        for (const one of cell.parentElement.cells) {
+          if (!one.dataset.whole) continue;
+          one.textContent = isOpen ? one.dataset.whole : shortened(one.dataset.whole, this.shown[one.cellIndex]?.room ?? room);
+        }
+      });
     }
 
     get shown() {
       return this.columns.filter((column) => !column.hidden);
     }
 
+    // A filter of this table: a column that it has.
+    example() {
+      const number = this.shown.find((column) => column.isNumber);
+      const name = number && number.heading.toLowerCase().replace(/\s/g, "");
+      return name ? "words, -word, " + name + ">10" : "words, -word";
+    }
+
+    // Numbers have the room of their longest; names share what is left.
+    layOut() {
+      const probe = element("span", { textContent: "0".repeat(20) });
+      probe.style.cssText = "position:absolute;visibility:hidden";
+      this.table.tHead.rows[0]?.cells[0]?.append(probe);
+      const digit = (probe.getBoundingClientRect().width / 20) * 1.04 || 7.5;
+      probe.remove();
+      const room = this.scroll.clientWidth || 1000;
+      const numbers = this.shown.filter((column) => column.isNumber);
+      const names = this.shown.filter((column) => !column.isNumber);
+      for (const column of numbers) column.px = Math.ceil((column.width + 1) * digit) + 10;
+      const taken = numbers.reduce((sum, column) => sum + column.px, 0);
+      const least = (column) => (column.whole ? column.width : Math.min(column.width, 18)) * digit + 14;
+      const needed = names.reduce((sum, column) => sum + least(column), 0);
+      const rest = Math.max(0, room - taken - needed);
+      const weights = names.reduce((sum, column) => sum + (column.whole ? 0 : column.width), 0) || 1;
+      for (const column of names) {
+        column.px = Math.floor(least(column) + (column.whole ? 0 : (rest * column.width) / weights));
+        column.room = column.whole ? Infinity : Math.max(8, Math.floor((column.px - 12) / digit));
+      }
+      const total = this.shown.reduce((sum, column) => sum + column.px, 0);
+      this.shown.forEach((column, at) => (this.table.querySelectorAll("col")[at].style.width = column.px + "px"));
+      this.table.style.width = Math.max(total, names.length ? total : Math.min(room, total)) + "px";
+    }
+
     addTools(tools, key) {
-      this.filter = element("input", { type: "search", placeholder: "words, -word, error>10", spellcheck: false });
+      this.filter = element("input", { type: "search", placeholder: this.example(), spellcheck: false });
       this.filter.addEventListener("input", () => this.arrange());
       this.status = element("span", { className: "status" });
       this.status.setAttribute("role", "status");
@@ -140,18 +207,18 @@
     }
 
     addHead() {
-      const total = this.shown.reduce((sum, column) => sum + column.width, 0);
-      const columns = element("colgroup");
-      for (const column of this.shown) {
-        const col = element("col");
-        col.style.width = (100 * column.width) / total + "%";
-        columns.append(col);
-      }
+      const columns = element("colgroup", {}, ...this.shown.map(() => element("col")));
       const row = element("tr");
       for (const column of this.shown) {
         const button = element("button", { type: "button", textContent: column.heading });
         button.addEventListener("click", () => this.sort(column));
         const head = element("th", { scope: "col" }, button);
+        if (column.help) {
+          const help = element("button", { type: "button", className: "help", textContent: "?" });
+          help.dataset.tip = column.help;
+          help.setAttribute("aria-label", column.title + ": " + column.help);
+          head.append(help);
+        }
         if (column.isNumber) head.className = "number";
         if (this.sorted?.column === column) {
           head.setAttribute("aria-sort", this.sorted.down ? "descending" : "ascending");
@@ -163,7 +230,7 @@
       this.table.prepend(columns);
       this.table.tHead.replaceChildren(row);
       this.table.classList.add("fixed");
-      this.table.style.minWidth = total * 0.5 + this.shown.length * 0.5 + "rem";
+      this.layOut();
       this.table.setAttribute("aria-rowcount", this.rows + 1);
     }
 
@@ -226,6 +293,12 @@
       const line = element("tr", {}, ...this.shown.map((column) => column.cell(row)));
       line.setAttribute("aria-rowindex", at + 2);
       line.dataset.row = row;
+      const to = this.leads?.rows[row];
+      if (to != null && line.cells[0]) {
+        const link = element("button", { type: "button", className: "to", textContent: line.cells[0].textContent, title: "Kernels, with whole names" });
+        link.dataset.to = to;
+        line.cells[0].replaceChildren(link);
+      }
       if (row === this.marked) line.className = "at";
       return line;
     }
@@ -276,7 +349,10 @@
 
     print() {
       const rows = [];
+      const rooms = this.columns.map((column) => column.room);
+      this.columns.forEach((column) => (column.room = Infinity));
       for (let at = 0; at < Math.min(this.order.length, PRINTED_ROWS); at++) rows.push(this.row(at));
+      this.columns.forEach((column, at) => (column.room = rooms[at]));
       if (this.order.length > PRINTED_ROWS) {
         const text = grouped(this.order.length - PRINTED_ROWS, 0) + " more rows are not printed.";
         rows.push(element("tr", {}, element("td", { colSpan: this.shown.length, textContent: text })));
@@ -345,10 +421,13 @@
     tip.style.top = (below + tip.offsetHeight > innerHeight ? place.top - tip.offsetHeight - 8 : below) + "px";
   };
   document.addEventListener("pointerover", (event) => {
-    const thing = event.target.closest?.("svg .point, svg rect");
+    const thing = event.target.closest?.("svg .point, svg rect, .help");
     if (thing) tell(thing);
     else hide();
   });
+  document.addEventListener("focusin", (event) => event.target.matches?.(".help") && tell(event.target));
+  document.addEventListener("focusout", (event) => event.target.matches?.(".help") && hide());
+  document.addEventListener("click", (event) => event.target.matches?.(".help") && tell(event.target));
   document.addEventListener("scroll", hide, true);
 
   const themes = ["light dark", "light", "dark"];

@@ -144,6 +144,6 @@ mod tests {
         assert_eq!(part.verdict, "The prediction of 130.0 µs is 30.0 % too long (measured 100.0 µs).");
         assert_eq!((part.figures[3].value.as_str(), part.figures[4].value.as_str()), ("100.0 %", "1 row"));
         let html = page.to_html().unwrap();
-        assert!(html.contains("Trust: limited") && html.contains(">+20.0<"), "{html}");
+        assert!(html.contains("Trust: medium") && html.contains(">+20.0<"), "{html}");
     }
 }

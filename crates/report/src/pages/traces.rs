@@ -1,9 +1,11 @@
 //! Two GPU traces of the same workload.
 
+mod kernels;
 mod rooflines;
 
 use super::share;
 use crate::tracediff::{is_known, of_operation, per_what, words};
+use kernels::{KERNELS, Kernels};
 use perfdb_page::number::{grouped, percent, signed, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
@@ -11,7 +13,7 @@ use perfdb_page::{
 };
 use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip,
-    StripRow, TraceTrust, Trust as TraceTrusts, WaterfallRow,
+    StripRow, TraceTrust, Trust as TraceTrusts, Verdict, WaterfallRow,
 };
 
 /// Steps of the waterfall.
@@ -44,11 +46,15 @@ fn part(found: &Overview<'_>) -> Part {
         blocks.push(Block::Table(rooflines::table(found)));
     }
     if !groups.is_empty() {
-        blocks.push(Block::Table(group_table(groups)));
+        blocks.push(Block::Table(group_table(groups, &Kernels::of(comparison))));
     }
-    blocks.push(Block::Table(operation_table(&comparison.operations, confidence)));
+    let kernels = Kernels::of(comparison);
+    blocks.push(Block::Table(operation_table(&comparison.operations, confidence, &kernels)));
     if !comparison.unmatched_operations.is_empty() {
-        blocks.push(Block::Table(unmatched_table(comparison)));
+        blocks.push(Block::Table(unmatched_table(comparison, &kernels)));
+    }
+    if !kernels.is_empty() {
+        blocks.push(Block::Table(kernels.table()));
     }
     if !comparison.layers.is_empty() {
         blocks.push(Block::Table(layer_table(&comparison.layers)));
@@ -125,7 +131,7 @@ fn figures(
         );
     }
     if let Some(whole) = confidence.map(|confidence| &confidence.whole).filter(|whole| is_known(whole)) {
-        figures.push(KeyFigure::new("How sure", whole.verdict).note(words(whole)));
+        figures.push(KeyFigure::new("Confidence", confidence_of(whole)).note(words(whole)));
     }
     let compared = share(
         metadata.trace1_compared_ms + metadata.trace2_compared_ms,
@@ -133,6 +139,14 @@ fn figures(
     );
     figures.push(KeyFigure::new("In both traces", percent(compared)).note("of the kernel time, by operation"));
     figures
+}
+
+/// `99.8 %`, or that there is none.
+fn confidence_of(whole: &Verdict) -> String {
+    match whole.confidence.filter(|_| whole.verdict != "cannot tell") {
+        Some(level) => format!("{:.1} %", 100.0 * level),
+        None => "inconclusive".to_owned(),
+    }
 }
 
 fn notes(comparison: &Comparison, trust: Option<&TraceTrusts>) -> Vec<String> {
@@ -169,15 +183,15 @@ fn waterfall(report: &ElapsedReport) -> Chart {
         if let Some(noise) = row.noise_ms.filter(|noise| *noise >= row.difference_ms.abs()) {
             what += &format!(", within the noise of {} ms", grouped(noise, 3));
         }
-        Step { why: row.row.clone(), what, value: 1e3 * row.difference_ms }
+        Step { why: row.row.clone(), what, value: row.difference_ms }
     };
     let mut steps: Vec<Step> = rows.iter().map(step).collect();
     if !rest.is_empty() {
-        let value = rest.iter().map(|row| 1e3 * row.difference_ms).sum();
+        let value = rest.iter().map(|row| row.difference_ms).sum();
         steps.push(Step { why: format!("{} smaller", rest.len()), what: String::new(), value });
     }
-    let ends = (1e3 * elapsed.trace1.per_pass_ms, 1e3 * elapsed.trace2.per_pass_ms);
-    Waterfall { from: ("trace 1", ends.0), steps, to: ("trace 2", ends.1), unit: "µs" }
+    let ends = (elapsed.trace1.per_pass_ms, elapsed.trace2.per_pass_ms);
+    Waterfall { from: ("trace 1", ends.0), steps, to: ("trace 2", ends.1), unit: "ms" }
         .chart(&format!("From trace 1 to trace 2, {}", per(elapsed.basis)))
         .note("Red: trace 2 takes longer. Blue: trace 1 does. The bars add up to the difference of the elapsed times.")
 }
@@ -205,7 +219,7 @@ fn operations_chart(rows: &[OperationRow]) -> Chart {
         row,
     });
     Accuracy { classes: Vec::new(), points: points.collect(), sides: ("Trace 2", "Trace 1") }
-        .chart("Operations, trace 2 against trace 1")
+        .chart_in_ms("Operations, trace 2 against trace 1")
         .leads_to("operations")
 }
 
@@ -218,7 +232,7 @@ fn parts_of_time(report: &ElapsedReport) -> Chart {
             parts.host_late_ms,
             parts.device_idle_ms,
         ];
-        all.map(|part| 1e3 * part / passes.max(1) as f64).to_vec()
+        all.map(|part| part / passes.max(1) as f64).to_vec()
     };
     let elapsed = &report.elapsed;
     StackedBars {
@@ -227,7 +241,7 @@ fn parts_of_time(report: &ElapsedReport) -> Chart {
             StackedBar { name: "trace 1", values: values(&elapsed.trace1.parts_ms, elapsed.trace1.passes) },
             StackedBar { name: "trace 2", values: values(&elapsed.trace2.parts_ms, elapsed.trace2.passes) },
         ],
-        unit: "µs",
+        unit: "ms",
     }
     .chart(&format!("Parts of the elapsed time, {}", per(elapsed.basis)))
 }
@@ -252,14 +266,14 @@ fn typical_layer(strip: &Strip) -> Chart {
         rows.filter(|kernel| kernel.time_us > 0.0).collect()
     };
     Strips { above: ("trace 1", side(true)), below: ("trace 2", side(false)), families }
-        .chart(&format!("One typical layer ({})", strip.kind))
+        .chart_in_ms(&format!("One typical layer ({})", strip.kind))
         .note(format!(
             "{} such layers in trace 1, {} in trace 2. Median times of the work, end to end; the same work is joined.",
             strip.trace1_layers, strip.trace2_layers
         ))
 }
 
-fn group_table(groups: &[GroupRow]) -> Table {
+fn group_table(groups: &[GroupRow], kernels: &Kernels<'_>) -> Table {
     Table::new(
         "groups",
         "The same work on both sides",
@@ -277,23 +291,25 @@ fn group_table(groups: &[GroupRow]) -> Table {
             .unit("%"),
             Column::whole("Calls 1", groups.iter().map(|group| group.trace1_calls as f64)),
             Column::whole("Calls 2", groups.iter().map(|group| group.trace2_calls as f64)),
-            Column::text("Why", groups.iter().map(|group| group.reason.as_str())),
+            Column::text("Why", groups.iter().map(|group| group.reason.as_str())).whole_text(),
             Column::signed("By calls", groups.iter().map(|group| group.calls_ms), 3).unit("ms").hidden(),
             Column::signed("By time per call", groups.iter().map(|group| group.per_call_ms), 3).unit("ms").hidden(),
         ],
     )
+    .leads_to(KERNELS, groups.iter().map(|group| kernels.first_of_names([&group.trace1_names, &group.trace2_names])))
 }
 
-fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>) -> Table {
+fn operation_table(rows: &[OperationRow], confidence: Option<&Confidence>, kernels: &Kernels<'_>) -> Table {
     let sure = |row: &OperationRow| {
         let verdict = confidence.and_then(|confidence| of_operation(confidence, &row.operation));
         verdict.map(words).unwrap_or_default()
     };
     let mut columns = operation_columns(rows);
     if let Some(confidence) = confidence {
-        columns.insert(5, Column::text(format!("How sure{}", per_what(confidence)), rows.iter().map(sure)));
+        columns.insert(5, Column::text(per_what(confidence), rows.iter().map(sure)).whole_text());
     }
     Table::new("operations", "Operations of both traces", columns)
+        .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))
 }
 
 fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
@@ -310,14 +326,14 @@ fn operation_columns(rows: &[OperationRow]) -> Vec<Column> {
         .unit("%"),
         Column::whole("Calls 1", rows.iter().map(|row| row.trace1_count as f64)),
         Column::whole("Calls 2", rows.iter().map(|row| row.trace2_count as f64)),
-        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us), 2).unit("µs"),
-        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us), 2).unit("µs"),
+        Column::decimal("Each 1", rows.iter().map(|row| row.trace1_avg_us / 1e3), 5).unit("ms"),
+        Column::decimal("Each 2", rows.iter().map(|row| row.trace2_avg_us / 1e3), 5).unit("ms"),
         Column::text("Kernel of trace 1", rows.iter().map(|row| row.trace1_kernel.as_str())).hidden(),
         Column::text("Kernel of trace 2", rows.iter().map(|row| row.trace2_kernel.as_str())).hidden(),
     ]
 }
 
-fn unmatched_table(comparison: &Comparison) -> Table {
+fn unmatched_table(comparison: &Comparison, kernels: &Kernels<'_>) -> Table {
     let rows = &comparison.unmatched_operations;
     Table::new(
         "unmatched",
@@ -327,10 +343,11 @@ fn unmatched_table(comparison: &Comparison) -> Table {
             Column::whole("Trace", rows.iter().map(|row| f64::from(row.trace))),
             Column::decimal("Time", rows.iter().map(|row| row.total_ms), 3).unit("ms"),
             Column::whole("Calls", rows.iter().map(|row| row.count as f64)),
-            Column::decimal("Each", rows.iter().map(|row| row.avg_us), 2).unit("µs"),
+            Column::decimal("Each", rows.iter().map(|row| row.avg_us / 1e3), 5).unit("ms"),
             Column::text("Kernel", rows.iter().map(|row| row.kernel.as_str())),
         ],
     )
+    .leads_to(KERNELS, rows.iter().map(|row| kernels.first_of_operation(&row.operation)))
 }
 
 fn layer_table(rows: &[LayerRow]) -> Table {
@@ -376,16 +393,16 @@ mod tests {
     }
 
     #[test]
-    fn the_page_says_how_sure_differences_are() {
+    fn the_page_has_the_confidence_of_differences() {
         let page = |confidence, steps| {
             let options = AnalysisOptions { confidence, ..AnalysisOptions::default() };
             let document = analyse(&trace(100, steps), &trace(200, steps), &options).expect("a comparison").document;
             traces_page(&document, Provenance::default()).expect("a page").to_html().expect("a page")
         };
         let sure = page(true, 12);
-        assert!(sure.contains("How sure, per pass") && sure.contains("<td>slower by 9"), "{sure}");
-        assert!(!page(false, 12).contains("How sure"));
+        assert!(sure.contains("99 % interval, per pass") && sure.contains("<td>slower"), "{sure}");
+        assert!(!page(false, 12).contains("99 % interval"));
         // One step tells nothing, and a reader who sees twice the time must know.
-        assert!(page(true, 1).contains("cannot tell, too few samples"));
+        assert!(page(true, 1).contains("within these passes"));
     }
 }

@@ -1,4 +1,4 @@
-//! How sure differences are, in words.
+//! Verdicts with their confidence, in words.
 
 use std::fmt::Write as _;
 
@@ -12,22 +12,42 @@ pub(super) fn whole(out: &mut String, confidence: &Confidence) {
     if !is_known(&confidence.whole) {
         return;
     }
+    let level = confidence.whole.confidence.map_or_else(String::new, |level| format!(" {:.1} %", 100.0 * level));
     let plural = if per == "pass" { "passes" } else { "steps" };
     let samples = match first == second {
         true => format!("{} each", counted(first, per, plural)),
         false => format!("{first} and {second} {plural}"),
     };
-    let _ = writeln!(out, "how sure: {}, from {samples}", words(&confidence.whole));
+    let _ = writeln!(out, "confidence{level}: {}{}, from {samples}", words(&confidence.whole), for_runs(confidence));
 }
 
-/// Whether there is anything to be sure of: where passes are not known, the elapsed time has no samples.
+/// What runs vary by, where too few passes show it.
+fn for_runs(confidence: &Confidence) -> String {
+    match confidence.whole.by_pass || confidence.whole.interval.is_none() {
+        true => String::new(),
+        false => format!(", if runs vary by {} %", confidence.run_variation_percent),
+    }
+}
+
+/// The mark of a verdict beside its difference: what trace 2 is.
+pub(super) fn mark(verdict: &Verdict) -> &'static str {
+    match verdict.verdict {
+        "slower" => "slow",
+        "faster" => "fast",
+        "same" => "same",
+        _ => "?",
+    }
+}
+
+/// Whether there is anything to have confidence in: where passes are not known, the elapsed time has no samples.
 pub(crate) fn is_known(whole: &Verdict) -> bool {
-    whole.ratio.is_some() || whole.samples != [0, 0]
+    whole.samples != [0, 0]
 }
 
-/// `, per pass` and its like: times per call stand beside it, which pass by pass are another thing.
+/// The heading of intervals, all of which hold together: times per call stand beside them, which pass by pass are another thing.
 pub(crate) fn per_what(confidence: &Confidence) -> String {
-    confidence.operations.first().map_or_else(String::new, |row| format!(", per {}", row.verdict.per))
+    let per = confidence.operations.first().map_or_else(String::new, |row| format!(", per {}", row.verdict.per));
+    format!("99 % interval{per}")
 }
 
 /// The verdict on an operation.
@@ -37,26 +57,42 @@ pub(crate) fn of_operation<'d>(confidence: &'d Confidence, operation: &str) -> O
 
 /// `slower by 1.2 to 3.4 %`, and its like; of like calls alone where the traces hold other ones.
 pub(crate) fn words(verdict: &Verdict) -> String {
+    if !verdict.together_with.is_empty() {
+        return format!("{}, together with {}", of_calls(verdict), verdict.together_with.join(", "));
+    }
     let Some(mix) = verdict.mix else { return of_calls(verdict) };
     match mix.ratio {
-        Some(ratio) => format!("{} for like calls; the other mix of calls makes x {ratio:.3}", of_calls(verdict)),
-        None => format!("{} of like calls", of_calls(verdict)),
+        Some(ratio) => {
+            format!("{} for calls of the same shape; the other mix of calls makes x {ratio:.3}", of_calls(verdict))
+        }
+        None => format!("{} of calls of the same shape", of_calls(verdict)),
     }
 }
 
 fn of_calls(verdict: &Verdict) -> String {
-    let (Some([low, high]), Some(detectable)) = (verdict.interval, verdict.detectable_percent) else {
-        return "cannot tell, too few samples".to_owned();
+    let Some([low, high]) = verdict.interval else {
+        return format!("inconclusive, {}", verdict.reason.unwrap_or("too few samples"));
+    };
+    // Calls of few passes say nothing about other passes.
+    let within = match verdict.per {
+        _ if verdict.by_pass || verdict.samples == [1, 1] => "",
+        "step" => " within these steps",
+        "pass" => " within these passes",
+        _ => "",
     };
     let [low, high] = [low, high].map(|ratio| 100.0 * (ratio - 1.0));
     match verdict.verdict {
         // Percents of so much more are read as factors anyway.
-        "slower" if low >= 100.0 => format!("slower, {:.2} to {:.2} x as long", 1.0 + low / 100.0, 1.0 + high / 100.0),
-        "slower" => format!("slower by {low:.1} to {high:.1} %"),
-        "faster" => format!("faster by {:.1} to {:.1} %", -high, -low),
-        "same" => format!("same within {:.1} %", low.abs().max(high.abs()).max(0.1)),
-        _ if detectable > 100.0 => "cannot tell, times vary too much".to_owned(),
-        _ => format!("cannot tell, less than {detectable:.1} % does not show"),
+        "slower" if low >= 100.0 => {
+            format!("slower, {:.2} to {:.2} x as long{within}", 1.0 + low / 100.0, 1.0 + high / 100.0)
+        }
+        "slower" => format!("slower by {low:.1} to {high:.1} %{within}"),
+        "faster" => format!("faster by {:.1} to {:.1} %{within}", -high, -low),
+        "same" => format!("same within {:.1} %{within}", low.abs().max(high.abs()).max(0.1)),
+        _ => match verdict.detectable_percent.filter(|percent| *percent <= 100.0) {
+            Some(percent) => format!("inconclusive (smallest detectable difference {percent:.1} %)"),
+            None => "inconclusive, times vary too much".to_owned(),
+        },
     }
 }
 
@@ -75,14 +111,19 @@ mod tests {
             interval: Some([0.998, 1.006]),
             confidence: Some(0.99),
             detectable_percent: Some(1.1),
+            reason: None,
             paired: false,
-            by_pass: false,
+            by_pass: true,
+            together_with: Vec::new(),
             mix: Some(Mix { ratio: Some(0.61), like_percent: [95.0, 100.0] }),
         };
-        assert_eq!(words(&verdict), "same within 0.6 % for like calls; the other mix of calls makes x 0.610");
+        assert_eq!(
+            words(&verdict),
+            "same within 0.6 % for calls of the same shape; the other mix of calls makes x 0.610"
+        );
         verdict = Verdict { verdict: "cannot tell", ratio: None, interval: None, detectable_percent: None, ..verdict };
         verdict.mix = Some(Mix { ratio: None, like_percent: [10.0, 10.0] });
-        assert_eq!(words(&verdict), "cannot tell, too few samples of like calls");
+        assert_eq!(words(&verdict), "inconclusive, too few samples of calls of the same shape");
     }
 
     #[test]
@@ -95,8 +136,10 @@ mod tests {
             interval,
             confidence: Some(0.99),
             detectable_percent: Some(4.23),
+            reason: None,
             paired: false,
-            by_pass: false,
+            by_pass: true,
+            together_with: Vec::new(),
             mix: None,
         };
         for (given, expected) in [
@@ -105,8 +148,8 @@ mod tests {
             (verdict("faster", Some([0.9, 0.95])), "faster by 5.0 to 10.0 %"),
             (verdict("same", Some([0.998, 1.006])), "same within 0.6 %"),
             (verdict("same", Some([1.0, 1.0])), "same within 0.1 %"),
-            (verdict("cannot tell", Some([0.98, 1.03])), "cannot tell, less than 4.2 % does not show"),
-            (verdict("cannot tell", None), "cannot tell, too few samples"),
+            (verdict("cannot tell", Some([0.98, 1.03])), "inconclusive (smallest detectable difference 4.2 %)"),
+            (verdict("cannot tell", None), "inconclusive, too few samples"),
         ] {
             assert_eq!(words(&given), expected);
         }

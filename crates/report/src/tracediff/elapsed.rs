@@ -41,7 +41,8 @@ pub(super) fn text(
     show_all: bool,
     layout: Layout,
 ) {
-    escaped(out, layout, |out| headline(out, &report.elapsed, layout));
+    let is_unclear = confidence.is_some_and(|found| found.whole.verdict == "cannot tell");
+    escaped(out, layout, |out| headline(out, &report.elapsed, is_unclear, layout));
     escaped(out, layout, |out| {
         let _ = writeln!(out, "{}", report.verdict);
         if let Some(confidence) = confidence {
@@ -60,7 +61,7 @@ pub(super) fn text(
     out.push('\n');
 }
 
-fn headline(out: &mut String, elapsed: &Elapsed, layout: Layout) {
+fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layout) {
     let Elapsed { trace1, trace2, ratio, ratio_per_layer, basis } = elapsed;
     let (name, one) = match basis {
         Basis::Pass => (" per forward pass", "pass"),
@@ -69,8 +70,9 @@ fn headline(out: &mut String, elapsed: &Elapsed, layout: Layout) {
     };
     let _ = write!(
         out,
-        "elapsed{name}, trace 2 / trace 1: {} ({:.3} ms / {:.3} ms",
+        "elapsed{name}, trace 2 / trace 1: {}{} ({:.3} ms / {:.3} ms",
         shown(*ratio),
+        if is_unclear { ", inconclusive" } else { "" },
         trace2.per_pass_ms,
         trace1.per_pass_ms
     );

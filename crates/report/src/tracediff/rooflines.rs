@@ -49,8 +49,8 @@ fn heading(out: &mut String, found: &Rooflines, basis: Basis) {
         100.0 * found.coverage_trace1,
         100.0 * found.coverage_trace2
     );
-    if !found.verdict.is_empty() {
-        let _ = writeln!(out, "{}", found.verdict);
+    for said in [&found.verdict, &found.unknown_peaks].into_iter().filter(|said| !said.is_empty()) {
+        let _ = writeln!(out, "{said}");
     }
 }
 

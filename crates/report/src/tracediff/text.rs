@@ -6,7 +6,7 @@ use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, Metadata, OperationRow, Overview, Platform, Status,
 };
 
-use super::confidence::{of_operation, per_what, words};
+use super::confidence::{mark, of_operation, per_what, words};
 use super::explanation;
 use super::text_parts::{layers, python_stacks, unknown, warnings};
 use super::wording::{KERNEL, OPERATION, counted, escaped, general, operation_column, part, per};
@@ -159,7 +159,7 @@ fn operations(
     let whole = elapsed.map_or(0.0, |elapsed| elapsed.elapsed.trace1.per_pass_ms);
     let threshold = match (options.threshold_ms, elapsed) {
         (Some(limit), _) => format!("{} ms in all", general(limit)),
-        (None, Some(elapsed)) => format!("1 % of the elapsed time of trace 1, {:.3} ms", elapsed.threshold_ms),
+        (None, Some(elapsed)) => format!("1 % of the smaller elapsed time, {:.3} ms", elapsed.threshold_ms),
         (None, None) => "5 ms in all".to_owned(),
     };
     let matter = rows.iter().filter(|row| row.status != Status::Similar).count();
@@ -178,7 +178,7 @@ fn operations(
         false => "-".to_owned(),
     };
     let limit = if options.show_all { usize::MAX } else { matter.max(OPERATIONS_SHOWN) };
-    let how_sure = confidence.map_or_else(String::new, |found| format!("how sure{}", per_what(found)));
+    let intervals = confidence.map_or_else(String::new, per_what);
     let mut table = Table::new([
         operation_column(),
         Column::number("calls 1").at_least(8).optional(7),
@@ -189,18 +189,20 @@ fn operations(
         Column::number("trace 1").at_least(11).optional(5),
         Column::number("trace 2").at_least(11).optional(4),
         Column::number("difference").at_least(11),
+        Column::name("2 is").gap(1),
         Column::number("share %").at_least(7),
         Column::bar().optional(8),
-        Column::name(&how_sure).optional(9),
+        Column::name(&intervals).optional(9),
     ]);
     let largest = sorted.first().map_or(0.0, |row| difference(row).abs());
-    let tones = |difference_ms: f64| {
+    let tones = |difference_ms: f64, mark: &str| {
         let tone = Tone::of_difference(difference_ms);
         let cell = Cell::from(format!("{difference_ms:+.3}")).toned(tone);
-        [cell, share(difference_ms).into(), Cell::part(part(difference_ms, largest)).toned(tone)]
+        [cell, mark.into(), share(difference_ms).into(), Cell::part(part(difference_ms, largest)).toned(tone)]
     };
     for row in sorted.iter().take(limit) {
-        let [gap, share, bar] = tones(difference(row));
+        let verdict = confidence.and_then(|found| of_operation(found, &row.operation));
+        let [gap, sign, share, bar] = tones(difference(row), verdict.map_or("", mark));
         let mut cells = vec![
             layout.name(&row.operation, OPERATION, 0).into(),
             row.trace1_count.to_string().into(),
@@ -211,21 +213,21 @@ fn operations(
             format!("{:.3}", row.trace1_per_pass_ms).into(),
             format!("{:.3}", row.trace2_per_pass_ms).into(),
             gap,
+            sign,
             share,
             bar,
         ];
-        let verdict = confidence.and_then(|found| of_operation(found, &row.operation)).map(words);
-        cells.push(verdict.unwrap_or_default().into());
+        cells.push(verdict.map(words).unwrap_or_default().into());
         table.push(cells);
     }
     let small = sorted.get(limit..).unwrap_or_default();
     if !small.is_empty() {
         let sum = |time: fn(&OperationRow) -> f64| small.iter().map(|row| time(row)).sum::<f64>();
         let (first, second) = (sum(|row| row.trace1_per_pass_ms), sum(|row| row.trace2_per_pass_ms));
-        let [gap, share, bar] = tones(second - first);
+        let [gap, sign, share, bar] = tones(second - first, "");
         let mut cells = vec![Cell::from(format!("({} smaller)", small.len()))];
         cells.resize(6, Cell::default());
-        cells.extend([format!("{first:.3}").into(), format!("{second:.3}").into(), gap, share, bar]);
+        cells.extend([format!("{first:.3}").into(), format!("{second:.3}").into(), gap, sign, share, bar]);
         table.push(cells);
     }
     out.push_str(&table.text(layout));
@@ -278,6 +280,36 @@ fn kernels(out: &mut String, row: &OperationRow, show_all: bool, layout: Layout)
         for kernel in &kernels[..shown] {
             let times = format!("    {:>14.3} us {:>10} x {:>12.3} us  ", kernel.total_us, kernel.count, kernel.avg_us);
             let _ = writeln!(out, "{times}{}", layout.name(&kernel.name, 80, times.chars().count()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
+
+    #[test]
+    fn the_mark_of_a_verdict_is_there_at_every_width() {
+        let load = |us: u32| {
+            let kernel = |at: u32| {
+                let us = us + at % 3;
+                format!(
+                    r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {us}, "args": {{}}}}"#,
+                    900 * at
+                )
+            };
+            let text = format!(r#"{{"traceEvents": [{}]}}"#, (0..40).map(kernel).collect::<Vec<_>>().join(","));
+            Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
+        };
+        let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
+        let document = analyse(&load(100), &load(200), &options).expect("a comparison").document;
+        for columns in [None, Some(60), Some(80), Some(120), Some(200)] {
+            let layout = Layout { columns, ..Layout::default() };
+            let report = text(&document, &TextOptions { layout, ..TextOptions::default() });
+            let row = report.lines().find(|line| line.starts_with("Dense GEMM")).expect("a row");
+            assert!(row.contains(" slow"), "{columns:?}: {row}");
+            assert_eq!(columns.is_none_or(|columns| columns > 150), row.contains("slower by"), "{columns:?}: {row}");
         }
     }
 }

@@ -31,7 +31,7 @@ const LAYERS_SHOWN: usize = 20;
 pub(super) fn layers(out: &mut String, rows: &[LayerRow], show_all: bool, layout: Layout) {
     let count = |status| rows.iter().filter(|row| row.status == status).count();
     let heading = format!(
-        "\nLAYERS: {} in both; trace 1 slower {}, faster {}, similar {}; only in trace 1 {}, only in trace 2 {}\n",
+        "\nLAYERS: {} in both; trace 2 slower {}, faster {}, similar {}; only in trace 1 {}, only in trace 2 {}\n",
         rows.iter().filter(|row| row.in_both).count(),
         count(Status::Slower),
         count(Status::Faster),
@@ -48,8 +48,8 @@ pub(super) fn layers(out: &mut String, rows: &[LayerRow], show_all: bool, layout
         Column::number("kernels 2").at_least(9).optional(1),
         Column::number("total 1 ms").at_least(11).optional(4),
         Column::number("total 2 ms").at_least(11).optional(3),
-        Column::number("ratio").at_least(7),
-        Column::number("gap ms").at_least(8),
+        Column::number("2 / 1").at_least(7),
+        Column::number("difference").at_least(11),
     ]);
     for row in &rows[..shown] {
         let tone = match row.status {
@@ -64,8 +64,8 @@ pub(super) fn layers(out: &mut String, rows: &[LayerRow], show_all: bool, layout
             row.trace2_kernels.to_string().into(),
             format!("{:.3}", row.trace1_total_ms).into(),
             format!("{:.3}", row.trace2_total_ms).into(),
-            ratio(row.ratio).into(),
-            Cell::from(format!("{:+.3}", row.gap_ms)).toned(tone),
+            ratio(row.trace2_over_trace1).into(),
+            Cell::from(format!("{:+.3}", row.difference_ms)).toned(tone),
         ]);
     }
     out.push_str(&table.text(layout));

@@ -144,6 +144,7 @@ impl Calls {
                 name: context.group,
                 shape,
                 cluster,
+                device: kernel.device,
             });
         }
         let empty = || match compared.basis {
@@ -154,6 +155,27 @@ impl Calls {
         let calls = gathered.into_iter().map(|gathered| gathered.into_calls(empty()));
         let named = trace.operations.iter().cloned().zip(calls);
         Some(Calls { operations: named.collect() })
+    }
+
+    /// The kernels of all operations.
+    pub(super) fn all(&self) -> Vec<&Series> {
+        let mut names: Vec<&String> = self.operations.keys().collect();
+        // Sums of floats keep their order.
+        names.sort_unstable();
+        names.into_iter().map(|name| &self.operations[name].series).collect()
+    }
+
+    /// The kernels of several operations, one after the other.
+    pub(super) fn union<'n>(&self, operations: impl Iterator<Item = &'n str>) -> OperationCalls {
+        let mut names: Vec<&str> = operations.collect();
+        names.sort_unstable();
+        let mut found = OperationCalls::default();
+        for calls in names.into_iter().map(|name| self.of(name)) {
+            found.series.append(&calls.series);
+            found.places.extend(&calls.places);
+            found.strata.extend(&calls.strata);
+        }
+        found
     }
 
     /// The kernels of an operation.
@@ -184,6 +206,7 @@ struct Call {
     /// Number of the shapes, where these matter and are known.
     shape: Option<u32>,
     cluster: u32,
+    device: u32,
 }
 
 /// Kernels of an operation while they are gathered.
@@ -207,14 +230,18 @@ impl Gathered {
         let kinds = self.kinds.keys();
         let mut counts = vec![0_u32; kinds.len()];
         self.calls.iter().for_each(|call| counts[call.kind as usize] += 1);
-        let is_single = |call: &Call| counts[call.kind as usize] == 1;
+        let mut on_devices: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        self.calls.iter().for_each(|call| *on_devices.entry((call.kind, call.device)).or_default() += 1);
+        // Devices that do the same at the same time are no further samples.
+        let is_single = |call: &Call| on_devices[&(call.kind, call.device)] == 1;
         let singles = || self.calls.iter().filter(|call| is_single(call));
-        let mut of_shapes: FxHashMap<(u32, Option<u32>), u32> = FxHashMap::default();
-        singles().for_each(|call| *of_shapes.entry((call.name, call.shape)).or_default() += 1);
-        let is_odd = |call: &Call| is_single(call) && of_shapes[&(call.name, call.shape)] == 1;
-        let mut odd_of_names: FxHashMap<u32, u32> = FxHashMap::default();
-        singles().filter(|call| is_odd(call)).for_each(|call| *odd_of_names.entry(call.name).or_default() += 1);
-        let has_one_odd = |call: &Call| odd_of_names.get(&call.name) == Some(&1);
+        let mut of_shapes: FxHashMap<(u32, Option<u32>, u32), u32> = FxHashMap::default();
+        singles().for_each(|call| *of_shapes.entry((call.name, call.shape, call.device)).or_default() += 1);
+        let is_odd = |call: &Call| is_single(call) && of_shapes[&(call.name, call.shape, call.device)] == 1;
+        let mut odd_of_names: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        let odd = || singles().filter(|call| is_odd(call));
+        odd().for_each(|call| *odd_of_names.entry((call.name, call.device)).or_default() += 1);
+        let has_one_odd = |call: &Call| odd_of_names.get(&(call.name, call.device)) == Some(&1);
         // The kind that most calls of a name are of; the first of several.
         let mut most_frequent: FxHashMap<u32, u32> = FxHashMap::default();
         for call in self.calls.iter().filter(|call| !is_single(call) && has_one_odd(call)) {
@@ -261,7 +288,7 @@ mod tests {
         let mut push = |time: f64, layer: u32, unit: u32| {
             let place = Place { pass: 0, layer, number: 0 };
             let kind = Kind { unit, layer: 0, number: 0, shape: None };
-            gathered.push(kind, |kind| Call { time, place, kind, name: 7, shape: None, cluster: 0 });
+            gathered.push(kind, |kind| Call { time, place, kind, name: 7, shape: None, cluster: 0, device: 0 });
         };
         push(first, OUTSIDE, OUTSIDE);
         (0..layers).for_each(|layer| push(25.0 + f64::from(layer * 7 % 5) / 10.0, layer, 0));

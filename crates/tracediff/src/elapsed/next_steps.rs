@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Compared;
 use super::waterfall::{COMMUNICATION, COPIES, HOST_LATE, IDLE, WaterfallKind, WaterfallRow};
+use super::{Compared, Counted};
 use crate::classify::COLLECTIVES;
 use crate::family::Family;
 use crate::names::NameId;
@@ -43,7 +43,8 @@ pub(super) fn next_steps(
     if !rows.iter().any(|row| row.matters) {
         return Vec::new();
     }
-    let kernels = traces.map(|trace| kernels(trace, phase));
+    let counted = Counted::of(traces, phase);
+    let kernels = [0, 1].map(|side| kernels(traces[side], &counted[side]));
     let step = |row: &WaterfallRow| {
         let slower = usize::from(row.difference_ms > 0.0);
         NextStep {
@@ -57,10 +58,10 @@ pub(super) fn next_steps(
 }
 
 /// Kernels by family; those that communicate stand under the name of their part.
-fn kernels(trace: &Trace, phase: PhaseFilter) -> BTreeMap<String, FamilyKernels> {
+fn kernels(trace: &Trace, counted: &Counted) -> BTreeMap<String, FamilyKernels> {
     let mut groups = vec![Sum::default(); trace.groups.len()];
     for (kernel, context) in trace.kernels.iter().zip(&trace.contexts) {
-        if phase.lets(context.phase) {
+        if counted.lets(kernel, context) {
             groups[context.group as usize].add(kernel.duration);
         }
     }
@@ -93,8 +94,7 @@ fn advice(
     };
     let per_pass = |side: usize| {
         let count: u64 = kernels[side].values().map(|family| family.sum.count).sum();
-        let passes = (compared[side].passes + compared[side].left_out) as f64 * compared[side].devices as f64;
-        count as f64 / passes
+        count as f64 / compared[side].per_pass()
     };
     match (row.kind, row.row.as_str()) {
         (WaterfallKind::Part, HOST_LATE) => format!(

@@ -41,7 +41,7 @@ pub(crate) struct Window {
     pub(crate) own: Vec<Picoseconds>,
     /// By kind.
     pub(crate) copies: [CopySum; CopyKind::ALL.len()],
-    /// A gap that is more than half of the window, although what ends it had been launched before.
+    /// A gap that is more than half of the window, although what ends it had been launched before half of it was over.
     pub(crate) large_gap: Option<Gap>,
 }
 
@@ -350,7 +350,8 @@ impl Sweep {
             window.unknown_launch += gap;
         }
         if 2 * gap > window.length()
-            && let Some(activity) = next.iter().find(|activity| activity.launch_end.is_some_and(|end| end <= copies))
+            && let Some(activity) =
+                next.iter().find(|activity| activity.launch_end.is_some_and(|end| end <= copies + gap / 2))
         {
             let launched_before = activity.start - activity.launch_end.unwrap_or(activity.start);
             window.large_gap = Some(Gap { length: gap, name: activity.name, launched_before });

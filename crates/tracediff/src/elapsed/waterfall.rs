@@ -4,14 +4,27 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Compared;
-use super::noise::half_width;
+use perfdb_statistics::half_width;
+
 use super::timeline::Window;
+use super::{Compared, Headline};
 use crate::steps::Basis;
 use crate::time::{Picoseconds, milliseconds};
 
-/// Share of the time of trace 1 below which a difference is none.
+/// Share of the smaller time per pass below which a difference is none.
 pub(super) const THRESHOLD: f64 = 0.01;
+
+/// Share of reports on two equal measurements in which any row may matter.
+const FALSE_ALARMS: f64 = 0.003;
+
+/// What rows have to be beyond.
+struct RowLimits<'a> {
+    /// Times per pass of both traces.
+    whole: [f64; 2],
+    threshold_ms: f64,
+    level: f64,
+    headline: &'a Headline,
+}
 
 /// Names of the rows that are parts of time.
 pub(super) const COMMUNICATION: &str = "exposed communication";
@@ -35,9 +48,10 @@ pub struct WaterfallRow {
     pub difference_ms: f64,
     /// Of the time of trace 1 per pass; nothing where that is 0.
     pub share: Option<f64>,
-    /// Half the width of the 99 % interval of the difference, from pass to pass; nothing where there are too few passes.
+    /// Half the width of the interval of the difference, all of whose rows hold together in 997 of 1000 reports; nothing where neither passes nor
+    /// runs are known to vary.
     pub noise_ms: Option<f64>,
-    /// Whether the difference is at least 1 % of the time of trace 1 and more than the noise.
+    /// Whether the difference is at least the threshold and more than the noise, which has to be known.
     pub matters: bool,
 }
 
@@ -57,7 +71,8 @@ type Times = [BTreeMap<Option<u32>, Picoseconds>; 2];
 /// The rows, and the verdict on them.
 pub(super) fn waterfall(
     compared: &[Compared<'_>; 2],
-    basis: Basis,
+    headline: &Headline,
+    threshold_ms: f64,
     names_trusted: bool,
 ) -> (Vec<WaterfallRow>, String) {
     let mut rows: BTreeMap<(&str, bool), Times> = BTreeMap::new();
@@ -77,18 +92,20 @@ pub(super) fn waterfall(
     }
     let whole = [0, 1].map(|side| milliseconds(compared[side].parts.total()) / compared[side].per_pass());
     let has_time = |times: &Times| times.iter().flat_map(BTreeMap::values).any(|time| *time != 0);
+    let count = rows.values().filter(|times| has_time(times)).count().max(1);
+    let limits = RowLimits { whole, threshold_ms, level: FALSE_ALARMS / count as f64, headline };
     let mut found: Vec<WaterfallRow> = rows
         .iter()
         .filter(|(_, times)| has_time(times))
         .map(|((name, is_family), times)| {
             let kind = if *is_family { WaterfallKind::Family } else { WaterfallKind::Part };
-            row(name, kind, times, compared, basis, whole[0])
+            row(name, kind, times, compared, &limits)
         })
         .collect();
     // Names are in order already.
     found.sort_by(|a, b| b.difference_ms.abs().total_cmp(&a.difference_ms.abs()));
     let verdict = if names_trusted {
-        verdict(&found, whole, basis)
+        verdict(&found, whole, headline)
     } else {
         // Who computed what is not known: all of it is one row.
         let mut parts: Vec<WaterfallRow> =
@@ -99,9 +116,9 @@ pub(super) fn waterfall(
             compared[side].windows.iter().map(of).for_each(|(pass, time)| *times.entry(pass).or_default() += time);
             times
         });
-        parts.push(row(COMPUTE, WaterfallKind::Part, &compute, compared, basis, whole[0]));
+        parts.push(row(COMPUTE, WaterfallKind::Family, &compute, compared, &limits));
         parts.sort_by(|a, b| b.difference_ms.abs().total_cmp(&a.difference_ms.abs()));
-        verdict(&parts, whole, basis)
+        verdict(&parts, whole, headline)
     };
     (found, verdict)
 }
@@ -111,13 +128,19 @@ fn row(
     kind: WaterfallKind,
     times: &Times,
     compared: &[Compared<'_>; 2],
-    basis: Basis,
-    whole1: f64,
+    limits: &RowLimits<'_>,
 ) -> WaterfallRow {
     let [trace1_ms, trace2_ms] =
         [0, 1].map(|side| milliseconds(times[side].values().sum()) / compared[side].per_pass());
     let difference_ms = trace2_ms - trace1_ms;
-    let noise_ms = (basis != Basis::Whole).then(|| noise(times, compared)).flatten();
+    // A kernel runs longer or shorter by what runs vary by; the host that is late may be so by that part of all.
+    let mean = match kind {
+        WaterfallKind::Family => (trace1_ms + trace2_ms) / 2.0,
+        WaterfallKind::Part => (limits.whole[0] + limits.whole[1]) / 2.0,
+    };
+    let runs = limits.headline.runs.as_difference().half_width(limits.level).exp_m1() * mean;
+    let noise_ms = half_width(values(times, compared), limits.level, runs);
+    let whole1 = limits.whole[0];
     WaterfallRow {
         row: name.to_owned(),
         kind,
@@ -127,26 +150,28 @@ fn row(
         share: (whole1 > 0.0).then(|| difference_ms / whole1),
         noise_ms,
         matters: difference_ms != 0.0
-            && difference_ms.abs() >= (THRESHOLD * whole1)
-            && noise_ms.is_none_or(|noise| difference_ms.abs() > noise),
+            && difference_ms.abs() >= limits.threshold_ms
+            && noise_ms.is_some_and(|noise| difference_ms.abs() > noise),
     }
 }
 
-/// The noise of a row, with a value for every pass that is compared.
-fn noise(times: &Times, compared: &[Compared<'_>; 2]) -> Option<f64> {
-    let values = |side: usize| -> Vec<f64> {
+/// The times of a row, with a value for every pass that is compared.
+fn values(times: &Times, compared: &[Compared<'_>; 2]) -> [Vec<f64>; 2] {
+    [0, 1].map(|side| {
+        if compared[side].basis == Basis::Whole {
+            return vec![milliseconds(times[side].values().sum()) / compared[side].per_pass()];
+        }
         let mut passes: BTreeMap<Option<u32>, Picoseconds> =
             compared[side].windows.iter().map(|window| (window.pass, 0)).collect();
         passes.extend(&times[side]);
         passes.values().map(|time| milliseconds(*time) / compared[side].devices as f64).collect()
-    };
-    half_width([values(0), values(1)])
+    })
 }
 
 /// The largest rows until four fifths of all differences are named, three at most.
-fn verdict(rows: &[WaterfallRow], [first, second]: [f64; 2], basis: Basis) -> String {
+fn verdict(rows: &[WaterfallRow], [first, second]: [f64; 2], headline: &Headline) -> String {
     let difference = second - first;
-    let per = match basis {
+    let per = match headline.basis {
         Basis::Pass => " per forward pass",
         Basis::Step => " per step",
         Basis::Whole => "",
@@ -168,10 +193,15 @@ fn verdict(rows: &[WaterfallRow], [first, second]: [f64; 2], basis: Basis) -> St
         format!("both take the same time{per} within 1 % ({difference:+.3} ms)")
     } else {
         let word = if difference > 0.0 { "more" } else { "less" };
-        format!("trace 2 takes {percent:.1} % {word} time{per} ({difference:+.3} ms)")
+        match headline.is_clear() {
+            true => format!("trace 2 takes {percent:.1} % {word} time{per} ({difference:+.3} ms)"),
+            false => {
+                format!("trace 2: {percent:.1} % {word} time{per} ({difference:+.3} ms) {}", headline.doubt())
+            }
+        }
     };
     if !reasons.is_empty() {
-        text.push_str(": ");
+        text.push_str(if headline.is_clear() { ": " } else { "; beyond the noise: " });
         text.push_str(&reasons.join(", "));
     }
     text

@@ -14,6 +14,7 @@ use super::strip::{Item, LARGEST, align_items};
 use super::typical::{self, Match, Typical, matches, rotated, typical};
 use crate::family::Family;
 use crate::structure::{Block, Sequence, Structure};
+use crate::time::Picoseconds;
 use crate::trace::Trace;
 
 use stretch::Stretch;
@@ -48,6 +49,8 @@ pub(super) struct Assignment {
     /// Names of kinds of layers by side and unit.
     kinds: [FxHashMap<usize, usize>; 2],
     has_layers: bool,
+    /// Words of all names that were looked at.
+    words: Words,
 }
 
 /// A group of kernels.
@@ -60,7 +63,46 @@ pub(super) struct Group {
 }
 
 impl Assignment {
-    pub(super) fn new(traces: [&Trace; 2], structures: [&Structure; 2]) -> Assignment {
+    /// The same whichever trace comes first: of equally good alignments, what decides must not be the order of the traces.
+    pub(super) fn oriented(traces: [&Trace; 2], structures: [&Structure; 2]) -> Assignment {
+        let key = |trace: &Trace| {
+            let time: Picoseconds = trace.kernels.iter().map(|kernel| kernel.duration).sum();
+            (trace.kernels.len(), time)
+        };
+        if key(traces[0]) <= key(traces[1]) {
+            return Assignment::new(traces, structures);
+        }
+        let mut found = Assignment::new([traces[1], traces[0]], [structures[1], structures[0]]);
+        found.exchange();
+        found
+    }
+
+    /// Lets each trace be the other one.
+    fn exchange(&mut self) {
+        for group in &mut self.groups {
+            group.swallowed_by = group.swallowed_by.map(|side| 1 - side);
+            let renamed = match group.name.split_once('/') {
+                Some(("only1", name)) => Some(format!("only2/{name}")),
+                Some(("only2", name)) => Some(format!("only1/{name}")),
+                _ => None,
+            };
+            if let Some(name) = renamed {
+                group.name = name;
+            }
+        }
+        self.typical.swap(0, 1);
+        self.places.swap(0, 1);
+        self.stretches.swap(0, 1);
+        self.largest.swap(0, 1);
+        self.kinds.swap(0, 1);
+        for found in &mut self.matches {
+            found.sides.swap(0, 1);
+            found.rotation.swap(0, 1);
+        }
+        self.rows.iter_mut().flatten().for_each(|(_, blocks)| blocks.swap(0, 1));
+    }
+
+    fn new(traces: [&Trace; 2], structures: [&Structure; 2]) -> Assignment {
         let mut words = Words::default();
         let typical = [0, 1].map(|side| typical(traces[side], structures[side], &mut words));
         let has_layers = typical.iter().all(|typical| !typical.is_empty());
@@ -75,10 +117,12 @@ impl Assignment {
             largest: Default::default(),
             kinds: Default::default(),
             has_layers,
+            words: Words::default(),
         };
         assignment.layers();
         assignment.layers_without_partner();
         assignment.between(traces, structures, &mut words);
+        assignment.words = words;
         assignment
     }
 

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::Groups;
 use super::assign::Group;
+use crate::elapsed::Counted;
 use crate::family::Family;
 use crate::names::NameId;
-use crate::steps::PhaseFilter;
 use crate::structure::{Role, facts};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
@@ -20,9 +20,9 @@ pub struct GroupRow {
     pub group: String,
     /// Family of the work.
     pub family: &'static str,
-    /// Calls of the operation in trace 1, over all passes. A call can be several kernels.
+    /// Calls of the operation in trace 1, over all passes that are compared. A call can be several kernels.
     pub trace1_calls: u64,
-    /// Calls of the operation in trace 2, over all passes.
+    /// Calls of the operation in trace 2, over all passes that are compared.
     pub trace2_calls: u64,
     /// Kernels of trace 1.
     pub trace1_kernels: u64,
@@ -71,9 +71,9 @@ struct Side {
     kinds: Vec<(Family, Role)>,
 }
 
-pub(super) fn rows(groups: &Groups, traces: [&Trace; 2], phase: PhaseFilter, divisors: [f64; 2]) -> Vec<GroupRow> {
+pub(super) fn rows(groups: &Groups, traces: [&Trace; 2], counted: &[Counted; 2], divisors: [f64; 2]) -> Vec<GroupRow> {
     let all = groups.assignment.groups();
-    let sides = [0, 1].map(|side| sums(groups, traces[side], side, phase));
+    let sides = [0, 1].map(|side| sums(groups, traces[side], side, &counted[side]));
     let [first, second] = &sides;
     let mut rows: Vec<(Picoseconds, GroupRow)> = all
         .iter()
@@ -85,12 +85,12 @@ pub(super) fn rows(groups: &Groups, traces: [&Trace; 2], phase: PhaseFilter, div
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn sums(groups: &Groups, trace: &Trace, side: usize, phase: PhaseFilter) -> Vec<Side> {
+fn sums(groups: &Groups, trace: &Trace, side: usize, counted: &Counted) -> Vec<Side> {
     let facts = facts(&trace.groups, &trace.operations, &trace.names);
     let families: Vec<Family> = groups.assignment.groups().iter().map(|group| group.family).collect();
     let mut sides = vec![Side::default(); families.len()];
     for (at, (kernel, time)) in trace.kernels.iter().zip(trace.working_times()).enumerate() {
-        if !phase.lets(trace.contexts[at].phase) {
+        if !counted.lets(kernel, &trace.contexts[at]) {
             continue;
         }
         let group = groups.of_kernels[side][at] as usize;
@@ -112,7 +112,7 @@ fn sums(groups: &Groups, trace: &Trace, side: usize, phase: PhaseFilter) -> Vec<
             for (kernels, block) in main.chain(sequence.side_blocks.iter().map(|block| (&sequence.side_kernels, block)))
             {
                 let kernel = kernels[block.kernels.start] as usize;
-                if phase.lets(trace.contexts[kernel].phase)
+                if counted.lets(&trace.kernels[kernel], &trace.contexts[kernel])
                     && let Some(side) = sides.get_mut(groups.of_kernels[side][kernel] as usize)
                 {
                     side.calls += 1;

@@ -160,8 +160,15 @@ impl PairList {
             from_current_folder.extend(led.is_from_current_folder.then(|| led.path.clone()));
             led.path
         };
-        let pairs = file.pairs.into_iter().map(|pair| pair.spec(&mut follow, &defaults)).collect();
-        Ok(PairList { path: path.to_path_buf(), pairs, from_current_folder })
+        let pairs: Vec<PairSpec> = file.pairs.into_iter().map(|pair| pair.spec(&mut follow, &defaults)).collect();
+        let list = PairList { path: path.to_path_buf(), pairs, from_current_folder };
+        match list.pairs.iter().find(|pair| pair.output.is_none() && !stays_inside(&pair.name)) {
+            Some(pair) => Err(list.error(format!(
+                "the name {:?} leads out of the folder of outputs: names are plain, `output` says where else a result goes",
+                pair.name
+            ))),
+            None => Ok(list),
+        }
     }
 
     /// An error about this list.
@@ -184,6 +191,13 @@ impl PairList {
         }
         Ok(())
     }
+}
+
+/// Whether a file of that name lies below the folder in which it is written.
+fn stays_inside(name: &str) -> bool {
+    use std::path::Component;
+    let mut components = Path::new(name).components().peekable();
+    components.peek().is_some() && components.all(|component| matches!(component, Component::Normal(_)))
 }
 
 /// The path without `.`, and without `x/..`.
@@ -250,6 +264,16 @@ mod tests {
             ("x.trace", "x.trace"),
         ] {
             assert_eq!(stem(path), expected);
+        }
+    }
+
+    #[test]
+    fn names_stay_in_the_folder_of_outputs() {
+        for name in ["a_vs_b", "a/b", "a..b", "..."] {
+            assert!(stays_inside(name), "{name}");
+        }
+        for name in ["../x", "a/../../x", "/tmp/x", "..", ".", "", "./x"] {
+            assert!(!stays_inside(name), "{name}");
         }
     }
 

@@ -5,7 +5,7 @@ use perfdb_roofline::{Precision, Work};
 use perfdb_workload::Unit;
 
 use crate::context::calls::CallShape;
-use crate::steps::PhaseFilter;
+use crate::elapsed::Counted;
 use crate::time::{Picoseconds, microseconds};
 use crate::trace::Trace;
 
@@ -66,13 +66,13 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn of(trace: &Trace, phase: PhaseFilter) -> Sums {
+    pub(super) fn of(trace: &Trace, counts: &Counted) -> Sums {
         let mut sums = Sums::default();
         let communicates = trace.communicating();
         let mut shapes = vec![Sum::default(); trace.calls.shapes.len()];
         let mut counted = vec![false; trace.calls.shape_of.len()];
         for (at, time) in trace.working_times().enumerate() {
-            if !phase.lets(trace.contexts[at].phase) {
+            if !counts.lets(&trace.kernels[at], &trace.contexts[at]) {
                 continue;
             }
             sums.all += time;

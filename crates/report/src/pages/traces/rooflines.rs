@@ -5,10 +5,11 @@ use perfdb_tracediff::{RooflineRow, Rooflines};
 
 /// The sentence that opens the section.
 pub(super) fn note(found: &Rooflines) -> Option<String> {
-    (!found.verdict.is_empty()).then(|| {
+    let said = if found.verdict.is_empty() { &found.unknown_peaks } else { &found.verdict };
+    (!said.is_empty()).then(|| {
         format!(
             "Hardware or kernel: {}. Shapes and peaks are known for {:.1} % and {:.1} % of the time of computing kernels.",
-            found.verdict,
+            said,
             100.0 * found.coverage_trace1,
             100.0 * found.coverage_trace2
         )

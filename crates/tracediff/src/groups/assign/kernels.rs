@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use super::stretch::Stretch;
 use super::{Assignment, Group, NONE, carried_over};
 use crate::family::Family;
-use crate::groups::Words;
 use crate::groups::strip::align_items;
 use crate::groups::typical;
 use crate::structure::{Block, Structure};
@@ -14,7 +13,8 @@ use crate::trace::Trace;
 impl Assignment {
     /// The group of every kernel of both traces.
     pub(in crate::groups) fn kernels(&mut self, traces: [&Trace; 2], structures: [&Structure; 2]) -> [Vec<u32>; 2] {
-        let mut words = Words::default();
+        // The numbers of words have to be those of the typical layers.
+        let mut words = std::mem::take(&mut self.words);
         let mut found = traces.map(|trace| vec![NONE; trace.kernels.len()]);
         for side in 0..2 {
             let mut odd_layers: FxHashMap<(usize, Vec<Family>), Vec<u32>> = FxHashMap::default();
@@ -68,6 +68,7 @@ impl Assignment {
                 }
             }
         }
+        self.words = words;
         found
     }
 

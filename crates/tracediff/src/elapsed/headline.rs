@@ -1,0 +1,96 @@
+//! Whether the elapsed times of two traces differ by more than passes and runs do.
+
+use std::collections::BTreeMap;
+
+use perfdb_statistics::{Estimate, Judgement, Limits, Series, Verdict, estimate_of_passes, judge_headline};
+
+use super::Compared;
+use crate::confidence::RunVariation;
+use crate::steps::Basis;
+use crate::time::{Picoseconds, milliseconds};
+
+/// The elapsed time per pass, judged.
+pub(crate) struct Headline {
+    pub(crate) judgement: Judgement,
+    pub(crate) estimate: Option<Estimate>,
+    /// Passes of both traces; none where the whole is compared.
+    pub(crate) samples: [u64; 2],
+    pub(crate) basis: Basis,
+    /// By how many percent passes vary, in the trace where they do so most; nothing of single passes.
+    vary_percent: Option<f64>,
+    pub(crate) runs: RunVariation,
+}
+
+impl Headline {
+    pub(crate) fn new(compared: &[Compared<'_>; 2], runs: RunVariation) -> Headline {
+        let series = compared.each_ref().map(times);
+        let estimate = estimate_of_passes([&series[0], &series[1]], runs.as_difference());
+        let judgement = judge_headline(estimate.as_ref(), &Limits::default());
+        let basis = compared[0].basis;
+        let samples = series.each_ref().map(|series| if basis == Basis::Whole { 0 } else { series.len() as u64 });
+        let vary_percent = compared.iter().filter_map(variation_percent).max_by(f64::total_cmp);
+        Headline { judgement, estimate, samples, basis, vary_percent, runs }
+    }
+
+    /// What times per pass differ by at most, by chance.
+    pub(super) fn noise_ms(&self, per_pass_ms: f64) -> Option<f64> {
+        let [low, high] = self.judgement.interval?;
+        Some(per_pass_ms * ((high / low).sqrt() - 1.0))
+    }
+
+    /// Whether one trace takes longer by more than the noise, or both take the same time.
+    pub(super) fn is_clear(&self) -> bool {
+        self.judgement.verdict != Verdict::CannotTell
+    }
+
+    /// `in these 5 passes, which vary by 4.0 %: not distinguishable`
+    pub(super) fn doubt(&self) -> String {
+        let (one, many) = match self.basis {
+            Basis::Step => ("step", "steps"),
+            Basis::Pass | Basis::Whole => ("pass", "passes"),
+        };
+        let samples = match self.samples {
+            [0, 0] => "in these traces".to_owned(),
+            [1, 1] => format!("in one {one} of each trace"),
+            [first, second] if first == second => format!("in these {first} {many}"),
+            [first, second] => format!("in these {first} and {second} {many}"),
+        };
+        let vary = match self.vary_percent {
+            Some(percent) if self.is_by_runs() => {
+                format!(", which vary by {percent:.1} %, where runs vary by {} %", self.runs.percent())
+            }
+            Some(percent) => format!(", which vary by {percent:.1} %"),
+            None => format!(", where runs vary by {} %", self.runs.percent()),
+        };
+        format!("{samples}{vary}: not distinguishable")
+    }
+
+    fn is_by_runs(&self) -> bool {
+        self.estimate.is_some_and(|found| found.runs.is_some())
+    }
+}
+
+/// Elapsed times of the passes, in ms and summed over devices; the whole is one.
+fn times(compared: &Compared<'_>) -> Series {
+    let mut series = Series::default();
+    (0..).zip(by_pass(compared)).for_each(|(pass, time)| series.push(time, 0, pass));
+    series
+}
+
+fn by_pass(compared: &Compared<'_>) -> Vec<f64> {
+    let mut times: BTreeMap<Option<u32>, Picoseconds> = BTreeMap::new();
+    for window in &compared.windows {
+        let pass = window.pass.filter(|_| compared.basis != Basis::Whole);
+        *times.entry(pass).or_default() += window.length();
+    }
+    times.into_values().map(|time| milliseconds(time) / compared.devices as f64).collect()
+}
+
+/// The standard deviation of the times of passes by their mean, in percent.
+fn variation_percent(compared: &Compared<'_>) -> Option<f64> {
+    let times = by_pass(compared);
+    let count = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    let squares: f64 = times.iter().map(|time| (time - mean) * (time - mean)).sum();
+    (times.len() > 1 && mean > 0.0).then(|| 100.0 * (squares / (count - 1.0)).sqrt() / mean)
+}
