@@ -197,11 +197,7 @@ fn has_repeated_key(object: &[u8]) -> bool {
         at += 1;
         match byte {
             b'{' => open.push(Vec::new()),
-            b'}' => {
-                if open.pop().is_some_and(|mut keys| is_repeated(&mut keys)) {
-                    return true;
-                }
-            }
+            b'}' if open.pop().is_some_and(|mut keys| is_repeated(&mut keys)) => return true,
             b'"' => {
                 let rest = object.get(at..).unwrap_or_default();
                 let length = text_length(rest);
