@@ -41,10 +41,6 @@ struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = "runtime_values_dumped")]
     metadata_tag: String,
 
-    /// Fill rows again that are filled already: known lengths get new values, new lengths rows of their own
-    #[arg(long)]
-    refill: bool,
-
     #[command(flatten)]
     lock: LockArguments,
 }
@@ -70,7 +66,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let lock = arguments.lock.options(TOOL.name);
     let tag = arguments.metadata_tag.as_str();
     let prepared =
-        prepare(&Options { table: &table, records: &records, output: &output, tag, refill: arguments.refill, lock })?;
+        prepare(&Options { table: &table, records: &records, output: &output, tag, lock })?;
     let summary = prepared.summary();
     let expanded = match summary.output_rows - summary.rows {
         0 => "0".to_owned(),
@@ -85,10 +81,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         output.display()
     ))?;
     if summary.left_alone > 0 {
-        print_note(&format!(
-            "{} rows are filled already and stay as they are; --refill fills them again",
-            summary.left_alone
-        ));
+        print_note(&format!("{} rows hold what the records say and stay as they are", summary.left_alone));
     } else if summary.matched == 0 && summary.rows > 0 {
         let records = records.display();
         warn(&format!("{records}: no record has the shapes of a row; is it a dump of the same run as the table?"));

@@ -11,7 +11,7 @@
 //! let table = "db/FusedInferAttentionScore.csv".as_ref();
 //! let lock = LockOptions { tool: "my-program", timeout: DEFAULT_TIMEOUT, notice: &|_| {} };
 //! let summary =
-//!     fill(&Options { table, records: "fia.jsonl".as_ref(), output: table, tag: "runtime_values_dumped", refill: false, lock })?;
+//!     fill(&Options { table, records: "fia.jsonl".as_ref(), output: table, tag: "runtime_values_dumped", lock })?;
 //! println!("{} of {} rows matched", summary.matched, summary.rows);
 //! # Ok(()) }
 //! ```

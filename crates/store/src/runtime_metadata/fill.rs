@@ -27,8 +27,6 @@ pub struct Options<'a> {
     pub output: &'a Path,
     /// The value of `Runtime metadata_completeness` in rows that were filled.
     pub tag: &'a str,
-    /// Fill rows again that a run has filled already, instead of leaving them alone.
-    pub refill: bool,
     /// How to take the lock of the output's directory.
     pub lock: LockOptions<'a>,
 }
@@ -40,7 +38,7 @@ pub struct Summary {
     pub rows: usize,
     /// Rows with at least one record, without those that are left alone.
     pub matched: usize,
-    /// Rows that an earlier run has filled and this one leaves alone.
+    /// Rows that hold just what their records say, and stay as they are.
     pub left_alone: usize,
     /// Rows that were written.
     pub output_rows: usize,
@@ -102,8 +100,8 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     let rows = table.row_count();
     let matches = matches(&table, &records)?;
     let columns = columns(&mut table);
-    let Options { tag, refill, .. } = *options;
-    let joined = Join { table: &table, columns: &columns, matches: &matches, tag, refill }.rows();
+    let Options { tag, .. } = *options;
+    let joined = Join { table: &table, columns: &columns, matches: &matches, tag }.rows();
     let order: Vec<usize> = joined.rows.iter().map(|(row, _)| *row).collect();
     table.reorder(&order);
     for (row, (_, payload)) in joined.rows.iter().enumerate() {
@@ -118,9 +116,6 @@ pub fn prepare(options: &Options<'_>) -> Result<Prepared, Error> {
     Ok(Prepared { summary: Summary { rows, matched, left_alone, output_rows: table.row_count() }, staged, locks })
 }
 
-/// What completeness a row has that knows nothing but the shapes of its profile.
-const SHAPES_ONLY: &str = "profile_shapes_only";
-
 /// The rows of a table with their records.
 struct Join<'a, 'r> {
     table: &'a Table,
@@ -128,7 +123,6 @@ struct Join<'a, 'r> {
     columns: &'a [usize],
     matches: &'a [Option<&'r Payloads>],
     tag: &'a str,
-    refill: bool,
 }
 
 /// The rows of the filled table: which row each is a copy of, and what fills it.
@@ -144,23 +138,18 @@ impl<'r> Join<'_, 'r> {
         let mut joined = Joined::default();
         let mut row = 0;
         while row < self.matches.len() {
-            let end = if self.is_filled(row) { self.end_of_copies(row) } else { row + 1 };
+            let end = self.end_of_copies(row);
             match self.matches[row] {
                 None => joined.rows.extend((row..end).map(|row| (row, None))),
-                Some(payloads) if !self.is_filled(row) => {
-                    joined.matched += 1;
-                    joined.rows.extend(payloads.values().map(|payload| (row, Some(payload))));
-                }
-                Some(_) if !self.refill => {
+                Some(payloads) if self.is_filled(row, end, payloads) => {
                     joined.left_alone += end - row;
                     joined.rows.extend((row..end).map(|row| (row, None)));
                 }
                 Some(payloads) => {
                     joined.matched += end - row;
-                    joined.rows.extend((row..end).map(|row| (row, payloads.get(&self.lengths(row)))));
-                    let is_new = |lengths: &[String; 2]| (row..end).all(|row| self.lengths(row) != *lengths);
-                    let new = payloads.iter().filter(|(lengths, _)| is_new(lengths));
-                    joined.rows.extend(new.map(|(_, payload)| (end - 1, Some(payload))));
+                    joined.rows.extend(
+                        (row..end).flat_map(|row| payloads.values().map(move |payload| (row, Some(payload)))),
+                    );
                 }
             }
             row = end;
@@ -168,21 +157,30 @@ impl<'r> Join<'_, 'r> {
         joined
     }
 
-    /// Whether an earlier run has filled a row.
-    fn is_filled(&self, row: usize) -> bool {
-        let Some((completeness, filled)) = self.columns.split_last() else { return false };
-        let found = trim(self.table.cell(row, *completeness));
-        let is_known = !matches!(found, "" | SHAPES_ONLY);
-        // A record may have nothing to fill in; then the tag alone tells of the run.
-        is_known && (found == self.tag || filled.iter().any(|&column| !self.table.cell(row, column).is_empty()))
+    /// Whether a run with the same records has filled these copies of one row: each holds a record, and all records come equally often.
+    fn is_filled(&self, row: usize, end: usize, payloads: &Payloads) -> bool {
+        let mut counts = vec![0_usize; payloads.len()];
+        for copy in row..end {
+            let found = payloads.get_index_of(&self.lengths(copy));
+            match found.filter(|at| self.holds(copy, &payloads[*at])) {
+                Some(at) => counts[at] += 1,
+                None => return false,
+            }
+        }
+        counts.iter().all(|count| *count == counts[0])
     }
 
-    /// One past the filled rows from `row` on that are copies of one row.
+    /// Whether a row has the values of a record, and the tag.
+    fn holds(&self, row: usize, payload: &Payload) -> bool {
+        let texts = payload.iter().map(String::as_str).chain([self.tag]);
+        self.columns.iter().zip(texts).all(|(column, text)| self.table.cell(row, *column) == text)
+    }
+
+    /// One past the rows from `row` on that are alike but for what is filled.
     fn end_of_copies(&self, row: usize) -> usize {
         let is_copy = |other: &usize| {
             let mut columns = (0..self.table.columns().len()).filter(|column| !self.columns.contains(column));
-            self.is_filled(*other)
-                && columns.all(|column| self.table.cell(row, column) == self.table.cell(*other, column))
+            columns.all(|column| self.table.cell(row, column) == self.table.cell(*other, column))
         };
         row + (row..self.matches.len()).take_while(is_copy).count()
     }
@@ -281,11 +279,11 @@ mod tests {
     }
 
     /// Fills the table in a folder with these records.
-    fn fill_with(folder: &Path, records: &str, refill: bool) -> Result<Filled, Box<dyn std::error::Error>> {
+    fn fill_with(folder: &Path, records: &str) -> Result<Filled, Box<dyn std::error::Error>> {
         let (table, file): (PathBuf, PathBuf) = (folder.join("Fia.csv"), folder.join("records.jsonl"));
         std::fs::write(&file, records)?;
         let lock = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
-        let summary = fill(&Options { table: &table, records: &file, output: &table, tag: "dumped", refill, lock })?;
+        let summary = fill(&Options { table: &table, records: &file, output: &table, tag: "dumped", lock })?;
         let table = Table::read(&table, &ReadOptions::database())?;
         let cells = |row: crate::table::Row<'_>| {
             ["Runtime num_heads", "note"].map(|name| row.get(name).unwrap_or_default().to_owned())
@@ -298,24 +296,35 @@ mod tests {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("Fia.csv"), ROWS)?;
         let records = record(1, 16) + &record(5, 16);
-        let (first, rows) = fill_with(folder.path(), &records, false)?;
+        let (first, rows) = fill_with(folder.path(), &records)?;
         assert_eq!(first, Summary { rows: 2, matched: 1, left_alone: 0, output_rows: 3 });
         assert_eq!(rows, [["16", "a"], ["16", "a"], ["", "b"]]);
         let written = std::fs::read(folder.path().join("Fia.csv"))?;
-        let (again, _) = fill_with(folder.path(), &records, false)?;
+        let (again, _) = fill_with(folder.path(), &records)?;
         assert_eq!(again, Summary { rows: 3, matched: 0, left_alone: 2, output_rows: 3 });
         assert_eq!(std::fs::read(folder.path().join("Fia.csv"))?, written);
         Ok(())
     }
 
     #[test]
-    fn filled_again_they_get_new_values_and_rows_for_new_lengths_alone() -> TestResult {
+    fn other_records_fill_rows_again_as_the_original_does() -> TestResult {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("Fia.csv"), ROWS)?;
-        fill_with(folder.path(), &(record(1, 16) + &record(5, 16)), false)?;
-        let (again, rows) = fill_with(folder.path(), &(record(5, 32) + &record(7, 32)), true)?;
-        assert_eq!(again, Summary { rows: 3, matched: 2, left_alone: 0, output_rows: 4 });
-        assert_eq!(rows, [["16", "a"], ["32", "a"], ["32", "a"], ["", "b"]]);
+        fill_with(folder.path(), &(record(1, 16) + &record(5, 16)))?;
+        let (again, rows) = fill_with(folder.path(), &(record(5, 32) + &record(7, 32)))?;
+        assert_eq!(again, Summary { rows: 3, matched: 2, left_alone: 0, output_rows: 5 });
+        assert_eq!(rows, [["32", "a"], ["32", "a"], ["32", "a"], ["32", "a"], ["", "b"]]);
+        Ok(())
+    }
+
+    #[test]
+    fn values_of_another_dump_are_replaced() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("Fia.csv"), ROWS)?;
+        fill_with(folder.path(), &record(1, 16))?;
+        let (again, rows) = fill_with(folder.path(), &record(1, 32))?;
+        assert_eq!((again.matched, again.left_alone), (1, 0));
+        assert_eq!(rows, [["32", "a"], ["", "b"]]);
         Ok(())
     }
 }
