@@ -335,18 +335,22 @@ impl Query {
 
     /// The same query of the other 16-bit float, if it has half-precision inputs: rows of it are near, if no row of the very type is.
     pub(crate) fn in_bfloat16(&self) -> Option<Query> {
-        fn changed(argument: &mut Argument) -> bool {
+        fn change(argument: &mut Argument, changed: &mut bool) {
             match argument {
                 Argument::Tensor(tensor) if tensor.dtype == DType::Float16 => {
                     tensor.dtype = DType::BFloat16;
-                    true
+                    *changed = true;
                 }
-                Argument::List(items) => items.iter_mut().fold(false, |any, item| changed(item) || any),
-                _ => false,
+                Argument::List(items) => items.iter_mut().for_each(|item| change(item, changed)),
+                _ => {}
             }
         }
-        let mut query = self.clone();
-        query.arguments.iter_mut().fold(false, |any, argument| changed(argument) || any).then_some(query)
+        if !self.input_tensors().any(|tensor| tensor.dtype == DType::Float16) {
+            return None;
+        }
+        let (mut query, mut changed) = (self.clone(), false);
+        query.arguments.iter_mut().for_each(|argument| change(argument, &mut changed));
+        changed.then_some(query)
     }
 
     pub(crate) fn tensor(&self, at: usize) -> Option<&Tensor> {
