@@ -21,7 +21,7 @@ pub const TOOL: Tool = Tool {
 /// Join dumped runtime values (sequence lengths, heads, layout) into the table of FusedInferAttentionScore.
 ///
 /// Rows and records meet by the shapes of query, key, value, mask and block table and the number of key-value lengths.
-/// A row with several records becomes several rows. Rows that an earlier run has filled are left alone.
+/// A row with several records becomes several rows. Running again with the same records changes nothing.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {

@@ -84,7 +84,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn execute(Arguments { from, map, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
     let lock = lock.options(TOOL.name);
     if let Some(layout) = map {
-        return take_csv(&source, &layout, &database_path);
+        return take_csv(&source, &layout, &database_path, &lock);
     }
     if source.extension().is_some_and(|extension| extension == "csv") && source.is_file() {
         let reason = "a CSV needs --map, such as --map \"MatMulV2 m,k:bf16 n,k:bf16 -> m,n:bf16 = us\"";
@@ -99,8 +99,8 @@ fn execute(Arguments { from, map, source, database_path, lock }: Arguments) -> R
     Ok(Status::Success)
 }
 
-fn take_csv(source: &Path, layout: &Layout, target: &Path) -> Result<Status, Failure> {
-    let done = plain_csv::import(source, layout, target)?;
+fn take_csv(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<'_>) -> Result<Status, Failure> {
+    let done = plain_csv::import(source, layout, target, lock)?;
     warn_of_missing(done.without_duration);
     print(&format!("{} rows → {}\n", done.rows, done.table.display()))?;
     print_note(&format!(

@@ -1,9 +1,9 @@
 //! A database table of a plain CSV: sizes, a duration, and one line that says which column is which.
 
-use crate::database::stage_new;
+use crate::database::Target;
 use crate::error::Error;
 use perfdb_dtype::DType;
-use perfdb_files::replace::commit;
+use perfdb_files::lock::LockOptions;
 use perfdb_store::columns;
 use perfdb_store::duration::is_valid;
 use perfdb_store::table::{LineEnd, ReadOptions, Row, Table, push_csv_row};
@@ -107,7 +107,7 @@ pub struct Converted {
 ///
 /// # Errors
 /// When the CSV cannot be read, lacks a column, has a size that is not a whole number, or no row has a duration.
-pub fn import(source: &Path, layout: &Layout, target: &Path) -> Result<Converted, Error> {
+pub fn import(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<'_>) -> Result<Converted, Error> {
     let table = Table::read(source, &ReadOptions::database())?;
     let columns = Columns { source, table: &table };
     let mut content = Vec::new();
@@ -136,7 +136,9 @@ pub fn import(source: &Path, layout: &Layout, target: &Path) -> Result<Converted
         return Err(Error::unfit(source, "no row has a duration"));
     }
     let path = target.join(format!("{}.csv", layout.kernel_type));
-    commit(vec![stage_new(&path, &content)?])?;
+    let mut files = Target::open(target, lock)?;
+    files.add(&path, &content)?;
+    files.commit()?;
     Ok(Converted { table: path, rows, without_duration })
 }
 
