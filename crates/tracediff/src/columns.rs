@@ -123,6 +123,8 @@ pub(crate) struct Columns {
     pub(crate) arguments: Names,
     pub(crate) frames: Vec<Frame>,
     pub(crate) annotations: Vec<Annotation>,
+    /// Steps as the profiler repeats them on the device.
+    pub(crate) device_annotations: Vec<Annotation>,
     pub(crate) devices: Numbering<Id>,
     pub(crate) streams: Numbering<(u32, Id)>,
     pub(crate) threads: Numbering<(Id, Id)>,
@@ -163,7 +165,11 @@ impl Columns {
             index: self.events + kernel.index,
             ..*kernel
         }));
-        self.copies.extend(piece.copies.iter().map(|copy| GpuCopy { device: devices[copy.device as usize], ..*copy }));
+        self.copies.extend(piece.copies.iter().map(|copy| GpuCopy {
+            device: devices[copy.device as usize],
+            stream: streams[copy.stream as usize],
+            ..*copy
+        }));
         let launch =
             |launch: &Launch| Launch { name: name(launch.name), thread: threads[launch.thread as usize], ..*launch };
         self.launches.extend(piece.launches.iter().map(launch));
@@ -189,6 +195,7 @@ impl Columns {
             ..*frame
         }));
         self.annotations.append(&mut piece.annotations);
+        self.device_annotations.append(&mut piece.device_annotations);
         if let Some(times) = piece.legacy_times.take() {
             self.legacy_times.get_or_insert_default().append(times);
         }

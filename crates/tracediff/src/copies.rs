@@ -10,6 +10,7 @@ pub(crate) struct GpuCopy {
     pub(crate) duration: Picoseconds,
     pub(crate) correlation: Id,
     pub(crate) device: u32,
+    pub(crate) stream: u32,
     pub(crate) kind: CopyKind,
     /// 0 where the trace has none.
     pub(crate) bytes: u64,

@@ -49,7 +49,7 @@ pub(crate) fn apply(kernels: &mut Vec<Kernel>, report: &Report, clip_overlaps: b
         Ok(_) => None,
         Err(before) => Some(at - before as u32),
     };
-    corrections.incomplete = marks.recorded_less.iter().chain(&marks.before_start).filter_map(left).collect();
+    corrections.incomplete = marks.recorded_less.iter().filter_map(left).collect();
     if !clip_overlaps {
         corrections.waiting = waiting.iter().filter_map(|(at, wait)| Some((left(at)?, *wait))).collect();
     }

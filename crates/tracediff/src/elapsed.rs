@@ -9,9 +9,12 @@ mod next_steps;
 pub(crate) mod timeline;
 mod waterfall;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::confidence::RunVariation;
+use crate::context::passes::Boundaries;
 use crate::copies::CopyKind;
 use crate::steps::{Basis, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
@@ -56,8 +59,16 @@ pub struct TraceElapsed {
     pub not_trusted: Vec<&'static str>,
     /// The parts of `elapsed_ms`.
     pub parts_ms: PartsMs,
-    /// Time before the first pass; in no pass, and no part of `elapsed_ms` but where the whole is compared.
+    /// The middle one of the times of the passes, where there are three or more; the mean over devices.
+    pub median_pass_ms: Option<f64>,
+    /// What separates the passes.
+    pub boundaries: Boundaries,
+    /// Time before the first pass; no part of `elapsed_ms`.
     pub lead_ms: f64,
+    /// Kernels before the first pass; in no sum and no count.
+    pub lead_kernels: u64,
+    /// Their summed durations.
+    pub lead_kernel_ms: f64,
     /// Time without anything on the GPU in front of an event whose launch is not known; within `device_idle_ms`.
     pub unknown_launch_ms: f64,
     /// Copies and sets.
@@ -248,8 +259,9 @@ pub(crate) struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn new(timeline: &'a Timeline, basis: Basis, phase: PhaseFilter) -> Compared<'a> {
-        let is_compared =
-            |window: &&Window| (basis == Basis::Whole || window.pass.is_some()) && phase.lets(window.phase);
+        // What lies before the first pass is in no sum.
+        let has_passes = timeline.windows.iter().any(|window| window.pass.is_some());
+        let is_compared = |window: &&Window| (!has_passes || window.pass.is_some()) && phase.lets(window.phase);
         let all: Vec<&Window> = timeline.windows.iter().filter(is_compared).collect();
         let is_whole =
             |window: &Window| window.pass.is_none_or(|pass| timeline.incomplete.binary_search(&pass).is_err());
@@ -286,13 +298,34 @@ impl<'a> Compared<'a> {
             left_out_passes: self.left_out,
             not_trusted: trace.report.as_ref().map(trust::times_not_trusted).unwrap_or_default(),
             parts_ms: PartsMs::of(&self.parts, devices),
+            median_pass_ms: self.median_pass_ms(),
+            boundaries: trace.boundaries,
             lead_ms: milliseconds(lead.map(Window::length).sum()) / devices,
+            lead_kernels: trace.lead.kernels,
+            lead_kernel_ms: milliseconds(trace.lead.time),
             unknown_launch_ms: milliseconds(unknown) / devices,
             copies: self.copies(),
             devices: self.by_device(),
             large_gaps: self.large_gaps(trace),
             windows: self.windows.iter().map(|window| self.window(window, first)).collect(),
         }
+    }
+
+    /// The middle one of the times of the passes.
+    fn median_pass_ms(&self) -> Option<f64> {
+        let mut by_pass: BTreeMap<u32, Picoseconds> = BTreeMap::new();
+        for window in &self.windows {
+            *by_pass.entry(window.pass?).or_default() += window.length();
+        }
+        let mut times: Vec<Picoseconds> = by_pass.into_values().collect();
+        times.sort_unstable();
+        let middle = times.len() / 2;
+        let median = match times.len() {
+            0..3 => return None,
+            count if count % 2 == 0 => (milliseconds(times[middle - 1]) + milliseconds(times[middle])) / 2.0,
+            _ => milliseconds(times[middle]),
+        };
+        Some(median / self.devices as f64)
     }
 
     fn large_gaps(&self, trace: &Trace) -> Vec<LargeGap> {

@@ -37,6 +37,7 @@ mod fusion;
 mod groups;
 mod id_index;
 mod launch_counts;
+mod lead;
 mod legacy;
 mod load;
 mod name_marks;
@@ -70,6 +71,7 @@ pub use classify::{Operation, Registry, Vendor, classify};
 pub use collectives::CollectiveCall;
 pub use compare::{CompareOptions, compare};
 pub use confidence::{Confidence, Mix, OperationVerdict, RunVariation, Verdict};
+pub use context::passes::Boundaries;
 pub use device::{Device, Platform};
 pub use document::{
     AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, Overview, PlainDocument, View,

@@ -14,12 +14,13 @@ use crate::context::calls::{self, Calls};
 use crate::context::captures::{self, Replays};
 use crate::context::classes::{self, Classifier};
 use crate::context::launches::Launches;
-use crate::context::operators::{self, Decision};
-use crate::context::passes::PassFinder;
+use crate::context::operators::{self, Decision, KernelOperator};
+use crate::context::passes::{Boundaries, PassFinder};
 use crate::context::{KernelContext, layers};
 use crate::corrections::{self, Corrections};
-use crate::elapsed::timeline::{Events, Timeline};
+use crate::elapsed::timeline::{Events, Kernels, Timeline};
 use crate::error::Error;
+use crate::lead::Lead;
 use crate::legacy;
 use crate::legacy::columns::LegacyColumns;
 use crate::overlaps;
@@ -167,16 +168,17 @@ fn load(
     names.finish();
     let mut kernels = std::mem::take(&mut columns.kernels);
     columns.leave_out_old_kernels(&mut kernels);
-    let corrections = match &report {
+    let mut corrections = match &report {
         Some(report) => corrections::apply(&mut kernels, report, options.clip_overlaps),
         None => Corrections::default(),
     };
-    let order = TimeOrder::of(&kernels);
+    let mut order = TimeOrder::of(&kernels);
     let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
 
     let (passes, mut operators, classes, layers, timeline, structure, legacy);
     let (mut calls, mut joined) = (Calls::default(), None);
     let mut replayed = Vec::new();
+    let (mut lead, mut boundaries) = (Lead::default(), Boundaries::Whole);
     match (rules.phases, columns.legacy_times.take()) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
             let windows = legacy::phases::windows(&columns.annotations, &times.annotations, prefill_tokens);
@@ -194,8 +196,14 @@ fn load(
         }
         _ => {
             let launches = Launches::new(&columns);
-            let mut finder = PassFinder::new(&columns.annotations, &launches);
-            passes = finder.of_kernels(&kernels);
+            let finder = PassFinder::new(&columns, &kernels, &launches);
+            let mut owned = finder.find(&kernels, &columns.copies);
+            lead = Lead::take(&mut kernels, &mut owned, &mut corrections);
+            if !lead.kernels.is_empty() {
+                order = TimeOrder::of(&kernels);
+            }
+            passes = finder.passes(std::mem::take(&mut owned.kernels));
+            boundaries = finder.boundaries();
             let impossible = report.as_ref().is_some_and(|report| report.finding(Code::ExternalIdImpossible).is_some());
             let decision = if impossible { Decision::ByNesting } else { Decision::ByExternalId };
             let launch_of = launches.of_kernels(&kernels);
@@ -228,13 +236,16 @@ fn load(
                 _ => layers::Layers { of_kernels, count },
             };
             structure = Some(found);
-            let copy_passes = finder.of_copies(&columns.copies);
+            let of_lead = vec![KernelOperator::NONE; lead.kernels.len()];
+            let lead_classes = classes::find(&lead.kernels, &of_lead, &names, classifier);
             let events = Events {
-                kernels: &kernels,
-                kernel_passes: &passes.of_kernels,
-                classes: &classes,
+                kernels: [
+                    Kernels { kernels: &kernels, passes: &passes.of_kernels, classes: &classes },
+                    Kernels { kernels: &lead.kernels, passes: &lead.passes, classes: &lead_classes },
+                ],
                 copies: &columns.copies,
-                copy_passes: &copy_passes,
+                copy_passes: &owned.copies,
+                lead_copies: &owned.is_lead_copy,
                 launches: &launches,
                 incomplete: finder.incomplete(&passes, &corrections),
             };
@@ -270,6 +281,8 @@ fn load(
         joined,
         replayed,
         order,
+        lead: lead.summary(),
+        boundaries,
         passes: passes.count,
         layers: layers.count,
         has_steps: passes.has_steps,

@@ -180,6 +180,11 @@ impl Columns {
             b"kernel" => self.take_kernel(taken, index, wanted),
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
             b"cuda_runtime" | b"cuda_driver" => self.take_call(taken, wanted),
+            b"mlu_runtime" | b"xpu_runtime" | b"mtia_runtime" | b"privateuse1_runtime" | b"privateuse1_driver"
+                if wanted.findings =>
+            {
+                self.take_call(taken, wanted);
+            }
             b"cpu_op" => self.take_operator(taken, has_formula, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
@@ -190,6 +195,7 @@ impl Columns {
                 }
             }
             b"user_annotation" => self.take_annotation(taken, wanted),
+            b"gpu_user_annotation" if wanted.findings => self.take_device_annotation(taken),
             _ => {}
         }
         if old && self.kernels.len() > kernels {
@@ -211,10 +217,7 @@ impl Columns {
             external: self.external(&taken, wanted),
             name,
             device,
-            stream: taken.stream(|event| {
-                let stream = self.id(event.arg(STREAM));
-                self.streams.number((device, stream))
-            }),
+            stream: taken.stream(|event| self.stream(device, event)),
             index,
         };
         self.kernels.push(kernel);
@@ -228,11 +231,13 @@ impl Columns {
         let Some(start) = taken.start().filter(|_| duration >= 0) else { return };
         let name = taken.event.name();
         let bytes = taken.event.number_arg(BYTES);
+        let device = taken.device(|event| self.device(event));
         let copy = GpuCopy {
             start,
             duration,
             correlation: self.correlation(&taken),
-            device: taken.device(|event| self.device(event)),
+            device,
+            stream: taken.stream(|event| self.stream(device, event)),
             kind: kind(name.as_deref().unwrap_or_default()),
             bytes: bytes.and_then(|bytes| bytes.to_i64()).and_then(|bytes| bytes.try_into().ok()).unwrap_or(0),
         };
@@ -363,6 +368,19 @@ impl Columns {
         if wanted.legacy_times {
             self.legacy_times.get_or_insert_default().annotations.push(doubles(taken.event));
         }
+    }
+
+    fn take_device_annotation(&mut self, taken: TakenEvent<'_, '_>) {
+        let (Some(name), Some(start)) = (taken.event.name(), taken.start()) else { return };
+        if may_be_step(&name) {
+            let duration = taken.duration().unwrap_or(0);
+            self.device_annotations.push(Annotation { start, duration, name: name.into_owned() });
+        }
+    }
+
+    fn stream(&mut self, device: u32, event: &Event<'_>) -> u32 {
+        let stream = self.id(event.arg(STREAM));
+        self.streams.number((device, stream))
     }
 
     fn device(&mut self, event: &Event<'_>) -> u32 {

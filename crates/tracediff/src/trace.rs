@@ -10,6 +10,7 @@ use crate::context::KernelContext;
 use crate::context::calls::Calls;
 use crate::context::captures::Joined;
 use crate::context::classes::Group;
+use crate::context::passes::Boundaries;
 use crate::corrections::Corrections;
 use crate::device::models::inferred_name;
 use crate::device::{Device, Platform};
@@ -17,6 +18,7 @@ use crate::elapsed::timeline::Timeline;
 use crate::error::Error;
 use crate::frames::Stacks;
 use crate::id::IdTable;
+use crate::lead::LeadSum;
 use crate::legacy::columns::LegacyColumns;
 use crate::names::{NameId, Names};
 use crate::overlaps::Overlaps;
@@ -52,6 +54,10 @@ pub struct Trace {
     /// Per kernel, whether a graph launched it; empty where none did.
     pub(crate) replayed: Vec<bool>,
     pub(crate) order: TimeOrder,
+    /// What ran before the first step.
+    pub(crate) lead: LeadSum,
+    /// What separates the steps.
+    pub(crate) boundaries: Boundaries,
     pub(crate) passes: u64,
     pub(crate) layers: u64,
     pub(crate) has_steps: bool,

@@ -1,7 +1,8 @@
 //! Elapsed times of pairs of traces: the headline, its parts, and what adds up to what.
 
 use perfdb_tracediff::{
-    AnalysisOptions, Basis, CompareOptions, Document, ElapsedReport, LoadOptions, PhaseFilter, Trace, analyse,
+    AnalysisOptions, Basis, Boundaries, CompareOptions, Document, ElapsedReport, LoadOptions, PhaseFilter, Trace,
+    analyse,
 };
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -167,4 +168,62 @@ fn compare_with(file: &Path, reference: &Path) {
         let expected: f64 = line.split(',').nth(1).and_then(|cell| cell.parse().ok()).expect("a number");
         assert!((ms - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{} {row}: {ms} {expected}", file.display());
     }
+}
+
+#[test]
+fn steps_own_what_they_launched_and_nothing_else() {
+    // The queue still runs three kernels and a copy of the step before when the recorded step begins; the last of them ends
+    // after its first kernel has started on another stream.
+    let unlaunched = |start: f64, length: f64| event("kernel", "nvjet_before", start, length, 0);
+    let [_, launch, _, _, kernel, ..] = &pass(100.0, "ProfilerStep#6", 1)[..] else { panic!("a pass") };
+    let events = [
+        step("ProfilerStep#6", 100.0, 50.0),
+        unlaunched(90.0, 5.0),
+        unlaunched(101.0, 4.0),
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 105.0, 1.0, 0),
+        unlaunched(106.0, 8.0),
+        launch.clone(),
+        // Begins at 110, under the last kernel of the step before.
+        kernel.replace(r#""args": {"#, r#""args": {"stream": 9, "#),
+        event("cuda_runtime", "cudaLaunchKernel", 103.0, 1.0, 12),
+        event("kernel", "nvjet_tst", 132.0, 5.0, 12),
+    ];
+    let trace = trace(&events);
+    let found = report(&trace, &trace, PhaseFilter::All).elapsed.trace1;
+    assert_eq!((found.boundaries, found.passes, found.left_out_passes), (Boundaries::Launch, 1, 0));
+    assert_eq!((found.lead_kernels, found.lead_kernel_ms, found.lead_ms), (3, 0.017, 0.020));
+    assert_eq!(found.elapsed_ms, 0.027);
+    assert_eq!(found.copies, [], "the copy belongs to the step before");
+    assert_eq!(trace.kernel_count(), 2);
+}
+
+#[test]
+fn a_trace_without_launches_is_cut_on_the_device() {
+    let kernels = |from: f64| (0..4).map(move |at| event("kernel", "nvjet_tst", from + 10.0 * f64::from(at), 9.0, 0));
+    let on_device = |name: &str, start: f64, length: f64| event("gpu_user_annotation", name, start, length, 0);
+    let steps = [step("ProfilerStep#1", 0.0, 5.0), step("ProfilerStep#2", 6.0, 5.0)];
+    let events: Vec<String> = kernels(100.0).chain(kernels(200.0)).chain(steps).collect();
+    let cut = [on_device("ProfilerStep#1", 100.0, 39.0), on_device("ProfilerStep#2", 200.0, 39.0)];
+    let elapsed = |events: &[String]| {
+        let trace = trace(events);
+        report(&trace, &trace, PhaseFilter::All).elapsed.trace1
+    };
+    let found = elapsed(&[events.as_slice(), &cut].concat());
+    assert_eq!((found.boundaries, found.passes, found.elapsed_ms), (Boundaries::DeviceAnnotation, 2, 0.139));
+    // Annotations that few kernels start in are no steps, and no kernel starts in those of the host.
+    let narrow = [on_device("ProfilerStep#1", 100.0, 1.0), on_device("ProfilerStep#2", 200.0, 1.0)];
+    for events in [[events.as_slice(), &narrow].concat(), events] {
+        assert_eq!(elapsed(&events).boundaries, Boundaries::Whole);
+        assert_eq!(elapsed(&events).lead_kernels, 0);
+    }
+}
+
+#[test]
+fn three_passes_have_a_median() {
+    let passes = |starts: &[f64]| -> Trace {
+        trace(&starts.iter().zip(0..).flat_map(|(start, at)| pass(*start, DECODE, at)).collect::<Vec<_>>())
+    };
+    let median = |trace: &Trace| report(trace, trace, PhaseFilter::All).elapsed.trace1.median_pass_ms;
+    assert_eq!(median(&passes(&[0.0, 100.0])), None);
+    assert_eq!(median(&passes(&[0.0, 100.0, 400.0])), Some(0.1));
 }

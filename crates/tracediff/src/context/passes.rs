@@ -1,16 +1,35 @@
-//! The forward pass and the phase of every kernel, by the time of its launch: a kernel may run long after the step that
-//! launched it has ended on the host.
+//! The forward pass and the phase of every kernel.
+//!
+//! A step owns what was launched within it: a kernel may run long after the step that launched it has ended on the host.
+//! A kernel or copy without a launch says nothing about the step that caused it, so it is owned by none. What runs before
+//! the first owned event of a device, and what a stream still ran through from before its first launched event, is the
+//! [lead](Found::is_lead) of the trace.
 
 use perfdb_workload::BatchLengths;
+use serde::Serialize;
 
 use super::OUTSIDE;
 use super::launches::Launches;
-use crate::columns::{Annotation, Kernel};
+use crate::columns::{Columns, Kernel};
 use crate::copies::GpuCopy;
 use crate::corrections::Corrections;
 use crate::id::Id;
 use crate::steps::{Basis, Phase, Steps};
 use crate::time::Picoseconds;
+
+/// What separates the steps of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Boundaries {
+    /// Annotations on the host own what was launched within them.
+    Launch,
+    /// No kernel has a launch: annotations on the device.
+    DeviceAnnotation,
+    /// No kernel has a launch: annotations on the host, by the time at which a kernel starts.
+    Time,
+    /// Nothing: the whole trace is one step.
+    Whole,
+}
 
 /// The forward passes of a trace.
 #[derive(Debug)]
@@ -30,21 +49,81 @@ pub(crate) struct KernelPass {
     pub(crate) phase: Option<Phase>,
 }
 
-/// Finds the pass of one event after the other. Neighbours in the file mostly share their pass.
+impl KernelPass {
+    const OUTSIDE: KernelPass = KernelPass { pass: OUTSIDE, phase: None };
+}
+
+/// Kernels and copies of a trace with their passes.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) kernels: Vec<KernelPass>,
+    pub(crate) copies: Vec<KernelPass>,
+    /// Per kernel, whether it belongs to the lead; empty where none does.
+    pub(crate) is_lead: Vec<bool>,
+    /// Likewise per copy.
+    pub(crate) is_lead_copy: Vec<bool>,
+}
+
+/// Tells the passes of a trace apart.
 pub(crate) struct PassFinder<'a> {
     steps: Steps,
+    boundaries: Boundaries,
     launches: &'a Launches<'a>,
-    last: usize,
+}
+
+/// A kernel or a copy, as far as its pass depends on it.
+#[derive(Clone, Copy)]
+struct Event {
+    start: Picoseconds,
+    correlation: Id,
+    device: u32,
+    stream: u32,
+}
+
+impl From<&Kernel> for Event {
+    fn from(kernel: &Kernel) -> Event {
+        let Kernel { start, correlation, device, stream, .. } = *kernel;
+        Event { start, correlation, device, stream }
+    }
+}
+
+impl From<&GpuCopy> for Event {
+    fn from(copy: &GpuCopy) -> Event {
+        let GpuCopy { start, correlation, device, stream, .. } = *copy;
+        Event { start, correlation, device, stream }
+    }
 }
 
 impl<'a> PassFinder<'a> {
-    pub(crate) fn new(annotations: &[Annotation], launches: &'a Launches<'a>) -> PassFinder<'a> {
-        PassFinder { steps: Steps::new(annotations), launches, last: 0 }
+    pub(crate) fn new(columns: &Columns, kernels: &[Kernel], launches: &'a Launches<'a>) -> PassFinder<'a> {
+        let launched = kernels.iter().any(|kernel| launches.number(kernel.correlation).is_some());
+        let on_device = || Steps::new(&columns.device_annotations);
+        let (steps, boundaries) = match launched {
+            true => (Steps::new(&columns.annotations), Boundaries::Launch),
+            false => match on_device() {
+                steps if steps.windows.is_empty() => (Steps::new(&columns.annotations), Boundaries::Time),
+                // The profiler gives a kernel to its innermost annotation: windows that few kernels start in are no steps.
+                steps if covers_half(&steps, kernels) => (steps, Boundaries::DeviceAnnotation),
+                _ => (Steps::new(&[]), Boundaries::Whole),
+            },
+        };
+        let mut finder = PassFinder { steps, boundaries, launches };
+        let owns = |event: Event| finder.owner(event).is_some();
+        if !kernels.iter().map(Event::from).any(owns) {
+            finder.steps = Steps::new(&[]);
+            finder.boundaries = Boundaries::Whole;
+        }
+        finder
     }
 
-    /// What the annotations separate.
+    /// What the steps are.
     pub(crate) fn basis(&self) -> Basis {
         self.steps.basis
+    }
+
+    /// What separates them.
+    pub(crate) fn boundaries(&self) -> Boundaries {
+        self.boundaries
     }
 
     /// The lengths of the sequences of each pass, where its step tells them.
@@ -67,10 +146,8 @@ impl<'a> PassFinder<'a> {
         found
     }
 
-    /// Pass and phase of every kernel.
-    pub(crate) fn of_kernels(&mut self, kernels: &[Kernel]) -> Passes {
-        let of_kernels: Vec<KernelPass> =
-            kernels.iter().map(|kernel| self.find(kernel.start, kernel.correlation)).collect();
+    /// The passes of the kernels that remain.
+    pub(crate) fn passes(&self, of_kernels: Vec<KernelPass>) -> Passes {
         let mut used = vec![false; self.steps.windows.len()];
         for kernel in &of_kernels {
             if let Some(used) = used.get_mut(kernel.pass as usize) {
@@ -81,23 +158,117 @@ impl<'a> PassFinder<'a> {
         Passes { of_kernels, count, has_steps: self.steps.recognised }
     }
 
-    /// Pass and phase of every copy.
-    pub(crate) fn of_copies(&mut self, copies: &[GpuCopy]) -> Vec<KernelPass> {
-        copies.iter().map(|copy| self.find(copy.start, copy.correlation)).collect()
+    /// Pass and phase of every kernel and copy, and the lead.
+    pub(crate) fn find(&self, kernels: &[Kernel], copies: &[GpuCopy]) -> Found {
+        if self.steps.windows.is_empty() {
+            let all = KernelPass { pass: 0, phase: None };
+            let (kernels, copies) = (vec![all; kernels.len()], vec![all; copies.len()]);
+            return Found { kernels, copies, is_lead: Vec::new(), is_lead_copy: Vec::new() };
+        }
+        let events: Vec<Event> = kernels.iter().map(Event::from).chain(copies.iter().map(Event::from)).collect();
+        let mut owners: Vec<Option<u32>> = Vec::with_capacity(events.len());
+        let mut launched = Vec::with_capacity(events.len());
+        // Neighbours in the file mostly share their launch.
+        let mut last = None;
+        for event in &events {
+            let launch = match last {
+                Some((correlation, launch)) if correlation == event.correlation => launch,
+                _ => self.launches.with(event.correlation).map(|launch| launch.start),
+            };
+            last = Some((event.correlation, launch));
+            owners.push(self.owner_of(launch, event.start));
+            launched.push(launch.is_some());
+        }
+        let windows = DeviceWindows::new(&events, &owners);
+        let by_launch = self.boundaries == Boundaries::Launch;
+        let is_lead = windows.leads(&events, by_launch.then_some(&launched));
+        let pass = |(at, event): (usize, &Event)| {
+            let window = match owners[at] {
+                Some(window) => Some(window),
+                None if launched[at] || is_lead[at] => None,
+                // Its launch is not known: it belongs to the window that it lies in.
+                None if by_launch => windows.at(event.device, event.start),
+                None => None,
+            };
+            window.map_or(KernelPass::OUTSIDE, |pass| KernelPass { pass, phase: self.phase(pass) })
+        };
+        let mut of_kernels: Vec<KernelPass> = events.iter().enumerate().map(pass).collect();
+        let of_copies = of_kernels.split_off(kernels.len());
+        let mut is_lead = if is_lead.contains(&true) { is_lead } else { Vec::new() };
+        let is_lead_copy = is_lead.split_off(kernels.len().min(is_lead.len()));
+        Found { kernels: of_kernels, copies: of_copies, is_lead, is_lead_copy }
     }
 
-    fn find(&mut self, start: Picoseconds, correlation: Id) -> KernelPass {
-        let windows = &self.steps.windows;
-        if windows.is_empty() {
-            return KernelPass { pass: 0, phase: None };
+    fn phase(&self, pass: u32) -> Option<Phase> {
+        self.steps.windows.get(pass as usize).and_then(|window| window.phase)
+    }
+
+    fn owner(&self, event: Event) -> Option<u32> {
+        self.owner_of(self.launches.with(event.correlation).map(|launch| launch.start), event.start)
+    }
+
+    /// The step that owns an event with that launch.
+    fn owner_of(&self, launch: Option<Picoseconds>, start: Picoseconds) -> Option<u32> {
+        let time = match self.boundaries {
+            Boundaries::Launch => launch?,
+            Boundaries::DeviceAnnotation | Boundaries::Time | Boundaries::Whole => start,
+        };
+        self.steps.at(time).map(|window| window as u32)
+    }
+}
+
+/// Whether at least half of the kernel time starts in steps.
+fn covers_half(steps: &Steps, kernels: &[Kernel]) -> bool {
+    let inside = kernels.iter().filter(|kernel| steps.at(kernel.start).is_some());
+    let inside: Picoseconds = inside.map(|kernel| kernel.duration).sum();
+    let all: Picoseconds = kernels.iter().map(|kernel| kernel.duration).sum();
+    2 * inside >= all
+}
+
+/// Where the windows of steps begin on each device.
+struct DeviceWindows {
+    /// By device: start and number of the step, by start.
+    starts: Vec<Vec<(Picoseconds, u32)>>,
+}
+
+impl DeviceWindows {
+    /// From the first event that each step owns.
+    fn new(events: &[Event], owners: &[Option<u32>]) -> DeviceWindows {
+        let devices = events.iter().map(|event| event.device as usize + 1).max().unwrap_or(0);
+        let mut first: Vec<std::collections::BTreeMap<u32, Picoseconds>> = vec![Default::default(); devices];
+        for (event, owner) in events.iter().zip(owners) {
+            let Some(owner) = owner else { continue };
+            let start = first[event.device as usize].entry(*owner).or_insert(event.start);
+            *start = event.start.min(*start);
         }
-        let time = self.launches.with(correlation).map_or(start, |launch| launch.start);
-        let last = self.last;
-        let next = windows.get(last + 1);
-        let same = windows[last].start <= time && next.is_none_or(|next| time < next.start);
-        let found = if same { (time <= windows[last].end).then_some(last) } else { self.steps.at(time) };
-        let Some(window) = found else { return KernelPass { pass: OUTSIDE, phase: None } };
-        self.last = window;
-        KernelPass { pass: window as u32, phase: windows[window].phase }
+        let sorted = |first: std::collections::BTreeMap<u32, Picoseconds>| {
+            let mut starts: Vec<(Picoseconds, u32)> = first.into_iter().map(|(step, start)| (start, step)).collect();
+            starts.sort_unstable();
+            starts
+        };
+        DeviceWindows { starts: first.into_iter().map(sorted).collect() }
+    }
+
+    /// The step in whose window a time lies.
+    fn at(&self, device: u32, time: Picoseconds) -> Option<u32> {
+        let starts = &self.starts[device as usize];
+        let behind = starts.partition_point(|(start, _)| *start <= time);
+        behind.checked_sub(1).map(|at| starts[at].1)
+    }
+
+    /// Which events belong to the lead. `launched` says which have a launch, where launches own them.
+    fn leads(&self, events: &[Event], launched: Option<&Vec<bool>>) -> Vec<bool> {
+        let streams = events.iter().map(|event| event.stream as usize + 1).max().unwrap_or(0);
+        let mut first_launched = vec![None::<Picoseconds>; streams];
+        for (event, _) in events.iter().zip(launched.into_iter().flatten()).filter(|(_, launched)| **launched) {
+            let first = &mut first_launched[event.stream as usize];
+            *first = Some(first.map_or(event.start, |first| first.min(event.start)));
+        }
+        let is_lead = |(at, event): (usize, &Event)| {
+            let Some((start, _)) = self.starts[event.device as usize].first() else { return false };
+            let before = || first_launched[event.stream as usize].is_none_or(|first| event.start < first);
+            event.start < *start || launched.is_some_and(|launched| !launched[at]) && before()
+        };
+        events.iter().enumerate().map(is_lead).collect()
     }
 }

@@ -116,6 +116,8 @@ pub(crate) struct Activity {
     pub(crate) launch_end: Option<Picoseconds>,
     /// Name of a kernel; copies have none here.
     pub(crate) name: NameId,
+    /// Whether it belongs to the lead: in no count.
+    pub(crate) is_lead: bool,
 }
 
 /// What it is.
@@ -129,15 +131,23 @@ pub(crate) enum ActivityKind {
     Copy { kind: CopyKind, bytes: u64 },
 }
 
-/// What a timeline is made of.
-pub(crate) struct Events<'a> {
+/// Kernels with their passes and classes.
+pub(crate) struct Kernels<'a> {
     pub(crate) kernels: &'a [Kernel],
     /// Beside the kernels.
-    pub(crate) kernel_passes: &'a [KernelPass],
+    pub(crate) passes: &'a [KernelPass],
     pub(crate) classes: &'a Classes,
+}
+
+/// What a timeline is made of.
+pub(crate) struct Events<'a> {
+    /// What is counted, and the lead.
+    pub(crate) kernels: [Kernels<'a>; 2],
     pub(crate) copies: &'a [GpuCopy],
     /// Beside the copies.
     pub(crate) copy_passes: &'a [KernelPass],
+    /// Beside the copies, or empty where none belongs to the lead.
+    pub(crate) lead_copies: &'a [bool],
     pub(crate) launches: &'a Launches<'a>,
     /// Passes that lack kernels, ascending.
     pub(crate) incomplete: Vec<u32>,
@@ -145,7 +155,7 @@ pub(crate) struct Events<'a> {
 
 impl Timeline {
     pub(crate) fn new(events: &Events<'_>, devices: Vec<String>, basis: Basis) -> Timeline {
-        let (families, kinds) = kinds(&events.classes.operations);
+        let mut families: Vec<String> = Vec::new();
         let mut by_device: Vec<Vec<Activity>> = vec![Vec::new(); devices.len()];
         // Kernels of a graph share one launch and follow each other.
         let mut last = None;
@@ -157,20 +167,23 @@ impl Timeline {
                 end
             }
         };
-        let groups = events.kernels.iter().zip(events.kernel_passes).zip(&events.classes.of_kernels);
-        for ((kernel, pass), group) in groups {
-            let kind = kinds[events.classes.groups[*group as usize].operation as usize];
-            by_device[kernel.device as usize].push(Activity {
-                start: kernel.start,
-                end: kernel.end(),
-                device: kernel.device,
-                pass: *pass,
-                kind,
-                launch_end: launch_end(kernel.correlation),
-                name: kernel.name,
-            });
+        for (set, is_lead) in events.kernels.iter().zip([false, true]) {
+            let kinds = kinds(&set.classes.operations, &mut families);
+            for ((kernel, pass), group) in set.kernels.iter().zip(set.passes).zip(&set.classes.of_kernels) {
+                let kind = kinds[set.classes.groups[*group as usize].operation as usize];
+                by_device[kernel.device as usize].push(Activity {
+                    start: kernel.start,
+                    end: kernel.end(),
+                    device: kernel.device,
+                    pass: *pass,
+                    kind,
+                    launch_end: launch_end(kernel.correlation),
+                    name: kernel.name,
+                    is_lead,
+                });
+            }
         }
-        for (copy, pass) in events.copies.iter().zip(events.copy_passes) {
+        for (at, (copy, pass)) in events.copies.iter().zip(events.copy_passes).enumerate() {
             by_device[copy.device as usize].push(Activity {
                 start: copy.start,
                 end: copy.start + copy.duration,
@@ -179,6 +192,7 @@ impl Timeline {
                 kind: ActivityKind::Copy { kind: copy.kind, bytes: copy.bytes },
                 launch_end: launch_end(copy.correlation),
                 name: NO_NAME,
+                is_lead: events.lead_copies.get(at).copied().unwrap_or(false),
             });
         }
         let windows = by_device.into_iter().flat_map(|activities| split(activities, families.len())).collect();
@@ -186,9 +200,8 @@ impl Timeline {
     }
 }
 
-/// The families, and what the kernels of each class are.
-fn kinds(operations: &[String]) -> (Vec<String>, Vec<ActivityKind>) {
-    let mut families: Vec<String> = Vec::new();
+/// What the kernels of each class are; families that are not known yet join them.
+fn kinds(operations: &[String], families: &mut Vec<String>) -> Vec<ActivityKind> {
     let kind = |operation: &String| {
         if COLLECTIVES.contains(&operation.as_str()) {
             return ActivityKind::Communication;
@@ -200,8 +213,7 @@ fn kinds(operations: &[String]) -> (Vec<String>, Vec<ActivityKind>) {
             families.len() - 1
         }) as u32)
     };
-    let kinds = operations.iter().map(kind).collect();
-    (families, kinds)
+    operations.iter().map(kind).collect()
 }
 
 /// The windows of one device.
@@ -318,7 +330,9 @@ impl Sweep {
             ActivityKind::Communication => &mut self.communication_until,
             ActivityKind::Copy { kind, bytes } => {
                 let duration = activity.end - activity.start;
-                window.copies[kind as usize].add(&CopySum { count: 1, bytes, total: duration, exposed: 0 });
+                if !activity.is_lead {
+                    window.copies[kind as usize].add(&CopySum { count: 1, bytes, total: duration, exposed: 0 });
+                }
                 self.copies.push((activity.end, kind));
                 &mut self.copies_until
             }

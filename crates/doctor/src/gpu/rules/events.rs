@@ -46,6 +46,24 @@ fn bad_events(trace: &Prepared, found: &mut Findings) {
 
 fn nothing_to_compare(trace: &Prepared, found: &mut Findings) {
     if trace.kernels.is_empty() {
-        found.error(Code::NoKernels, 1.0, Evidence::new().with("events", trace.columns.events));
+        let evidence = Evidence::new().with("events", trace.columns.events).with("reason", why_no_kernels(trace));
+        found.error(Code::NoKernels, 1.0, evidence);
+    }
+}
+
+/// Why a trace has no kernels, from what it does have.
+fn why_no_kernels(trace: &Prepared) -> &'static str {
+    let columns = &trace.columns;
+    let launches = columns.calls.iter().any(|call| trace.facts(call.name).launch);
+    match (columns.rows.is_empty(), columns.calls.is_empty(), columns.operators.is_empty()) {
+        (false, _, _) => "only copies ran on the device",
+        (true, false, _) if launches => {
+            "the host launched kernels, but the profiler recorded no activity of the device (ProfilerActivity.CUDA, CUPTI or its permissions)"
+        }
+        (true, false, _) => "the host called the runtime of the device, but launched nothing while the profiler ran",
+        (true, true, false) => {
+            "operators ran on the CPU alone, or on a device whose kernels the profiler does not record"
+        }
+        (true, true, true) => "there is no operator and no call of a device's runtime",
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
                 && order.len() - place > ROWS
                 && 10 * least_from[place] >= 9 * stall
                 && 2 * least_before < stall
+                && !comes_back(trace, &order, place, stall)
             {
                 let evidence =
                     Evidence::new().time("jump_us", stall).with("at_kernel", place).with("of_kernels", order.len());
@@ -46,4 +47,17 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
         busy_until = busy_until.max(row.end());
         least_before = least_before.min(latency(*at).unwrap_or(Picoseconds::MAX));
     }
+}
+
+/// Whether the device also stood still elsewhere for half as long or more before a row of the same name: the program waits
+/// there, and no clock jumped.
+fn comes_back(trace: &Prepared, order: &[u32], place: usize, stall: Picoseconds) -> bool {
+    let name = trace.row(order[place]).name;
+    let mut busy_until = Picoseconds::MAX;
+    order.iter().enumerate().any(|(at, row)| {
+        let row = trace.row(*row);
+        let gap = row.start.saturating_sub(busy_until);
+        busy_until = if busy_until == Picoseconds::MAX { row.end() } else { busy_until.max(row.end()) };
+        at != place && row.name == name && 2 * gap >= stall
+    })
 }

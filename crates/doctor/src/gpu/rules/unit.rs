@@ -16,6 +16,8 @@ const KERNELS: usize = 20;
 const LONG: Picoseconds = 700 * MICROSECOND;
 /// No launch call is that short.
 const SHORT_CALL: Picoseconds = 90_000;
+/// A kernel below this shows that times are no nanoseconds, even where launch calls take as long as a replay of the profiler.
+const ORDINARY_KERNEL: Picoseconds = 200 * MICROSECOND;
 /// No kernel is that short.
 const SHORT_KERNEL: Picoseconds = 50_000;
 /// Durations may add up to that many times the span of a stream at most.
@@ -27,7 +29,7 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let by_stream = sum_over_span(trace);
     let names = || trace.kernel_rows().map(|(_, row)| row.name).collect::<FxHashSet<_>>().len();
     let unit = match (call, kernel) {
-        (Some(call), _) if call >= LONG => "nanoseconds",
+        (Some(call), _) if call >= LONG && !has_ordinary_kernel(trace, kernel) => "nanoseconds",
         (Some(call), _) if call <= SHORT_CALL => "milliseconds",
         (None, Some(kernel)) if kernel >= LONG && names() >= 5 => "nanoseconds",
         (None, Some(kernel)) if kernel <= SHORT_KERNEL => "milliseconds",
@@ -66,6 +68,12 @@ fn short_kernel(trace: &Prepared) -> (Option<Picoseconds>, usize) {
         trace.kernel_rows().map(|(_, row)| row.time()).filter(|duration| *duration > 0).collect();
     let kernels = durations.len();
     (if kernels < KERNELS { None } else { percentile(&mut durations, 5) }, kernels)
+}
+
+/// Whether the shorter kernels are as short as kernels in microseconds are: the 5th percentile, the shortest of a few.
+fn has_ordinary_kernel(trace: &Prepared, short: Option<Picoseconds>) -> bool {
+    let shortest = || trace.kernel_rows().map(|(_, row)| row.time()).filter(|duration| *duration > 0).min();
+    short.or_else(shortest).is_some_and(|duration| duration < ORDINARY_KERNEL)
 }
 
 /// Sum of durations and span of the starts, of the first stream where they cannot belong together.

@@ -14,7 +14,7 @@ fn activities() -> impl Strategy<Value = Vec<Activity>> {
     let activity =
         (0_i128..40, 0_i128..8, kind, pass, launch_end).prop_map(|(start, length, kind, pass, launch_end)| {
             let pass = KernelPass { pass, phase: None };
-            Activity { start, end: start + length, device: 0, pass, kind, launch_end, name: 0 }
+            Activity { start, end: start + length, device: 0, pass, kind, launch_end, name: 0, is_lead: false }
         });
     prop::collection::vec(activity, 1..12)
 }

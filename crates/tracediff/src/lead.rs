@@ -1,0 +1,60 @@
+//! The lead of a trace: kernels and copies of the step before the first recorded one. They are in no sum and in no count;
+//! where one still runs while the first step does, the device is busy with it.
+
+use crate::columns::Kernel;
+use crate::context::passes::{Found, KernelPass};
+use crate::corrections::Corrections;
+use crate::time::Picoseconds;
+
+/// The size of a lead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LeadSum {
+    pub(crate) kernels: u64,
+    pub(crate) copies: u64,
+    /// Summed duration of the kernels.
+    pub(crate) time: Picoseconds,
+}
+
+/// Kernels of the lead, and how many copies belong to it.
+#[derive(Debug, Default)]
+pub(crate) struct Lead {
+    pub(crate) kernels: Vec<Kernel>,
+    /// Beside `kernels`.
+    pub(crate) passes: Vec<KernelPass>,
+    pub(crate) copies: u64,
+}
+
+impl Lead {
+    /// Takes the lead out of the kernels of a trace, and of what numbers them.
+    pub(crate) fn take(kernels: &mut Vec<Kernel>, found: &mut Found, corrections: &mut Corrections) -> Lead {
+        let copies = found.is_lead_copy.iter().filter(|is_lead| **is_lead).count() as u64;
+        if !found.is_lead.contains(&true) {
+            return Lead { copies, ..Lead::default() };
+        }
+        let is_lead = |at: usize| found.is_lead.get(at).copied().unwrap_or(false);
+        let mut lead = Lead { copies, ..Lead::default() };
+        let mut numbers = Vec::with_capacity(kernels.len());
+        let (mut left, mut left_passes) = (Vec::with_capacity(kernels.len()), Vec::with_capacity(kernels.len()));
+        for (at, (kernel, pass)) in kernels.iter().zip(&found.kernels).enumerate() {
+            numbers.push((!is_lead(at)).then_some(left.len() as u32));
+            let (kernels, passes) = match is_lead(at) {
+                true => (&mut lead.kernels, &mut lead.passes),
+                false => (&mut left, &mut left_passes),
+            };
+            kernels.push(*kernel);
+            passes.push(*pass);
+        }
+        *kernels = left;
+        found.kernels = left_passes;
+        let number = |at: u32| numbers.get(at as usize).copied().flatten();
+        corrections.waiting = corrections.waiting.iter().filter_map(|(at, wait)| Some((number(*at)?, *wait))).collect();
+        corrections.incomplete = corrections.incomplete.iter().filter_map(|at| number(*at)).collect();
+        lead
+    }
+
+    /// Its size.
+    pub(crate) fn summary(&self) -> LeadSum {
+        let time = self.kernels.iter().map(|kernel| kernel.duration).sum();
+        LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time }
+    }
+}
