@@ -35,6 +35,7 @@ mod failure;
 mod hints;
 pub mod json_file;
 mod layout;
+mod measure_folder;
 mod output;
 pub mod path_argument;
 pub mod perfdb;

@@ -1,6 +1,7 @@
 //! Whether a row would answer a question.
 
 use crate::Error;
+use perfdb_files::folders::{PrivateFolder, private};
 use perfdb_query::{Database, Layer, Query, ReaderSemantics, Source};
 use perfdb_store::columns::DURATIONS;
 use perfdb_store::table::{LineEnd, Table, push_csv_row};
@@ -8,7 +9,7 @@ use std::path::Path;
 
 /// A database with nothing but the row that is looked at.
 pub(super) struct Proof {
-    folder: tempfile::TempDir,
+    folder: PrivateFolder,
 }
 
 const MAPPING: &str = "op_mapping.yaml";
@@ -16,7 +17,7 @@ const MAPPING: &str = "op_mapping.yaml";
 impl Proof {
     /// With the mapping of a database.
     pub(super) fn new(directory: &Path) -> Result<Proof, Error> {
-        let folder = tempfile::tempdir().map_err(|error| perfdb_files::Error::io(std::env::temp_dir(), error))?;
+        let folder = private("perfdb-proof-").map_err(|error| perfdb_files::Error::io(std::env::temp_dir(), error))?;
         let mapping = directory.join(MAPPING);
         if mapping.is_file() {
             let copied = std::fs::copy(&mapping, folder.path().join(MAPPING));
