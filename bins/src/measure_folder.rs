@@ -1,7 +1,7 @@
 //! Folders of rows to measure: tables without durations for start-microbench, beside what is in the folder already.
 
-use crate::database::lock_options;
 use crate::Failure;
+use crate::database::lock_options;
 use perfdb_files::escape::one_line;
 use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::DirectoryLocks;

@@ -130,7 +130,11 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     refuse_inputs(arguments.json.as_deref().map(Path::new), files.iter().map(PathBuf::as_path))?;
     if let Some(folder) = &arguments.suggest {
-        refuse_database(folder.as_ref(), "--suggest", std::iter::once(&directory).chain(&baseline).map(PathBuf::as_path))?;
+        refuse_database(
+            folder.as_ref(),
+            "--suggest",
+            std::iter::once(&directory).chain(&baseline).map(PathBuf::as_path),
+        )?;
     }
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;

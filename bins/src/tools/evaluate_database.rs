@@ -90,16 +90,20 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         return Err(Failure::lines(vec![format!("{folder}: no table (*.csv) is here; is this a database directory?")]));
     }
     let bar = progress::items("tables", Some(names.len() as u64));
-    let mut evaluations = Vec::new();
+    let (mut evaluations, mut failed) = (Vec::new(), Vec::new());
     for name in names {
         bar.set_message(name.to_string());
         match database.evaluate(name) {
             Ok(evaluation) => evaluations.extend(evaluation),
-            Err(miss) => warn(&format!("{name}: not evaluated: {miss}")),
+            Err(miss) => failed.push(format!("{name}: not evaluated: {miss}")),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if evaluations.is_empty() && !failed.is_empty() {
+        return Err(Failure::lines(failed));
+    }
+    failed.iter().for_each(|line| warn(line));
     let mut written = Vec::new();
     if let Some(file) = json {
         written.push(file.stage_text(&document(&evaluations)?)?);

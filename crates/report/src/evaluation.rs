@@ -25,7 +25,9 @@ pub fn text(evaluations: &[Evaluation], all: bool, layout: Layout) -> String {
     let mut shown: Vec<(&Evaluation, Vec<Score>)> = Vec::new();
     match all {
         true => shown.extend(evaluations.iter().map(|one| (one, one.scores()))),
-        false => shown.extend(judged.tables().iter().take(MOST_TABLES).map(|(one, scores)| (*one, worst_scores(scores)))),
+        false => {
+            shown.extend(judged.tables().iter().take(MOST_TABLES).map(|(one, scores)| (*one, worst_scores(scores))))
+        }
     }
     let mut out = layout.wrapped(&judged.verdict(), 0) + "\n";
     if shown.iter().any(|(_, scores)| !scores.is_empty()) {
@@ -40,9 +42,13 @@ pub fn text(evaluations: &[Evaluation], all: bool, layout: Layout) -> String {
         out += &layout.wrapped(remark, 0);
         out.push('\n');
     }
-    let left_out = [(evaluations.len() - shown.len(), "tables"), (said.len().saturating_sub(most), "remarks")];
-    let left_out: Vec<String> =
-        left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} more {what}")).collect();
+    let left_out = [(evaluations.len() - shown.len(), "table"), (said.len().saturating_sub(most), "remark")];
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let left_out: Vec<String> = left_out
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} more {what}{}", plural(*count)))
+        .collect();
     if !left_out.is_empty() {
         out += &format!("… {} with --all\n", left_out.join(", "));
     }

@@ -1,14 +1,16 @@
 //! The files that explain-prediction writes: all or none.
 
 use super::arguments::Arguments;
-use crate::provenance::provenance;
 use crate::measure_folder::{self, RowsToMeasure};
+use crate::provenance::provenance;
 use crate::table_file::TableFile;
 use crate::{Failure, print_note};
 use perfdb_compare::ledger::{BothSides, Explanation};
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::{Parents, Staged, commit};
-use perfdb_report::ledger::{MeasureTable, NamedExplanation, document, page, rows_to_measure, scenarios_document, write_csv};
+use perfdb_report::ledger::{
+    MeasureTable, NamedExplanation, document, page, rows_to_measure, scenarios_document, write_csv,
+};
 use perfdb_report::tables;
 use perfdb_store::kernel::file_stem;
 use perfdb_timeline::{Target, Timeline};

@@ -224,9 +224,8 @@ impl Lies {
     fn of(table: &Table, pattern: usize, turned: bool) -> Lies {
         let column = |name: &str| table.column(name);
         let cell = |row: usize, name: &str| column(name).map(|at| table.cell(row, at)).unwrap_or_default();
-        let is_alike = |row: &usize| {
-            [INPUT_TYPES, INPUT_FORMATS].into_iter().all(|name| cell(*row, name) == cell(pattern, name))
-        };
+        let is_alike =
+            |row: &usize| [INPUT_TYPES, INPUT_FORMATS].into_iter().all(|name| cell(*row, name) == cell(pattern, name));
         let lies = |row: usize| Lies::of_slots(&slots(cell(row, INPUT_SHAPES), cell(row, INPUT_FORMATS))?);
         let most = |rows: &mut dyn Iterator<Item = usize>| {
             let (mut turned, mut count) = (0, 0);

@@ -161,7 +161,10 @@ mod tests {
         };
         assert_eq!(of("1234567\n1234567\nabc"), Ok(19));
         assert_eq!(of("\n12345678\n"), Err("calls.jsonl:2: the line has more than 8 bytes".to_owned()));
-        assert_eq!(of("1234567\n1234567\n1234567\n"), Err("calls.jsonl:3: the file has more than 20 bytes up to here".to_owned()));
+        assert_eq!(
+            of("1234567\n1234567\n1234567\n"),
+            Err("calls.jsonl:3: the file has more than 20 bytes up to here".to_owned())
+        );
     }
 
     #[test]

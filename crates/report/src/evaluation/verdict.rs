@@ -46,13 +46,17 @@ impl<'e> Judged<'e> {
         };
         let coverage = |score: &Score| format!("coverage {} %", fixed(score.held * 100.0, 0));
         let mut text = format!(
-            "{} of {of} {tables} can be judged: median error {}, p90 {}, {} (single rows left out); worst {} ({} left out): p90 {}, {}",
+            "{} of {of} {tables} can be judged: median error {}, p90 {}, {}, rows left out one by one; worst {}{}: p90 {}, {}",
             self.judged.len(),
             percent(single.median.exp_m1()),
             percent(single.p90.exp_m1()),
             coverage(&single),
             name(table),
-            worst.hidden,
+            match worst.hidden {
+                Hidden::Row => String::new(),
+                Hidden::Axis(axis) => format!(", left out by {axis}"),
+                Hidden::Configuration => ", left out by configuration".to_owned(),
+            },
             percent(worst.p90.exp_m1()),
             coverage(&worst),
         );
