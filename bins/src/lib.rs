@@ -36,6 +36,7 @@ mod hints;
 mod input_kind;
 pub mod json_file;
 mod layout;
+mod measure_folder;
 mod output;
 pub mod path_argument;
 pub mod perfdb;

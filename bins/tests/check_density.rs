@@ -64,6 +64,35 @@ fn rows_that_are_suggested_close_the_findings() -> TestResult {
 }
 
 #[test]
+fn no_database_that_is_read_and_no_row_is_overwritten() -> TestResult {
+    let folder = database()?;
+    let before = fs::read(folder.path().join("db/Add.csv"))?;
+    fs::create_dir(folder.path().join("old"))?;
+    std::os::unix::fs::symlink("db", folder.path().join("link"))?;
+    for (own, arguments) in [
+        ("db", &["--suggest", "db"][..]),
+        ("link", &["--suggest", "link"]),
+        ("old", &["--suggest", "old", "--baseline-database", "old"]),
+    ] {
+        let (status, stdout, stderr) = run(folder.path(), arguments)?;
+        assert_eq!((status, stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert_eq!(stderr, format!("error: {own}: is a database that this run reads; give --suggest another folder\n"));
+    }
+    assert_eq!(fs::read(folder.path().join("db/Add.csv"))?, before);
+    // What was suggested and measured stays, also where more is suggested.
+    run(folder.path(), &["--suggest", "missing"])?;
+    let measured = format!("{HEADER}{}{}", row(512, "7"), row(64, "3"));
+    fs::write(folder.path().join("missing/Add.csv"), &measured)?;
+    fs::write(folder.path().join("db/Add.csv"), [before, row(16384, "30").into_bytes()].concat())?;
+    let (status, _, stderr) = run(folder.path(), &["--suggest", "missing"])?;
+    assert_eq!((status, stderr.as_str()), (Some(3), ""));
+    let after = fs::read_to_string(folder.path().join("missing/Add.csv"))?;
+    assert!(after.starts_with(&measured) && after.len() > measured.len(), "{after}");
+    assert_eq!(after.matches("512,600;512,600").count(), 1, "{after}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_used_is_one_error_line() -> TestResult {
     let folder = database()?;
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text);

@@ -252,7 +252,10 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let show = || -> Result<(), Failure> {
         print_styled(&text(&audit, arguments.worst, layout))?;
         if let Some(density) = &density {
-            print_escaped(&format!("\ndensity\n{}", density_text(&density.report, None, layout)))?;
+            print_escaped(&format!(
+                "\ndensity\n{}",
+                density_text(&density.report, arguments.worst, "--worst N", layout)
+            ))?;
         }
         suggestions.iter().try_for_each(|suggestions| print_styled(&suggestions_text(suggestions, layout)))
     };

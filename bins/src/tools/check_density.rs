@@ -3,6 +3,7 @@
 use crate::database::{DatabaseArguments, files_of};
 use crate::density::warn_of_unmet;
 use crate::json_file::JsonFile;
+use crate::measure_folder::{self, RowsToMeasure, refuse_database};
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, run};
@@ -11,7 +12,7 @@ use perfdb_comm::Error as BenchError;
 use perfdb_comm::plan::PlanRequest;
 use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_coverage::Workload;
-use perfdb_coverage::density::{Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, write_repairs};
+use perfdb_coverage::density::{Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, repair_tables};
 use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
@@ -39,7 +40,7 @@ pub const TOOL: Tool = Tool {
 /// Rows that are equal in all but one axis are a bucket; its values must not be further apart than the rules say, and have to
 /// include those that are required. Nine conditions are judged: rules used (1), density (2), critical queries exact (3), others
 /// exact or interpolated (4), errors of rows left out (5), no query without answer (6), every row measured (7), rules and
-/// generator agree (8), size (9). Changes nothing.
+/// generator agree (8), size (9). Does not change the database.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
@@ -79,7 +80,7 @@ struct Arguments {
     #[arg(long)]
     strict: bool,
 
-    /// Write rows that would close findings to tables in DIR, without durations
+    /// Add rows that would close findings to tables in DIR, without durations; rows that are there stay
     #[arg(long, value_name = "DIR")]
     suggest: Option<OsString>,
 
@@ -87,9 +88,13 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
-    /// Show so many findings [default: all]
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    /// Show at most N findings
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+
+    /// Show all findings
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
 
     #[command(flatten)]
     terminal: TerminalArguments,
@@ -125,21 +130,33 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         files.extend(files_of(database)?);
     }
     refuse_inputs(arguments.json.as_deref().map(Path::new), files.iter().map(PathBuf::as_path))?;
+    if let Some(folder) = &arguments.suggest {
+        refuse_database(
+            folder.as_ref(),
+            "--suggest",
+            std::iter::once(&directory).chain(&baseline).map(PathBuf::as_path),
+        )?;
+    }
     // What cannot be written is told before the work.
     let json = JsonFile::open(arguments.json.as_deref())?;
     let (inputs, sha256) = inputs(&arguments, directory, baseline)?;
     let report = check(&inputs)?;
     warn_of_unmet(arguments.ranges.as_deref(), &report);
     let mut staged = Vec::new();
-    if let Some(folder) = &arguments.suggest {
-        staged.extend(write_repairs(folder.as_ref(), &report.repairs)?);
-    }
     if let Some(file) = json {
         let document = document(&report, &inputs.standard.version, &inputs.directory, sha256.as_deref())?;
         staged.push(file.stage_text(&document)?);
     }
-    print_escaped(&text(&report, arguments.limit, arguments.terminal.layout()))?;
-    commit(staged)?;
+    let limit = if arguments.all { usize::MAX } else { arguments.limit };
+    print_escaped(&text(&report, limit, "--all", arguments.terminal.layout()))?;
+    match &arguments.suggest {
+        Some(folder) => {
+            let table = |(kernel, csv): (String, Vec<u8>)| RowsToMeasure { name: format!("{kernel}.csv"), csv };
+            let tables: Vec<RowsToMeasure> = repair_tables(&report.repairs).into_iter().map(table).collect();
+            measure_folder::write(TOOL.name, folder.as_ref(), &tables, staged)?;
+        }
+        None => commit(staged)?,
+    }
     Ok(if has_failed(&report, arguments.strict) { Status::LimitPassed } else { Status::Success })
 }
 
@@ -193,8 +210,7 @@ fn inputs(
         inputs.ranges = Some(Declaration::parse(path.as_ref(), &text(path)?)?);
     }
     let Some(path) = &arguments.manifest else { return Ok((inputs, None)) };
-    let read = input::read(path.as_ref(), Kind::Stream, LARGEST_DOCUMENT_BYTES);
-    let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
+    let bytes = Workload::read_manifest(path.as_ref())?;
     let sha256 = Sha256::digest(&bytes).iter().fold(String::new(), |mut hex, byte| {
         // Writing to a text cannot fail.
         let _ = write!(hex, "{byte:02x}");

@@ -7,6 +7,7 @@ use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
+use perfdb_files::escape::one_line;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_query::Database;
 use perfdb_report::evaluation::{document, text};
@@ -35,6 +36,10 @@ struct Arguments {
     /// Evaluate the table of this kernel type only; once for each
     #[arg(long, value_name = "TYPE")]
     kernel: Vec<String>,
+
+    /// Show all tables and remarks, not the ten worst tables
+    #[arg(long)]
+    all: bool,
 
     /// Write all figures as JSON to FILE
     #[arg(long, value_name = "FILE")]
@@ -81,19 +86,24 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let is_asked = |name: &str| arguments.kernel.is_empty() || arguments.kernel.iter().any(|asked| asked == name);
     let names: Vec<_> = known.iter().filter(|name| is_asked(name)).collect();
     if names.is_empty() {
-        warn(&format!("{}: no table (*.csv) is here; is this a database directory?", directory.display()));
+        let folder = one_line(&directory.display().to_string());
+        return Err(Failure::lines(vec![format!("{folder}: no table (*.csv) is here; is this a database directory?")]));
     }
     let bar = progress::items("tables", Some(names.len() as u64));
-    let mut evaluations = Vec::new();
+    let (mut evaluations, mut failed) = (Vec::new(), Vec::new());
     for name in names {
         bar.set_message(name.to_string());
         match database.evaluate(name) {
             Ok(evaluation) => evaluations.extend(evaluation),
-            Err(miss) => warn(&format!("{name}: not evaluated: {miss}")),
+            Err(miss) => failed.push(format!("{name}: not evaluated: {miss}")),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if evaluations.is_empty() && !failed.is_empty() {
+        return Err(Failure::lines(failed));
+    }
+    failed.iter().for_each(|line| warn(line));
     let mut written = Vec::new();
     if let Some(file) = json {
         written.push(file.stage_text(&document(&evaluations)?)?);
@@ -102,7 +112,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let read = provenance(TOOL.name, [("database", directory.as_path())]);
         written.push(file.stage_text(&evaluation_page(&evaluations, read).to_html()?)?);
     }
-    print_styled(&text(&evaluations, arguments.terminal.layout()))?;
+    let is_all = arguments.all || !arguments.kernel.is_empty();
+    print_styled(&text(&evaluations, is_all, arguments.terminal.layout()))?;
     commit(written)?;
     Ok(Status::Success)
 }

@@ -7,6 +7,7 @@ mod shard;
 
 use crate::comparison::{WarningLine, check_regressions, usable_cores};
 use crate::database::files_of;
+use crate::measure_folder::refuse_database;
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part};
 use crate::table_file::TableFile;
@@ -116,6 +117,9 @@ fn database(folder: &Path) -> Result<Option<Reader>, Failure> {
 
 /// Refuses outputs that are inputs.
 fn refuse_overwriting(arguments: &Arguments, scenarios: &[Scenario]) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.measure_dir {
+        refuse_database(folder, "--measure-dir", arguments.data_dir.as_deref())?;
+    }
     let database = arguments.data_dir.as_deref().map(files_of).transpose()?.unwrap_or_default();
     let named = [&arguments.scenarios, &arguments.families].into_iter().flatten().chain(&database);
     let named = named.map(PathBuf::as_path);

@@ -38,7 +38,7 @@ pub use inputs::Inputs;
 pub use messages::MessageSizes;
 pub use questions::{Class, Judged};
 pub use ranges::{Declaration, Wanted};
-pub use repair::{Repair, write_repairs};
+pub use repair::{Repair, repair_tables};
 pub use report::{Counts, Report};
 pub use spacing::{Hole, Limit, Rule, Segment};
 pub use standard::{Malformed, Standard};

@@ -1,7 +1,7 @@
 //! What to measure next: rows that would answer the questions of workloads, the most telling first.
 
 mod append;
-mod leaves;
+pub(crate) mod leaves;
 mod order;
 mod proof;
 mod row;

@@ -3,8 +3,8 @@
 mod manifest;
 
 use crate::Error;
-use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
-use perfdb_query::{Grid, Query, Surroundings, read_trace};
+use crate::suggestion::leaves::tensors;
+use perfdb_query::{Grid, Query, Surroundings, Tensor, read_trace};
 use std::path::Path;
 
 /// The calls of a forward pass.
@@ -45,6 +45,17 @@ impl Question {
         self.calls = calls;
         self
     }
+
+    /// The shapes of the input tensors as in a table: `16,512;512,2048`. Scalars are left out.
+    pub fn input_shapes(&self) -> String {
+        let shape = |tensor: &&Tensor| tensor.shape.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        tensors(&self.query).iter().map(shape).collect::<Vec<_>>().join(";")
+    }
+
+    /// The data types of the same tensors: `bfloat16;bfloat16`.
+    pub fn input_types(&self) -> String {
+        tensors(&self.query).iter().map(|tensor| tensor.dtype.name()).collect::<Vec<_>>().join(";")
+    }
 }
 
 impl Workload {
@@ -78,9 +89,16 @@ impl Workload {
     /// # Errors
     /// When the file cannot be read, has no question, or a line is none: the line, the field, and what is wrong.
     pub fn of_manifest(path: &Path, surroundings: &Surroundings, grid: Option<&Grid>) -> Result<Vec<Workload>, Error> {
-        let read = input::read(path, Kind::Stream, LARGEST_DOCUMENT_BYTES);
-        let bytes = read.map_err(|error| perfdb_files::Error::io(path, error))?;
+        let bytes = Workload::read_manifest(path)?;
         Workload::parse_manifest(path, &bytes, surroundings, grid)
+    }
+
+    /// The bytes of a manifest. No line is read beyond what a line may have, no file beyond what a file may have.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or it or one of its lines is too long.
+    pub fn read_manifest(path: &Path) -> Result<Vec<u8>, Error> {
+        manifest::read(path)
     }
 
     /// The same from the bytes of the file.

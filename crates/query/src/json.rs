@@ -1,5 +1,7 @@
 //! Questions and answers as JSON.
 
+mod query;
+
 use crate::answer::{Answer, Miss, Twin};
 use crate::query::{Argument, Grid, Query, Results, Tensor};
 use crate::trace::Surroundings;

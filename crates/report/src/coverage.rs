@@ -1,7 +1,9 @@
 //! How a database answers workloads: tables for people, JSON and CSV for programs.
 
 use crate::layout::{Cell, Column, Layout, Table, more};
-use perfdb_coverage::{Asked, Audit, KernelAudit, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit};
+use perfdb_coverage::{
+    Asked, Audit, KernelAudit, Question, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit,
+};
 use perfdb_files::escape::{one_line, spreadsheet_text};
 use perfdb_pycompat::csv_text::push_row;
 use perfdb_pycompat::format::fixed;
@@ -10,7 +12,8 @@ use serde_json::{Value, json};
 
 /// The tables: shares of each workload, then the `worst` kernels, then the `worst` calls of each workload that no rows answer.
 pub fn text(audit: &Audit, worst: usize, layout: Layout) -> String {
-    let mut out = shares_table(&audit.workloads, layout);
+    let mut out = layout.wrapped(&verdict(audit), 0) + "\n\n";
+    out += &shares_table(&audit.workloads, layout);
     for workload in &audit.workloads {
         out += &remarks(workload, layout);
     }
@@ -24,6 +27,44 @@ pub fn text(audit: &Audit, worst: usize, layout: Layout) -> String {
         out += &unanswered(workload, worst, layout);
     }
     out
+}
+
+/// Kernels that the verdict names at most.
+const MOST_NAMED: usize = 3;
+
+/// One sentence for all workloads together: what is exact, of which calls no time is known, and which kernel is worst.
+pub fn verdict(audit: &Audit) -> String {
+    let sum = |share: &dyn Fn(&Shares) -> Share| {
+        audit.workloads.iter().map(|workload| share(&workload.shares)).fold(Share::default(), |sum, one| Share {
+            calls: sum.calls.saturating_add(one.calls),
+            time_us: sum.time_us + one.time_us,
+        })
+    };
+    let (total, exact) = (sum(&Shares::total), sum(&|shares| shares.of(Standing::Exact)));
+    if total.calls == 0 {
+        return "no call costs anything".to_owned();
+    }
+    let of_calls = percent(exact.calls as f64 / total.calls as f64);
+    let mut said = vec![match total.time_us > 0.0 {
+        true => format!("{} of known time exact, {of_calls} of calls", percent(exact.time_us / total.time_us)),
+        false => format!("{of_calls} of calls exact"),
+    }];
+    let unknown: u64 = audit.workloads.iter().map(|workload| workload.shares.without_time).sum();
+    if unknown > 0 {
+        let mut kernels: Vec<&KernelAudit> =
+            audit.kernels.iter().filter(|kernel| kernel.shares.without_time > 0).collect();
+        kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.shares.without_time));
+        let names: Vec<String> = kernels.iter().take(MOST_NAMED).map(|one| one_line(&one.kernel_type)).collect();
+        let all = if kernels.len() == 1 { "all " } else { "" };
+        let rest = kernels.len().saturating_sub(MOST_NAMED);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let calls = if unknown == 1 { "call" } else { "calls" };
+        said.push(format!("{unknown} {calls} of unknown time ({all}{}{rest})", names.join(", ")));
+    }
+    if let Some(worst) = audit.kernels.first().filter(|kernel| kernel.doubtful_us() > 0.0) {
+        said.push(format!("worst: {}, {} not exact", one_line(&worst.kernel_type), time(worst.doubtful_us())));
+    }
+    said.join("; ")
 }
 
 fn shares_table(workloads: &[WorkloadAudit], layout: Layout) -> String {
@@ -112,11 +153,15 @@ fn kernel_table(kernels: &[&KernelAudit], layout: Layout) -> String {
         Column::number("calls").at_least(8).optional(1),
         Column::number("time").at_least(10),
         Column::number("exact").at_least(7),
+        Column::number("padded").at_least(7).optional(5),
+        Column::number("interpolated").at_least(7).optional(6),
+        Column::number("beyond").at_least(7),
+        Column::number("partial").at_least(7).optional(4),
         Column::number("missing").at_least(7),
         Column::number("rows").at_least(5).optional(2),
         Column::number("median").at_least(7).optional(3),
         Column::number("p90").at_least(7),
-        Column::name("worst left out").optional(4),
+        Column::name("worst left out").optional(7),
     ]);
     for kernel in kernels {
         let total = kernel.shares.total();
@@ -124,12 +169,18 @@ fn kernel_table(kernels: &[&KernelAudit], layout: Layout) -> String {
         let single = scores.clone().find(|score| score.hidden == Hidden::Row);
         let worst = scores.filter(|score| score.hidden != Hidden::Row).max_by(|a, b| a.p90.total_cmp(&b.p90));
         let or_none = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
+        let [exact, padded, interpolated, beyond, partial, missing] =
+            Standing::ALL.map(|standing| Cell::from(percent(kernel.shares.of_calls(standing))));
         table.push([
             Cell::from(kernel.kernel_type.as_str()),
             total.calls.to_string().into(),
             known_time(&kernel.shares).into(),
-            percent(kernel.shares.of_calls(Standing::Exact)).into(),
-            percent(kernel.shares.of_calls(Standing::Missing)).into(),
+            exact,
+            padded,
+            interpolated,
+            beyond,
+            partial,
+            missing,
             or_none(kernel.trust.as_ref().map(|trust| trust.rows.to_string())),
             or_none(single.map(|score| error(score.median))),
             or_none(single.map(|score| error(score.p90))),
@@ -156,12 +207,23 @@ fn unanswered(workload: &WorkloadAudit, worst: usize, layout: Layout) -> String 
     for one in asked.iter().take(worst) {
         let time = one.duration_us().map_or("unknown time".to_owned(), |us| time(us * one.question.calls as f64));
         let why = one.finding.reason.as_ref().map(|(code, words)| format!(": {words} ({})", one_line(code)));
-        let (standing, name) = (one.finding.standing, one_line(&one.question.name));
+        let (standing, name) = (one.finding.standing, call(&one.question));
         let calls = one.question.calls;
         let line = format!("{standing} {name}, {calls} × ({time}){}", why.unwrap_or_default());
         out += &format!("  {}\n", layout.wrapped(&line, 2));
     }
     out + &more(asked.len(), worst, "calls")
+}
+
+/// The name of a call with its shapes and data types.
+fn call(question: &Question) -> String {
+    let (name, shapes) = (one_line(&question.name), question.input_shapes());
+    let types = question.input_types();
+    let mut distinct: Vec<&str> = types.split(';').collect();
+    distinct.dedup();
+    // One type is named once.
+    let types = if distinct.len() == 1 { distinct[0] } else { &types };
+    if shapes.is_empty() { name } else { format!("{name} {shapes} {types}") }
 }
 
 /// The rows to measure next, then what no row can be suggested for.
@@ -285,6 +347,7 @@ fn asked_value(one: &Asked) -> Value {
         "axes": finding.axes,
         "duration_us": one.duration_us(),
         "interval_us": finding.interval_us,
+        "query": one.question.query.to_json(),
         "kernels": finding.kernels.iter().map(kernel).collect::<Vec<_>>(),
         "reason": finding.reason.as_ref().map(|(code, _)| code),
         "rows": finding.rows.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -318,7 +381,7 @@ fn kernel_value(kernel: &KernelAudit) -> Value {
     })
 }
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 17] = [
     "workload",
     "place",
     "name",
@@ -333,6 +396,9 @@ const HEADER: [&str; 14] = [
     "time_us",
     "reason",
     "rows",
+    "input_shapes",
+    "input_types",
+    "query",
 ];
 
 /// One line per question. Texts that a spreadsheet would compute have an apostrophe in front.
@@ -361,6 +427,9 @@ pub fn csv(audit: &Audit) -> String {
                 number(one.duration_us().map(|us| us * one.question.calls as f64)),
                 text(finding.reason.as_ref().map_or("", |(code, _)| code)),
                 text(&rows.join(";")),
+                text(&one.question.input_shapes()),
+                text(&one.question.input_types()),
+                text(&one.question.query.to_json().to_string()),
             ];
             push_row(&mut out, cells.iter().map(String::as_str), "\n");
         }

@@ -1,19 +1,48 @@
 //! What a check of density found: lines for people, JSON for programs.
 
-use crate::layout::{Layout, more};
+use crate::layout::Layout;
 use perfdb_coverage::density::{Finding, Hole, Judged, Report, Verdict};
 use perfdb_files::escape::one_line;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A line for each finding (the first `limit`), one for each condition, and sums.
-pub fn text(report: &Report, limit: Option<usize>, layout: Layout) -> String {
-    let mut out = String::new();
-    let limit = limit.unwrap_or(usize::MAX);
-    for finding in report.findings.iter().take(limit) {
-        out += &format!("{}\n", one_line(&finding.to_string()));
-    }
-    out += &more(report.findings.len(), limit, "findings");
+/// What the nine conditions are about, in order.
+const CONDITIONS: [&str; 9] = [
+    "rules used",
+    "density",
+    "critical queries exact",
+    "other queries exact or interpolated",
+    "errors of rows left out",
+    "no query without an answer",
+    "every row measured",
+    "rules and generator agree",
+    "size",
+];
+
+/// One sentence: which conditions fail, and how many pass or are not judged.
+pub fn verdict(report: &Report) -> String {
+    let named = || CONDITIONS.iter().zip(&report.gates);
+    let failed: Vec<String> = named()
+        .filter_map(|(name, gate)| match gate {
+            Verdict::Failed(1) => Some(format!("{name} (1 finding)")),
+            Verdict::Failed(count) => Some(format!("{name} ({count} findings)")),
+            _ => None,
+        })
+        .collect();
+    let count = |is: fn(&Verdict) -> bool| report.gates.iter().filter(|gate| is(gate)).count();
+    let passed = count(|gate| *gate == Verdict::Passed);
+    let not_judged = count(|gate| matches!(gate, Verdict::NotJudged(_)));
+    let verdict = match failed.is_empty() {
+        true => "passed".to_owned(),
+        false => format!("FAILED: {}", failed.join(", ")),
+    };
+    format!("{verdict}; {passed} conditions hold, {not_judged} not judged")
+}
+
+/// The verdict, a line for each condition, sums, then the first `limit` findings: those that fail a condition before others. `flag` shows
+/// the rest.
+pub fn text(report: &Report, limit: usize, flag: &str, layout: Layout) -> String {
+    let mut out = verdict(report) + "\n";
     for (gate, verdict) in (1..).zip(&report.gates) {
         out += &format!("gate {gate}: {verdict}\n");
     }
@@ -31,6 +60,14 @@ pub fn text(report: &Report, limit: Option<usize>, layout: Layout) -> String {
         counts.asked,
         counts.values
     );
+    let (failing, told): (Vec<&Finding>, Vec<&Finding>) = report.findings.iter().partition(|finding| finding.fails);
+    for finding in failing.into_iter().chain(told).take(limit) {
+        out += &format!("{}\n", one_line(&finding.to_string()));
+    }
+    let left_out = report.findings.len().saturating_sub(limit);
+    if left_out > 0 {
+        out += &format!("… and {left_out} more findings; {flag} shows them\n");
+    }
     layout.wrapped_lines(&out)
 }
 

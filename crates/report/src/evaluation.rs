@@ -5,14 +5,64 @@ use perfdb_files::escape::one_line;
 use perfdb_pycompat::format::fixed;
 use perfdb_query::{Evaluation, Hidden, Repeats, Score};
 use serde::Serialize;
+pub(crate) use verdict::Judged;
+use verdict::Summary;
 
+mod verdict;
+
+/// Tables, and remarks about tables, that are shown of many.
+const MOST_TABLES: usize = 10;
+const MOST_REMARKS: usize = 6;
 /// Contradictions that are listed of a table for people.
 const MOST_SHOWN: usize = 3;
 /// Left out rows below which a share of nine in ten, or a 90th percentile, is chance.
 pub(crate) const FEWEST_TO_JUDGE: usize = 10;
 
-/// The tables for people: figures, then what is known of nothing, then tables that contradict themselves.
-pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
+/// For people: one sentence, then figures of tables, then what figures do not say. Unless `all` is wanted, the ten worst of the tables that can be
+/// judged, each with its single rows and what is worse than these, and a few remarks.
+pub fn text(evaluations: &[Evaluation], all: bool, layout: Layout) -> String {
+    let judged = Judged::of(evaluations);
+    let mut shown: Vec<(&Evaluation, Vec<Score>)> = Vec::new();
+    match all {
+        true => shown.extend(evaluations.iter().map(|one| (one, one.scores()))),
+        false => {
+            shown.extend(judged.tables().iter().take(MOST_TABLES).map(|(one, scores)| (*one, worst_scores(scores))))
+        }
+    }
+    let mut out = layout.wrapped(&judged.verdict(), 0) + "\n";
+    if shown.iter().any(|(_, scores)| !scores.is_empty()) {
+        out += &format!("\n{}", figures(&shown, layout));
+    }
+    let mut said: Vec<String> = Vec::new();
+    for one in evaluations {
+        said.extend(remarks(one).into_iter().map(|remark| format!("{}: {remark}", name(one))));
+    }
+    let most = if all { usize::MAX } else { MOST_REMARKS };
+    for remark in said.iter().take(most) {
+        out += &layout.wrapped(remark, 0);
+        out.push('\n');
+    }
+    let left_out = [(evaluations.len() - shown.len(), "table"), (said.len().saturating_sub(most), "remark")];
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let left_out: Vec<String> = left_out
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} more {what}{}", plural(*count)))
+        .collect();
+    if !left_out.is_empty() {
+        out += &format!("… {} with --all\n", left_out.join(", "));
+    }
+    out
+}
+
+/// Single rows, and what has the largest 90th percentile.
+fn worst_scores(scores: &[Score]) -> Vec<Score> {
+    let single = scores.iter().copied().find(|score| score.hidden == Hidden::Row);
+    let worst = verdict::worst(scores).filter(|score| score.hidden != Hidden::Row);
+    single.into_iter().chain(worst).collect()
+}
+
+fn figures(shown: &[(&Evaluation, Vec<Score>)], layout: Layout) -> String {
     let mut table = Table::new([
         Column::name("kernel").at_least(6),
         Column::name("left out"),
@@ -24,26 +74,15 @@ pub fn text(evaluations: &[Evaluation], layout: Layout) -> String {
         Column::bar().optional(3),
         Column::number("interval").at_least(10),
     ]);
-    for one in evaluations {
-        for (at, score) in one.scores().iter().enumerate() {
+    for (one, scores) in shown {
+        for (at, score) in scores.iter().enumerate() {
             let name = if at == 0 { name(one) } else { String::new() };
             let [asked, median, p90, bias, held, interval] = cells(score).map(Cell::from);
             let bar = Cell::part(score.held);
             table.push([name.into(), score.hidden.to_string().into(), asked, median, p90, bias, held, bar, interval]);
         }
     }
-    let mut out = table.text(layout);
-    if let Some(few) = few(evaluations) {
-        out += &layout.wrapped(&few, 0);
-        out.push('\n');
-    }
-    for one in evaluations {
-        for remark in remarks(one) {
-            out += &layout.wrapped(&format!("{}: {remark}", name(one)), 0);
-            out.push('\n');
-        }
-    }
-    out
+    table.text(layout)
 }
 
 fn name(one: &Evaluation) -> String {
@@ -96,18 +135,6 @@ fn signed(share: f64) -> String {
 /// Whether figures are of enough rows.
 pub(crate) fn is_judged(score: &Score) -> bool {
     score.asked >= FEWEST_TO_JUDGE
-}
-
-/// How many tables have figures of a few rows only.
-pub(crate) fn few(evaluations: &[Evaluation]) -> Option<String> {
-    let all: Vec<Score> = evaluations.iter().filter_map(|one| one.scores().first().copied()).collect();
-    let few = all.iter().filter(|score| !is_judged(score)).count();
-    (few > 0).then(|| {
-        format!(
-            "Fewer than {FEWEST_TO_JUDGE} rows were left out of {few} of {} tables: figures of so few say little",
-            all.len()
-        )
-    })
 }
 
 /// What figures do not say.
@@ -173,6 +200,7 @@ fn microseconds(us: f64) -> String {
 #[derive(Serialize)]
 struct Document<'e> {
     format_version: u32,
+    summary: Summary<'e>,
     kernels: Vec<Kernel<'e>>,
 }
 
@@ -259,7 +287,8 @@ fn kernel(one: &Evaluation) -> Kernel<'_> {
 /// # Errors
 /// When a number is beyond what JSON writers take, which no table causes.
 pub fn document(evaluations: &[Evaluation]) -> Result<String, serde_json::Error> {
-    let document = Document { format_version: 1, kernels: evaluations.iter().map(kernel).collect() };
+    let summary = Judged::of(evaluations).summary();
+    let document = Document { format_version: 1, summary, kernels: evaluations.iter().map(kernel).collect() };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
@@ -306,13 +335,14 @@ mod tests {
 
     #[test]
     fn what_people_read() {
-        insta::assert_snapshot!(text(&[evaluation()], Layout::default()));
+        insta::assert_snapshot!(text(&[evaluation()], true, Layout::default()));
     }
 
     #[test]
     fn what_people_read_on_a_narrow_terminal() {
         insta::assert_snapshot!(text(
             &[evaluation()],
+            true,
             Layout { columns: Some(60), has_bars: true, ..Layout::default() }
         ));
     }
@@ -327,7 +357,7 @@ mod tests {
     fn a_page_escapes_names_and_has_all_figures() -> Result<(), perfdb_page::Error> {
         let page = crate::pages::evaluation_page(&[evaluation()], Default::default());
         let part = &page.parts[0];
-        assert_eq!(part.verdict, "No table has 10 rows that predictions could be judged by.");
+        assert_eq!(part.verdict, "0 of 1 table can be judged: none has 10 rows to leave out.");
         assert_eq!(part.trust.as_ref().map(|trust| trust.level.text()), Some("medium"), "{:?}", part.trust);
         let html = page.to_html()?;
         assert!(html.contains("MatMulV2&lt;b&gt;") && !html.contains("MatMulV2<b>"));

@@ -125,7 +125,7 @@ pub fn questions(audit: &Audit) -> Table {
         workload: &'r str,
         one: &'r Asked,
     }
-    let columns: [Column<Line<'_>>; 14] = [
+    let columns: [Column<Line<'_>>; 17] = [
         Column::text("workload", |line| Some(line.workload.into())),
         Column::integer("place", |line| i64::try_from(line.one.question.place).ok()),
         Column::text("name", |line| Some(line.one.question.name.as_str().into())),
@@ -149,6 +149,9 @@ pub fn questions(audit: &Audit) -> Table {
             let rows: Vec<String> = line.one.finding.rows.iter().map(ToString::to_string).collect();
             (!rows.is_empty()).then(|| rows.join(";").into())
         }),
+        Column::text("input_shapes", |line| Some(line.one.question.input_shapes().into())),
+        Column::text("input_types", |line| Some(line.one.question.input_types().into())),
+        Column::text("query", |line| Some(line.one.question.query.to_json().to_string().into())),
     ];
     let mut lines = Vec::new();
     for workload in &audit.workloads {

@@ -1,13 +1,16 @@
 //! The files that explain-prediction writes: all or none.
 
 use super::arguments::Arguments;
+use crate::measure_folder::{self, RowsToMeasure};
 use crate::provenance::provenance;
 use crate::table_file::TableFile;
 use crate::{Failure, print_note};
 use perfdb_compare::ledger::{BothSides, Explanation};
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::{Parents, Staged, commit};
-use perfdb_report::ledger::{NamedExplanation, document, page, rows_to_measure, scenarios_document, write_csv};
+use perfdb_report::ledger::{
+    MeasureTable, NamedExplanation, document, page, rows_to_measure, scenarios_document, write_csv,
+};
 use perfdb_report::tables;
 use perfdb_store::kernel::file_stem;
 use perfdb_timeline::{Target, Timeline};
@@ -53,18 +56,19 @@ pub(super) fn write(
         let page = page(explanations, provenance(super::TOOL.name, inputs_of(arguments, scenarios)));
         files.push(Staged::with(path, page.to_html()?.as_bytes(), Parents::MustExist)?);
     }
-    let mut rows = 0;
-    if let Some(folder) = &arguments.measure_dir {
-        for table in rows_to_measure(explanations) {
-            let Some(stem) = file_stem(&table.kernel_type) else { continue };
-            rows += table.rows;
-            files.push(Staged::with(&folder.join(stem + ".csv"), table.text.as_bytes(), Parents::Create)?);
-        }
-    }
-    commit(files)?;
-    if let Some(folder) = &arguments.measure_dir {
-        print_note(&format!("{rows} rows to measure written to {}", folder.display()));
-    }
+    let Some(folder) = &arguments.measure_dir else { return Ok(commit(files)?) };
+    let table = |table: MeasureTable| {
+        let name = file_stem(&table.kernel_type)? + ".csv";
+        Some((table.rows, RowsToMeasure { name, csv: table.text.into_bytes() }))
+    };
+    let (counts, tables): (Vec<usize>, Vec<RowsToMeasure>) =
+        rows_to_measure(explanations).into_iter().filter_map(table).unzip();
+    let rows = measure_folder::write(super::TOOL.name, folder, &tables, files)?;
+    let known = match counts.iter().sum::<usize>() - rows {
+        0 => String::new(),
+        known => format!("; {known} were there already"),
+    };
+    print_note(&format!("{rows} rows to measure written to {}{known}", folder.display()));
     Ok(())
 }
 

@@ -3,13 +3,10 @@
 use super::axes::Kernel;
 use super::buckets::Bucket;
 use super::judgeable::Judgeable;
-use crate::Error;
 use indexmap::IndexMap;
-use perfdb_files::replace::{Parents, Staged};
 use perfdb_grid::slots::Slots;
 use perfdb_store::columns::{INPUT_SHAPES, OUTPUT_SHAPES, is_measurement};
 use perfdb_store::table::{LineEnd, push_csv_row};
-use std::path::Path;
 
 /// A row to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,14 +49,11 @@ fn text(slots: &Slots, old: &str) -> String {
     if old.starts_with('"') { format!("\"{text}\"") } else { text }
 }
 
-/// The rows as tables of a folder, one for each kernel type; nothing has a name yet.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_repairs(folder: &Path, repairs: &[Repair]) -> Result<Vec<Staged>, Error> {
+/// The rows as tables in CSV, one for each kernel type.
+pub fn repair_tables(repairs: &[Repair]) -> Vec<(String, Vec<u8>)> {
     let mut by_kernel: IndexMap<&str, Vec<&Repair>> = IndexMap::new();
     repairs.iter().for_each(|repair| by_kernel.entry(&repair.kernel_type).or_default().push(repair));
-    let mut staged = Vec::new();
+    let mut tables = Vec::new();
     for (kernel, repairs) in by_kernel {
         let mut content = Vec::new();
         let header = repairs.first().map(|repair| repair.cells.iter().map(|(name, _)| name.as_str()));
@@ -67,7 +61,7 @@ pub fn write_repairs(folder: &Path, repairs: &[Repair]) -> Result<Vec<Staged>, E
         for repair in repairs {
             push_csv_row(&mut content, repair.cells.iter().map(|(_, cell)| cell.as_str()), LineEnd::CrLf);
         }
-        staged.push(Staged::with(&folder.join(format!("{kernel}.csv")), &content, Parents::Create)?);
+        tables.push((kernel.to_owned(), content));
     }
-    Ok(staged)
+    tables
 }

@@ -72,7 +72,7 @@ fn of_kernels(kernels: &[&String], query: &Query, entry: &Entry) -> Query {
 }
 
 /// The tensors with at least one dimension among the arguments, and in lists among these.
-pub(super) fn tensors(query: &Query) -> Vec<&Tensor> {
+pub(crate) fn tensors(query: &Query) -> Vec<&Tensor> {
     let items = query.positional().iter().flat_map(|argument| match argument {
         Argument::List(items) => items.iter(),
         other => std::slice::from_ref(other).iter(),

@@ -93,7 +93,8 @@ fn variant(table: &Table, pattern: usize, query: &Query, turned: bool) -> Option
     if turned && !is_product {
         return None;
     }
-    let inputs = inputs(&slots, &asked, is_product.then_some(turned))?;
+    let lies = is_product.then(|| Lies::of(table, pattern, turned));
+    let inputs = inputs(&slots, &asked, lies)?;
     let results = results(query);
     let new_outputs = new_outputs(&slots, &inputs, &outputs, &results);
     let types = |name: &str, shapes: &[Slot], dtypes: &mut dyn Iterator<Item = DType>| {
@@ -184,10 +185,9 @@ fn attention_operands(query: &Query) -> Option<Vec<(Shape, DType)>> {
     Some(std::iter::once((by_heads, q.dtype)).chain(caches).collect())
 }
 
-/// The new inputs; slots for which the call has nothing stay as they are. `turned`, of products: whether weights lie the other way round than in
-/// the row that is followed.
-fn inputs(slots: &[Slot], asked: &[(Shape, DType)], turned: Option<bool>) -> Option<Vec<Shape>> {
-    let first = slots.iter().find(|slot| !slot.shape.is_empty())?.matrix();
+/// The new inputs; slots for which the call has nothing stay as they are. `lies`, of products: how weights shall lie.
+fn inputs(slots: &[Slot], asked: &[(Shape, DType)], lies: Option<Lies>) -> Option<Vec<Shape>> {
+    let inner = asked.first().and_then(|(shape, _)| shape.last());
     let mut asked = asked.iter();
     let mut is_first = true;
     slots
@@ -197,17 +197,64 @@ fn inputs(slots: &[Slot], asked: &[(Shape, DType)], turned: Option<bool>) -> Opt
             let Some((shape, _)) = next else { return Some(slot.shape.clone()) };
             let old = slot.matrix();
             let mut new = of_rank(shape, old.len());
-            // A weight that lies the other way round has the inner size last.
             let is_weight = !std::mem::take(&mut is_first) && old.len() == new.len() && old.len() >= 2;
-            let inner = first.last();
-            let is_turned = is_weight && old.last() == inner && old.get(old.len() - 2) != inner;
-            if is_weight && turned.is_some_and(|turned| is_turned != turned) {
+            // The call may have its weight as (N, K) already.
+            let is_turned = new.last() == inner && old.len() >= 2 && new.get(new.len().wrapping_sub(2)) != inner;
+            if is_weight && lies.is_some_and(|lies| is_turned != (lies == Lies::Turned)) {
                 let count = new.len();
                 new.swap(count - 1, count - 2);
             }
             slot.laid_out(&new)
         })
         .collect()
+}
+
+/// How the weights of a product lie in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lies {
+    /// (K, N): the rows of a weight are the columns of the first input.
+    Plain,
+    /// (N, K).
+    Turned,
+}
+
+impl Lies {
+    /// As in the row that is followed, or, `turned`, the other way round. A square weight does not show it: then as in the other rows of the table,
+    /// those with the same data types and formats before all others.
+    fn of(table: &Table, pattern: usize, turned: bool) -> Lies {
+        let column = |name: &str| table.column(name);
+        let cell = |row: usize, name: &str| column(name).map(|at| table.cell(row, at)).unwrap_or_default();
+        let is_alike =
+            |row: &usize| [INPUT_TYPES, INPUT_FORMATS].into_iter().all(|name| cell(*row, name) == cell(pattern, name));
+        let lies = |row: usize| Lies::of_slots(&slots(cell(row, INPUT_SHAPES), cell(row, INPUT_FORMATS))?);
+        let most = |rows: &mut dyn Iterator<Item = usize>| {
+            let (mut turned, mut count) = (0, 0);
+            for found in rows.filter_map(lies) {
+                count += 1;
+                turned += usize::from(found == Lies::Turned);
+            }
+            (count > 0).then_some(if 2 * turned > count { Lies::Turned } else { Lies::Plain })
+        };
+        let all = || 0..table.row_count();
+        let own = lies(pattern).or_else(|| most(&mut all().filter(is_alike))).or_else(|| most(&mut all()));
+        match (own.unwrap_or(Lies::Plain), turned) {
+            (Lies::Plain, false) | (Lies::Turned, true) => Lies::Plain,
+            _ => Lies::Turned,
+        }
+    }
+
+    /// `None` where the first weight is square, or is not one.
+    fn of_slots(slots: &[Slot]) -> Option<Lies> {
+        let mut matrices = slots.iter().filter(|slot| !slot.shape.is_empty()).map(Slot::matrix);
+        let (first, weight) = (matrices.next()?, matrices.next()?);
+        let inner = first.last()?;
+        match weight.as_slice() {
+            [.., rows, columns] if rows == columns => None,
+            [.., _, columns] if columns == inner => Some(Lies::Turned),
+            [.., rows, _] if rows == inner => Some(Lies::Plain),
+            _ => None,
+        }
+    }
 }
 
 /// A shape with as many dimensions as another, if that is the same tensor: leading dimensions of 1 come and go, and the first two are one.

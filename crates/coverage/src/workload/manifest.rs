@@ -6,9 +6,40 @@ use indexmap::IndexMap;
 use perfdb_files::input::LARGEST_TEXT_BYTES;
 use perfdb_query::{Grid, Query, Surroundings, not_json};
 use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
 const FIELDS: [&str; 6] = ["id", "workload_id", "critical", "calls", "name", "query"];
+
+/// Bytes that a line, and a file, has at most.
+const LONGEST_LINE: u64 = 64 << 20;
+const LARGEST_FILE: u64 = 1 << 30;
+
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let failure = |error| perfdb_files::Error::io(path, error);
+    let file = File::open(path).map_err(failure)?;
+    read_lines(path, BufReader::new(file), LONGEST_LINE, LARGEST_FILE)
+}
+
+fn read_lines(path: &Path, mut input: impl BufRead, longest: u64, largest: u64) -> Result<Vec<u8>, Error> {
+    let failure = |error| perfdb_files::Error::io(path, error);
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        let read = input.by_ref().take(longest + 1).read_until(b'\n', &mut bytes).map_err(failure)?;
+        let too_long = |reason: String| Err(Error::Line { path: path.to_owned(), line, reason });
+        if read == 0 {
+            break;
+        }
+        if read as u64 > longest {
+            return too_long(format!("the line has more than {longest} bytes"));
+        }
+        if bytes.len() as u64 > largest {
+            return too_long(format!("the file has more than {largest} bytes up to here"));
+        }
+    }
+    Ok(bytes)
+}
 
 /// The questions of one workload by their text: equal ones are one.
 type Questions = IndexMap<String, Question>;
@@ -124,6 +155,20 @@ mod tests {
             [("prefill", vec![(4, true, 1)]), ("decode", vec![(1, false, 3)]), ("calls", vec![(1, false, 5)])];
         assert_eq!(found, expected.map(|(name, questions)| (name.to_owned(), questions)));
         Ok(())
+    }
+
+    #[test]
+    fn lines_and_files_are_bounded() {
+        let of = |text: &str| {
+            let read = read_lines(Path::new("calls.jsonl"), text.as_bytes(), 8, 20);
+            read.map(|bytes| bytes.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(of("1234567\n1234567\nabc"), Ok(19));
+        assert_eq!(of("\n12345678\n"), Err("calls.jsonl:2: the line has more than 8 bytes".to_owned()));
+        assert_eq!(
+            of("1234567\n1234567\n1234567\n"),
+            Err("calls.jsonl:3: the file has more than 20 bytes up to here".to_owned())
+        );
     }
 
     #[test]

@@ -29,30 +29,33 @@ pub(super) fn scores(trials: &[Trial]) -> Vec<Score> {
         }
     }
     kinds.push(Hidden::Configuration);
-    kinds.into_iter().filter_map(|hidden| score(hidden, trials)).collect()
+    kinds.into_iter().filter_map(|hidden| Score::of(hidden, trials)).collect()
 }
 
-fn score(hidden: Hidden, trials: &[Trial]) -> Option<Score> {
-    let own: Vec<&Trial> = trials.iter().filter(|trial| trial.hidden == hidden).collect();
-    if own.is_empty() {
-        return None;
+impl Score {
+    /// The figures of the trials of which this was left out, also of several tables; `None` if there are none.
+    pub fn of<'t>(hidden: Hidden, trials: impl IntoIterator<Item = &'t Trial>) -> Option<Score> {
+        let own: Vec<&Trial> = trials.into_iter().filter(|trial| trial.hidden == hidden).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let of = |number: fn(&Trial) -> f64| {
+            let mut numbers: Vec<f64> = own.iter().map(|trial| number(trial)).collect();
+            numbers.sort_unstable_by(f64::total_cmp);
+            numbers
+        };
+        let errors = of(|trial| trial.error().abs());
+        let held = own.iter().filter(|trial| trial.is_held()).count();
+        Some(Score {
+            hidden,
+            asked: own.len(),
+            median: quantile(&errors, 0.5),
+            p90: quantile(&errors, 0.9),
+            bias: quantile(&of(Trial::error), 0.5).exp() - 1.0,
+            held: held as f64 / own.len() as f64,
+            half_width: quantile(&of(|trial| (trial.interval_us[1] / trial.interval_us[0]).sqrt() - 1.0), 0.5),
+        })
     }
-    let of = |number: fn(&Trial) -> f64| {
-        let mut numbers: Vec<f64> = own.iter().map(|trial| number(trial)).collect();
-        numbers.sort_unstable_by(f64::total_cmp);
-        numbers
-    };
-    let errors = of(|trial| trial.error().abs());
-    let held = own.iter().filter(|trial| trial.is_held()).count();
-    Some(Score {
-        hidden,
-        asked: own.len(),
-        median: quantile(&errors, 0.5),
-        p90: quantile(&errors, 0.9),
-        bias: quantile(&of(Trial::error), 0.5).exp() - 1.0,
-        held: held as f64 / own.len() as f64,
-        half_width: quantile(&of(|trial| (trial.interval_us[1] / trial.interval_us[0]).sqrt() - 1.0), 0.5),
-    })
 }
 
 /// Between the two nearest of sorted numbers.

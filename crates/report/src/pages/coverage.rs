@@ -48,10 +48,15 @@ fn workload(one: &WorkloadAudit) -> Part {
     );
     let trust = Trust::of_share(on_rows, [MOST, MANY], reason);
     let total = shares.total();
+    let unknown = match shares.without_time {
+        0 => String::new(),
+        1 => " The time of 1 call is unknown.".to_owned(),
+        calls => format!(" The time of {} calls is unknown.", grouped(calls as f64, 0)),
+    };
     Part {
         name: one.name.clone(),
         verdict: format!(
-            "{}{} of the calls stand on rows of just these calls.",
+            "{}{} of the calls stand on rows of just these calls.{unknown}",
             if shares.has_time() { format!("{} of the time and ", percent(100.0 * exact)) } else { String::new() },
             percent(100.0 * shares.of_calls(Standing::Exact))
         ),
@@ -98,6 +103,8 @@ fn questions(one: &WorkloadAudit) -> Table {
         "All questions",
         vec![
             Column::text("Question", asked.iter().map(|one| one.question.name.as_str())),
+            Column::text("Inputs", asked.iter().map(|one| one.question.input_shapes())),
+            Column::text("Data types", asked.iter().map(|one| one.question.input_types())),
             Column::text("Standing", asked.iter().map(|one| one.finding.standing.name())),
             Column::whole("Calls", asked.iter().map(|one| one.question.calls as f64)),
             Column::decimal("One call", asked.iter().map(|one| one.duration_us().unwrap_or(f64::NAN)), 2).unit("µs"),

@@ -1,7 +1,7 @@
 //! What the predictions of a database are worth.
 
 use super::{counted, share};
-use crate::evaluation::{FEWEST_TO_JUDGE, few, is_judged, remarks};
+use crate::evaluation::{FEWEST_TO_JUDGE, Judged, is_judged, remarks};
 use perfdb_page::number::{grouped, percent, signed_percent};
 use perfdb_page::{
     Accuracy, AccuracyPoint, Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance,
@@ -12,8 +12,6 @@ use perfdb_query::{Evaluation, Hidden, Score, Trial};
 /// Shares of durations that the 90 % intervals hold, from which on trust is high, or limited.
 const MOST_HELD: f64 = 0.85;
 const MANY_HELD: f64 = 0.7;
-/// Errors of nine in ten rows up to which a table is predicted well.
-const GOOD: f64 = 0.1;
 /// Of the shapes with several rows, the share that may contradict itself.
 const MANY_CONTRADICT: f64 = 0.1;
 /// Columns of the errors from which on they need the whole width.
@@ -28,11 +26,7 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
         blocks.push(Block::Chart(accuracy(&tried)));
         blocks.push(Block::Chart(errors(&scored)));
         let scores = scores(&scored);
-        const FACTOR: &str = "An interval of ±200 % is one of a factor of three.";
-        blocks.push(Block::Table(scores.note(match few(evaluations) {
-            Some(few) => format!("{FACTOR} {few}."),
-            None => FACTOR.to_owned(),
-        })));
+        blocks.push(Block::Table(scores.note("An interval of ±200 % is one of a factor of three.")));
     }
     let remarks: Vec<(&str, String)> =
         evaluations.iter().flat_map(|one| remarks(one).into_iter().map(|remark| (&*one.kernel_type, remark))).collect();
@@ -53,7 +47,7 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
         blocks.push(Block::Table(trials(&tried)));
     }
     let part = Part {
-        verdict: verdict(&scored),
+        verdict: Judged::of(evaluations).verdict() + ".",
         trust: trust(evaluations),
         figures: figures(evaluations),
         notes: vec![
@@ -63,41 +57,6 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
         ..Part::default()
     };
     Page { title: "What predictions of this database are worth".to_owned(), parts: vec![part], provenance }
-}
-
-/// The figures of single rows of the tables that have enough of them.
-fn judged<'s>(scored: &'s [(&Evaluation, Vec<Score>)]) -> impl Iterator<Item = (&'s str, &'s Score)> {
-    let score = |(one, scores): &'s (&Evaluation, Vec<Score>)| Some((&*one.kernel_type, scores.first()?));
-    scored.iter().filter_map(score).filter(|(_, score)| is_judged(score))
-}
-
-/// Tables are told apart: what is said of all rows together is said of the table that has the most.
-fn verdict(scored: &[(&Evaluation, Vec<Score>)]) -> String {
-    let within = |score: &Score| percent(100.0 * score.p90.exp_m1());
-    let tables: Vec<(&str, &Score)> = judged(scored).collect();
-    let worst = tables.iter().max_by(|a, b| a.1.p90.total_cmp(&b.1.p90));
-    match (worst, tables.len()) {
-        (None, _) if scored.iter().all(|(_, scores)| scores.is_empty()) => {
-            "No row has others to be predicted from.".to_owned()
-        }
-        (None, _) => format!("No table has {FEWEST_TO_JUDGE} rows that predictions could be judged by."),
-        (Some((name, score)), 1) => format!(
-            "A row of {name} that is left out is predicted within {} in half of all cases, within {} in nine of ten.",
-            percent(100.0 * score.median.exp_m1()),
-            within(score)
-        ),
-        (Some((name, score)), of) => {
-            let good = match tables.iter().filter(|(_, score)| score.p90.exp_m1() <= GOOD).count() {
-                0 => "none".to_owned(),
-                good => good.to_string(),
-            };
-            let limit = percent(100.0 * GOOD).replace(".0", "");
-            format!(
-                "In {good} of {of} tables nine of ten rows that are left out are predicted within {limit}; worst is {name}, within {}.",
-                within(score)
-            )
-        }
-    }
 }
 
 /// Whether durations of a table cannot be trusted whatever is predicted from them.
@@ -309,13 +268,11 @@ mod tests {
         let tables = [table("hcom", 900, 0.02, &[]), table("MatMulV2", 10, 0.4, &[]), table("Add", 9, 3.0, &[])];
         assert_eq!(
             page(&tables).verdict,
-            "In 1 of 2 tables nine of ten rows that are left out are predicted within 10 %; worst is MatMulV2, within 40.0 %."
+            "2 of 3 tables can be judged: median error 2.0 %, p90 2.0 %, coverage 100 %, rows left out one by one; worst MatMulV2: p90 40.0 %, coverage 100 %; 1 has fewer than 10 rows to leave out."
         );
-        assert!(
-            page(&tables[1..]).verdict.starts_with("A row of MatMulV2 that is left out is predicted within 40.0 %")
-        );
-        assert_eq!(page(&tables[2..]).verdict, "No table has 10 rows that predictions could be judged by.");
-        assert_eq!(page(&[table("Add", 0, 0.0, &[])]).verdict, "No row has others to be predicted from.");
+        assert!(page(&tables[1..]).verdict.starts_with("1 of 2 tables can be judged: median error 40.0 %"));
+        let none = "0 of 1 table can be judged: none has 10 rows to leave out.";
+        assert_eq!([page(&tables[2..]).verdict, page(&[table("Add", 0, 0.0, &[])]).verdict], [none, none]);
     }
 
     #[test]
