@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn passes_that_vary_together_are_compared_one_by_one() {
         let first: Vec<f64> = (0..8).map(|at| f64::from(1 + at * 5 % 7)).collect();
-        let second: Vec<f64> = first.iter().map(|time| time + 0.25).collect();
+        let second: Vec<f64> = first.iter().map(|time| 1.25 * time).collect();
         assert!(half_width([first, second], 0.001, 0.0).expect("values") < 1e-6);
     }
 

@@ -93,7 +93,7 @@ fn unknown_devices_and_missing_shapes_are_said() {
     assert!((found.coverage_trace1 - 0.75).abs() < 1e-12 && found.time_ratio == Some(1.0), "{found:?}");
     let found = rooflines(&known, &unknown);
     assert_eq!((found.coverage_trace1, found.time_ratio, found.trace2_peaks), (0.0, None, None));
-    assert_eq!(found.verdict, "no peaks are known of GPU of mine");
+    assert_eq!(found.unknown_peaks, "no peaks are known of GPU of mine");
     assert_eq!(found.operations.len(), 1);
     assert!(found.operations[0].trace2_tflop_s.is_some() && found.operations[0].trace2_efficiency.is_none());
 }

@@ -31,10 +31,14 @@ impl Counted {
             return Counted { phase, windows: None };
         }
         let mut windows = vec![Vec::new(); compared.timeline.devices.len()];
-        let end = compared.timeline.windows.iter().map(|window| window.end).max();
+        let mut ends = vec![Picoseconds::MIN; windows.len()];
+        for window in &compared.timeline.windows {
+            let end = &mut ends[window.device as usize];
+            *end = window.end.max(*end);
+        }
         for window in &compared.windows {
-            // The last one holds what starts at its end.
-            let after = if Some(window.end) == end { 1 } else { 0 };
+            // The last one of a device holds what starts at its end.
+            let after = Picoseconds::from(window.end == ends[window.device as usize]);
             windows[window.device as usize].push((window.start, window.end + after));
         }
         windows.iter_mut().for_each(|windows| windows.sort_unstable());
