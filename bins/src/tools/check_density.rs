@@ -13,7 +13,6 @@ use perfdb_comm::plan::PlanRequest;
 use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
 use perfdb_coverage::Workload;
 use perfdb_coverage::density::{Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, repair_tables};
-use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;

@@ -8,6 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, print_note, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use perfdb_files::escape::shown;
 use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
@@ -97,6 +98,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
+    if let Some(path) = [&arguments.json, &arguments.conflicts].into_iter().flatten().find(|path| is_table_of(&into, path)) {
+        return Err(Failure::usage(format!("{}: a CSV in the database would be a table of it", shown(path.as_ref()))));
+    }
     let made = !into.exists() && !arguments.dry_run;
     if made {
         std::fs::create_dir(&into).map_err(|error| perfdb_files::Error::io(&into, error))?;
@@ -107,6 +111,14 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         std::fs::remove_dir(&into).ok();
     }
     done
+}
+
+/// Whether tools would take an output for a table of the database.
+fn is_table_of(into: &Path, output: &OsString) -> bool {
+    let output = Path::new(output);
+    let folder = |path: &Path| std::fs::canonicalize(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok();
+    output.extension().is_some_and(|extension| extension == "csv")
+        && output.parent().and_then(folder).is_some_and(|parent| Some(parent) == folder(into))
 }
 
 fn merge(arguments: &Arguments, into: &Path, from: &[PathBuf]) -> Result<Status, Failure> {

@@ -37,7 +37,6 @@ pub(crate) fn check(bytes: &[u8]) {
         records: &records,
         output: &table,
         tag: "runtime_values_dumped",
-        refill: false,
         lock: LockOptions { tool: "properties", timeout: DEFAULT_TIMEOUT, notice: &|_| {} },
     };
     let content = || fs::read(&table).expect("the table is there");

@@ -4,7 +4,7 @@
 //! use perfdb_store::row_identity::IdentityColumns;
 //!
 //! let columns = ["Input Shapes", "Input Data Types", "Runtime topk", "OP State", "Average Duration(us)"].map(str::to_owned);
-//! let identity = IdentityColumns::of(&columns);
+//! let identity = IdentityColumns::of_lookups(&columns);
 //! let row = |cells: [&'static str; 5]| identity.of_row(|column| cells[column].into());
 //! let first = row(["\"16,512;2048,512\"", "DT_BF16;DT_BF16", "2048", "dynamic", "5.0"]);
 //! assert_eq!(first, row(["16,512;2048,512", "DT_BF16; DT_BF16", "2048.0", "static", "7.0"]));
@@ -23,9 +23,8 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Columns that describe a row and that no lookup reads.
-const DESCRIPTIONS: [&str; 5] =
-    ["OP State", "OP Type", "Accelerator Core", "Runtime source_profile", "Runtime operator_input_shapes_raw"];
+/// Runtime columns that say where values are from; no lookup reads them.
+const DESCRIPTIONS: [&str; 2] = ["Runtime source_profile", "Runtime operator_input_shapes_raw"];
 const SHAPES: [&str; 2] = [INPUT_SHAPES, OUTPUT_SHAPES];
 const SLOTS: [&str; 4] = [INPUT_TYPES, INPUT_FORMATS, OUTPUT_TYPES, OUTPUT_FORMATS];
 
@@ -51,7 +50,7 @@ enum Kind {
 pub struct IdentityColumns(Vec<(String, usize, Kind)>);
 
 impl IdentityColumns {
-    /// Those of a table with these columns: all but measurements and descriptions.
+    /// Those of a table with these columns: all but measurements.
     pub fn of(columns: &[String]) -> IdentityColumns {
         IdentityColumns::among(columns, |_| true)
     }
@@ -69,8 +68,8 @@ impl IdentityColumns {
     fn among(columns: &[String], counts: impl Fn(&str) -> bool) -> IdentityColumns {
         let identifies = |name: &str| identifies(name) && counts(name);
         let mut found: Vec<(String, usize, Kind)> = Vec::new();
-        for (at, name) in columns.iter().enumerate() {
-            // Of two columns of one name readers take the first.
+        for (at, name) in columns.iter().enumerate().rev() {
+            // Of two columns of one name readers take the last.
             if identifies(name) && !found.iter().any(|(known, ..)| known == name) {
                 found.push((name.clone(), at, kind(name)));
             }
@@ -106,12 +105,12 @@ impl IdentityColumns {
 /// Whether the cells of a column are a part of what a row is, and neither a measurement nor a description.
 fn identifies(name: &str) -> bool {
     let is_counter = name.starts_with("MicroBench ") || name.starts_with("Profiling ") || name == COMMUNICATION[5];
-    !is_measurement(name) && !is_counter && !PROFILED.contains(&name) && !DESCRIPTIONS.contains(&name)
+    !is_measurement(name) && !is_counter && !PROFILED.contains(&name)
 }
 
 /// Whether the cells of a column describe a row: no lookup reads them, and they are not measured.
 pub fn describes(name: &str) -> bool {
-    DESCRIPTIONS.contains(&name) || identifies(name) && !is_looked_up(name)
+    identifies(name) && !is_looked_up(name)
 }
 
 /// Whether lookups may read a column of this name.
@@ -121,7 +120,7 @@ fn is_looked_up(name: &str) -> bool {
         || COMMUNICATION.contains(&name)
         || name == EP_SIZE
         || name == "avg_seq_len"
-        || name.starts_with("Runtime ")
+        || name.starts_with("Runtime ") && !DESCRIPTIONS.contains(&name)
 }
 
 fn kind(name: &str) -> Kind {
@@ -170,9 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn measurements_and_descriptions_do_not_count() {
+    fn measurements_do_not_count() {
         let names = [INPUT_SHAPES, "Average Duration(us)", "MicroBench Block Dim", "bandwidth_gbps", "OP State"];
-        assert_eq!(identity(&names, &["4", "1", "2", "3", "x"]), identity(&names, &["4", "9", "8", "7", "y"]));
+        assert_eq!(identity(&names, &["4", "1", "2", "3", "x"]), identity(&names, &["4", "9", "8", "7", "x"]));
+        assert_ne!(identity(&names, &["4", "1", "2", "3", "x"]), identity(&names, &["4", "1", "2", "3", "y"]));
     }
 
     #[test]

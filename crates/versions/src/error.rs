@@ -77,6 +77,12 @@ pub enum Error {
         /// The link.
         path: PathBuf,
     },
+    /// A mapping whose reference to collectives cannot be changed.
+    #[error("{}: communication_data_ref is not written on a line of its own; write it so, or copy the collectives by hand", shown(.path))]
+    Reference {
+        /// The mapping.
+        path: PathBuf,
+    },
     /// A database between two states.
     #[error("{}: a run that was killed has left files of it half replaced; run any tool that writes to it, which completes them", shown(.path))]
     HalfReplaced {

@@ -20,6 +20,7 @@ use perfdb_files::paths::within;
 use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_provenance::Run;
 use perfdb_store::directory::tables_below;
+use perfdb_store::op_mapping::OpMapping;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -212,7 +213,8 @@ fn check(into: &Place, from: &[Place]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A target without an operator mapping takes the first one there is; its own one stays. Returns whether it takes one.
+/// A target without an operator mapping takes the first one there is; its own one stays. Returns whether it takes one
+/// that refers to collectives.
 fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -> Result<bool, Error> {
     let read = |path: &Path| match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -220,8 +222,11 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
         Err(error) => Err(perfdb_files::Error::io(path, error)),
     };
     let path = within(&into.directory, MAPPING);
+    if path.is_symlink() && !path.exists() {
+        return Err(Error::Link { path });
+    }
     let mut own = read(&path)?;
-    let has_own = own.is_some();
+    let mut taken = false;
     for place in from {
         let other = within(&place.directory, MAPPING);
         match (&own, read(&other)?) {
@@ -244,11 +249,11 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
             _ => {}
         }
     }
-    Ok(!has_own && own.is_some())
+    Ok(taken)
 }
 
 /// The mapping of a database that has its collectives in a folder of its own.
-fn with_own_collectives(mapping: &[u8]) -> Vec<u8> {
+fn with_own_collectives(path: &Path, mapping: &[u8]) -> Result<Vec<u8>, Error> {
     let mut text = Vec::with_capacity(mapping.len());
     for line in mapping.split_inclusive(|byte| *byte == b'\n') {
         if line.starts_with(b"communication_data_ref:") {
@@ -257,7 +262,14 @@ fn with_own_collectives(mapping: &[u8]) -> Vec<u8> {
             text.extend_from_slice(line);
         }
     }
-    text
+    let refers = |text: &[u8]| {
+        let mapping = OpMapping::parse(std::str::from_utf8(text).ok()?).ok()?;
+        mapping.communication_data_ref
+    };
+    match refers(&text).as_deref() {
+        Some(COLLECTIVES) => Ok(text),
+        _ => Err(Error::Reference { path: path.to_owned() }),
+    }
 }
 
 /// `database.toml` keeps what the others say of themselves, and this merge. Where no table changes it stays as it is.

@@ -80,6 +80,17 @@ impl Durations {
         texts().find(|text| is_valid(number(text))).or_else(|| texts().next()).unwrap_or_default()
     }
 
+    /// The text of a row's duration in the column of a name, where it is a measured one.
+    pub(super) fn text_of<'t>(&self, name: &str, row: Row<'t>) -> Option<&'t str> {
+        let at = Source::MEASURED_COLUMNS.iter().position(|known| *known == name)?;
+        Some(self.columns[at].map_or("", |column| row.cell(column)))
+    }
+
+    /// Whether the table has a column for each measured duration that a row has.
+    pub(super) fn takes(&self, durations: &RowDurations) -> bool {
+        durations.measured.iter().zip(self.columns).all(|(us, column)| us.is_none() || column.is_some())
+    }
+
     /// Writes a row's measured duration into its one place.
     pub(super) fn set_measured(&self, table: &mut Table, row: usize, text: &str) {
         for column in self.columns.iter().flatten() {

@@ -8,6 +8,7 @@ use crate::case::{Known, Naming};
 use crate::{Error, Place, Source};
 use perfdb_files::replace::{Parents, Staged};
 use perfdb_files::time::compare_dates;
+use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, OLD_MEASURED_DURATION};
 use perfdb_store::row_identity::{RowIdentity, describes};
 use perfdb_store::table::{ReadOptions, Row, Table, Written};
 use rustc_hash::FxHashMap;
@@ -64,6 +65,9 @@ impl Job<'_> {
     /// Merges the tables of a kernel type into the one at `path`, and stages what changes.
     pub(super) fn run(&self, kernel_type: &str, path: &Path) -> Result<(TableMerge, Vec<Staged>), Error> {
         let read = |path: &PathBuf| Table::read(path, &ReadOptions::database());
+        if path.is_symlink() && !path.exists() {
+            return Err(Error::Link { path: path.to_owned() });
+        }
         let own = self.into.tables.get(kernel_type).map(read).transpose()?;
         let dates = match &own {
             Some(table) => RowDates::of(&self.into.statement, kernel_type, table),
@@ -194,11 +198,14 @@ impl Merger<'_> {
             match partner {
                 Some(at) => self.meet((&mut table, at), own, (row, found), &theirs)?,
                 None => {
+                    // Each duration stays in its column, so that the row answers as it did; a lone one takes the place there is.
+                    let keeps_columns = own.takes(&theirs.durations.of_row(row));
                     let measured = theirs.durations.measured_text(row);
-                    table.push_row(|column, _| match sources[column] {
-                        _ if Some(column) == own.measured => measured,
-                        Some(source) => row.cell(source),
-                        None => "",
+                    table.push_row(|column, name| match (theirs.durations.text_of(name, row), sources[column]) {
+                        (Some(text), _) if keeps_columns => text,
+                        (Some(_), _) if Some(column) == own.measured => measured,
+                        (None, Some(source)) => row.cell(source),
+                        _ => "",
                     });
                     self.result.dates.push(theirs.dates.of_row(row.index()));
                     self.result.added += 1;
@@ -215,7 +222,12 @@ impl Merger<'_> {
         let mut places = Vec::with_capacity(other.columns().len());
         for name in other.columns() {
             let is_measured = Source::is_measured_duration(name);
-            if is_measured && Durations::of(table).measured.is_some() {
+            // Old and new tables call the measured duration differently; what collectives call it is another column.
+            let has_place = match name.as_str() {
+                COMMUNICATION_DURATION => table.column(name).is_some(),
+                _ => [MEASURED_DURATION, OLD_MEASURED_DURATION].iter().any(|name| table.column(name).is_some()),
+            };
+            if is_measured && has_place {
                 places.push(None);
                 continue;
             }
@@ -343,10 +355,13 @@ impl Merger<'_> {
         if let Some(decided) = self.job.decisions.of(conflict) {
             return Ok(decided);
         }
+        // Of rows that the target never had the order of the databases decides nothing.
+        let is_added = conflict.into_line.is_none();
+        let is_faster = conflict.from_us < conflict.into_us;
         let takes_from = match self.job.prefer {
             Prefer::AskList => return Ok(Taken::Undecided),
-            Prefer::Into => false,
-            Prefer::Fastest => conflict.from_us < conflict.into_us,
+            Prefer::Into => is_added && is_faster,
+            Prefer::Fastest => is_faster,
             Prefer::Newest => {
                 let no_date = |place: &Place| Error::NoDate {
                     path: place.directory.clone(),
@@ -354,7 +369,10 @@ impl Merger<'_> {
                 };
                 let from = dates.1.ok_or_else(|| no_date(place))?;
                 let into = dates.0.ok_or_else(|| no_date(self.job.into))?;
-                compare_dates(from, into) == Ordering::Greater
+                match compare_dates(from, into) {
+                    Ordering::Equal => is_added && is_faster,
+                    order => order == Ordering::Greater,
+                }
             }
         };
         Ok(if takes_from { Taken::From } else { Taken::Into })
