@@ -294,9 +294,8 @@ mod tests {
                 rows
             });
             let trials = Trials::of(slices.collect(), Some(0));
-            // The first rounds leave rows out.
-            for trial in (0..ROUNDS.min(trials.places())).flat_map(|round| trials.run(round)) {
-                assert_eq!(trial.left_out, LeftOut::Row);
+            let found = (0..trials.rounds()).flat_map(|round| trials.run(round));
+            for trial in found.filter(|trial| trial.left_out == LeftOut::Row) {
                 let Estimate { low_us, high_us, .. } = trial.estimate;
                 asked += 1;
                 held += usize::from(low_us <= trial.measured_us && trial.measured_us <= high_us);
