@@ -76,7 +76,7 @@ codes! {
     EndsEarly "ENDS_EARLY" "the last launches have no kernels: the last step is not whole", None;
     CapturedLaunches "CAPTURED_LAUNCHES" "launches inside a graph capture run nothing", None;
     LostLaunches "LOST_LAUNCHES" "kernels without their launch have neither phase nor host operator", None;
-    StartsMidStep "STARTS_MID_STEP" "the first kernels were launched before the trace began: the first step is not whole", None;
+    StartsMidStep "STARTS_MID_STEP" "the first kernels were launched before the trace began: they belong to the step before", None;
     NoLaunches "NO_LAUNCHES" "there are no host calls: no phases, no host operators", None;
     RecordedLess "RECORDED_LESS" "graph replays lack kernels that others have: records were dropped", None;
     NamesShifted "NAMES_SHIFTED" "names slid against durations: times per kernel and per class are wrong, totals hold", None;

@@ -108,8 +108,6 @@ pub struct Marks {
     pub lost: Vec<(Picoseconds, Picoseconds)>,
     /// Kernels of replays that lack others (`RECORDED_LESS`), ascending.
     pub recorded_less: Vec<u32>,
-    /// Kernels launched before the trace began (`STARTS_MID_STEP`), ascending.
-    pub before_start: Vec<u32>,
 }
 
 impl Marks {
@@ -121,7 +119,6 @@ impl Marks {
         self.shifted.append(&mut others.shifted);
         self.lost.append(&mut others.lost);
         self.recorded_less.append(&mut others.recorded_less);
-        self.before_start.append(&mut others.before_start);
         self
     }
 }

@@ -259,9 +259,13 @@ pub(crate) struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn new(timeline: &'a Timeline, basis: Basis, phase: PhaseFilter) -> Compared<'a> {
-        // What lies before the first pass is in no sum.
-        let has_passes = timeline.windows.iter().any(|window| window.pass.is_some());
-        let is_compared = |window: &&Window| (!has_passes || window.pass.is_some()) && phase.lets(window.phase);
+        // What lies before the first pass of a device is in no sum.
+        let has_passes =
+            |device: u32| timeline.windows.iter().any(|window| window.device == device && window.pass.is_some());
+        let is_compared = |window: &&Window| {
+            let counts = window.pass.is_some() || basis == Basis::Whole && !has_passes(window.device);
+            counts && phase.lets(window.phase)
+        };
         let all: Vec<&Window> = timeline.windows.iter().filter(is_compared).collect();
         let is_whole =
             |window: &Window| window.pass.is_none_or(|pass| timeline.incomplete.binary_search(&pass).is_err());

@@ -239,9 +239,9 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
             }
             (None, Some(found)) => {
                 pending.notes.push(format!("{} is taken over", shown(&other)));
+                taken = place.collectives()?.is_some();
+                let text = if taken { with_own_collectives(&other, &found)? } else { found.clone() };
                 if !dry_run {
-                    let text =
-                        if place.collectives()?.is_some() { with_own_collectives(&found) } else { found.clone() };
                     pending.staged.push(Staged::with(&path, &text, Parents::MustExist)?);
                 }
                 own = Some(found);

@@ -38,7 +38,7 @@ pub(crate) fn check_rows(trace: &Prepared, found: &mut Findings, marks: &mut Mar
     durations::check(trace, found);
     overlaps::check(trace, found, marks);
     lost_kernels::check(trace, found, marks);
-    lost_launches::check(trace, found, marks);
+    lost_launches::check(trace, found);
     operators::check(trace, found);
     collectives::check(trace, found, marks);
     steps::check(trace, found);

@@ -3,6 +3,7 @@
 //!
 //! A few trials by default; `PERFDB_DOCTOR_TRIALS=300` is the whole of it.
 
+mod false_alarms;
 mod file_defects;
 mod gpu_defects;
 mod gpu_trace;

@@ -5,9 +5,8 @@ use perfdb_trace::time::Picoseconds;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
-use crate::report::Marks;
 
-pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
+pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     if !trace.columns.has_calls {
         if !trace.kernels.is_empty() {
             found.note(Code::NoLaunches, None, Evidence::new().with("kernels", trace.kernels.len()));
@@ -23,8 +22,8 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
         }
     }
     let (mut lost, mut lost_time, mut early_time) = (0_u64, 0, 0);
-    let mut early = Vec::new();
-    for (number, (at, row)) in trace.kernel_rows().enumerate() {
+    let mut early = 0_u64;
+    for (at, row) in trace.kernel_rows() {
         if !row.correlation.is_there() || trace.launch_index(at).is_some() {
             continue;
         }
@@ -32,15 +31,14 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
             lost += 1;
             lost_time += row.time();
         } else {
-            early.push(number as u32);
+            early += 1;
             early_time += row.time();
         }
     }
     if lost > 0 {
         found.warning(Code::LostLaunches, trace.share(lost_time), Evidence::new().with("kernels", lost));
     }
-    if !early.is_empty() {
-        found.note(Code::StartsMidStep, trace.share(early_time), Evidence::new().with("kernels", early.len()));
-        marks.before_start = early;
+    if early > 0 {
+        found.note(Code::StartsMidStep, trace.share(early_time), Evidence::new().with("kernels", early));
     }
 }

@@ -53,11 +53,11 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
 /// there, and no clock jumped.
 fn comes_back(trace: &Prepared, order: &[u32], place: usize, stall: Picoseconds) -> bool {
     let name = trace.row(order[place]).name;
-    let mut busy_until = Picoseconds::MAX;
+    let mut busy_until: Option<Picoseconds> = None;
     order.iter().enumerate().any(|(at, row)| {
         let row = trace.row(*row);
-        let gap = row.start.saturating_sub(busy_until);
-        busy_until = if busy_until == Picoseconds::MAX { row.end() } else { busy_until.max(row.end()) };
-        at != place && row.name == name && 2 * gap >= stall
+        let gap = busy_until.map_or(0, |until| row.start - until);
+        busy_until = Some(busy_until.map_or(row.end(), |until| until.max(row.end())));
+        at != place && row.name == name && gap >= stall / 2
     })
 }

@@ -1,0 +1,94 @@
+//! What real programs do and is no fault of a trace.
+
+use std::io::Write;
+
+use perfdb_doctor::{Code, Options, Report, check};
+use serde_json::{Value, json};
+
+fn event(category: &str, name: &str, start: f64, length: f64, correlation: u32) -> Value {
+    json!({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": length,
+        "args": {"correlation": correlation, "device": 0, "stream": 7}})
+}
+
+fn report(events: &[Value]) -> Report {
+    let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file");
+    let text = json!({ "traceEvents": events }).to_string();
+    file.write_all(text.as_bytes()).expect("written");
+    check(file.path(), &Options::default()).expect("a report")
+}
+
+/// Kernels of 10 µs, each launched one step ahead, with `stall` in front of the memset that opens each of `steps`.
+fn stalling(steps: u32, stall: impl Fn(u32) -> f64) -> Vec<Value> {
+    let mut events = Vec::new();
+    let mut device = 1_000_000.5;
+    for step in 0..steps {
+        device += stall(step);
+        for at in 0..30 {
+            let correlation = 100 * step + at + 1;
+            let (category, name, call) = match at {
+                0 => ("gpu_memset", "Memset (Device)", "cudaMemsetAsync"),
+                _ => ("kernel", "gemm", "cudaLaunchKernel"),
+            };
+            let launch = 999_000.5 + f64::from(step) * 900.0 + 3.0 * f64::from(at);
+            events.push(event("cuda_runtime", call, launch, 2.0, correlation));
+            events.push(event(category, name, device, 10.0, correlation));
+            device += 11.0;
+        }
+    }
+    events
+}
+
+#[test]
+fn a_device_that_stalls_in_every_step_has_no_clock_that_jumped() {
+    let jump = report(&stalling(6, |step| if step == 3 { 50_000.0 } else { 0.0 }));
+    assert!(jump.finding(Code::DeviceStall).is_some(), "one stall is a jump");
+    let program = report(&stalling(6, |step| if step >= 2 { 50_000.0 } else { 0.0 }));
+    assert!(program.finding(Code::DeviceStall).is_none(), "the program stalls before the same memset");
+}
+
+#[test]
+fn launches_that_a_replay_makes_long_are_in_microseconds() {
+    let events = |kernel: f64| -> Vec<Value> {
+        let of = |at: u32| {
+            let start = 60_000.5 * f64::from(at);
+            [
+                event("cuda_runtime", "cudaLaunchKernel", start, 53_000.0, at + 1),
+                event("kernel", "gemm", start + 20_000.0, kernel, at + 1),
+            ]
+        };
+        (0..30).flat_map(of).collect()
+    };
+    assert!(report(&events(12.0)).finding(Code::WrongUnit).is_none());
+    assert!(report(&events(12_000.0)).finding(Code::WrongUnit).is_some());
+}
+
+#[test]
+fn calls_of_other_runtimes_are_host_calls() {
+    let events: Vec<Value> = (0..30)
+        .flat_map(|at| {
+            let start = 100.5 * f64::from(at);
+            [
+                event("mlu_runtime", "cnInvokeKernel", start, 5.0, at + 1),
+                event("kernel", "gemm", start + 10.0, 50.0, at + 1),
+            ]
+        })
+        .collect();
+    let report = report(&events);
+    assert!(report.notes.iter().all(|note| note.code != Code::NoLaunches));
+}
+
+#[test]
+fn a_trace_without_kernels_says_why() {
+    let reason = |events: &[Value]| -> String {
+        let report = report(events);
+        let finding = report.finding(Code::NoKernels).expect("no kernels");
+        finding.evidence.as_map()["reason"].as_str().expect("a text").to_owned()
+    };
+    let mut operator = event("cpu_op", "aten::mm", 0.5, 5.0, 0);
+    operator["args"] = json!({"External id": 4});
+    assert!(reason(std::slice::from_ref(&operator)).contains("CPU alone"));
+    let launch = event("cuda_runtime", "cudaLaunchKernel", 1.5, 2.0, 1);
+    assert!(reason(&[operator.clone(), launch]).contains("recorded no activity of the device"));
+    let copy = event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 3.5, 2.0, 1);
+    assert!(reason(&[operator, copy]).contains("only copies"));
+}
