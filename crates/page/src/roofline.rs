@@ -93,8 +93,10 @@ impl RooflineScatter<'_> {
 mod tests {
     use super::*;
 
+    type Places = Vec<(f64, f64)>;
+
     /// The places of a roof, and of points.
-    fn places(markup: &str) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+    fn places(markup: &str) -> (Places, Places) {
         let number = |text: &str| text.parse::<f64>().expect(text);
         let attribute = |tag: &str, name: &str| {
             let value = tag.split(&format!("{name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
