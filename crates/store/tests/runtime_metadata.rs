@@ -19,7 +19,6 @@ fn a_record_without_values_fills_once() -> Result<(), Box<dyn Error>> {
             records: &records,
             output: &table,
             tag: "runtime_values_dumped",
-            refill: false,
             lock: LockOptions { tool: "test", timeout: DEFAULT_TIMEOUT, notice: &|_| {} },
         })
     };
