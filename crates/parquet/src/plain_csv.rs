@@ -213,12 +213,16 @@ fn type_name(dtype: DType) -> String {
 mod tests {
     use super::*;
 
+    fn lock() -> LockOptions<'static> {
+        LockOptions { tool: "test", timeout: std::time::Duration::ZERO, notice: &|_| {} }
+    }
+
     fn imported(csv: &str, layout: &str) -> Result<(String, Converted), String> {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("gemm.csv");
         std::fs::write(&source, csv).unwrap();
         let layout: Layout = layout.parse().map_err(|error: MalformedLayout| error.to_string())?;
-        let done = import(&source, &layout, &folder.path().join("db")).map_err(|error| error.to_string())?;
+        let done = import(&source, &layout, &folder.path().join("db"), &lock()).map_err(|error| error.to_string())?;
         Ok((std::fs::read_to_string(&done.table).unwrap(), done))
     }
 
