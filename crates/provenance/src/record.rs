@@ -1,6 +1,7 @@
 //! `database.toml`.
 
 use crate::{Error, Identity, Versions};
+use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{Parents, Staged};
 use perfdb_files::time::compare_dates;
@@ -104,7 +105,7 @@ impl Record {
     /// When the file cannot be read or is no record.
     pub fn load(directory: &Path) -> Result<Option<Record>, Error> {
         let path = within(directory, FILE_NAME);
-        match std::fs::read_to_string(&path) {
+        match input::read_text(&path, Kind::RegularFile, LARGEST_TEXT_BYTES) {
             Ok(text) => Record::parse(&path, &text).map(Some),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) => Err(perfdb_files::Error::io(path, error).into()),
@@ -309,5 +310,14 @@ mod tests {
             record.unite(&other);
             prop_assert_eq!(record, once);
         }
+    }
+
+    #[test]
+    fn only_a_regular_file_is_read() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        std::os::unix::fs::symlink("/dev/null", folder.path().join(FILE_NAME))?;
+        let error = Record::load(folder.path()).err().ok_or("a device is read")?;
+        assert!(error.to_string().ends_with("database.toml: is a device, not a regular file"), "{error}");
+        Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! Where things are: devices, the data root, version directories, the files of a database that are tables.
 
 use crate::error::Error;
+use perfdb_files::input::not_a_regular_file;
 use perfdb_files::paths::{absolute, normalised, within};
 use perfdb_files::replace;
 use perfdb_files::walk::walk;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
@@ -161,12 +163,23 @@ pub fn tables_in(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = within(directory, entry.file_name());
-        if is_table(&path) {
+        if is_table_name(&entry.file_name().to_string_lossy()) && is_there(&path)? {
             tables.push(path);
         }
     }
     tables.sort();
     Ok(tables)
+}
+
+/// Whether something with a table's name can be read as one. What went away since the folder was listed is no table; a link that leads nowhere, a
+/// file behind a folder without permission and a pipe are errors, so that no table is left out in silence.
+fn is_there(path: &Path) -> Result<bool, Error> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() || found.is_dir() => Ok(true),
+        Ok(found) => Err(Error::io(path, not_a_regular_file(found.file_type()))),
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => Ok(false),
+        Err(error) => Err(Error::io(path, error)),
+    }
 }
 
 /// The folders below a directory that have tables. Folders that hold no tables and folders that are links are not entered.
@@ -188,17 +201,22 @@ pub fn tables_below(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 /// The tables called `file_name` anywhere below a directory, in the order of their paths' components. Folders that hold no tables and folders
 /// that are links are not entered.
 pub fn tables_named(directory: &Path, file_name: &str) -> Result<Vec<PathBuf>, Error> {
-    let mut found = Vec::new();
+    let mut named = Vec::new();
     walk(
         directory,
         |name| !is_side_folder(name),
         |entry| {
-            let path = within(directory, entry.below);
-            if entry.name == file_name && is_table(&path) {
-                found.push(path);
+            if entry.name == file_name && is_table_name(entry.name) {
+                named.push(within(directory, entry.below));
             }
         },
     )?;
+    let mut found = Vec::with_capacity(named.len());
+    for path in named {
+        if is_there(&path)? {
+            found.push(path);
+        }
+    }
     found.sort();
     Ok(found)
 }
@@ -271,6 +289,27 @@ mod tests {
         assert_eq!(relative(tables_in(folder.path())?), ["A.csv", "B.csv", "C.csv"]);
         assert_eq!(relative(tables_named(folder.path(), "A.csv")?), ["A.csv", "x/A.csv", "x-b/A.csv"]);
         assert_eq!(relative(tables_named(folder.path(), "C.csv")?), ["C.csv"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_reached_is_not_left_out() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let table = folder.path().join("A.csv");
+        let refused = || {
+            let listed = tables_in(folder.path()).map_err(|error| error.to_string());
+            let named = tables_named(folder.path(), "A.csv").map_err(|error| error.to_string());
+            [listed, named].map(|found| found.is_err_and(|line| line.contains("A.csv: ")))
+        };
+        std::os::unix::fs::symlink("nowhere", &table)?;
+        assert_eq!(refused(), [true; 2], "a link that leads nowhere");
+        fs::remove_file(&table)?;
+        std::os::unix::fs::symlink("/dev/null", &table)?;
+        assert_eq!(refused(), [true; 2], "a device");
+        fs::remove_file(&table)?;
+        fs::write(folder.path().join("B"), "")?;
+        std::os::unix::fs::symlink("B", &table)?;
+        assert_eq!(tables_in(folder.path())?, [table]);
         Ok(())
     }
 }

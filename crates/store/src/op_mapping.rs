@@ -123,7 +123,7 @@ impl OpMapping {
     /// # Errors
     /// When the file can't be read or is not one YAML map.
     pub fn load(path: &Path) -> Result<Option<OpMapping>, Error> {
-        let text = match Source::open(path).and_then(|mut source| source.read_text()) {
+        let text = match Source::open_regular(path).and_then(|mut source| source.read_text()) {
             Ok(text) => text,
             Err(error) if error.is_missing() => return Ok(None),
             // A file in place of a folder on the way to it.

@@ -369,8 +369,40 @@ fn place_to_keep(path: &Path, bytes: &[u8]) -> Result<(PathBuf, bool), Error> {
         let place = PathBuf::from(name);
         match fs::read(&place) {
             Ok(there) if there == bytes => return Ok((place, true)),
+            Ok(_) => number += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((place, false)),
-            _ => number += 1,
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => number += 1,
+            Err(error) => return Err(Error::io(place, error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn a_name_is_taken_by_other_content_alone() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        let table = folder.path().join("Add.csv");
+        let place = |number: &str| folder.path().join(format!("Add.csv.replaced{number}"));
+        assert_eq!(place_to_keep(&table, b"old")?, (place(""), false));
+        fs::write(place(""), "older")?;
+        fs::create_dir(place("_2"))?;
+        assert_eq!(place_to_keep(&table, b"old")?, (place("_3"), false));
+        fs::write(place("_3"), "old")?;
+        assert_eq!(place_to_keep(&table, b"old")?, (place("_3"), true));
+        Ok(())
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_read_ends_the_run() -> TestResult {
+        let folder = tempfile::tempdir()?;
+        std::os::unix::fs::symlink("Add.csv.replaced", folder.path().join("Add.csv.replaced"))?;
+        let error = place_to_keep(&folder.path().join("Add.csv"), b"old").err().ok_or("a link to itself is taken")?;
+        assert!(error.to_string().contains("Add.csv.replaced: "), "{error}");
+        Ok(())
     }
 }

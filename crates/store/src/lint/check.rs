@@ -6,6 +6,7 @@ use super::table::{Refusal, Seen, look_at};
 use crate::directory::tables_in;
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
+use perfdb_files::escape::{excerpt, shown};
 use perfdb_files::paths::{normalised, within};
 use perfdb_parallel::on_all_cores;
 use rayon::prelude::*;
@@ -37,9 +38,13 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
         Ok(None) => (OpMapping::default(), vec![missing_mapping(&mapping_path)]),
         Err(error) => (OpMapping::default(), vec![unusable_mapping(&mapping_path, &error)]),
     };
+    let mut without_collectives = None;
     if let Some(reference) = &mapping.communication_data_ref {
         let folder = normalised(&database.join(reference));
         // A reference to the database itself names no further tables.
+        if !folder.is_dir() {
+            without_collectives = Some(missing_collectives(&mapping_path, reference, &folder));
+        }
         let is_elsewhere = || std::fs::canonicalize(&folder).ok() != std::fs::canonicalize(database).ok();
         if folder.is_dir() && is_elsewhere() {
             let is_communication =
@@ -61,6 +66,7 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
     if mapping_is_usable {
         findings.extend(compare(&mapping_path, &mapping, &tables));
     }
+    findings.extend(without_collectives);
     findings.extend(seen.iter().flat_map(|seen| seen.findings.clone()));
     let mut checked = Checked { tables: paths.len(), rows: seen.iter().map(|seen| seen.rows).sum(), findings };
     checked.sort();
@@ -80,6 +86,16 @@ fn missing_mapping(path: &Path) -> Finding {
         "there is no operator mapping, so nothing looks the tables up; copy it from the database of another version"
             .to_owned();
     Finding { kind: Kind::MappingWithoutTable, file: path.to_owned(), line: None, message }
+}
+
+/// A database that was copied without the folder of its collectives.
+fn missing_collectives(path: &Path, reference: &str, folder: &Path) -> Finding {
+    let message = format!(
+        "communication_data_ref: {} does not exist ({}), so no collective has a duration; copy it along with the database",
+        excerpt(reference),
+        shown(folder)
+    );
+    Finding { kind: Kind::Unreadable, file: path.to_owned(), line: None, message }
 }
 
 fn unusable_mapping(path: &Path, error: &op_mapping::Error) -> Finding {
@@ -157,7 +173,10 @@ mod tests {
             }
         }
         let expected = [
-            (3, "start-microbench takes this row for that of line 2"),
+            (
+                3,
+                "start-microbench takes this row for that of line 2 and updates only the first of these rows; lookups keep them apart",
+            ),
             (4, "the same case as line 3"),
             (5, "the same case as line 2"),
         ];
@@ -202,6 +221,15 @@ mod tests {
             let expected = ["hcom_x_.csv:0 no-duration", "hcom_x_.csv:1 schema", "hcom_x_.csv:2 bad-duration"];
             assert_eq!(found(&files)?, expected, "{reference}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn collectives_that_were_left_behind_are_an_error() -> TestResult {
+        let table = format!("{HEADER}4,A,ND,4,A,1,\n");
+        let mapping = "communication_data_ref: ../../hccl\noperator_mappings: {a: {kernel_type: Add}}";
+        let files = [("db/Add.csv", table.as_str()), ("db/op_mapping.yaml", mapping)];
+        assert_eq!(found(&files)?, ["op_mapping.yaml:0 unreadable"]);
         Ok(())
     }
 

@@ -147,9 +147,9 @@ impl<'r> Join<'_, 'r> {
                 }
                 Some(payloads) => {
                     joined.matched += end - row;
-                    joined.rows.extend(
-                        (row..end).flat_map(|row| payloads.values().map(move |payload| (row, Some(payload)))),
-                    );
+                    joined
+                        .rows
+                        .extend((row..end).flat_map(|row| payloads.values().map(move |payload| (row, Some(payload)))));
                 }
             }
             row = end;
