@@ -1,6 +1,7 @@
 //! Command lines that shards remember. They are data of whoever made the shards: nothing that they name is started, and what they have
 //! written lies below the current folder.
 
+use crate::positional;
 use crate::registry::Tool;
 use crate::standard_streams::writes_file;
 use crate::{Failure, error_line};
@@ -40,7 +41,7 @@ pub(super) fn check(tool: &Tool, arguments: &[String]) -> Result<(), Failure> {
     })?;
     for argument in command.get_arguments() {
         for place in given(&matches, argument) {
-            let name = argument.get_long().unwrap_or_default();
+            let name = option_of(tool, argument);
             let is_changed_in_place = PLACES.contains(&name) || (TABLES.contains(&name) && tool.name == "op-replay");
             if is_changed_in_place || writes_file(argument) {
                 check_place(place, is_changed_in_place)?;
@@ -49,6 +50,12 @@ pub(super) fn check(tool: &Tool, arguments: &[String]) -> Result<(), Failure> {
     }
     RECORDED.store(true, Ordering::Relaxed);
     Ok(())
+}
+
+/// The option of an argument, also of one that may stand without its option's name.
+fn option_of<'a>(tool: &Tool, argument: &'a Arg) -> &'a str {
+    let id = argument.get_id().as_str();
+    argument.get_long().or_else(|| positional::option_of(tool.name, id)).unwrap_or(id)
 }
 
 /// The values that the command line gives an argument.
@@ -152,7 +159,7 @@ mod tests {
                 continue;
             }
             for argument in command.get_arguments() {
-                let name = argument.get_long().unwrap_or(argument.get_id().as_str());
+                let name = option_of(tool, argument);
                 let takes_path = argument
                     .get_value_names()
                     .unwrap_or_default()

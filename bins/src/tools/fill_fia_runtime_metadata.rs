@@ -65,8 +65,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let output = output_path.map_or_else(|| table.clone(), |path| normalised(path.as_ref()));
     let lock = arguments.lock.options(TOOL.name);
     let tag = arguments.metadata_tag.as_str();
-    let prepared =
-        prepare(&Options { table: &table, records: &records, output: &output, tag, lock })?;
+    let prepared = prepare(&Options { table: &table, records: &records, output: &output, tag, lock })?;
     let summary = prepared.summary();
     let expanded = match summary.output_rows - summary.rows {
         0 => "0".to_owned(),

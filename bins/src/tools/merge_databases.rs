@@ -98,7 +98,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
-    if let Some(path) = [&arguments.json, &arguments.conflicts].into_iter().flatten().find(|path| is_table_of(&into, path)) {
+    if let Some(path) =
+        [&arguments.json, &arguments.conflicts].into_iter().flatten().find(|path| is_table_of(&into, path))
+    {
         return Err(Failure::usage(format!("{}: a CSV in the database would be a table of it", shown(path.as_ref()))));
     }
     let made = !into.exists() && !arguments.dry_run;
@@ -116,7 +118,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 /// Whether tools would take an output for a table of the database.
 fn is_table_of(into: &Path, output: &OsString) -> bool {
     let output = Path::new(output);
-    let folder = |path: &Path| std::fs::canonicalize(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok();
+    let folder =
+        |path: &Path| std::fs::canonicalize(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok();
     output.extension().is_some_and(|extension| extension == "csv")
         && output.parent().and_then(folder).is_some_and(|parent| Some(parent) == folder(into))
 }

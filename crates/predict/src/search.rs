@@ -150,11 +150,7 @@ impl Field<'_> {
         let case = |row: &usize| {
             let place = place_of[*row];
             let slice = forest.slice_of(place);
-            // The same sizes in another slice (data type, format, bias) would be predicted too well, and noise be taken for signal.
-            let is_other = |other: u32| {
-                other != place && (forest.slice_of(other) == slice || forest.row(other) != forest.row(place))
-            };
-            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(place), neighbours, is_other);
+            let near = forest.nearest::<MOST_NEIGHBOURS>(slice, forest.row(place), neighbours, |other| other != place);
             let rows = near.rows().iter().map(|place| order[*place as usize] as usize);
             Case::new(self, std::iter::once(*row).chain(rows).collect())
         };

@@ -11,14 +11,14 @@ impl Gaps {
     /// Those of 1 to `of` that are not among `present`, which is sorted.
     pub(crate) fn between(present: impl IntoIterator<Item = u32>, of: u32) -> Gaps {
         let mut gaps = Vec::new();
-        let mut next = 1;
+        let mut next = Some(1);
         for number in present {
-            if next < number {
+            if let Some(next) = next.filter(|next| *next < number) {
                 gaps.push(next..=number - 1);
             }
-            next = number.saturating_add(1);
+            next = number.checked_add(1);
         }
-        if next <= of && (gaps.is_empty() || next > 1) {
+        if let Some(next) = next.filter(|next| *next <= of) {
             gaps.push(next..=of);
         }
         Gaps(gaps)

@@ -100,8 +100,16 @@ pub(crate) fn metadata(pairing: &Pairing<'_>, options: &CompareOptions) -> Metad
         Some(label) => label.clone(),
         None => pairing.traces[side].path.to_string_lossy().into_owned(),
     };
-    let total = |side: usize| pairing.totals[side].sum;
-    let busy = |trace| milliseconds(occupancy(trace, pairing.filter).busy);
+    // What the file holds, the lead included: other figures leave it out.
+    let has_lead = pairing.filter.name() == "all";
+    let total = |side: usize| {
+        let (sum, lead) = (pairing.totals[side].sum, pairing.traces[side].lead);
+        if has_lead { Sum { count: sum.count + lead.kernels, time: sum.time + lead.time } } else { sum }
+    };
+    let busy = |trace: &Trace| {
+        let lead = if has_lead { trace.lead.busy } else { 0 };
+        milliseconds(occupancy(trace, pairing.filter).busy + lead)
+    };
     Metadata {
         trace1_name: name(0),
         trace1_platform: first.platform,

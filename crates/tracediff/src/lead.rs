@@ -13,6 +13,8 @@ pub(crate) struct LeadSum {
     pub(crate) copies: u64,
     /// Summed duration of the kernels.
     pub(crate) time: Picoseconds,
+    /// Time in which at least one of the kernels runs, on each device.
+    pub(crate) busy: Picoseconds,
 }
 
 /// Kernels of the lead, and how many copies belong to it.
@@ -55,6 +57,17 @@ impl Lead {
     /// Its size.
     pub(crate) fn summary(&self) -> LeadSum {
         let time = self.kernels.iter().map(|kernel| kernel.duration).sum();
-        LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time }
+        let mut spans: Vec<_> = self.kernels.iter().map(|kernel| (kernel.device, kernel.start, kernel.end())).collect();
+        spans.sort_unstable();
+        let (mut busy, mut until) = (0, None);
+        for (device, start, end) in spans {
+            let from = match until {
+                Some((known, until)) if known == device => start.max(until),
+                _ => start,
+            };
+            busy += (end - from).max(0);
+            until = Some((device, from.max(end)));
+        }
+        LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time, busy }
     }
 }
