@@ -30,6 +30,7 @@ pub mod communication;
 pub mod compare_traces;
 pub mod comparison;
 pub mod database;
+mod database_folder;
 mod density;
 mod failure;
 mod hints;

@@ -114,7 +114,7 @@ fn time_of_which_nothing_is_known_is_not_called_exact() -> TestResult {
     let arguments = ["--database-path", ".", "--manifest", "new.jsonl", "--html", "page.html"];
     let (status, stdout, stderr) = run(folder.path(), "audit-coverage", &arguments)?;
     assert_eq!((status, stderr.as_str()), (Some(0), ""));
-    let of_time: Vec<&str> = stdout.lines().nth(2).ok_or("no line of time")?.split_whitespace().collect();
+    let of_time: Vec<&str> = stdout.lines().nth(4).ok_or("no line of time")?.split_whitespace().collect();
     assert_eq!(of_time, ["time", "unknown", "-", "-", "-", "-", "-", "-"], "{stdout}");
     let kernel = stdout.lines().find(|line| line.starts_with("aten.silu.default")).ok_or("no kernel")?;
     assert_eq!(kernel.split_whitespace().nth(2), Some("unknown"), "{stdout}");
@@ -130,7 +130,10 @@ fn a_table_that_is_there_is_not_said_to_be_missing() -> TestResult {
         "operator_mappings:\n  aten.mm.default: {kernel_type: MatMulV2, alternate_kernel_types: [MatMulV2AiCore]}\n";
     fs::write(folder.path().join("op_mapping.yaml"), mapping)?;
     let (_, stdout, _) = run(folder.path(), "audit-coverage", &AUDIT)?;
-    let line = stdout.lines().find(|line| line.contains("beyond aten.mm.default, 10 ×")).ok_or("no call beyond")?;
+    let line = stdout
+        .lines()
+        .find(|line| line.contains("beyond aten.mm.default 4096,512;512,256 bfloat16, 10 ×"))
+        .ok_or("no call beyond")?;
     assert!(!line.contains("the database has no table for its kernel"), "{line}");
     assert!(line.contains(": no row"), "{line}");
     Ok(())

@@ -132,7 +132,7 @@ fn a_folder_without_tables_is_an_error() -> TestResult {
     let folder = tempfile::tempdir()?;
     let (status, stdout, stderr) = run(folder.path(), &[])?;
     assert_eq!((status, stdout.as_str()), (Some(1), ""));
-    assert_eq!(stderr, "error: .: no table (*.csv) is here; is this a database directory?\n");
+    assert_eq!(stderr, "error: .: not a database: neither a table (*.csv) nor op_mapping.yaml is in it\n");
     Ok(())
 }
 

@@ -243,7 +243,10 @@ fn long_texts_end_where_they_are_asked_to() -> TestResult {
 fn text_is_not_written_under_the_name_of_a_parquet_file() -> TestResult {
     let folder = TempDir::new()?;
     for (line, hint) in [
-        ("compare-traces DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --events k.parquet", "--parquet does"),
+        (
+            "compare-traces DATA/gpu-traces/mi300x.json DATA/gpu-traces/h100.json --events k.parquet",
+            "choose another name",
+        ),
         ("query-database --database-path DATA/first-database/database --csv k.parquet x", "choose another name"),
         (
             "query-database --database-path DATA/first-database/database --result-json=k.PARQUET x",

@@ -4,6 +4,7 @@ mod density;
 mod forecast;
 
 use crate::database::{DatabaseArguments, LockArguments, files_of};
+use crate::database_folder::refuse_other;
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
@@ -186,6 +187,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let parquet = TableFile::asked(TOOL.name, arguments.parquet.as_deref())?;
     let directory = arguments.database.directory(None)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
+    refuse_other(&directory)?;
     let database = Database::open(&directory)?;
     let mapping = directory.join("op_mapping.yaml");
     let mut inputs: Vec<PathBuf> = asked.from_trace.iter().chain(&asked.manifest).map(PathBuf::from).collect();

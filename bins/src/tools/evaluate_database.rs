@@ -1,6 +1,7 @@
 //! What the predictions of a database are worth.
 
 use crate::database::{DatabaseArguments, files_of};
+use crate::database_folder::refuse_other;
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
@@ -72,6 +73,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let directory = arguments.database.directory(None)?;
+    refuse_other(&directory)?;
     let database = Database::open(&directory)?;
     let inputs = files_of(&directory)?;
     let outputs = [&arguments.json, &arguments.html].into_iter().flatten().map(Path::new);

@@ -26,9 +26,6 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn generate(arguments: Arguments) -> Result<Status, Failure> {
     let options = arguments.options()?;
-    if let Some(warning) = arguments.warning() {
-        print_note(&warning);
-    }
     let locking = arguments.lock.options(TOOL.name);
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Write(&locking) };
     let bar = progress::items("tables", None);
@@ -42,6 +39,10 @@ fn generate(arguments: Arguments) -> Result<Status, Failure> {
     });
     bar.finish_and_clear();
     let prepared = prepared?;
+    // Before the first file changes.
+    if let Some(warning) = arguments.warning() {
+        print_note(&warning);
+    }
     if arguments.draws_by_new_seed() {
         // Before the first file changes, so that a run that is killed then can be completed.
         print_line(&format!("seed: {0} (--seed {0} draws the same shapes again)", options.seed));

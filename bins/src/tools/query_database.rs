@@ -2,7 +2,6 @@
 
 mod answering;
 mod comparison;
-mod folder;
 mod intervals;
 mod known_names;
 mod listing;
@@ -13,6 +12,7 @@ mod traced;
 mod version;
 
 use crate::database::{DatabaseArguments, files_of};
+use crate::database_folder::refuse_other;
 use crate::layout::LayoutArguments;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -187,7 +187,7 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     arguments.take_directory()?;
     let directory = arguments.database.directory(None)?;
     version::compare(&arguments.database, &directory)?;
-    folder::refuse_other(&directory)?;
+    refuse_other(&directory)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let columns =
         Columns { intervals: semantics == ReaderSemantics::Best, calls: arguments.question.from_trace.is_some() };

@@ -150,9 +150,9 @@ fn two_traces() -> TestResult {
         ("trace2_avg_us", "double"),
         ("trace1_total_ms", "double"),
         ("trace2_total_ms", "double"),
-        ("ratio", "double"),
-        ("avg_ratio", "double"),
-        ("gap_ms", "double"),
+        ("trace2_over_trace1", "double"),
+        ("avg_trace2_over_trace1", "double"),
+        ("difference_ms", "double"),
         ("status", "text"),
         ("trace1_kernel", "text"),
         ("trace2_kernel", "text"),
@@ -184,8 +184,8 @@ fn two_traces() -> TestResult {
         ("trace2_kernels", "integer"),
         ("trace1_total_ms", "double"),
         ("trace2_total_ms", "double"),
-        ("ratio", "double"),
-        ("gap_ms", "double"),
+        ("trace2_over_trace1", "double"),
+        ("difference_ms", "double"),
         ("status", "text"),
         ("in_both", "boolean"),
     ];
@@ -228,6 +228,9 @@ fn questions_of_workloads() -> TestResult {
         ("time_us", "double"),
         ("reason", "text"),
         ("rows", "text"),
+        ("input_shapes", "text"),
+        ("input_types", "text"),
+        ("query", "text"),
     ];
     folder.agrees(&folder.read("a.csv")?, "a.parquet", &columns)?;
     // Both kinds of workloads are there, and calls with an answer as well as without.

@@ -13,7 +13,7 @@ pub(crate) struct LeadSum {
     pub(crate) copies: u64,
     /// Summed duration of the kernels.
     pub(crate) time: Picoseconds,
-    /// Time in which at least one of the kernels runs, on each device.
+    /// Time in which a device is busy with nothing else.
     pub(crate) busy: Picoseconds,
 }
 
@@ -54,20 +54,29 @@ impl Lead {
         lead
     }
 
-    /// Its size.
-    pub(crate) fn summary(&self) -> LeadSum {
+    /// Its size, beside the other kernels of the trace.
+    pub(crate) fn summary(&self, others: &[Kernel]) -> LeadSum {
         let time = self.kernels.iter().map(|kernel| kernel.duration).sum();
-        let mut spans: Vec<_> = self.kernels.iter().map(|kernel| (kernel.device, kernel.start, kernel.end())).collect();
-        spans.sort_unstable();
-        let (mut busy, mut until) = (0, None);
-        for (device, start, end) in spans {
-            let from = match until {
-                Some((known, until)) if known == device => start.max(until),
-                _ => start,
-            };
-            busy += (end - from).max(0);
-            until = Some((device, from.max(end)));
-        }
+        let busy = match self.kernels.is_empty() {
+            true => 0,
+            false => busy(self.kernels.iter().chain(others)) - busy(others.iter()),
+        };
         LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time, busy }
     }
+}
+
+/// Time in which at least one kernel runs, summed over devices.
+fn busy<'k>(kernels: impl Iterator<Item = &'k Kernel>) -> Picoseconds {
+    let mut spans: Vec<_> = kernels.map(|kernel| (kernel.device, kernel.start, kernel.end())).collect();
+    spans.sort_unstable();
+    let (mut busy, mut covered) = (0, None);
+    for (device, start, end) in spans {
+        let from = match covered {
+            Some((known, until)) if known == device => start.max(until),
+            _ => start,
+        };
+        busy += (end - from).max(0);
+        covered = Some((device, from.max(end)));
+    }
+    busy
 }

@@ -3,11 +3,10 @@
 use super::{Question, Workload, name_of};
 use crate::Error;
 use indexmap::IndexMap;
-use perfdb_files::input::LARGEST_TEXT_BYTES;
+use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
 use perfdb_query::{Grid, Query, Surroundings, not_json};
 use serde_json::Value;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 const FIELDS: [&str; 6] = ["id", "workload_id", "critical", "calls", "name", "query"];
@@ -18,7 +17,11 @@ const LARGEST_FILE: u64 = 1 << 30;
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let failure = |error| perfdb_files::Error::io(path, error);
-    let file = File::open(path).map_err(failure)?;
+    let file = input::open(path, Kind::Stream).map_err(failure)?;
+    if file.metadata().map_err(failure)?.len() > LARGEST_FILE {
+        let reason = format!("is longer than {} MiB", LARGEST_FILE >> 20);
+        return Err(failure(io::Error::new(io::ErrorKind::FileTooLarge, reason)).into());
+    }
     read_lines(path, BufReader::new(file), LONGEST_LINE, LARGEST_FILE)
 }
 

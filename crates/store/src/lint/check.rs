@@ -177,8 +177,8 @@ mod tests {
                 3,
                 "start-microbench takes this row for that of line 2 and updates only the first of these rows; lookups keep them apart",
             ),
-            (4, "the same case as line 3"),
-            (5, "the same case as line 2"),
+            (4, "lookups take this row for that of line 3"),
+            (5, "lookups take this row for that of line 2"),
         ];
         assert_eq!(said, expected.map(|(line, message)| (line, message.to_owned())));
         Ok(())

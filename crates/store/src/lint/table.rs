@@ -87,6 +87,9 @@ struct Look<'t> {
     identity: IdentityColumns,
     /// The line of the first row of each identity.
     first_equal: FxHashMap<RowIdentity, u64>,
+    looked_up: IdentityColumns,
+    /// The line of the first row of those that lookups take for the same.
+    first_looked_up: FxHashMap<RowIdentity, u64>,
     inputs: Option<FxHashSet<String>>,
     /// Rows without a valid duration.
     without: usize,
@@ -110,6 +113,8 @@ impl<'t> Look<'t> {
             first_rows: FxHashMap::default(),
             identity: IdentityColumns::of(columns),
             first_equal: FxHashMap::default(),
+            looked_up: IdentityColumns::of_lookups(columns),
+            first_looked_up: FxHashMap::default(),
             inputs: (!is_communication && position(INPUT_SHAPES).is_some()).then(FxHashSet::default),
             without: 0,
         }
@@ -202,8 +207,14 @@ impl<'t> Look<'t> {
         let first = *self.first_rows.entry(signature).or_insert(row.line);
         let identity = self.identity.of_row(|column| row.cell(column));
         let same = *self.first_equal.entry(identity).or_insert(row.line);
+        let looked_up = self.looked_up.of_row(|column| row.cell(column));
+        let alike = *self.first_looked_up.entry(looked_up).or_insert(row.line);
         let what = if same != row.line {
             format!("the same case as line {same}, which alone is updated and answers; remove one of them")
+        } else if alike != row.line {
+            format!(
+                "lookups take this row for that of line {alike}, which alone is updated and answers; only descriptions differ"
+            )
         } else if first != row.line {
             format!(
                 "start-microbench takes this row for that of line {first} and updates only the first of these rows; lookups keep them apart"

@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 const LOOKED_INTO: usize = 2000;
 
 /// Refuses a folder without tables and without a mapping.
-pub(super) fn refuse_other(directory: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_other(directory: &Path) -> Result<(), Failure> {
     if !directory.is_dir() || is_database(directory) {
         return Ok(());
     }
