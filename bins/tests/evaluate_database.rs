@@ -100,7 +100,7 @@ fn the_same_durations_once_more_do_not_flatter() -> TestResult {
     let noise = |at: u32| (f64::from(at.wrapping_mul(2_654_435_761) >> 16) / 65_536.0 - 0.5) * 1.4;
     let rows = |types: &str, formats: &str, bias: bool| -> String {
         let row = |at: u32| {
-            let (m, n) = (1u32 << (at / 2), if at % 2 == 0 { 512 } else { 4096 });
+            let (m, n) = (1u32 << (at / 2), if at.is_multiple_of(2) { 512 } else { 4096 });
             let us = (3.0 + f64::from(m * n) / 2e4) * noise(at + 1).exp();
             let bias = if bias { format!(";{n}") } else { String::new() };
             format!("\"{m},1024;{n},1024{bias}\",{types},{formats},{us}\n")
