@@ -50,33 +50,6 @@ impl RunTime {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fixed_time_is_told_in_utc() {
-        let time = RunTime::new(Some(1_767_225_600));
-        assert_eq!((time.stamp.as_str(), time.iso.as_str()), ("20260101_000000", "2026-01-01T00:00:00Z"));
-        assert_eq!(utc_text(SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400)), "2000-02-29T00:00:00Z");
-    }
-
-    #[test]
-    fn seconds_are_finite_and_not_negative() {
-        assert_eq!(seconds(" 0 "), Some(Duration::ZERO));
-        for text in ["", "nan", "inf", "1e99", "-0.1", "1s"] {
-            assert_eq!(seconds(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn local_time_has_the_same_form() {
-        let time = RunTime::new(None);
-        assert_eq!(time.stamp.len(), 15);
-        assert_eq!(time.iso.len(), 25);
-    }
-}
-
 /// Which of two dates is later, as points in time and not as texts: `2026-01-01T09:00:00+08:00` is before `2026-01-01T02:00:00Z`.
 /// A day is neither before nor after a time of that day. A time without an offset is in UTC; texts that are not dates are compared as texts.
 ///
@@ -101,5 +74,32 @@ pub fn compare_dates(first: &str, second: &str) -> Ordering {
             (Some(first), Some(second)) => first.cmp(&second),
             _ => first.cmp(second),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_time_is_told_in_utc() {
+        let time = RunTime::new(Some(1_767_225_600));
+        assert_eq!((time.stamp.as_str(), time.iso.as_str()), ("20260101_000000", "2026-01-01T00:00:00Z"));
+        assert_eq!(utc_text(SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400)), "2000-02-29T00:00:00Z");
+    }
+
+    #[test]
+    fn seconds_are_finite_and_not_negative() {
+        assert_eq!(seconds(" 0 "), Some(Duration::ZERO));
+        for text in ["", "nan", "inf", "1e99", "-0.1", "1s"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn local_time_has_the_same_form() {
+        let time = RunTime::new(None);
+        assert_eq!(time.stamp.len(), 15);
+        assert_eq!(time.iso.len(), 25);
     }
 }
