@@ -2,7 +2,7 @@
 //!
 //! A tool that works case by case has a result per case and, at the end, output made of all of them. A shard ends after its
 //! results; putting shards together is the tool again, with the results taken from them. Whatever a tool can write, it writes so too,
-//! byte for byte. The shards remember the command line; it is data, and checked as such ([`recorded`]).
+//! byte for byte. The shards remember the command line; it is data, and checked as such (`recorded`).
 
 mod recorded;
 
