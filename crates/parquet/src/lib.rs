@@ -32,3 +32,16 @@ pub use database::{Exported, Imported, export, import};
 pub use error::Error;
 pub use read::ParquetFile;
 pub use write::open;
+
+use perfdb_store::columns;
+
+/// The columns of a table of a kernel type that is made of another project's table.
+const COMPUTE_COLUMNS: [&str; 7] = [
+    columns::INPUT_SHAPES,
+    columns::INPUT_TYPES,
+    columns::INPUT_FORMATS,
+    columns::OUTPUT_SHAPES,
+    columns::OUTPUT_TYPES,
+    columns::OUTPUT_FORMATS,
+    columns::MEASURED_DURATION,
+];

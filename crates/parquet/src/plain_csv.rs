@@ -1,10 +1,10 @@
 //! A database table of a plain CSV: sizes, a duration, and one line that says which column is which.
 
+use crate::COMPUTE_COLUMNS;
 use crate::database::Target;
 use crate::error::Error;
 use perfdb_dtype::DType;
 use perfdb_files::lock::LockOptions;
-use perfdb_store::columns;
 use perfdb_store::duration::is_valid;
 use perfdb_store::table::{LineEnd, ReadOptions, Row, Table, push_csv_row};
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ pub fn import(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<
     let table = Table::read(source, &ReadOptions::database())?;
     let columns = Columns { source, table: &table };
     let mut content = Vec::new();
-    push_csv_row(&mut content, HEADER, LineEnd::CrLf);
+    push_csv_row(&mut content, COMPUTE_COLUMNS, LineEnd::CrLf);
     let (mut rows, mut without_duration) = (0, 0);
     let duration = columns.find(&layout.duration)?;
     for row in table.rows() {
@@ -141,16 +141,6 @@ pub fn import(source: &Path, layout: &Layout, target: &Path, lock: &LockOptions<
     files.commit()?;
     Ok(Converted { table: path, rows, without_duration })
 }
-
-const HEADER: [&str; 7] = [
-    columns::INPUT_SHAPES,
-    columns::INPUT_TYPES,
-    columns::INPUT_FORMATS,
-    columns::OUTPUT_SHAPES,
-    columns::OUTPUT_TYPES,
-    columns::OUTPUT_FORMATS,
-    columns::MEASURED_DURATION,
-];
 
 impl Layout {
     /// The kernel type, which is the name of the table.

@@ -85,20 +85,31 @@ impl IdentityColumns {
 
     /// The identity of a row, where `cell` gives the text of a column.
     pub fn of_row<'t>(&self, cell: impl Fn(usize) -> Cow<'t, str>) -> RowIdentity {
-        let mut hash = Sha256::new();
+        self.of_row_and_lookup(cell)[0]
+    }
+
+    /// The identity of a row, and that of what lookups read of it, which is that of [`of_lookups`](Self::of_lookups).
+    pub fn of_row_and_lookup<'t>(&self, cell: impl Fn(usize) -> Cow<'t, str>) -> [RowIdentity; 2] {
+        let mut hashes = [Sha256::new(), Sha256::new()];
         for (name, at, kind) in &self.0 {
             let text = cell(*at);
             let text = normalised(&text, *kind);
-            if !text.is_empty() {
+            if text.is_empty() {
+                continue;
+            }
+            let count = if is_looked_up(name) { 2 } else { 1 };
+            for hash in &mut hashes[..count] {
                 hash.update(name.as_bytes());
                 hash.update([0x1f]);
                 hash.update(text.as_bytes());
                 hash.update([0x1e]);
             }
         }
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&hash.finalize()[..16]);
-        RowIdentity(bytes)
+        hashes.map(|hash| {
+            let mut bytes = [0; 16];
+            bytes.copy_from_slice(&hash.finalize()[..16]);
+            RowIdentity(bytes)
+        })
     }
 }
 
@@ -182,6 +193,8 @@ mod tests {
         for alone in [IdentityColumns::shared_with(&own, &plain), IdentityColumns::of_lookups(&own)] {
             assert_eq!(of(&alone, &["4", "fp8"]), of(&IdentityColumns::of(&plain), &["4"]));
         }
+        let both = IdentityColumns::of(&own).of_row_and_lookup(|at| ["4", "fp8"][at].into());
+        assert_eq!(both[1], of(&IdentityColumns::of(&plain), &["4"]));
         assert_ne!(of(&IdentityColumns::of(&own), &["4", "fp8"]), of(&IdentityColumns::of(&own), &["4", "int8"]));
     }
 }

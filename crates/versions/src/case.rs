@@ -82,7 +82,6 @@ pub(crate) struct Naming {
     rules: Rules,
     is_collective: bool,
     identity: IdentityColumns,
-    lookup: IdentityColumns,
     base: [Option<usize>; BASE.len()],
     message: [Option<usize>; MESSAGE.len()],
     /// Further columns that lookups read: name without `Runtime `, and position.
@@ -96,8 +95,7 @@ impl Naming {
         let message = MESSAGE.map(position);
         let identity = IdentityColumns::shared_with(columns, other);
         let is_further = |name: &str| !BASE.contains(&name) && !MESSAGE.contains(&name) && name != "Output Formats";
-        let lookup = IdentityColumns::of_lookups(columns);
-        let mut further: Vec<(String, usize)> = lookup
+        let mut further: Vec<(String, usize)> = IdentityColumns::of_lookups(columns)
             .iter()
             .filter(|(name, _)| is_further(name))
             .map(|(name, at)| (name.trim_start_matches("Runtime ").to_owned(), at))
@@ -107,7 +105,6 @@ impl Naming {
             rules: Rules::new(kernel_type, Variant::Database),
             is_collective: kernel_type.starts_with("hcom_") && message.iter().all(Option::is_some),
             identity,
-            lookup,
             base: BASE.map(position),
             message,
             further,
@@ -121,7 +118,7 @@ impl Naming {
 
     /// A row, where `cell` gives the text of a column.
     pub(crate) fn row<'t>(&self, cell: impl Fn(usize) -> Cow<'t, str>) -> Known {
-        let (identity, lookup) = (self.identity.of_row(&cell), self.lookup.of_row(&cell));
+        let [identity, lookup] = self.identity.of_row_and_lookup(&cell);
         let text = |at: Option<usize>| at.map_or(Cow::Borrowed(""), &cell);
         if self.is_collective {
             let parts = joined(self.message.map(text).iter().map(|size| trim(size)));

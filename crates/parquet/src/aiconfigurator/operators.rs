@@ -1,6 +1,7 @@
 //! What the operators' columns mean as shapes and types.
 
 use super::source::SourceTable;
+use crate::COMPUTE_COLUMNS;
 use crate::error::Error;
 use perfdb_store::columns;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,23 +30,13 @@ pub(super) enum Form {
     Collective,
 }
 
-const COMPUTE: [&str; 7] = [
-    columns::INPUT_SHAPES,
-    columns::INPUT_TYPES,
-    columns::INPUT_FORMATS,
-    columns::OUTPUT_SHAPES,
-    columns::OUTPUT_TYPES,
-    columns::OUTPUT_FORMATS,
-    columns::MEASURED_DURATION,
-];
-
 /// The tables do not tell of tiers.
 const TIER: &str = "0";
 
 impl Form {
     pub(super) fn columns(self) -> &'static [&'static str] {
         match self {
-            Form::Compute => &COMPUTE,
+            Form::Compute => &COMPUTE_COLUMNS,
             Form::Collective => &columns::COMMUNICATION,
         }
     }

@@ -87,7 +87,6 @@ struct Look<'t> {
     identity: IdentityColumns,
     /// The line of the first row of each identity.
     first_equal: FxHashMap<RowIdentity, u64>,
-    looked_up: IdentityColumns,
     /// The line of the first row of those that lookups take for the same.
     first_looked_up: FxHashMap<RowIdentity, u64>,
     inputs: Option<FxHashSet<String>>,
@@ -113,7 +112,6 @@ impl<'t> Look<'t> {
             first_rows: FxHashMap::default(),
             identity: IdentityColumns::of(columns),
             first_equal: FxHashMap::default(),
-            looked_up: IdentityColumns::of_lookups(columns),
             first_looked_up: FxHashMap::default(),
             inputs: (!is_communication && position(INPUT_SHAPES).is_some()).then(FxHashSet::default),
             without: 0,
@@ -205,9 +203,8 @@ impl<'t> Look<'t> {
             inputs.insert(signature.parts().take(3).collect::<Vec<_>>().join("\u{1f}"));
         }
         let first = *self.first_rows.entry(signature).or_insert(row.line);
-        let identity = self.identity.of_row(|column| row.cell(column));
+        let [identity, looked_up] = self.identity.of_row_and_lookup(|column| row.cell(column));
         let same = *self.first_equal.entry(identity).or_insert(row.line);
-        let looked_up = self.looked_up.of_row(|column| row.cell(column));
         let alike = *self.first_looked_up.entry(looked_up).or_insert(row.line);
         let what = if same != row.line {
             format!("the same case as line {same}, which alone is updated and answers; remove one of them")
