@@ -7,7 +7,7 @@ use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::DirectoryLocks;
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_store::columns::is_measurement;
-use perfdb_store::table::{ReadOptions, Table, push_csv_row};
+use perfdb_store::table::{ReadOptions, Table};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -96,23 +96,21 @@ fn appended(table: &Table, new: &Table) -> Result<(Vec<u8>, usize), Failure> {
         wanted.iter().zip(known).all(|(wanted, known)| wanted.is_empty() || wanted == known)
     };
     let mut known: Vec<Vec<String>> = (0..table.row_count()).map(|row| key(table, row)).collect();
-    let line_end = table.header_line_end();
-    let mut content = table.source().to_vec();
-    if !matches!(content.last(), Some(b'\n' | b'\r') | None) {
-        content.extend_from_slice(line_end.as_str().as_bytes());
-    }
-    let mut added = 0;
+    let mut added = Vec::new();
     for row in 0..new.row_count() {
         let wanted = key(new, row);
         if known.iter().any(|known| has(known, &wanted)) {
             continue;
         }
-        let cells = table.columns().iter().map(|name| new.column(name).map_or("", |at| new.cell(row, at)));
-        push_csv_row(&mut content, cells, line_end);
         known.push(wanted);
-        added += 1;
+        added.push(row);
     }
-    Ok((content, added))
+    let columns: Vec<Option<usize>> = table.columns().iter().map(|name| new.column(name)).collect();
+    let cells = |row: &usize| {
+        let row = *row;
+        columns.iter().map(move |column| column.map_or("", |at| new.cell(row, at)))
+    };
+    Ok((table.source_with(added.iter().map(cells)), added.len()))
 }
 
 #[cfg(test)]

@@ -80,10 +80,6 @@ pub struct Model {
 }
 
 impl Model {
-    fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// What names of scenes begin with.
     pub(crate) fn scene_key(&self, semantics: Semantics) -> String {
         match semantics {
@@ -250,9 +246,11 @@ fn normalised(name: &str) -> String {
 }
 
 fn unknown(name: &str, presets: &[Model], semantics: Semantics) -> Error {
-    let short = |model| if semantics == Semantics::Newest { &[][..] } else { Model::names(model) };
-    let names = |model| short(model).iter().chain(model.hub_id.iter()).map(String::as_str);
-    let known: Vec<&str> = presets.iter().flat_map(names).collect();
+    let mut known: Vec<&str> = Vec::new();
+    for model in presets {
+        let short_names = model.names.iter().filter(|_| semantics != Semantics::Newest);
+        known.extend(short_names.chain(&model.hub_id).map(String::as_str));
+    }
     let suggestion = nearest(name, known.iter().copied(), normalised).map(str::to_owned);
     Error::UnknownModel { name: name.to_owned(), known: known.join(", "), suggestion }
 }

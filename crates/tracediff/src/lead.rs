@@ -57,10 +57,10 @@ impl Lead {
     /// Its size, beside the other kernels of the trace.
     pub(crate) fn summary(&self, others: &[Kernel]) -> LeadSum {
         let time = self.kernels.iter().map(|kernel| kernel.duration).sum();
-        let busy = match self.kernels.is_empty() {
-            true => 0,
-            false => busy(self.kernels.iter().chain(others)) - busy(others.iter()),
-        };
+        // Kernels that start later share no time with the lead.
+        let end = self.kernels.iter().map(Kernel::end).max();
+        let beside = || others.iter().filter(|kernel| end.is_some_and(|end| kernel.start < end));
+        let busy = busy(self.kernels.iter().chain(beside())) - busy(beside());
         LeadSum { kernels: self.kernels.len() as u64, copies: self.copies, time, busy }
     }
 }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged};
 use perfdb_query::Database;
-use perfdb_store::table::{LineEnd, ReadOptions, Table, push_csv_row};
+use perfdb_store::table::{ReadOptions, Table};
 use std::path::Path;
 
 /// An audit with its suggestions, which hold as long as its locks are held.
@@ -61,17 +61,8 @@ pub fn append(rows: &[Suggestion]) -> Result<Vec<Staged>, Error> {
         if rows.iter().any(|row| !row.cells.iter().map(|(name, _)| name).eq(table.columns())) {
             return Err(Error::Changed { path: path.to_owned() });
         }
-        let line_end = table.header_line_end();
-        let mut content = table.source().to_vec();
-        if !matches!(content.last(), Some(b'\n' | b'\r') | None) {
-            content.extend_from_slice(line_end.as_str().as_bytes());
-        }
-        rows.iter().for_each(|row| push(&mut content, row, line_end));
+        let content = table.source_with(rows.iter().map(|row| row.cells.iter().map(|(_, cell)| cell.as_str())));
         staged.push(Staged::with(path, &content, Parents::MustExist)?);
     }
     Ok(staged)
-}
-
-fn push(content: &mut Vec<u8>, row: &Suggestion, line_end: LineEnd) {
-    push_csv_row(content, row.cells.iter().map(|(_, cell)| cell.as_str()), line_end);
 }

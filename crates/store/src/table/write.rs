@@ -108,6 +108,17 @@ impl Table {
         out.extend_from_slice(line_end.as_str().as_bytes());
     }
 
+    /// The file as it was read with further rows at its end, each a list of cells in the order of the columns; every other byte stays.
+    pub fn source_with<'c, R: IntoIterator<Item = &'c str>>(&self, rows: impl IntoIterator<Item = R>) -> Vec<u8> {
+        let line_end = self.header_line_end();
+        let mut content = self.source().to_vec();
+        if !matches!(content.last(), Some(b'\n' | b'\r') | None) {
+            content.extend_from_slice(line_end.as_str().as_bytes());
+        }
+        rows.into_iter().for_each(|cells| push_csv_row(&mut content, cells, line_end));
+        content
+    }
+
     /// The file as it was read without some of its rows; every other byte stays.
     ///
     /// `leaves` is asked for each row that was read; added rows and changed cells are not looked at.
