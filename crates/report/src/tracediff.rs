@@ -37,3 +37,23 @@ pub(crate) use operation::Operation;
 pub(crate) use records::{push_record, text_cell};
 pub use text::{TextOptions, text};
 pub(crate) use wording::{counted, escaped};
+
+/// Forty calls of one operation, and the same that take twice as long, with verdicts.
+#[cfg(test)]
+fn twice_as_long() -> Result<perfdb_tracediff::Analysis, perfdb_tracediff::Error> {
+    use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
+    let load = |duration_us: u32| {
+        let kernel = |at: u32| {
+            let duration_us = duration_us + at % 3;
+            format!(
+                r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {duration_us}, "args": {{}}}}"#,
+                1000 * at
+            )
+        };
+        let kernels: Vec<String> = (0..40).map(kernel).collect();
+        let text = format!(r#"{{"traceEvents": [{}]}}"#, kernels.join(","));
+        Trace::from_reader("trace.json", std::io::Cursor::new(text), &LoadOptions::default())
+    };
+    let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
+    analyse(&load(100)?, &load(200)?, &options)
+}

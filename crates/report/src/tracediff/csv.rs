@@ -105,6 +105,7 @@ fn layer_cells(row: &LayerRow) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tracediff::twice_as_long;
     use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
 
     #[test]
@@ -132,20 +133,7 @@ Attention,0,1,,5.000,0.000000,0.005000,inf,,0.005000,trace2_only,,flash_fwd,,,al
 
     #[test]
     fn verdicts_stand_behind_the_other_columns() -> Result<(), perfdb_tracediff::Error> {
-        let load = |duration: u32| {
-            let kernel = |at: u32| {
-                let duration = duration + at % 3;
-                format!(
-                    r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {duration}, "args": {{}}}}"#,
-                    1000 * at
-                )
-            };
-            let kernels: Vec<String> = (0..40).map(kernel).collect();
-            let text = format!(r#"{{"traceEvents": [{}]}}"#, kernels.join(","));
-            Trace::from_reader("trace.json", std::io::Cursor::new(text), &LoadOptions::default())
-        };
-        let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
-        let table = csv(&analyse(&load(100)?, &load(200)?, &options)?.document, CsvTable::Operations);
+        let table = csv(&twice_as_long()?.document, CsvTable::Operations);
         let row = table.lines().nth(1).expect("an operation");
         let [detectable, high, low, verdict] = row.rsplit(',').take(4).collect::<Vec<_>>()[..] else { panic!("{row}") };
         assert_eq!(verdict, "slower", "{row}");

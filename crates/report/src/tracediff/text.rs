@@ -287,23 +287,11 @@ fn kernels(out: &mut String, row: &OperationRow, show_all: bool, layout: Layout)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_tracediff::{AnalysisOptions, LoadOptions, Trace, analyse};
+    use crate::tracediff::twice_as_long;
 
     #[test]
     fn the_mark_of_a_verdict_is_there_at_every_width() {
-        let load = |us: u32| {
-            let kernel = |at: u32| {
-                let us = us + at % 3;
-                format!(
-                    r#"{{"ph": "X", "cat": "kernel", "name": "Cijk_A", "ts": {}, "dur": {us}, "args": {{}}}}"#,
-                    900 * at
-                )
-            };
-            let text = format!(r#"{{"traceEvents": [{}]}}"#, (0..40).map(kernel).collect::<Vec<_>>().join(","));
-            Trace::from_reader("t.json", std::io::Cursor::new(text), &LoadOptions::default()).expect("a trace")
-        };
-        let options = AnalysisOptions { confidence: true, ..AnalysisOptions::default() };
-        let document = analyse(&load(100), &load(200), &options).expect("a comparison").document;
+        let document = twice_as_long().expect("a comparison").document;
         for columns in [None, Some(60), Some(80), Some(120), Some(200)] {
             let layout = Layout { columns, ..Layout::default() };
             let report = text(&document, &TextOptions { layout, ..TextOptions::default() });
