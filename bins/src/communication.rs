@@ -13,7 +13,7 @@ use perfdb_comm::engine::{Event, Launcher, NamedInterpreter};
 use perfdb_comm::plan::{BenchMode, PlanWarning};
 use perfdb_comm::tables::Existing;
 use perfdb_files::escape::shown;
-use perfdb_provenance::Run;
+use perfdb_store::provenance::Run;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -88,7 +88,7 @@ pub(crate) fn files_of(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// The files beside the tables of a database that say what it is and where it comes from; either may be missing.
 pub(crate) fn description_of(directory: &Path) -> [PathBuf; 2] {
-    ["op_mapping.yaml", perfdb_provenance::FILE_NAME].map(|name| directory.join(name))
+    ["op_mapping.yaml", perfdb_store::provenance::FILE_NAME].map(|name| directory.join(name))
 }
 
 /// The failure of versions that name no directory, with the options that help.

@@ -1,7 +1,7 @@
 //! What is said of a check of density beside its findings.
 
 use crate::warn;
-use perfdb_coverage::density::Report;
+use perfdb_audit::coverage::density::Report;
 use perfdb_files::escape::one_line;
 use std::ffi::OsStr;
 

@@ -35,7 +35,7 @@ pub struct JsonFile {
 }
 
 /// Files of a database that no output replaces.
-const DESCRIPTIONS: [&str; 2] = ["op_mapping.yaml", perfdb_provenance::FILE_NAME];
+const DESCRIPTIONS: [&str; 2] = ["op_mapping.yaml", perfdb_store::provenance::FILE_NAME];
 
 impl JsonFile {
     /// Opens the temporary of the file that was asked for.

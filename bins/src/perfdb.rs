@@ -109,7 +109,7 @@ Examples:
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     crate::program::all_tools_are_here();
     #[cfg(feature = "parquet")]
-    crate::table_file::set_parquet(perfdb_parquet::open);
+    crate::table_file::set_parquet(perfdb_store::parquet::open);
     #[cfg(not(feature = "parquet"))]
     crate::table_file::lacks_parquet();
     if let Some(tool) = called_as(arguments.first()) {

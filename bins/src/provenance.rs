@@ -1,6 +1,6 @@
 //! What pages say about where they come from.
 
-use perfdb_page::Provenance;
+use perfdb_report::page::Provenance;
 use std::path::Path;
 
 /// A page of a tool that read `inputs`, each a role and a file or folder.

@@ -2,7 +2,7 @@
 
 use crate::{Failure, replay::variable};
 use perfdb_files::time::utc_text;
-use perfdb_provenance::Run;
+use perfdb_store::provenance::Run;
 use std::time::{Duration, SystemTime};
 
 /// A run of a tool of this version, now, or at the time that `SOURCE_DATE_EPOCH` fixes, in UTC.

@@ -5,7 +5,7 @@ use crate::{Failure, print_note};
 use perfdb_compare::Error;
 use perfdb_compare::scenario::{Scenario, read_scenarios};
 use perfdb_files::escape::shown;
-use perfdb_shards::{Job, Shard};
+use perfdb_files::shards::{Job, Shard};
 use std::path::{Path, PathBuf};
 
 /// The scenarios of a list, else the one of a trace and a pass; `None` where neither was given.

@@ -11,7 +11,7 @@ use crate::path_argument::path;
 use crate::registry::Tool;
 use crate::{Failure, Status};
 use perfdb_files::escape::excerpt;
-use perfdb_shards::{InputFile, Job, Manifest, Shard, ShardSet, ShardWriter};
+use perfdb_files::shards::{InputFile, Job, Manifest, Shard, ShardSet, ShardWriter};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

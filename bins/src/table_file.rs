@@ -5,8 +5,8 @@
 use crate::Failure;
 use perfdb_files::Error;
 use perfdb_files::replace::{Parents, Staged};
+use perfdb_files::tables::{Batch, Open, Schema, Writer};
 use perfdb_report::tables::Table;
-use perfdb_tables::{Batch, Open, Schema, Writer};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};

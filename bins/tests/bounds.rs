@@ -105,8 +105,8 @@ const WRITTEN: [&str; 8] = [
 /// A folder with what the command lines name beside the large file.
 fn inputs() -> Result<tempfile::TempDir, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let inputs = perfdb_reliability::world::inputs().map_err(|error| error.to_string())?;
-    perfdb_reliability::files::write(&inputs, folder.path()).map_err(|error| error.to_string())?;
+    let inputs = perfdb_harness::reliability::world::inputs().map_err(|error| error.to_string())?;
+    perfdb_harness::reliability::files::write(&inputs, folder.path()).map_err(|error| error.to_string())?;
     std::fs::create_dir(folder.path().join("into"))?;
     std::fs::copy(folder.path().join("gpu1.json"), folder.path().join("g.json"))?;
     Ok(folder)

@@ -1,11 +1,11 @@
-//! A little of what the programs of perfdb-reliability try at length; `docs/reliability.md` has the figures of long runs.
+//! A little of what the programs of perfdb-harness try at length; `docs/reliability.md` has the figures of long runs.
 
-use perfdb_reliability::Error;
-use perfdb_reliability::contention;
-use perfdb_reliability::findings::{Tally, on_threads};
-use perfdb_reliability::interruptions::{Interruptions, has_strace};
-use perfdb_reliability::mutated::Mutated;
-use perfdb_reliability::program::{Limits, Program};
+use perfdb_harness::reliability::Error;
+use perfdb_harness::reliability::contention;
+use perfdb_harness::reliability::findings::{Tally, on_threads};
+use perfdb_harness::reliability::interruptions::{Interruptions, has_strace};
+use perfdb_harness::reliability::mutated::Mutated;
+use perfdb_harness::reliability::program::{Limits, Program};
 use std::time::Duration;
 
 fn program() -> Result<Program, Error> {

@@ -278,7 +278,7 @@ fn two_merges_at_once_lose_nothing() -> TestResult {
             assert!(child.wait()?.success());
         }
         assert_eq!(fs::read_to_string(at.join("db/MatMulV2.csv"))?.lines().count(), 102);
-        let record = perfdb_provenance::Record::load(&at.join("db"))?.ok_or("a record")?;
+        let record = perfdb_store::provenance::Record::load(&at.join("db"))?.ok_or("a record")?;
         assert_eq!(record.runs().len(), 2);
         let mut names: Vec<_> = fs::read_dir(at.join("db"))?
             .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -305,7 +305,7 @@ fn who_measured_is_recorded_where_it_is_asked_for() -> TestResult {
     fs::remove_dir_all(at.join("db"))?;
     assert_eq!(run(at, &parse)?.0, Some(0));
     assert_eq!(run(at, &format!("{line} --measured-by Ana"))?.0, Some(0));
-    let record = perfdb_provenance::Record::load(&at.join("db"))?.ok_or("a record")?;
+    let record = perfdb_store::provenance::Record::load(&at.join("db"))?.ok_or("a record")?;
     let found = record.runs().first().ok_or("a run")?;
     assert_eq!((found.by.as_deref(), found.tool.as_str()), (Some("Ana"), "start-microbench"));
     assert!(found.types.contains(&"MatMulV2".to_owned()));

@@ -9,7 +9,7 @@
 #   perfdb merge-shards shards
 #
 # Tasks that were killed are named by that command, and done again with the same SHARDS: --array=2,5-7.
-#SBATCH --job-name=perfdb-shards
+#SBATCH --job-name=perfdb-files
 #SBATCH --cpus-per-task=1
 #SBATCH --requeue
 set -euo pipefail

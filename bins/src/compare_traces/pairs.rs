@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bitcode::{Decode, Encode};
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
-use perfdb_shards::{Case, Shard, ShardWriter};
+use perfdb_files::shards::{Case, Shard, ShardWriter};
 use perfdb_tracediff::{Error, LoadedPair, PairList, PairSettings, PairSpec, analyse, run_pairs};
 
 use super::plan::{Common, Plan};

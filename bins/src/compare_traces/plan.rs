@@ -1,9 +1,9 @@
 //! From options to what is to be done, checked for contradictions.
 
 use perfdb_doctor::Code;
+use perfdb_model::roofline::Devices;
 use perfdb_report::layout::Layout;
 use perfdb_report::tracediff::{CsvTable, TextOptions, csv, json, text};
-use perfdb_roofline::Devices;
 use perfdb_store::near_name::nearest;
 use perfdb_tracediff::{
     Analysis, AnalysisOptions, CompareOptions, Document, Format, LoadOptions, PERFDB, PairSettings, PhaseFilter,

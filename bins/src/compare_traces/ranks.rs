@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
-use perfdb_parallel::{OrderedMap, states};
-use perfdb_ranks::{Error, Rank, Ranks, find_traces, report};
 use perfdb_report::ranks::{Sides, csv, json, text};
+use perfdb_tracediff::ranks::{Error, Rank, Ranks, find_traces, report};
 use perfdb_tracediff::{Format, LoadOptions};
 
 use super::plan::Common;

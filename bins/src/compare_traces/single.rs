@@ -6,7 +6,7 @@ use std::path::Path;
 use perfdb_files::replace::{Parents, Staged, commit, refuse_inputs};
 use perfdb_report::pages::traces_page;
 use perfdb_report::tracediff::{EVENTS_HEADER, json, push_event};
-use perfdb_timeline::{Target, Timeline};
+use perfdb_trace::timeline::{Target, Timeline};
 use perfdb_tracediff::{
     Analysis, Baseline, Caution, Error, Format, LoadOptions, PairSettings, Regression, Trace, analyse, events, windows,
 };
@@ -157,7 +157,7 @@ fn load(traces: [&Path; 2], captures: [Option<&Path>; 2], options: &LoadOptions)
         reading.inc(1);
         trace
     };
-    let loaded = perfdb_parallel::join(|| open(0), || open(1));
+    let loaded = perfdb_files::parallel::join(|| open(0), || open(1));
     drop(reading);
     match loaded {
         (Ok(first), Ok(second)) => Ok([first, second]),

@@ -11,7 +11,7 @@ use perfdb_replay::removal::InvalidRows;
 use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::settings::{Limits, RunSettings, WorkerChoice};
 
-use perfdb_shards::Shard;
+use perfdb_files::shards::Shard;
 use perfdb_store::Semantics;
 
 use super::ranges::{integer, time};

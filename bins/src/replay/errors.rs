@@ -1,6 +1,6 @@
 //! The message of a run that failed: the library's text, with the options in it by their names.
 
-use perfdb_microbench::error::Error;
+use perfdb_replay::microbench::error::Error;
 use perfdb_replay::settings::SettingsError;
 use perfdb_store::Error as StoreError;
 use perfdb_store::directory::{Device, Home};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
-use perfdb_microbench::status::RunStatus;
 use perfdb_replay::executor::worker::{Listener, WorkerOutput};
+use perfdb_replay::microbench::status::RunStatus;
 use perfdb_replay::plan::PlannedRow;
 use perfdb_replay::session::{Counts, Event};
 

@@ -109,7 +109,7 @@ fn is_below(path: &Path) -> std::io::Result<bool> {
 
 /// Whether a file that is there is a table of a database or describes one.
 fn belongs_to_database(path: &Path) -> bool {
-    let describes = ["op_mapping.yaml", perfdb_provenance::FILE_NAME];
+    let describes = ["op_mapping.yaml", perfdb_store::provenance::FILE_NAME];
     path.file_name().is_some_and(|name| describes.iter().any(|known| name == *known))
         || perfdb_store::directory::is_table(path) && has_shapes(path)
 }

@@ -16,7 +16,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser};
 use density::{DensityArguments, check_density};
 use forecast::ForecastArguments;
-use perfdb_coverage::{
+use perfdb_audit::coverage::{
     Audit, Options, Settled, Standing, Suggestions, Workload, WorkloadAudit, append, audit, settle, suggest,
 };
 use perfdb_files::escape::one_line;

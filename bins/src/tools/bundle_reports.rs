@@ -6,7 +6,7 @@ use crate::{Failure, Status, command_of, print_note, run};
 use clap::Parser;
 use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::replace::{Parents, refuse_inputs, replace};
-use perfdb_page::{BundledPage, bundle};
+use perfdb_report::page::{BundledPage, bundle};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

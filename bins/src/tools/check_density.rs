@@ -8,11 +8,13 @@ use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_escaped, run};
 use clap::Parser;
+use perfdb_audit::coverage::Workload;
+use perfdb_audit::coverage::density::{
+    Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, repair_tables,
+};
 use perfdb_comm::Error as BenchError;
 use perfdb_comm::plan::PlanRequest;
 use perfdb_comm::sessions::{Environment, SessionOptions, SessionPlan};
-use perfdb_coverage::Workload;
-use perfdb_coverage::density::{Declaration, Inputs, MessageSizes, Report, Standard, Verdict, check, repair_tables};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;

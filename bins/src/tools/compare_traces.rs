@@ -8,7 +8,7 @@ use crate::terminal::TerminalArguments;
 use crate::{command_of, run};
 use clap::Parser;
 use perfdb_doctor::Code;
-use perfdb_roofline::Devices;
+use perfdb_model::roofline::Devices;
 use perfdb_tracediff::{Format, PairSettings, PhaseFilter, RunVariation};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;

@@ -17,9 +17,9 @@ use perfdb_compare::ledger::{Families, Options, explain_files_and_show, explain_
 use perfdb_compare::regression::Regression;
 use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::refuse_inputs;
+use perfdb_files::shards::ShardWriter;
 use perfdb_query::{Database, Layer, Reader, ReaderSemantics};
 use perfdb_report::ledger::{NamedExplanation, text};
-use perfdb_shards::ShardWriter;
 use perfdb_store::op_mapping::OpMapping;
 use report::CaseReport;
 use std::ffi::OsString;

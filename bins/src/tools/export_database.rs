@@ -5,7 +5,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run, warn};
 use clap::Parser;
 use perfdb_files::lock::{DEFAULT_TIMEOUT, finish_pending};
-use perfdb_parquet::export;
+use perfdb_store::parquet::export;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use crate::replay::{ReportFiles, RunPrinter, stopped, worker_listener};
 use crate::shards::{GivenArguments, Part, shared_inputs};
 use crate::{Failure, Status, command_of, print, print_bytes, run};
 use arguments::{Arguments, PlanFormatArgument};
+use perfdb_files::shards::ShardWriter;
 use perfdb_replay::case_file::read_cases;
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
@@ -24,7 +25,6 @@ use perfdb_replay::row_selection::RowSelection;
 use perfdb_replay::session::{Event, Rows, replay_operator};
 use perfdb_replay::settings::RunSettings;
 use perfdb_replay::table;
-use perfdb_shards::ShardWriter;
 use perfdb_store::kernel::operator_name;
 use shard::JOURNAL;
 

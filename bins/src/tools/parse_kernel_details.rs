@@ -9,7 +9,7 @@ use clap::Parser;
 use perfdb_files::escape::shown;
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
-use perfdb_shards::{Case, InputFile, Shard, ShardWriter};
+use perfdb_files::shards::{Case, InputFile, Shard, ShardWriter};
 use perfdb_store::Error;
 use perfdb_store::directory::tables_in;
 use perfdb_store::kernel_details::{self, NewTable, Options, Overview, Summary, Warning};
@@ -140,7 +140,7 @@ fn refuse_replacing(database: &Path) -> Result<(), Failure> {
 const OVERVIEW: &str = "overview.bin";
 
 /// The making of all tables. A profile is hashed in pieces: every shard reads all of it.
-fn job(given: &GivenArguments, profile: &Path, overview: &Overview) -> Result<perfdb_shards::Job, Failure> {
+fn job(given: &GivenArguments, profile: &Path, overview: &Overview) -> Result<perfdb_files::shards::Job, Failure> {
     let files = kernel_details::files_of(profile)?;
     let inputs = files.iter().map(|file| InputFile::of_case(file)).collect::<Result<_, _>>()?;
     given.job(TOOL.name, inputs, overview.tables.clone())

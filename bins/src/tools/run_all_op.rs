@@ -16,10 +16,10 @@ use crate::replay::{
 use crate::{Failure, Status, command_of, run};
 use arguments::{Arguments, ExecutionMode};
 use child::{child, write_together};
-use perfdb_microbench::run_all::children::{HandedOver, run_in_children};
-use perfdb_microbench::run_all::{self, RunAllOptions, RunAllOutcome};
 use perfdb_replay::error::Error;
 use perfdb_replay::executor::start::starters;
+use perfdb_replay::microbench::run_all::children::{HandedOver, run_in_children};
+use perfdb_replay::microbench::run_all::{self, RunAllOptions, RunAllOutcome};
 use perfdb_replay::operator::Operator;
 use perfdb_store::directory::tables_in;
 

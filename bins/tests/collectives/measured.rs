@@ -99,7 +99,7 @@ pub(crate) fn the_standard_collection() -> TestResult {
     let report: Vec<serde_json::Value> = serde_json::from_str(&case.read("report.json")?)?;
     assert_eq!(report.len(), 8);
     // The sessions are one run.
-    let record = perfdb_provenance::Record::load(&case.path("out"))?.ok_or("a record")?;
+    let record = perfdb_store::provenance::Record::load(&case.path("out"))?.ok_or("a record")?;
     let [run] = record.runs() else { return Err(format!("{:?}", record.runs()).into()) };
     assert_eq!((run.by.as_deref(), run.types.len()), (Some("Ana"), TABLES.len()));
     let setting = |name: &str| run.settings.get(name).map(String::as_str);

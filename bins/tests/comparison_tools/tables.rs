@@ -1,8 +1,8 @@
 //! `--parquet`. What is in the tables is tested in the crates that make them; engines read them in the tests of the Python package.
 
 use super::*;
-use perfdb_parquet::ParquetFile;
-use perfdb_tables::Values;
+use perfdb_files::tables::Values;
+use perfdb_store::parquet::ParquetFile;
 
 impl Folder {
     /// A column of a table; the texts of all its cells.

@@ -1,7 +1,7 @@
 //! All outputs of a run change, or none: one that cannot be written leaves the others, and every table, as they were.
 
 use crate::world::{Files, TestResult, World};
-use perfdb_reliability::world::WRITERS;
+use perfdb_harness::reliability::world::WRITERS;
 use std::path::Path;
 
 /// Places that take no file: a full device, a folder that nobody may write to, a folder that is none.

@@ -16,8 +16,8 @@ pub(crate) struct World(TempDir);
 impl World {
     pub(crate) fn new() -> Result<World, Box<dyn Error>> {
         let world = World(TempDir::new()?);
-        let inputs = perfdb_reliability::world::inputs().map_err(|error| error.to_string())?;
-        perfdb_reliability::files::write(&inputs, world.0.path()).map_err(|error| error.to_string())?;
+        let inputs = perfdb_harness::reliability::world::inputs().map_err(|error| error.to_string())?;
+        perfdb_harness::reliability::files::write(&inputs, world.0.path()).map_err(|error| error.to_string())?;
         Ok(world)
     }
 

@@ -1,7 +1,7 @@
 //! What the script of a page does.
 
 use crate::browser::Browser;
-use perfdb_page::{Accuracy, AccuracyPoint, Block, Column, Page, Part, Provenance, Table};
+use perfdb_report::page::{Accuracy, AccuracyPoint, Block, Column, Page, Part, Provenance, Table};
 use std::error::Error;
 use std::path::PathBuf;
 use tempfile::TempDir;

@@ -127,8 +127,8 @@ fn any_number_of_shards_can_be_missing() -> TestResult {
 #[test]
 fn tables_that_are_there_are_not_replaced_by_shards_alone() -> TestResult {
     let folder = TempDir::new()?;
-    let inputs = perfdb_reliability::world::inputs().map_err(|error| error.to_string())?;
-    perfdb_reliability::files::write(&inputs, folder.path()).map_err(|error| error.to_string())?;
+    let inputs = perfdb_harness::reliability::world::inputs().map_err(|error| error.to_string())?;
+    perfdb_harness::reliability::files::write(&inputs, folder.path()).map_err(|error| error.to_string())?;
     let tool = ["parse-kernel-details", "--profiling-path", "kd", "--database-path", "db"];
     let output = perfdb(folder.path(), &[&tool[..], &["--shard", "1/1"]].concat()).output()?;
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -299,5 +299,5 @@ fn a_row_that_no_shard_has_measured_stops_the_merge() -> TestResult {
 }
 
 fn sha256_of(path: &Path) -> Result<String, Box<dyn std::error::Error>> {
-    Ok(perfdb_shards::Fingerprint::of_content(path)?.sha256)
+    Ok(perfdb_files::shards::Fingerprint::of_content(path)?.sha256)
 }

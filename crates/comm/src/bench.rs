@@ -14,7 +14,7 @@ use crate::results_folder::ResultsFolder;
 use crate::tables::{self, Destination, Existing, Target, WrittenTable};
 use perfdb_files::escape::shown;
 use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions, Notice};
-use perfdb_provenance::Run;
+use perfdb_store::provenance::Run;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -11,7 +11,7 @@ use crate::plan::PlanWarning;
 use crate::sessions::{Session, SessionPlan};
 use crate::tables::{self, Destination, Existing};
 use perfdb_files::replace::{Parents, replace};
-use perfdb_provenance::Run;
+use perfdb_store::provenance::Run;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One of the four data types that collectives are measured with.

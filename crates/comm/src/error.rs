@@ -79,7 +79,7 @@ pub enum Error {
     Store(#[from] perfdb_store::Error),
     /// `database.toml`.
     #[error(transparent)]
-    Provenance(#[from] perfdb_provenance::Error),
+    Provenance(#[from] perfdb_store::provenance::Error),
     /// A file that could not be replaced or locked.
     #[error(transparent)]
     Files(#[from] perfdb_files::Error),

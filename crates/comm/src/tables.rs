@@ -11,7 +11,7 @@ use perfdb_files::escape::shown;
 use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::replace::{Parents, Staged, commit};
-use perfdb_provenance::{Identity, Record, Run};
+use perfdb_store::provenance::{Identity, Record, Run};
 use perfdb_store::table::{ReadOptions, Table};
 use std::path::{Path, PathBuf};
 

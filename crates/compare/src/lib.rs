@@ -70,5 +70,5 @@ fn side_by_side<A, B: Send>(trace: impl FnOnce(usize) -> A, profile: impl FnOnce
     if cores < 2 {
         return (trace(1), profile());
     }
-    perfdb_parallel::join(|| trace(cores), profile)
+    perfdb_files::parallel::join(|| trace(cores), profile)
 }

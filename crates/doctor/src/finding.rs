@@ -1,6 +1,6 @@
 //! One finding, and the numbers that show it.
 
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 use perfdb_trace::time::Picoseconds;
 use serde_json::{Map, Value};
 

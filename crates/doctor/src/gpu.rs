@@ -21,5 +21,5 @@ const WORTH_A_THREAD: usize = 10_000;
 
 /// Does two pieces of work about so many rows, at the same time where that is worth it.
 fn both<A, B: Send>(rows: usize, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
-    if rows < WORTH_A_THREAD { (first(), second()) } else { perfdb_parallel::join(first, second) }
+    if rows < WORTH_A_THREAD { (first(), second()) } else { perfdb_files::parallel::join(first, second) }
 }

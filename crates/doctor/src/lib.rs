@@ -41,6 +41,6 @@ pub use error::Error;
 pub use finding::{Evidence, Finding};
 pub use gpu::{Collector, Taken, Times};
 pub use input::Input;
-pub use perfdb_severity::Severity;
+pub use perfdb_files::severity::Severity;
 pub use repair::{Packing, Repairs, repair, repaired_line};
 pub use report::{FORMAT_VERSION, Kind, Marks, Report, Selection, Trust};

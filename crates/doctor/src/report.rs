@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::certificate::Certificate;
 use crate::code::Code;
 use crate::finding::{Finding, Findings, microseconds};
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 /// Version of the JSON form.
 pub const FORMAT_VERSION: u32 = 1;

@@ -34,10 +34,14 @@ mod listing;
 pub mod lock;
 pub mod memory;
 pub mod network;
+pub mod parallel;
 pub mod paths;
 pub mod process;
 pub mod replace;
+pub mod severity;
+pub mod shards;
 mod system;
+pub mod tables;
 pub mod time;
 pub mod walk;
 

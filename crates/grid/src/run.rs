@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigInt;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
+use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_files::replace::Staged;
-use perfdb_parallel::{OrderedMap, states};
 use perfdb_store::directory::is_in_side_folder;
 
 use crate::Semantics;
@@ -55,7 +55,7 @@ pub enum Choice {
     /// Random ones, by the seed.
     #[default]
     Random,
-    /// Those that tell most about the others, by the rule of [`perfdb_predict::plan`]: far from the rows that are measured, later where these
+    /// Those that tell most about the others, by the rule of [`perfdb_model::predict::plan`]: far from the rows that are measured, later where these
     /// leave most in doubt. Only [`Semantics::Corrected`] has it: the originals draw before they know which candidates are new.
     MostTelling,
 }

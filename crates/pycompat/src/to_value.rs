@@ -22,7 +22,7 @@ impl ser::Error for NotRepresentable {
 }
 
 /// Under this name a [`Value::BigInt`] passes through serde's data model, which ends at 128 bits.
-const BIG_INT: &str = "$perfdb_pycompat::BigInt";
+const BIG_INT: &str = "$crate::BigInt";
 
 /// The value as Python's types hold it: structs and maps are dicts, sequences lists, `None` and units `None`. Enums take
 /// the form that `serde_json` gives them.

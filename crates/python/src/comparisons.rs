@@ -3,8 +3,8 @@
 use crate::errors::{Error, error};
 use perfdb_compare::ledger::{Options as LedgerOptions, explain_files};
 use perfdb_doctor::{Options as CheckOptions, check};
-use perfdb_page::{Page, Provenance};
 use perfdb_report::ledger::{NamedExplanation, document, page};
+use perfdb_report::page::{Page, Provenance};
 use perfdb_report::pages::{doctor_page, traces_page};
 use perfdb_report::tracediff::json;
 use perfdb_store::op_mapping::OpMapping;

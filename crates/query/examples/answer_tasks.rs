@@ -3,7 +3,7 @@
 //! The first line is `#` and JSON: `task`, `family`, `group` (columns that must be equal), `axes`, `size_axis`, `config`,
 //! `constants`. A CSV follows: `role` (`known`, `ask`), `point`, the group columns, the axes, `time_us` (empty where asked).
 
-use perfdb_predict::{Columns, Estimate, Family, Place, Rows, Table, configuration};
+use perfdb_model::predict::{Columns, Estimate, Family, Place, Rows, Table, configuration};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! Answers, and why there is none.
 
 use crate::reason::Reason;
-use perfdb_predict::{Class, Doubt, TwinRow};
+use perfdb_model::predict::{Class, Doubt, TwinRow};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;

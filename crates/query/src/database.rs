@@ -10,7 +10,7 @@ use crate::query::Query;
 use crate::semantics::{Layer, ReaderSemantics};
 use crate::state::State;
 use crate::table::KernelRows;
-use perfdb_parallel::on_all_cores;
+use perfdb_files::parallel::on_all_cores;
 use perfdb_store::Error as StoreError;
 use rayon::prelude::*;
 use std::cell::RefCell;

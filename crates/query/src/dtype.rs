@@ -1,6 +1,6 @@
 //! What the readers of databases make of data types.
 
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 
 /// The spelling in rows that a call of this type can match; `None` where it matches no row.
 #[inline]

@@ -12,8 +12,8 @@ use crate::answer::Miss;
 use crate::between::{Learnt, Point, learnt};
 use crate::semantics::ReaderSemantics;
 use crate::state::State;
-use perfdb_parallel::on_all_cores;
-use perfdb_predict::{Class, Estimate, LeftOut, Place, Rows, Table, Trials};
+use perfdb_files::parallel::on_all_cores;
+use perfdb_model::predict::{Class, Estimate, LeftOut, Place, Rows, Table, Trials};
 use rayon::prelude::*;
 use std::fmt;
 use std::path::Path;
@@ -220,7 +220,7 @@ fn of_slices(sliced: Sliced) -> Evaluation {
     }
 }
 
-fn of_trial(slices: &Slices, trial: perfdb_predict::Trial) -> Trial {
+fn of_trial(slices: &Slices, trial: perfdb_model::predict::Trial) -> Trial {
     let Estimate { duration_us, low_us, high_us, class } = trial.estimate;
     let hidden = match trial.left_out {
         LeftOut::Row => Hidden::Row,

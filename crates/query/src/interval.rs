@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::findings::microseconds;
 use crate::measured::OTHER_TYPE;
 use crate::table::KernelRow;
-use perfdb_predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
+use perfdb_model::predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
 use std::sync::Arc;
 
 /// Half of the interval of a duration that was interpolated along one axis without a model of it, as a logarithm.

@@ -64,9 +64,9 @@ pub use findings::add_findings;
 pub use json::{MalformedQuery, answer_to_json, not_json};
 pub use nearest::Nearest;
 pub use passed_over::{PassedOver, passed_over};
+pub use perfdb_model::predict::{Class, Doubt};
 #[doc(no_inline)]
-pub use perfdb_dtype::{DType, UnknownDType};
-pub use perfdb_predict::{Class, Doubt};
+pub use perfdb_store::dtype::{DType, UnknownDType};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};

@@ -1,6 +1,6 @@
 //! Questions: calls of a simulator operator, or a kernel with its operands.
 
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Predictions with intervals: `--semantics best`.
 
-use perfdb_predict::{Collective, MatMul, Operands, Place, Precision, Rows, Table};
+use perfdb_model::predict::{Collective, MatMul, Operands, Place, Precision, Rows, Table};
 use perfdb_query::{Argument, Class, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor, answer_to_json};
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! Predictions of fused experts: `--semantics best`.
 
-use perfdb_predict::Experts;
+use perfdb_model::predict::Experts;
 use perfdb_query::{Argument, Class, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor};
 use std::fmt::Write;
 

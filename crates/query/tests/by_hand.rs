@@ -1,6 +1,6 @@
 //! Small tables whose answers can be worked out by hand.
 
-use perfdb_predict::{Attention, Operands, Place, Precision, Rows, Table, configuration};
+use perfdb_model::predict::{Attention, Operands, Place, Precision, Rows, Table, configuration};
 use perfdb_query::{
     Argument, Class, DType, Database, Layer, Query, Reader, ReaderSemantics, Source, Surroundings, Tensor, read_trace,
 };

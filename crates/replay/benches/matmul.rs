@@ -6,11 +6,11 @@
 
 use std::time::{Duration, Instant};
 
-use perfdb_dtype::DType;
-use perfdb_kernels::tensor::{Data, Tensor};
 use perfdb_replay::bindings::Bindings;
 use perfdb_replay::case::{Call, TensorSpec};
+use perfdb_replay::kernels::tensor::{Data, Tensor};
 use perfdb_replay::operators;
+use perfdb_store::dtype::DType;
 
 const ROUNDS: usize = 7;
 

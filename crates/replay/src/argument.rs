@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use perfdb_dtype::DType;
-use perfdb_kernels::number::Number;
+use crate::kernels::number::Number;
+use perfdb_store::dtype::DType;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

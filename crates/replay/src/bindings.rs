@@ -1,10 +1,10 @@
 //! A call with its tensors in host memory: what a reference implementation gets to see.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::Shape;
-use perfdb_kernels::tensor::{Data, Tensor};
-use perfdb_kernels::typed::Stored;
+use crate::kernels::number::Number;
+use crate::kernels::shape::Shape;
+use crate::kernels::tensor::{Data, Tensor};
+use crate::kernels::typed::Stored;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::case::{Attempt, Call};

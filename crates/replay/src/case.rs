@@ -8,9 +8,9 @@ pub(crate) use text::{Raw, WriteJson, write_parts};
 
 use std::sync::Arc;
 
+use crate::kernels::shape::{Shape, swap_last_two};
 use indexmap::IndexMap;
-use perfdb_dtype::DType;
-use perfdb_kernels::shape::{Shape, swap_last_two};
+use perfdb_store::dtype::DType;
 use serde::Deserialize;
 
 use crate::argument::Argument;
@@ -270,6 +270,6 @@ impl Case {
 impl TensorSpec {
     /// Bytes of the storage; `u64::MAX` where the product is larger.
     pub fn bytes(&self) -> u64 {
-        (perfdb_kernels::shape::elements(self.storage_shape()) as u64).saturating_mul(self.dtype.size_bytes() as u64)
+        (crate::kernels::shape::elements(self.storage_shape()) as u64).saturating_mul(self.dtype.size_bytes() as u64)
     }
 }

@@ -7,9 +7,9 @@ pub mod worker;
 
 use std::sync::Arc;
 
+use crate::kernels::number::Number;
+use crate::kernels::shape::Shape;
 use indexmap::IndexMap;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, Name};

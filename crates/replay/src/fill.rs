@@ -1,11 +1,11 @@
 //! Builds the tensors of a case in host memory, the same values on every machine and at any number of threads.
 
+use crate::kernels::jobs::Jobs;
+use crate::kernels::number::Number;
+use crate::kernels::shape::elements;
+use crate::kernels::tensor::{Data, Tensor};
 use half::{bf16, f16};
-use perfdb_dtype::DType;
-use perfdb_kernels::jobs::Jobs;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::elements;
-use perfdb_kernels::tensor::{Data, Tensor};
+use perfdb_store::dtype::DType;
 
 use crate::case::{Case, TensorSpec, View};
 use crate::init::Init;
@@ -40,7 +40,7 @@ fn build(case: &Case, spec: &TensorSpec, seed: u64) -> Result<Tensor, CaseError>
     let storage = spec.storage_shape();
     let fits = match spec.view {
         None => *storage == spec.shape,
-        Some(View::T) => perfdb_kernels::shape::swap_last_two(storage) == spec.shape,
+        Some(View::T) => crate::kernels::shape::swap_last_two(storage) == spec.shape,
     };
     if !fits {
         return Err(CaseError::rejected(format!("{}: shape does not fit its storage", spec.name)));

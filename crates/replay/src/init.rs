@@ -1,7 +1,7 @@
 //! Initial values of tensors: kinds as they stand in a case.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::number::Number;
+use crate::kernels::number::Number;
+use perfdb_store::dtype::DType;
 use serde::Deserialize;
 
 /// How a tensor is filled before the call. Random kinds are fixed by seed, operator, row and tensor name.

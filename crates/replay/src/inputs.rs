@@ -1,8 +1,8 @@
 //! Several recorded inputs at once. Row rules check what they ask for in the order of the refusals: the shapes and ranks
 //! of all inputs before any type.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::shape::Shape;
+use crate::kernels::shape::Shape;
+use perfdb_store::dtype::DType;
 
 use crate::refusal::{Refusal, out_of_range, shape_mismatch, unsupported_dtype};
 use crate::row::Recorded;

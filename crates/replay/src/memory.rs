@@ -1,7 +1,7 @@
 //! The guard that keeps a case from filling the host's memory.
 
-use perfdb_kernels::memory::check_room;
-use perfdb_kernels::shape::elements;
+use crate::kernels::memory::check_room;
+use crate::kernels::shape::elements;
 
 use crate::case::Case;
 use crate::init::Init;
@@ -11,7 +11,7 @@ use crate::refusal::CaseError;
 /// copy of the largest input.
 pub(crate) fn needed_bytes(case: &Case) -> u64 {
     let outputs = case.outputs.iter().filter_map(|output| {
-        let size = output.dtype.map_or(4, perfdb_dtype::DType::size_bytes) as u64;
+        let size = output.dtype.map_or(4, perfdb_store::dtype::DType::size_bytes) as u64;
         output.shape.as_ref().map(|shape| (elements(shape) as u64).saturating_mul(size))
     });
     let largest = case.call.inputs.iter().map(|spec| elements(spec.storage_shape()) as u64).max().unwrap_or(0);
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::case::{Call, Check, RecordedOutput, TensorSpec};
     use crate::refusal::ErrorKind;
-    use perfdb_dtype::DType;
+    use perfdb_store::dtype::DType;
 
     #[test]
     fn inputs_outputs_and_one_wide_copy_count() {

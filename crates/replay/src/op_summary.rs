@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use perfdb_dtype::DType;
 use perfdb_files::replace::{Parents, Staged, is_leftover_name, remove_leftovers};
 use perfdb_pycompat::csv_text::{push_cell, push_row};
 use perfdb_pycompat::format::fixed;
 use perfdb_store::columns::METRICS;
+use perfdb_store::dtype::DType;
 
 use crate::case::Case;
 use crate::error::Error;

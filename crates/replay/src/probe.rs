@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 use serde::Serialize;
 
 use crate::argument::Argument;

@@ -1,6 +1,6 @@
 //! Why a row cannot become a case, and why a case did not run.
 
-use perfdb_kernels::error::KernelError;
+use crate::kernels::error::KernelError;
 use serde::{Deserialize, Serialize};
 
 /// Why a row cannot become a case. Variants stand in the order in which the checks count:

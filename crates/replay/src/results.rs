@@ -198,7 +198,7 @@ mod tests {
             values: None,
         };
         let recorded = |shape: &[usize], dtype| RecordedOutput { shape: Some(shape.into()), dtype };
-        use perfdb_dtype::DType;
+        use perfdb_store::dtype::DType;
         let differences = Differences::between(
             &[output(&[2], "int32"), output(&[2], "float32"), output(&[9], "int8")],
             &[recorded(&[2], Some(DType::Int64)), recorded(&[2, 1], None), RecordedOutput { shape: None, dtype: None }],

@@ -9,7 +9,7 @@ pub use slots::{Present, Slots};
 
 use std::cell::OnceCell;
 
-use perfdb_kernels::shape::{Shape, elements};
+use crate::kernels::shape::{Shape, elements};
 
 use crate::case::RecordedOutput;
 use crate::refusal::{Refusal, bad_shape};
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::case::Format;
     use crate::refusal::RefusalKind;
-    use perfdb_dtype::DType;
+    use perfdb_store::dtype::DType;
     use proptest::prelude::*;
 
     fn header() -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perfdb_shards::Shard;
+use perfdb_files::shards::Shard;
 
 use crate::journal::hash_of;
 

@@ -1,10 +1,10 @@
 //! Reference implementations against their definitions, written out as plain loops over all scores, for the forms that the
 //! golden vectors do not show.
 
-use perfdb_kernels::tensor::{Data, Tensor};
 use perfdb_replay::bindings::Bindings;
 use perfdb_replay::case::Case;
 use perfdb_replay::fill::build_inputs;
+use perfdb_replay::kernels::tensor::{Data, Tensor};
 use perfdb_replay::operators;
 use serde_json::{Value, json};
 

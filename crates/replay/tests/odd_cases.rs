@@ -5,14 +5,14 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use perfdb_dtype::DType;
-use perfdb_kernels::number::Number;
 use perfdb_replay::argument::Argument;
 use perfdb_replay::bindings::Bindings;
 use perfdb_replay::case::{Case, View};
 use perfdb_replay::fill::build_inputs;
 use perfdb_replay::init::Init;
+use perfdb_replay::kernels::number::Number;
 use perfdb_replay::operators;
+use perfdb_store::dtype::DType;
 
 fn numeric_cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/op-replay/_numeric");
@@ -68,7 +68,7 @@ fn with_other_inputs(case: &Case) -> Vec<Case> {
             change(&|spec| (spec.dtype, spec.init) = (dtype, Init::default_for(dtype)));
         }
         change(&|spec| {
-            let storage = perfdb_kernels::shape::swap_last_two(&spec.shape);
+            let storage = perfdb_replay::kernels::shape::swap_last_two(&spec.shape);
             (spec.view, spec.storage, spec.init) = (Some(View::T), Some(storage), Init::default_for(spec.dtype));
         });
         for value in [-1_i64, 3, 1 << 40] {

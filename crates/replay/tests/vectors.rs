@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use perfdb_kernels::number::Number;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::with_data;
 use perfdb_replay::bindings::{Bindings, Output};
 use perfdb_replay::case::Case;
 use perfdb_replay::fill::build_inputs;
+use perfdb_replay::kernels::number::Number;
+use perfdb_replay::kernels::tensor::Tensor;
 use perfdb_replay::operator::{PlanOptions, Planned};
 use perfdb_replay::operators;
 use perfdb_replay::row::Row;
+use perfdb_replay::with_data;
 use serde_json::{Value, json};
 
 fn vectors() -> PathBuf {

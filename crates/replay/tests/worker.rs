@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perfdb_files::interrupt::Interrupt;
-use perfdb_kernels::number::Number;
 use perfdb_replay::argument::Argument;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::case::{Case, Device, Format};
@@ -19,6 +18,7 @@ use perfdb_replay::executor::native::{NativeExecutor, NativeSettings};
 use perfdb_replay::executor::worker::command::WorkerCommand;
 use perfdb_replay::executor::worker::{Listener, WorkerExecutor, WorkerSettings};
 use perfdb_replay::executor::{Executor, Measured, OutputInfo};
+use perfdb_replay::kernels::number::Number;
 use serde_json::{Value, json};
 
 fn vectors() -> PathBuf {

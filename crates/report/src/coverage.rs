@@ -1,7 +1,7 @@
 //! How a database answers workloads: tables for people, JSON and CSV for programs.
 
 use crate::layout::{Cell, Column, Layout, Table, more};
-use perfdb_coverage::{
+use perfdb_audit::coverage::{
     Asked, Audit, KernelAudit, Question, Share, Shares, Standing, Suggestion, Suggestions, WorkloadAudit,
 };
 use perfdb_files::escape::{one_line, spreadsheet_text};

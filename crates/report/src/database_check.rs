@@ -2,8 +2,8 @@
 
 use crate::layout::{Layout, Tone};
 use perfdb_files::escape::{excerpt, one_line, shown};
-use perfdb_provenance::{FILE_NAME, Record, Run};
 use perfdb_store::lint::{Checked, Finding, Kind};
+use perfdb_store::provenance::{FILE_NAME, Record, Run};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

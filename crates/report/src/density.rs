@@ -1,7 +1,7 @@
 //! What a check of density found: lines for people, JSON for programs.
 
 use crate::layout::Layout;
-use perfdb_coverage::density::{Finding, Hole, Judged, Report, Verdict};
+use perfdb_audit::coverage::density::{Finding, Hole, Judged, Report, Verdict};
 use perfdb_files::escape::one_line;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_escapes_names_and_has_all_figures() -> Result<(), perfdb_page::Error> {
+    fn a_page_escapes_names_and_has_all_figures() -> Result<(), crate::page::Error> {
         let page = crate::pages::evaluation_page(&[evaluation()], Default::default());
         let part = &page.parts[0];
         assert_eq!(part.verdict, "0 of 1 table can be judged: none has 10 rows to leave out.");

@@ -24,6 +24,7 @@ pub mod m6;
 mod markdown;
 pub mod microbench;
 pub mod operators;
+pub mod page;
 pub mod pages;
 pub mod passes;
 pub mod ranks;

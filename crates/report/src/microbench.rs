@@ -5,8 +5,8 @@ mod differences;
 pub use differences::{Detail, differences};
 
 use crate::markdown::table;
-use perfdb_microbench::status::RunStatus;
 use perfdb_pycompat::format::fixed;
+use perfdb_replay::microbench::status::RunStatus;
 use perfdb_store::table::{LineEnd, push_csv_row};
 use perfdb_store::update::{Gap, TableChanges, TableUpdate};
 use serde::Serialize;
@@ -342,7 +342,7 @@ mod tests {
         updated.duplicates = vec![("x -> y".into(), 3)];
         let status = RunStatus {
             success: vec!["Add_run.py".into()],
-            failed: vec![perfdb_microbench::status::FailedOperator {
+            failed: vec![perfdb_replay::microbench::status::FailedOperator {
                 op: "Sort_run.py".into(),
                 reason: "broke".into(),
             }],

@@ -29,12 +29,12 @@ fn share(part: f64, whole: f64) -> f64 {
 
 /// `1 row`, `2 rows`.
 fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", perfdb_page::number::grouped(count as f64, 0), if count == 1 { one } else { many })
+    format!("{} {}", crate::page::number::grouped(count as f64, 0), if count == 1 { one } else { many })
 }
 
 /// The verdict on a prediction, and the largest reason if there is one.
 fn prediction_verdict(predicted_us: f64, measured_us: f64) -> String {
-    use perfdb_page::number::{percent, time_us};
+    use crate::page::number::{percent, time_us};
     let (predicted, measured) = (time_us(predicted_us), time_us(measured_us));
     match share(predicted_us - measured_us, measured_us) {
         error if error.is_nan() => format!("{predicted} are predicted, nothing was measured."),

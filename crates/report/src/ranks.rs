@@ -4,7 +4,7 @@ mod text;
 
 use perfdb_pycompat::format::fixed;
 use perfdb_pycompat::json::to_string;
-use perfdb_ranks::Ranks;
+use perfdb_tracediff::ranks::Ranks;
 use serde::Serialize;
 
 use crate::tracediff::{push_record, text_cell};

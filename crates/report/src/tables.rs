@@ -9,11 +9,11 @@ pub use traces::{kernel_columns, layers, operations};
 
 use crate::ledger::NamedExplanation;
 use crate::ledger::csv::{CallsAndSource, calls_and_source};
+use perfdb_audit::coverage::{Asked, Audit};
 use perfdb_compare::ledger::Leaf;
 use perfdb_compare::operators::{OpRow, measured_total_us, share_pct};
 use perfdb_compare::shapes::ShapeRow;
-use perfdb_coverage::{Asked, Audit};
-use perfdb_tables::{Batch, Column, Schema, batch, schema};
+use perfdb_files::tables::{Batch, Column, Schema, batch, schema};
 
 /// A whole table.
 #[derive(Debug, Clone, PartialEq)]

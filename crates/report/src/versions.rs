@@ -15,11 +15,11 @@ pub use merge::{conflict_csv, merge_document, merge_text};
 pub use text::text;
 
 use crate::layout::Layout;
+use perfdb_audit::versions::Place;
+use perfdb_audit::versions::diff::Diff;
+use perfdb_audit::versions::workload::WorkloadDiff;
 use perfdb_files::escape::{excerpt, one_line};
 use perfdb_pycompat::format::fixed;
-use perfdb_versions::Place;
-use perfdb_versions::diff::Diff;
-use perfdb_versions::workload::WorkloadDiff;
 
 /// Two databases and what was found between them.
 #[derive(Debug, Clone, Copy)]

@@ -26,6 +26,7 @@
 
 pub mod columns;
 pub mod directory;
+pub mod dtype;
 pub mod duration;
 mod error;
 pub mod kernel;
@@ -33,7 +34,10 @@ pub mod kernel_details;
 pub mod lint;
 pub mod near_name;
 pub mod op_mapping;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod profile;
+pub mod provenance;
 pub mod row_identity;
 pub mod runtime_metadata;
 mod semantics;

@@ -18,5 +18,5 @@ mod table;
 pub use check::{Checked, check, check_with};
 pub use disagreement::disagreements;
 pub use finding::{Finding, Kind};
-pub use perfdb_severity::Severity;
+pub use perfdb_files::severity::Severity;
 pub use table::Refusal;

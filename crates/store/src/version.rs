@@ -222,7 +222,7 @@ impl Machine<'_> {
             }
         };
         let text = String::from_utf8_lossy(&output);
-        let answer = text.lines().rev().find_map(|line| line.strip_prefix("perfdb-versions:"));
+        let answer = text.lines().rev().find_map(|line| line.strip_prefix("perfdb-audit:"));
         answer.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
     }
 

@@ -38,8 +38,10 @@ pub mod numbering;
 pub mod records;
 pub mod scan;
 pub mod selected;
+pub mod sequence;
 pub mod source;
 pub mod time;
+pub mod timeline;
 
 mod marks;
 mod split;

@@ -6,7 +6,7 @@ mod same_work;
 
 use serde::Serialize;
 
-use perfdb_statistics::{
+use perfdb_model::statistics::{
     Drift, Estimate, Judgement, Limits, allow_for_runs, drift, estimate, estimate_with_drift, judge, like_calls,
 };
 
@@ -39,8 +39,8 @@ impl RunVariation {
         self.0
     }
 
-    pub(crate) fn as_difference(self) -> perfdb_statistics::RunVariation {
-        perfdb_statistics::RunVariation::of_percent(self.0)
+    pub(crate) fn as_difference(self) -> perfdb_model::statistics::RunVariation {
+        perfdb_model::statistics::RunVariation::of_percent(self.0)
     }
 }
 

@@ -5,7 +5,7 @@ mod overview;
 use std::time::Instant;
 
 use perfdb_files::escape::shown;
-use perfdb_roofline::Devices;
+use perfdb_model::roofline::Devices;
 use serde::Serialize;
 
 use crate::align::{LayerAlignment, align};

@@ -45,6 +45,7 @@ mod occupancy;
 mod overlaps;
 mod pairing;
 mod pairs;
+pub mod ranks;
 mod read;
 mod regression;
 mod remedy;

@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use perfdb_doctor::{Collector, Taken};
 use perfdb_files::escape::shown;
+use perfdb_model::workload::Call;
 use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
-use perfdb_workload::Call;
 
 use crate::columns::{Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, OperatorCall};
 use crate::copies::{CopyKind, GpuCopy};

@@ -12,8 +12,8 @@ mod sums;
 use std::cmp::Ordering;
 
 use indexmap::IndexMap;
-use perfdb_roofline::{Bound, Device, Devices};
-use perfdb_workload::Unit;
+use perfdb_model::roofline::{Bound, Device, Devices};
+use perfdb_model::workload::Unit;
 use serde::Serialize;
 
 use crate::elapsed::Counted;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-use perfdb_workload::BatchLengths;
+use perfdb_model::workload::BatchLengths;
 
 use crate::columns::Annotation;
 use crate::time::Picoseconds;

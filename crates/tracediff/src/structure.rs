@@ -6,8 +6,8 @@ mod numbers;
 
 use std::ops::Range;
 
-use perfdb_sequence::{Entry, Units};
 use perfdb_trace::numbering::Numbering;
+use perfdb_trace::sequence::{Entry, Units};
 use rustc_hash::FxHashMap;
 
 pub(crate) use blocks::{Block, Piece, Role, blocks};
@@ -92,7 +92,7 @@ impl Structure {
             lists[instance].push(at as u32);
         }
         let mut units = Units::default();
-        let mut known: FxHashMap<Vec<u8>, Vec<perfdb_sequence::Layer>> = FxHashMap::default();
+        let mut known: FxHashMap<Vec<u8>, Vec<perfdb_trace::sequence::Layer>> = FxHashMap::default();
         let mut sequences = Vec::with_capacity(lists.len());
         for list in lists {
             let (kernels, side_kernels) = by_stream(list, sources);

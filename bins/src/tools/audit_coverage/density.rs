@@ -3,8 +3,8 @@
 use crate::Failure;
 use crate::density::warn_of_unmet;
 use clap::Args;
-use perfdb_coverage::Workload;
-use perfdb_coverage::density::{Declaration, Inputs, Report, Standard, Verdict, check};
+use perfdb_audit::coverage::Workload;
+use perfdb_audit::coverage::density::{Declaration, Inputs, Report, Standard, Verdict, check};
 use perfdb_report::density::value;
 use perfdb_trace::source::Source;
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 use crate::{Failure, warn};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use perfdb_coverage::{Question, Workload};
+use perfdb_audit::coverage::{Question, Workload};
 use perfdb_forecast::{Batch, Deployment, Error, Layout, Model, Phase, Quantization, forecast};
 use perfdb_query::{Grid, Surroundings};
 use std::ffi::OsString;

@@ -13,7 +13,7 @@ use perfdb_report::ledger::{
 };
 use perfdb_report::tables;
 use perfdb_store::kernel::file_stem;
-use perfdb_timeline::{Target, Timeline};
+use perfdb_trace::timeline::{Target, Timeline};
 use std::path::Path;
 
 /// Stages both sides as one trace.

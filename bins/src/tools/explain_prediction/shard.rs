@@ -9,7 +9,7 @@ use crate::shards::{GivenArguments, finish};
 use crate::{Failure, Status};
 use perfdb_compare::ledger::{Options, explain_scenarios};
 use perfdb_compare::scenario::Scenario;
-use perfdb_shards::{Case, Job, Shard, ShardWriter};
+use perfdb_files::shards::{Case, Job, Shard, ShardWriter};
 use std::path::{Path, PathBuf};
 
 /// The explanation of all scenarios.

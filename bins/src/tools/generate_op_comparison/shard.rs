@@ -8,7 +8,7 @@ use crate::scenarios::of_shard;
 use crate::shards::finish;
 use crate::{Failure, Status};
 use perfdb_compare::scenario::{Scenario, compare_scenarios};
-use perfdb_shards::{Case, Job, Shard, ShardSet, ShardWriter};
+use perfdb_files::shards::{Case, Job, Shard, ShardSet, ShardWriter};
 use perfdb_store::op_mapping::OpMapping;
 use std::path::Path;
 

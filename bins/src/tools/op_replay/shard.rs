@@ -4,12 +4,12 @@ use crate::replay::{RunPrinter, stopped, worker_listener};
 use crate::shards::print_measured;
 use crate::{Failure, Status};
 use perfdb_files::interrupt::Interrupt;
+use perfdb_files::shards::{Shard, ShardWriter};
 use perfdb_replay::executor::start::starters;
 use perfdb_replay::operator::Operator;
 use perfdb_replay::results::RowOutcome;
 use perfdb_replay::session::{Event, Rows, replay_operator};
 use perfdb_replay::settings::RunSettings;
-use perfdb_shards::{Shard, ShardWriter};
 
 /// What was measured, in the folder of a shard.
 pub(super) const JOURNAL: &str = "replay_journal.jsonl";

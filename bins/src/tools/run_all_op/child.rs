@@ -6,7 +6,7 @@ use crate::program::command_for;
 use crate::replay::{ReportFiles, child_arguments, stopped_run_of_all};
 use crate::tools::op_replay;
 use crate::{Failure, print_note, warn};
-use perfdb_microbench::run_all::children::{HandedOver, Part};
+use perfdb_replay::microbench::run_all::children::{HandedOver, Part};
 use perfdb_replay::operator::Operator;
 use perfdb_replay::operators::DISPATCH_FFN_COMBINE;
 use perfdb_replay::settings::RunSettings;

@@ -6,9 +6,9 @@ use crate::replay::{DispatchPrefixedArguments, ReplayArguments, repeat_count, ru
 use crate::shards::ShardArguments;
 use crate::update_mode::{DEFAULT_UPDATE_MODE, update_mode};
 use clap::Parser;
-use perfdb_microbench::msprof::ReplayCommand;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::error::Error;
+use perfdb_replay::microbench::msprof::ReplayCommand;
 use perfdb_replay::operator::PlanOptions;
 use perfdb_replay::operators::suggestion;
 use perfdb_replay::settings::{Launch, Repeats, RunSettings};

@@ -8,13 +8,13 @@ use crate::replay::{RunPrinter, stopped_run_of_all, visibility, worker_listener}
 use crate::shards::print_measured;
 use crate::tools::run_all_op;
 use crate::{Failure, print_line, print_note, warn};
-use perfdb_microbench::reporter::Reporter;
-use perfdb_microbench::run::{Eligibility, Measuring, Microbench};
+use perfdb_files::shards::{Shard, ShardSet, ShardWriter};
 use perfdb_replay::accelerators::visible;
 use perfdb_replay::backend::Backend;
 use perfdb_replay::journal::Line;
+use perfdb_replay::microbench::reporter::Reporter;
+use perfdb_replay::microbench::run::{Eligibility, Measuring, Microbench};
 use perfdb_replay::session::Event;
-use perfdb_shards::{Shard, ShardSet, ShardWriter};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ impl Run<'_> {
 
 /// How many rows ran and how many failed, by the journals of a shard.
 fn measured_rows(folder: &Path) -> Result<[usize; 2], Failure> {
-    let lines = perfdb_microbench::run::journal_lines(folder).map_err(stopped_run_of_all)?;
+    let lines = perfdb_replay::microbench::run::journal_lines(folder).map_err(stopped_run_of_all)?;
     let cases = || {
         lines.iter().filter_map(|line| match line {
             Line::Case(case) => Some(case),

@@ -6,7 +6,7 @@ use super::rows::{LeftOut, Rows};
 use super::{Choice, CutMethod, Pass, Phase};
 use crate::error::Error;
 use perfdb_files::escape::shown;
-use perfdb_sequence::{Method, find_passes};
+use perfdb_trace::sequence::{Method, find_passes};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

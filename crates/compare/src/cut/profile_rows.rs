@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::ledger::{is_measured_attention, measured_attention, type_without_ending};
 use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
 use crate::profile::excerpt;
-use perfdb_parallel::{OrderedMap, states};
+use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use perfdb_trace::blocks::{Block, Blocks};
 use perfdb_trace::records::{Row, Splitter, line_ends};

@@ -3,7 +3,7 @@
 use super::profile_rows::{BlockRows, Class, whole_us};
 use crate::error::Error;
 use indexmap::{IndexMap, IndexSet};
-use perfdb_sequence::{Kernel, Sequence};
+use perfdb_trace::sequence::{Kernel, Sequence};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use super::family::canonical_type;
 use super::operands::{AttentionKey, Operands};
 use bitcode::{Decode, Encode};
 use indexmap::IndexSet;
-use perfdb_predict::Estimate;
+use perfdb_model::predict::Estimate;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 

@@ -14,8 +14,8 @@ use crate::scenario::{Scenario, in_order, scenario_span};
 use crate::side_by_side;
 use bitcode::{Decode, Encode};
 use perfdb_query::Reader;
-use perfdb_sequence::{Kernel, Sequence, find_passes};
 use perfdb_store::op_mapping::OpMapping;
+use perfdb_trace::sequence::{Kernel, Sequence, find_passes};
 use serde::Serialize;
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use super::group::{Groups, Sources};
 use crate::error::Error;
 use crate::picoseconds::PS_PER_US;
 use bitcode::{Decode, Encode};
-use perfdb_predict::{Calls, Class, Estimate, Sum, Timed, measured_interval, sum};
+use perfdb_model::predict::{Calls, Class, Estimate, Sum, Timed, measured_interval, sum};
 use perfdb_query::{Answer, Reader, Source, Surroundings, read_trace_events};
 use rustc_hash::FxHashMap;
 use serde::Serialize;

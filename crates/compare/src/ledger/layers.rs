@@ -9,7 +9,7 @@ use super::{Contexts, Families, split};
 use bitcode::{Decode, Encode};
 use indexmap::IndexMap;
 use perfdb_pycompat::float::round;
-use perfdb_sequence::{Anchor, Segments, anchors, common_anchor, nearest_rank};
+use perfdb_trace::sequence::{Anchor, Segments, anchors, common_anchor, nearest_rank};
 use rustc_hash::FxBuildHasher;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

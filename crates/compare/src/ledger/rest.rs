@@ -10,7 +10,7 @@ use super::leaf::{
 use super::pool::leaf_of;
 use super::quotient::{compare, rounded, within};
 use crate::profile::FEWEST_CALLS;
-use perfdb_sequence::nearest_rank;
+use perfdb_trace::sequence::nearest_rank;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 

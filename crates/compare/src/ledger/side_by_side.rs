@@ -5,8 +5,8 @@ use super::group::{Groups, Unjoined};
 use super::layers::common_layer_anchor;
 use super::quotient::rounded;
 use super::{Detail, Explanation, Families, Leaf, MeasuredSequence, Passes};
-use perfdb_sequence::find_passes;
-use perfdb_timeline::{Agreement, Side, Window};
+use perfdb_trace::sequence::find_passes;
+use perfdb_trace::timeline::{Agreement, Side, Window};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -112,7 +112,7 @@ impl<'b> SideBySide<'b> {
             // In one pass, exact counts have a unit.
             let lost_ps =
                 (!cause.is_empty() && calls > 0).then(|| rounded(&[difference_ps, self.passes.unit()], &[calls]));
-            perfdb_timeline::Call {
+            perfdb_trace::timeline::Call {
                 name: &group.kernel_type,
                 shape: &group.shape,
                 family: &group.family,

@@ -6,7 +6,7 @@ use crate::ledger::type_without_ending;
 use crate::picoseconds::{PS_PER_US, duration_of_ps};
 use indexmap::IndexSet;
 use perfdb_pycompat::text::trim;
-use perfdb_sequence::{Kernel, find_passes};
+use perfdb_trace::sequence::{Kernel, find_passes};
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::path::Path;
 

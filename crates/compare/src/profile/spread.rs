@@ -5,7 +5,7 @@ use super::read::read_profile_rows;
 use super::totals::{RowKey, RowKeyRef};
 use crate::error::Error;
 use indexmap::IndexMap;
-use perfdb_sequence::nearest_rank;
+use perfdb_trace::sequence::nearest_rank;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use crate::operators::{OpRow, op_rows, read_predicted};
 use crate::profile::{GroupingPolicy, Total, read_profile};
 use crate::{Semantics, side_by_side};
 use indexmap::IndexMap;
-use perfdb_parallel::{OrderedMap, states};
+use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_store::op_mapping::{Lookup, OpMapping};
 use std::convert::Infallible;
 use std::ops::ControlFlow;

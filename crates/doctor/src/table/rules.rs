@@ -11,7 +11,7 @@ use crate::certificate::Certificate;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 use crate::order::{median, percentile};
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 /// Kernels that a percentile is taken of, at least.
 const KERNELS: usize = 20;

@@ -11,7 +11,7 @@ use super::operations::{Operations, Parts};
 use super::prepared::{Process, TcPrepared, room_for};
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, share};
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 /// Names that are listed.
 const NAMES: usize = 5;

@@ -4,7 +4,7 @@
 //! the same data types are of one form; what is known are the rows of that form with a duration.
 
 use indexmap::IndexMap;
-use perfdb_predict::{Place, Rows, plan};
+use perfdb_model::predict::{Place, Rows, plan};
 use perfdb_store::columns::{INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, PROFILED_DURATION};
 use perfdb_store::duration::{is_valid, number};
 use perfdb_store::table::RowStream;

@@ -3,7 +3,7 @@
 use super::points::{Axes, AxisSet, Coordinates, Point, PointSet};
 use crate::table::KernelRow;
 use crate::table::columns::Column;
-use perfdb_predict::{Attention, BY_ROUTED_ROWS, Experts, MatMul, Operands, Place, Precision, configuration};
+use perfdb_model::predict::{Attention, BY_ROUTED_ROWS, Experts, MatMul, Operands, Place, Precision, configuration};
 use smallvec::{SmallVec, smallvec};
 
 /// What the rows of a group agree in and the work of a call depends on.

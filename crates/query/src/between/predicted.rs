@@ -6,7 +6,7 @@ use super::points::{Coordinates, PointIndex, PointSet};
 use super::slice::SlicePlace;
 use crate::answer::{Prediction, Twin};
 use crate::table::KernelRows;
-use perfdb_predict::{Class, Doubt, Explanation, Neighbour};
+use perfdb_model::predict::{Class, Doubt, Explanation, Neighbour};
 use smallvec::{SmallVec, smallvec};
 
 const NO_POINTS: Status = "insufficient_filtered_candidates";

@@ -8,7 +8,7 @@ use crate::dtype::profiler_name;
 use crate::query::elements;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 
 const FAILED: &str = "compute_scale_interpolation_failed";

@@ -2,7 +2,7 @@
 
 use super::kind::{Kind, pattern};
 use super::points::{AxisSet, Point, PointIndex, PointSet};
-use perfdb_predict::{Place, Rows, Table};
+use perfdb_model::predict::{Place, Rows, Table};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::dtype::profiler_name;
 use crate::measured::attention::average;
 use crate::query::{Argument, Tensor, elements};
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use smallvec::{SmallVec, smallvec};
 

@@ -4,7 +4,7 @@ use super::{CachePart, Kind, OpaquePart, Options, PartQuery};
 use crate::context::Context;
 use crate::dtype::profiler_name;
 use crate::query::Tensor;
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use smallvec::smallvec;
 

@@ -3,8 +3,8 @@
 use super::sliced;
 use crate::error::Error;
 use crate::state::State;
-use perfdb_parallel::on_all_cores;
-use perfdb_predict::Model;
+use perfdb_files::parallel::on_all_cores;
+use perfdb_model::predict::Model;
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Rows of one place: how far they agree.
 
 use super::score::quantile;
-use perfdb_predict::Place;
+use perfdb_model::predict::Place;
 use rustc_hash::FxHashMap;
 
 /// Repeats that differ by a larger share contradict each other: repeats of one kernel on one machine lie within 5 % in nine of ten cases.

@@ -70,7 +70,7 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_predict::Class;
+    use perfdb_model::predict::Class;
 
     fn trial(hidden: Hidden, predicted_us: f64) -> Trial {
         let interval_us = [predicted_us / 1.1, predicted_us * 1.1];

@@ -10,9 +10,9 @@ use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
 use crate::table::columns::Column;
-use perfdb_dtype::DType;
-use perfdb_predict::Class;
+use perfdb_model::predict::Class;
 use perfdb_pycompat::yaml::{Map, Node};
+use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
 use smallvec::{SmallVec, smallvec};
 

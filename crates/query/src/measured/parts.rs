@@ -11,7 +11,7 @@ use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
 use crate::table::KernelRow;
 use crate::table::pool::Dimensions;
-use perfdb_predict::Class;
+use perfdb_model::predict::Class;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::columns::is_empty_cell;
 use crate::answer::{Prediction, RowRef, Twin};
-use perfdb_predict::{Collective, Place, Rows, Table};
+use perfdb_model::predict::{Collective, Place, Rows, Table};
 use perfdb_pycompat::number::parse_float;
 use perfdb_store::Error;
 use perfdb_store::columns::{COMMUNICATION_DURATION, MEASURED_DURATION, PROFILED_DURATION};

@@ -1,7 +1,7 @@
 //! Arguments as Python prints them: `(tensor(..., size=(16, 512), dtype=torch.int8), None, [0, 1]) kwargs: {}`.
 
 use crate::query::{Argument, Tensor};
-use perfdb_dtype::DType;
+use perfdb_store::dtype::DType;
 
 /// How deep lists may stand in each other.
 const MOST_LEVELS: usize = 32;

@@ -3,9 +3,9 @@
 //! A plan is mostly text: written piece by piece, without asking for every key and every word whether it has to be
 //! escaped, it costs a third of what a general serializer takes (docs/benchmarks/replay.md).
 
-use perfdb_dtype::DType;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::Shape;
+use crate::kernels::number::Number;
+use crate::kernels::shape::Shape;
+use perfdb_store::dtype::DType;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use perfdb_kernels::context::{self, CancellationToken, KernelContext};
-use perfdb_kernels::tensor::Tensor;
+use crate::kernels::context::{self, CancellationToken, KernelContext};
+use crate::kernels::tensor::Tensor;
 
 use crate::bindings::{Bindings, Output};
 use crate::case::Case;

@@ -1,13 +1,13 @@
 //! Add: x + y, or x + 1 where the database has one input (a scalar operand leaves an empty slot).
 
+use crate::kernels::broadcast::{Stretched, combine, combine_floats};
+use crate::kernels::cast::cast;
+use crate::kernels::number::Number;
+use crate::kernels::shape::{Shape, broadcast};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, Stored, common_type, values, zeros};
 use half::{bf16, f16};
-use perfdb_dtype::DType;
-use perfdb_kernels::broadcast::{Stretched, combine, combine_floats};
-use perfdb_kernels::cast::cast;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::{Shape, broadcast};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, Stored, common_type, values, zeros};
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
@@ -89,7 +89,7 @@ fn each<T: Stored>(x: &Tensor, y: &Tensor, shape: Shape, add: impl Fn(T, T) -> T
 
 #[cfg(test)]
 mod tests {
-    use perfdb_kernels::tensor::Data;
+    use crate::kernels::tensor::Data;
 
     use super::*;
 

@@ -1,11 +1,11 @@
 //! AddRmsNormBias: x = x1 + x2, then the root-mean-square norm of its rows with a gain and a bias.
 
-use perfdb_kernels::broadcast::{Stretched, combine_floats};
-use perfdb_kernels::normalise::root_mean_square_norm;
-use perfdb_kernels::rows::map_rows;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, rank, values, wide, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::broadcast::{Stretched, combine_floats};
+use crate::kernels::normalise::root_mean_square_norm;
+use crate::kernels::rows::map_rows;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, rank, values, wide, zeros};
+use crate::kernels::with_float;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
@@ -74,7 +74,7 @@ fn add_and_norm<E: Float>(
 ) -> Result<Vec<Output>, CaseError> {
     let (x1, x2) = (values::<E>(x1)?, values::<E>(x2)?);
     let (gamma, bias) = (wide::<E::Wide>(gamma)?, bias.map(wide::<E::Wide>).transpose()?);
-    let epsilon = <E::Wide as perfdb_kernels::element::Wide>::from_f64(EPSILON);
+    let epsilon = <E::Wide as crate::kernels::element::Wide>::from_f64(EPSILON);
     let (mut y, mut sums, mut factors) = (zeros::<E>(&[m, h])?, zeros::<E>(&[m, h])?, zeros::<f32>(&[m, 1])?);
     // The sum is rounded to the inputs' type before it is normalised.
     let [x1_way, x2_way] = Stretched::all([&[m, h], &[m, h]], &[m, h]);

@@ -1,13 +1,13 @@
 //! ArgMaxV2: index of the maximum along the last dimension, the first of equals; NaN counts as the largest.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::rows::each_row;
-use perfdb_kernels::shape::elements;
-use perfdb_kernels::sort::{Ordered, first_largest};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{require, values, zeros};
-use perfdb_kernels::with_type;
+use crate::kernels::rows::each_row;
+use crate::kernels::shape::elements;
+use crate::kernels::sort::{Ordered, first_largest};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{require, values, zeros};
+use crate::kernels::with_type;
 use perfdb_store::Semantics;
+use perfdb_store::dtype::DType;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;

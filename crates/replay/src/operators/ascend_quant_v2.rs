@@ -1,12 +1,12 @@
 //! AscendQuantV2: x · scale + zero point per column, rounded and saturated to an integer type.
 
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::quantise::pack_int4;
-use perfdb_kernels::rows::map_plain_rows;
-use perfdb_kernels::shape::elements;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, Stored, integers, require, values, wide, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::element::Wide;
+use crate::kernels::quantise::pack_int4;
+use crate::kernels::rows::map_plain_rows;
+use crate::kernels::shape::elements;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, Stored, integers, require, values, wide, zeros};
+use crate::kernels::with_float;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

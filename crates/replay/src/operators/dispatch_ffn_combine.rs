@@ -1,14 +1,14 @@
 //! DispatchFFNCombine: tokens to their experts, the experts' feed-forward networks, and the weighted sum of the choices.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::context;
-use perfdb_kernels::element::Element;
-use perfdb_kernels::experts::{Expert, experts};
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::Shape;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, indices, output_into, rank, require, values, values_mut, wide};
-use perfdb_kernels::with_float;
+use crate::kernels::context;
+use crate::kernels::element::Element;
+use crate::kernels::experts::{Expert, experts};
+use crate::kernels::number::Number;
+use crate::kernels::shape::Shape;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, indices, output_into, rank, require, values, values_mut, wide};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};

@@ -3,15 +3,15 @@
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, shapes};
+use crate::kernels::quantise::quantise_row;
+use crate::kernels::rows::map_rows;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, require, values, zeros};
+use crate::kernels::with_float;
 use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use num_traits::ToPrimitive;
-use perfdb_kernels::quantise::quantise_row;
-use perfdb_kernels::rows::map_rows;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, require, values, zeros};
-use perfdb_kernels::with_float;
 
 pub(super) const OPERATOR: Operator = Operator::new("DynamicQuant", INPUTS, plan, run);
 

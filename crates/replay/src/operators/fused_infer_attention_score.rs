@@ -1,9 +1,9 @@
 //! FusedInferAttentionScore: attention of token-major or batched queries over plain or paged keys and values.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::{Shape, elements};
-use perfdb_kernels::with_float;
+use crate::kernels::number::Number;
+use crate::kernels::shape::{Shape, elements};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};

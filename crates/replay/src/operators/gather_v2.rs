@@ -1,10 +1,10 @@
 //! GatherV2: rows of a table. Only eight different rows are ever gathered, as in the databases' own measurements.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::rows::gather;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, indices, values, zeros};
-use perfdb_kernels::with_type;
+use crate::kernels::rows::gather;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, indices, values, zeros};
+use crate::kernels::with_type;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
@@ -52,6 +52,6 @@ pub(super) fn rows_of<T: Stored>(table: &Tensor, shape: &[usize], places: &[usiz
     let row_shape = table.shape().get(1..).unwrap_or_default();
     let shape = [shape, row_shape].concat();
     let mut out = zeros::<T>(&shape)?;
-    gather(values::<T>(table)?, perfdb_kernels::shape::elements(row_shape), &mut out, |row| places[row]);
+    gather(values::<T>(table)?, crate::kernels::shape::elements(row_shape), &mut out, |row| places[row]);
     output(shape, out)
 }

@@ -1,16 +1,16 @@
 //! GroupedMatmul: groups of rows, each times a matrix of its own, with scales per column and per row.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::grouped::{Group, Matrices, grouped_product};
-use perfdb_kernels::matmul::Factor;
-use perfdb_kernels::paging::sequences;
-use perfdb_kernels::shape::{Shape, unfold_fractal_nz};
-use perfdb_kernels::target::Target;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, integers, rank, require, scales, values, zeros};
-use perfdb_kernels::with_float;
-use perfdb_kernels::with_target;
+use crate::kernels::element::Wide;
+use crate::kernels::grouped::{Group, Matrices, grouped_product};
+use crate::kernels::matmul::Factor;
+use crate::kernels::paging::sequences;
+use crate::kernels::shape::{Shape, unfold_fractal_nz};
+use crate::kernels::target::Target;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, integers, rank, require, scales, values, zeros};
+use crate::kernels::with_float;
+use crate::kernels::with_target;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

@@ -1,15 +1,15 @@
 //! GroupedMatmulSwigluQuant: grouped int8 product, SwiGLU, and int8 again with a scale per row.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::element::{Element, Wide};
-use perfdb_kernels::grouped::grouped_product;
-use perfdb_kernels::matmul::Factor;
-use perfdb_kernels::normalise::swiglu;
-use perfdb_kernels::quantise::quantise_row;
-use perfdb_kernels::rows::map_rows;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, expect_shape, rank, require, scales, values, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::element::{Element, Wide};
+use crate::kernels::grouped::grouped_product;
+use crate::kernels::matmul::Factor;
+use crate::kernels::normalise::swiglu;
+use crate::kernels::quantise::quantise_row;
+use crate::kernels::rows::map_rows;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, expect_shape, rank, require, scales, values, zeros};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use super::grouped_matmul::{expert_weights, group_ends, groups, index_type, matrices};
 use crate::bindings::{Bindings, Output, output};

@@ -1,8 +1,8 @@
 //! Index: rows of a tensor, `source[index]`.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::typed::{index, integers};
-use perfdb_kernels::with_type;
+use crate::kernels::typed::{index, integers};
+use crate::kernels::with_type;
+use perfdb_store::dtype::DType;
 
 use super::gather_v2::{row_count, rows_of};
 use crate::bindings::{Bindings, Output};

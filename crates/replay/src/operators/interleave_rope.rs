@@ -1,11 +1,11 @@
 //! InterleaveRope: rotary position embedding of elements that lie in pairs.
 
-use perfdb_kernels::rope::{even_then_odd, rotate_halves};
-use perfdb_kernels::rows::map_plain_rows;
-use perfdb_kernels::shape::broadcasts_to;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, rank, require, values, wide, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::rope::{even_then_odd, rotate_halves};
+use crate::kernels::rows::map_plain_rows;
+use crate::kernels::shape::broadcasts_to;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, rank, require, values, wide, zeros};
+use crate::kernels::with_float;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;

@@ -1,13 +1,13 @@
 //! KvRmsNormRopeCache: the latent part of each token normalised, its position part rotated, both written to paged caches.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::element::{Element, Wide};
-use perfdb_kernels::normalise::root_mean_square_norm;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::rope::{even_then_odd, rotate_halves};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, indices, rank, require, values, values_mut, wide, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::element::{Element, Wide};
+use crate::kernels::normalise::root_mean_square_norm;
+use crate::kernels::number::Number;
+use crate::kernels::rope::{even_then_odd, rotate_halves};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, indices, rank, require, values, values_mut, wide, zeros};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

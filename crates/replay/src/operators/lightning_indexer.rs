@@ -1,16 +1,16 @@
 //! LightningIndexer: per query the positions with the largest index scores, over a paged key cache.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::context;
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::paging::{BlockTable, sequences};
-use perfdb_kernels::product::{Matrix, Previous, multiply};
-use perfdb_kernels::rows::each_row;
-use perfdb_kernels::shape::{Shape, elements};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::topk::largest;
-use perfdb_kernels::typed::{Float, expect_shape, integers, rank, require, values, wide, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::context;
+use crate::kernels::element::Wide;
+use crate::kernels::paging::{BlockTable, sequences};
+use crate::kernels::product::{Matrix, Previous, multiply};
+use crate::kernels::rows::each_row;
+use crate::kernels::shape::{Shape, elements};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::topk::largest;
+use crate::kernels::typed::{Float, expect_shape, integers, rank, require, values, wide, zeros};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
@@ -137,7 +137,7 @@ fn select<E: Float>(bindings: &Bindings<'_>, query: &Tensor) -> Result<Output, C
 fn index_scores<E: Float>(query: &[E], weights: &[E::Wide], lines: &[usize], key: &[E], width: usize) -> Vec<E::Wide> {
     let zero = E::Wide::default();
     let heads = weights.len();
-    let query = perfdb_kernels::element::widened(query);
+    let query = crate::kernels::element::widened(query);
     let mut scores = Vec::with_capacity(lines.len());
     let (mut keys, mut products) = (vec![zero; STEP * width], vec![zero; STEP * heads]);
     for step in lines.chunks(STEP) {

@@ -1,14 +1,14 @@
 //! MaskedFill: zeros where the mask is true, in place.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::broadcast::{Stretched, mask_into};
-use perfdb_kernels::cast::{Convert, cast};
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::{broadcasts_to, elements};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{require, values, values_mut};
-use perfdb_kernels::with_type;
+use crate::kernels::broadcast::{Stretched, mask_into};
+use crate::kernels::cast::{Convert, cast};
+use crate::kernels::number::Number;
+use crate::kernels::shape::{broadcasts_to, elements};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{require, values, values_mut};
+use crate::kernels::with_type;
 use perfdb_store::Semantics;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};

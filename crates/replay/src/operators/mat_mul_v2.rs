@@ -1,6 +1,6 @@
 //! MatMulV2: matrix product. The database writes the second input as [N, K]; it is built so and passed transposed.
 
-use perfdb_kernels::batched::{Order, matrix_product};
+use crate::kernels::batched::{Order, matrix_product};
 
 use crate::bindings::{Bindings, Output};
 use crate::case::{Call, TensorSpec};

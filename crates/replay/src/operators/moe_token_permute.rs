@@ -1,10 +1,10 @@
 //! MoeTokenPermute: tokens in the order of their experts, one copy per choice.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::rows::gather;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, integers, rank, require, values, zeros};
-use perfdb_kernels::with_type;
+use crate::kernels::rows::gather;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, integers, rank, require, values, zeros};
+use crate::kernels::with_type;
+use perfdb_store::dtype::DType;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;

@@ -1,10 +1,10 @@
 //! MoeTokenUnpermute: tokens back in their own order, the choices of a token weighted and summed.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::rows::{each_row, gather};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, Stored, indices, rank, require, values, wide, zeros};
-use perfdb_kernels::{with_float, with_type};
+use crate::kernels::rows::{each_row, gather};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, Stored, indices, rank, require, values, wide, zeros};
+use crate::kernels::{with_float, with_type};
+use perfdb_store::dtype::DType;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::{Call, TensorSpec};

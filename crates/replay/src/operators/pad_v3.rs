@@ -1,10 +1,10 @@
 //! PadV3: zeros after the data of each dimension, up to the recorded output; a smaller output cuts.
 
-use perfdb_kernels::number::Number;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, require, values, zeros};
-use perfdb_kernels::window::copy_window;
-use perfdb_kernels::with_type;
+use crate::kernels::number::Number;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, require, values, zeros};
+use crate::kernels::window::copy_window;
+use crate::kernels::with_type;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
@@ -60,7 +60,7 @@ fn padded<T: Stored>(x: &Tensor, pad: &[i64]) -> Result<Output, CaseError> {
         shape[at] = size.ok_or_else(|| CaseError::rejected(format!("padding {pad:?} of {:?}", x.shape())))?;
         offsets[at] = -before;
     }
-    require(perfdb_kernels::shape::elements(&shape) < usize::MAX / 16, || {
+    require(crate::kernels::shape::elements(&shape) < usize::MAX / 16, || {
         format!("padding {pad:?} of {:?}", x.shape())
     })?;
     let mut out = zeros::<T>(&shape)?;
@@ -71,7 +71,7 @@ fn padded<T: Stored>(x: &Tensor, pad: &[i64]) -> Result<Output, CaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_kernels::tensor::Data;
+    use crate::kernels::tensor::Data;
 
     #[test]
     fn negative_padding_cuts_at_both_ends() {

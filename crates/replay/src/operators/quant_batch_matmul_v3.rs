@@ -1,12 +1,12 @@
 //! QuantBatchMatmulV3: an int8 product with scales per column and per row, a bias or an offset.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::matmul::{Operand, product};
-use perfdb_kernels::shape::elements;
-use perfdb_kernels::target::Target;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{integers, rank, require, scales, values, zeros};
-use perfdb_kernels::with_target;
+use crate::kernels::matmul::{Operand, product};
+use crate::kernels::shape::elements;
+use crate::kernels::target::Target;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{integers, rank, require, scales, values, zeros};
+use crate::kernels::with_target;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};
@@ -135,7 +135,7 @@ fn operand(tensor: &Tensor, rows: usize, columns: usize) -> Result<Operand<'_, i
 }
 
 fn matrix(tensor: &Tensor, rows: usize, columns: usize) -> Result<Operand<'_, i8>, CaseError> {
-    let values = <i8 as perfdb_kernels::typed::Stored>::slice(tensor.data());
+    let values = <i8 as crate::kernels::typed::Stored>::slice(tensor.data());
     let values = values.ok_or_else(|| CaseError::rejected(format!("x2 of type {}, expected int8", tensor.dtype())))?;
     Ok(Operand::new(values, rows, columns, tensor.is_transposed()))
 }

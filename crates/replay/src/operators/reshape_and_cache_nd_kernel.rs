@@ -1,10 +1,10 @@
 //! ReshapeAndCacheNdKernel: keys and values written to the slots of a paged cache.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::shape::elements;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, index, integers, require, values, values_mut};
-use perfdb_kernels::with_type;
+use crate::kernels::shape::elements;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, index, integers, require, values, values_mut};
+use crate::kernels::with_type;
+use perfdb_store::dtype::DType;
 
 use crate::bindings::{Bindings, Output, Taken};
 use crate::case::Call;

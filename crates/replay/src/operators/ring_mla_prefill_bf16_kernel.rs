@@ -1,16 +1,16 @@
 //! RINGMLAPrefillBF16Kernel: one step of ring attention: causal in the first step, merged with the state so far in later ones.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::attention::{Attended, Visible, attend};
-use perfdb_kernels::cached::{Cached, Part};
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::heads::{Block, blocks, each_block};
-use perfdb_kernels::number::Number;
-use perfdb_kernels::shape::Shape;
-use perfdb_kernels::target::Target;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, integers, output_into, rank, require, values, wide};
-use perfdb_kernels::with_float;
+use crate::kernels::attention::{Attended, Visible, attend};
+use crate::kernels::cached::{Cached, Part};
+use crate::kernels::element::Wide;
+use crate::kernels::heads::{Block, blocks, each_block};
+use crate::kernels::number::Number;
+use crate::kernels::shape::Shape;
+use crate::kernels::target::Target;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, integers, output_into, rank, require, values, wide};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};

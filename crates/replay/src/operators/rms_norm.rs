@@ -3,16 +3,16 @@
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;
 use crate::inputs::{floats, require_fit, shapes};
+use crate::kernels::element::Wide;
+use crate::kernels::normalise::root_mean_square_norm;
+use crate::kernels::rows::map_rows;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, values, wide, zeros};
+use crate::kernels::with_float;
 use crate::operator::{INPUTS, Operator, PlanOptions, Planned};
 use crate::refusal::{CaseError, Refusal};
 use crate::row::Row;
 use num_traits::ToPrimitive;
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::normalise::root_mean_square_norm;
-use perfdb_kernels::rows::map_rows;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, values, wide, zeros};
-use perfdb_kernels::with_float;
 
 pub(super) const OPERATOR: Operator = Operator::new("RmsNorm", INPUTS, plan, run);
 

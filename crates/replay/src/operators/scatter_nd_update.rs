@@ -1,10 +1,10 @@
 //! ScatterNdUpdate: rows of a tensor replaced in place.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::shape::elements;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, indices, rank, require, values, values_mut};
-use perfdb_kernels::with_type;
+use crate::kernels::shape::elements;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, indices, rank, require, values, values_mut};
+use crate::kernels::with_type;
+use perfdb_store::dtype::DType;
 
 use crate::bindings::{Bindings, Output};
 use crate::case::Call;

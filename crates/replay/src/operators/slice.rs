@@ -1,9 +1,9 @@
 //! Slice: the corner of a tensor. Real offsets are not in the database, so it starts at 0.
 
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, require, values, zeros};
-use perfdb_kernels::window::copy_window;
-use perfdb_kernels::with_type;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, require, values, zeros};
+use crate::kernels::window::copy_window;
+use crate::kernels::with_type;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

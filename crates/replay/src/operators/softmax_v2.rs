@@ -1,10 +1,10 @@
 //! SoftmaxV2: softmax over the last dimension.
 
-use perfdb_kernels::normalise::softmax;
-use perfdb_kernels::rows::map_plain_rows;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, values, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::normalise::softmax;
+use crate::kernels::rows::map_plain_rows;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, values, zeros};
+use crate::kernels::with_float;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;

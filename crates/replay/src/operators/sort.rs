@@ -1,10 +1,10 @@
 //! Sort: the last dimension in descending order, values and indices.
 
-use perfdb_kernels::jobs::Jobs;
-use perfdb_kernels::sort::{Ordered, descending};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{values, zeros};
-use perfdb_kernels::with_type;
+use crate::kernels::jobs::Jobs;
+use crate::kernels::sort::{Ordered, descending};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{values, zeros};
+use crate::kernels::with_type;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;

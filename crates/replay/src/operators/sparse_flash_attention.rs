@@ -1,17 +1,17 @@
 //! SparseFlashAttention: attention of each query to the positions of its own list, over a paged cache.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::attention::{Visible, attend};
-use perfdb_kernels::cached::{Cached, Part};
-use perfdb_kernels::context;
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::paging::{BlockTable, sequences};
-use perfdb_kernels::rows::each_row;
-use perfdb_kernels::shape::Shape;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, index, integers, rank, require, values, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::attention::{Visible, attend};
+use crate::kernels::cached::{Cached, Part};
+use crate::kernels::context;
+use crate::kernels::element::Wide;
+use crate::kernels::number::Number;
+use crate::kernels::paging::{BlockTable, sequences};
+use crate::kernels::rows::each_row;
+use crate::kernels::shape::Shape;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, index, integers, rank, require, values, zeros};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

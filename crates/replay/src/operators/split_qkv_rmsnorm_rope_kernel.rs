@@ -1,14 +1,14 @@
 //! split_qkv_rmsnorm_rope_kernel: queries, keys and values of a fused projection, queries and keys normalised per head
 //! and rotated.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::normalise::root_mean_square_norm;
-use perfdb_kernels::number::Number;
-use perfdb_kernels::rows::{each_row, map_plain_rows};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, indices, rank, require, values, wide, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::element::Wide;
+use crate::kernels::normalise::root_mean_square_norm;
+use crate::kernels::number::Number;
+use crate::kernels::rows::{each_row, map_plain_rows};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, indices, rank, require, values, wide, zeros};
+use crate::kernels::with_float;
+use perfdb_store::dtype::DType;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

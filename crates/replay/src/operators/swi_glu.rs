@@ -1,10 +1,10 @@
 //! SwiGlu: silu of the first half of each row times the second half.
 
-use perfdb_kernels::normalise::swiglu;
-use perfdb_kernels::rows::map_plain_rows;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, require, values, zeros};
-use perfdb_kernels::with_float;
+use crate::kernels::normalise::swiglu;
+use crate::kernels::rows::map_plain_rows;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, require, values, zeros};
+use crate::kernels::with_float;
 
 use crate::bindings::{Bindings, Output, output};
 use crate::case::Call;

@@ -1,9 +1,9 @@
 //! TensorMove: a copy into a tensor of the same shape, type and format.
 
-use perfdb_kernels::jobs::Jobs;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, expect_shape, values, values_mut};
-use perfdb_kernels::with_type;
+use crate::kernels::jobs::Jobs;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, expect_shape, values, values_mut};
+use crate::kernels::with_type;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};

@@ -1,9 +1,9 @@
 //! Transpose: two dimensions swapped, or all of them in the order that gives the recorded output, and copied.
 
-use perfdb_kernels::permute::permute;
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Stored, require, values};
-use perfdb_kernels::with_type;
+use crate::kernels::permute::permute;
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Stored, require, values};
+use crate::kernels::with_type;
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output, output};

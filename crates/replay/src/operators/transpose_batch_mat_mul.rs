@@ -1,6 +1,6 @@
 //! TransposeBatchMatMul: a product per batch, the result with rows before batches.
 
-use perfdb_kernels::batched::{Order, matrix_product};
+use crate::kernels::batched::{Order, matrix_product};
 
 use crate::argument::Argument;
 use crate::bindings::{Bindings, Output};

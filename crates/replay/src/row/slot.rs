@@ -1,8 +1,8 @@
 //! One slot of a row: shape, type and format of a tensor.
 
-use perfdb_dtype::DType;
-use perfdb_kernels::shape::{Shape, unfold_fractal_nz};
-use perfdb_kernels::tensor::Data;
+use crate::kernels::shape::{Shape, unfold_fractal_nz};
+use crate::kernels::tensor::Data;
+use perfdb_store::dtype::DType;
 
 use crate::case::{Format, TensorSpec};
 use crate::refusal::{Refusal, bad_rank, bad_shape, metadata_length, unsupported_dtype};

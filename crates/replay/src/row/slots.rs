@@ -1,6 +1,6 @@
 //! The slots of one side of a row, inputs or outputs.
 
-use perfdb_kernels::shape::Shape;
+use crate::kernels::shape::Shape;
 
 use super::parse_shape;
 use super::slot::{Recorded, Slot};

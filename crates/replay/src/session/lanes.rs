@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use perfdb_parallel::OrderedMap;
+use perfdb_files::parallel::OrderedMap;
 
 use crate::case::Case;
 use crate::executor::supervisor::{CaseFailure, Supervisor};

@@ -4,13 +4,13 @@ use super::actions::actions;
 use super::bars::{bars, why};
 use super::csv::calls_and_source;
 use super::{NamedExplanation, cancelled};
-use perfdb_compare::ledger::{
-    ExampleLayers, Explanation, FamilySum, Group, Interval, Join, LayerKernel, LayerKind, Layers, Leaf,
-};
-use perfdb_page::number::{percent, signed, signed_percent, time_us};
-use perfdb_page::{
+use crate::page::number::{percent, signed, signed_percent, time_us};
+use crate::page::{
     Accuracy, AccuracyPoint, Block, ChartWidth, Column, KeyFigure, Page, Part, Provenance, Sparkline, StackedBar,
     StackedBars, Step, StripKernel, Strips, Table, Trust, Waterfall,
+};
+use perfdb_compare::ledger::{
+    ExampleLayers, Explanation, FamilySum, Group, Interval, Join, LayerKernel, LayerKind, Layers, Leaf,
 };
 use std::collections::BTreeMap;
 
@@ -145,7 +145,7 @@ fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
             .note(format!("{} of them cancel", percent(100.0 * cancelled(explanation)))),
         KeyFigure::new("Within ±10 %", percent(share(ledger.within_10_percent_ps, measured_ps)))
             .note("of the measured time"),
-        KeyFigure::new("M6", perfdb_page::number::grouped(explanation.m6, 3)).note("from measurements ÷ measured"),
+        KeyFigure::new("M6", crate::page::number::grouped(explanation.m6, 3)).note("from measurements ÷ measured"),
     ];
     if let Some(interval) = &explanation.interval {
         figures.insert(
@@ -198,7 +198,7 @@ fn notes(explanation: &Explanation) -> Vec<String> {
     notes
 }
 
-fn waterfall(explanation: &Explanation) -> perfdb_page::Chart {
+fn waterfall(explanation: &Explanation) -> crate::page::Chart {
     let ledger = &explanation.ledger;
     let mut bars = bars(explanation);
     let rest = bars.split_off(STEPS.min(bars.len()));
@@ -257,7 +257,7 @@ fn group_name(group: &Group) -> String {
     super::bars::named(&group.kernel_type, &group.shape)
 }
 
-fn accuracy(groups: &[Group], sources: &[String]) -> perfdb_page::Chart {
+fn accuracy(groups: &[Group], sources: &[String]) -> crate::page::Chart {
     let names: Vec<String> = groups.iter().map(group_name).collect();
     let point = |(row, group): (usize, &Group)| {
         let class = sources.iter().position(|name| *name == source(group)).unwrap_or(sources.len());
@@ -273,7 +273,7 @@ fn accuracy(groups: &[Group], sources: &[String]) -> perfdb_page::Chart {
     .leads_to("groups")
 }
 
-fn families(families: &[FamilySum]) -> perfdb_page::Chart {
+fn families(families: &[FamilySum]) -> crate::page::Chart {
     let sums = |families: &[FamilySum]| {
         families.iter().fold((0, 0), |(one, other), family| (one + family.predicted_ps, other + family.measured_ps))
     };
@@ -291,7 +291,7 @@ fn families(families: &[FamilySum]) -> perfdb_page::Chart {
     StackedBars { parts, bars, unit: "µs" }.chart("Where the time goes, by family")
 }
 
-fn coverage(explanation: &Explanation) -> perfdb_page::Chart {
+fn coverage(explanation: &Explanation) -> crate::page::Chart {
     let ledger = &explanation.ledger;
     let sources = super::sources(ledger);
     let parts = sources.iter().map(|(name, _)| *name).collect();
@@ -300,7 +300,7 @@ fn coverage(explanation: &Explanation) -> perfdb_page::Chart {
         .chart("What the prediction comes from")
 }
 
-fn typical_layer(examples: &ExampleLayers) -> perfdb_page::Chart {
+fn typical_layer(examples: &ExampleLayers) -> crate::page::Chart {
     let mut time_ps: BTreeMap<&str, i64> = BTreeMap::new();
     for kernel in examples.predicted.iter().chain(&examples.measured) {
         *time_ps.entry(&kernel.family).or_default() += kernel.duration_ps;

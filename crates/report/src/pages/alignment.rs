@@ -1,11 +1,11 @@
 //! Measured collectives against a model.
 
 use super::counted;
-use perfdb_comm::alignment::{Alignment, AlignmentPoint, Status};
-use perfdb_page::number::{grouped, percent};
-use perfdb_page::{
+use crate::page::number::{grouped, percent};
+use crate::page::{
     Accuracy, AccuracyPoint, Bandwidth, BandwidthCurve, Block, Column, KeyFigure, Page, Part, Provenance, Table, Trust,
 };
+use perfdb_comm::alignment::{Alignment, AlignmentPoint, Status};
 use std::collections::BTreeMap;
 
 /// The page of a check.
@@ -71,7 +71,7 @@ pub fn alignment_page(alignment: &Alignment, provenance: Provenance) -> Page {
     Page { title: "Measured collectives against a model".to_owned(), parts: vec![part], provenance }
 }
 
-fn accuracy(rows: &[(&str, &AlignmentPoint)]) -> perfdb_page::Chart {
+fn accuracy(rows: &[(&str, &AlignmentPoint)]) -> crate::page::Chart {
     let mut classes: Vec<&str> = Vec::new();
     for (op, _) in rows {
         if !classes.contains(op) {
@@ -97,7 +97,7 @@ fn name((op, point): &(&str, &AlignmentPoint)) -> String {
 }
 
 /// Time over the size of the message, measured and as the model has it.
-fn latency(rows: &[(&str, &AlignmentPoint)]) -> perfdb_page::Chart {
+fn latency(rows: &[(&str, &AlignmentPoint)]) -> crate::page::Chart {
     let mut series: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
         series.entry(name(row)).or_default().push(at);

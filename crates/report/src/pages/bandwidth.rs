@@ -1,10 +1,10 @@
 //! What collectives reach.
 
 use super::counted;
+use crate::page::number::{grouped, size_bytes};
+use crate::page::{Bandwidth, BandwidthCurve, Block, Chart, Column, KeyFigure, Page, Part, Provenance, Table, Trust};
 use perfdb_comm::bandwidth::BandwidthRow;
 use perfdb_comm::bench::Outcome;
-use perfdb_page::number::{grouped, size_bytes};
-use perfdb_page::{Bandwidth, BandwidthCurve, Block, Chart, Column, KeyFigure, Page, Part, Provenance, Table, Trust};
 use std::collections::BTreeMap;
 
 /// The page of a run.

@@ -1,12 +1,12 @@
 //! How much of a forward pass a database covers.
 
 use super::share;
-use perfdb_coverage::{Asked, Audit, KernelAudit, Standing, Suggestions, WorkloadAudit};
-use perfdb_page::number::{grouped, percent, time_us};
-use perfdb_page::{
+use crate::page::number::{grouped, percent, time_us};
+use crate::page::{
     Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars,
     Table, Trust,
 };
+use perfdb_audit::coverage::{Asked, Audit, KernelAudit, Standing, Suggestions, WorkloadAudit};
 
 /// Kernels of the heat map.
 const KERNELS_DRAWN: usize = 24;

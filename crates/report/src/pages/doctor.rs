@@ -1,11 +1,11 @@
 //! What is wrong with a trace.
 
 use super::counted;
-use perfdb_doctor::{Entry, Finding, Report, Trust as TraceTrust};
-use perfdb_page::number::{grouped, percent, time_us};
-use perfdb_page::{
+use crate::page::number::{grouped, percent, time_us};
+use crate::page::{
     Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, Trust, TrustLevel,
 };
+use perfdb_doctor::{Entry, Finding, Report, Trust as TraceTrust};
 
 /// The page of a report.
 pub fn doctor_page(report: &Report, provenance: Provenance) -> Page {
@@ -58,7 +58,7 @@ fn trust(report: &Report) -> Trust {
 }
 
 /// What the findings touch of the kernel time.
-fn touched(findings: &[Finding], kernel_time_us: f64) -> Option<perfdb_page::Chart> {
+fn touched(findings: &[Finding], kernel_time_us: f64) -> Option<crate::page::Chart> {
     let shares: Vec<(&str, f64)> = findings
         .iter()
         .filter_map(|finding| Some((finding.code.name(), finding.share.filter(|share| *share > 0.0)?)))
@@ -75,7 +75,7 @@ fn touched(findings: &[Finding], kernel_time_us: f64) -> Option<perfdb_page::Cha
     Some(
         StackedBars { parts, bars, unit: "µs" }
             .chart("Kernel time that each finding touches")
-            .width(perfdb_page::ChartWidth::Whole),
+            .width(crate::page::ChartWidth::Whole),
     )
 }
 

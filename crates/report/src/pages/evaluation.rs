@@ -2,8 +2,8 @@
 
 use super::{counted, share};
 use crate::evaluation::{FEWEST_TO_JUDGE, Judged, is_judged, remarks};
-use perfdb_page::number::{grouped, percent, signed_percent};
-use perfdb_page::{
+use crate::page::number::{grouped, percent, signed_percent};
+use crate::page::{
     Accuracy, AccuracyPoint, Block, Chart, ChartWidth, Column, HeatCell, HeatMap, KeyFigure, Page, Part, Provenance,
     Table, Trust,
 };
@@ -233,7 +233,7 @@ fn trials(tried: &[(&Evaluation, &Trial)]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfdb_page::TrustLevel;
+    use crate::page::TrustLevel;
     use perfdb_query::{Class, Repeats};
 
     /// A table of so many rows, all predicted with this error; `repeats` are pairs of durations of one shape.

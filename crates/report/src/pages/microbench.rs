@@ -2,11 +2,11 @@
 
 use super::counted;
 use crate::microbench::Hotspot;
-use perfdb_microbench::status::RunStatus;
-use perfdb_page::number::{grouped, percent};
-use perfdb_page::{
+use crate::page::number::{grouped, percent};
+use crate::page::{
     Accuracy, AccuracyPoint, Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Table, Trust,
 };
+use perfdb_replay::microbench::status::RunStatus;
 use perfdb_store::update::{Gap, TableUpdate};
 
 /// Measured by profiled durations that are usual.
@@ -84,7 +84,7 @@ pub fn microbench_page(
     Page { title: "An update of the database by measurements".to_owned(), parts: vec![part], provenance }
 }
 
-fn measured_against_profiled(gaps: &[(&TableUpdate, &Gap)]) -> perfdb_page::Chart {
+fn measured_against_profiled(gaps: &[(&TableUpdate, &Gap)]) -> crate::page::Chart {
     let names: Vec<String> = gaps.iter().map(|(update, gap)| format!("{} {}", update.operator, gap.shape)).collect();
     let points = gaps.iter().zip(&names).enumerate().map(|(row, ((_, gap), name))| AccuracyPoint {
         name,
@@ -98,7 +98,7 @@ fn measured_against_profiled(gaps: &[(&TableUpdate, &Gap)]) -> perfdb_page::Char
         .leads_to("durations")
 }
 
-fn changes(updates: &[TableUpdate]) -> perfdb_page::Chart {
+fn changes(updates: &[TableUpdate]) -> crate::page::Chart {
     let mut largest: Vec<&TableUpdate> = updates.iter().collect();
     let rows = |update: &TableUpdate| update.updated + update.added + update.deleted.len() + update.unchanged;
     largest.sort_by(|a, b| rows(b).cmp(&rows(a)).then_with(|| a.operator.cmp(&b.operator)));

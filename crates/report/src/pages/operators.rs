@@ -1,12 +1,12 @@
 //! Predicted and measured time per kernel type.
 
 use super::{prediction_verdict, share};
-use perfdb_compare::operators::{OpRow, RowStatus, measured_total_us, share_pct};
-use perfdb_page::number::{percent, signed, signed_percent, time_us};
-use perfdb_page::{
+use crate::page::number::{percent, signed, signed_percent, time_us};
+use crate::page::{
     Accuracy, AccuracyPoint, Block, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step, Table,
     Trust, Waterfall,
 };
+use perfdb_compare::operators::{OpRow, RowStatus, measured_total_us, share_pct};
 
 /// Steps of a waterfall.
 const STEPS: usize = 12;
@@ -68,7 +68,7 @@ fn part(name: &str, rows: &[OpRow]) -> Part {
     }
 }
 
-fn waterfall(rows: &[OpRow], predicted_us: f64, measured_us: f64) -> perfdb_page::Chart {
+fn waterfall(rows: &[OpRow], predicted_us: f64, measured_us: f64) -> crate::page::Chart {
     let mut rows: Vec<&OpRow> = rows.iter().filter(|row| row.delta_us() != 0.0).collect();
     rows.sort_by(|a, b| b.delta_us().abs().total_cmp(&a.delta_us().abs()));
     let (shown, rest) = rows.split_at(STEPS.min(rows.len()));
@@ -90,7 +90,7 @@ fn waterfall(rows: &[OpRow], predicted_us: f64, measured_us: f64) -> perfdb_page
         .note("Red: the prediction is longer for this kernel type. Blue: shorter.")
 }
 
-fn accuracy(rows: &[OpRow]) -> perfdb_page::Chart {
+fn accuracy(rows: &[OpRow]) -> crate::page::Chart {
     let points = rows.iter().enumerate().map(|(at, row)| AccuracyPoint {
         name: &row.kernel_type,
         predicted_us: row.tc_total_us.value(),
@@ -107,7 +107,7 @@ fn accuracy(rows: &[OpRow]) -> perfdb_page::Chart {
     .leads_to("kernels")
 }
 
-fn kernel_types(rows: &[OpRow]) -> perfdb_page::Chart {
+fn kernel_types(rows: &[OpRow]) -> crate::page::Chart {
     let mut rows: Vec<&OpRow> = rows.iter().collect();
     let larger = |row: &OpRow| row.tc_total_us.value().max(row.prof_per_fwd_us.value());
     rows.sort_by(|a, b| larger(b).total_cmp(&larger(a)));

@@ -1,11 +1,11 @@
 //! Predicted and measured time per kernel type and shape.
 
 use super::{counted, prediction_verdict, share};
-use perfdb_compare::shapes::{ShapeComparison, ShapeRow};
-use perfdb_page::number::{percent, signed, signed_percent, time_us};
-use perfdb_page::{
+use crate::page::number::{percent, signed, signed_percent, time_us};
+use crate::page::{
     Accuracy, AccuracyPoint, Block, Column, KeyFigure, Page, Part, Provenance, Step, Table, Trust, Waterfall,
 };
+use perfdb_compare::shapes::{ShapeComparison, ShapeRow};
 
 /// Steps of the waterfall.
 const STEPS: usize = 14;
@@ -56,7 +56,7 @@ fn delta_us(row: &ShapeRow) -> f64 {
     row.tc_dur_us.value() - row.prof_dur_us.value()
 }
 
-fn waterfall(rows: &[ShapeRow], predicted_us: f64, measured_us: f64) -> perfdb_page::Chart {
+fn waterfall(rows: &[ShapeRow], predicted_us: f64, measured_us: f64) -> crate::page::Chart {
     let mut rows: Vec<&ShapeRow> = rows.iter().filter(|row| delta_us(row) != 0.0).collect();
     rows.sort_by(|a, b| delta_us(b).abs().total_cmp(&delta_us(a).abs()));
     let (shown, rest) = rows.split_at(STEPS.min(rows.len()));
@@ -76,7 +76,7 @@ fn source(row: &ShapeRow) -> &str {
     if row.source.is_empty() { "not predicted" } else { &row.source }
 }
 
-fn accuracy(rows: &[ShapeRow]) -> perfdb_page::Chart {
+fn accuracy(rows: &[ShapeRow]) -> crate::page::Chart {
     let mut classes: Vec<&str> = Vec::new();
     for row in rows {
         if !classes.contains(&source(row)) {
@@ -95,7 +95,7 @@ fn accuracy(rows: &[ShapeRow]) -> perfdb_page::Chart {
     Accuracy { classes, points, sides: ("Predicted", "Measured") }
         .chart("Predicted against measured")
         .leads_to("shapes")
-        .width(perfdb_page::ChartWidth::Whole)
+        .width(crate::page::ChartWidth::Whole)
 }
 
 fn table(rows: &[ShapeRow], measured_us: f64) -> Table {

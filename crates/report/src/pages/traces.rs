@@ -4,13 +4,13 @@ mod kernels;
 mod rooflines;
 
 use super::share;
-use crate::tracediff::{is_known, of_operation, per_what, words};
-use kernels::{KERNELS, Kernels};
-use perfdb_page::number::{grouped, percent, signed, signed_percent};
-use perfdb_page::{
+use crate::page::number::{grouped, percent, signed, signed_percent};
+use crate::page::{
     Accuracy, AccuracyPoint, Block, Chart, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step,
     StripKernel, Strips, Table, Trust, TrustLevel, Waterfall,
 };
+use crate::tracediff::{is_known, of_operation, per_what, words};
+use kernels::{KERNELS, Kernels};
 use perfdb_tracediff::{
     Basis, Comparison, Confidence, Document, ElapsedReport, GroupRow, LayerRow, OperationRow, Overview, PartsMs, Strip,
     StripRow, TraceTrust, Trust as TraceTrusts, Verdict, WaterfallRow,

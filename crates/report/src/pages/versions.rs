@@ -1,14 +1,14 @@
 //! What changed between two databases.
 
 use super::{counted, share};
-use crate::versions::{Comparison, Listed, headline};
-use perfdb_page::number::{grouped, percent, time_us};
-use perfdb_page::{
+use crate::page::number::{grouped, percent, time_us};
+use crate::page::{
     Block, ChartWidth, Column, KeyFigure, Page, Part, Provenance, StackedBar, StackedBars, Step, Table, Trust,
     Waterfall,
 };
-use perfdb_versions::diff::Tally;
-use perfdb_versions::workload::WorkloadDiff;
+use crate::versions::{Comparison, Listed, headline};
+use perfdb_audit::versions::diff::Tally;
+use perfdb_audit::versions::workload::WorkloadDiff;
 
 /// Kernel types that are drawn.
 const DRAWN: usize = 16;
@@ -37,7 +37,7 @@ fn tables(found: &Comparison<'_>, listed: &[Listed]) -> Part {
     let trust = Trust::of_share(compared, [MOST, MANY], reason);
     let mean = total
         .mean_ratio()
-        .map_or_else(|| "–".to_owned(), |ratio| perfdb_page::number::signed_percent(100.0 * (ratio - 1.0)));
+        .map_or_else(|| "–".to_owned(), |ratio| crate::page::number::signed_percent(100.0 * (ratio - 1.0)));
     let unreadable = found.diff.unreadable.iter().map(|one| one.message.clone());
     Part {
         name: if found.workloads.is_empty() { String::new() } else { "Tables".to_owned() },
@@ -60,7 +60,7 @@ fn tables(found: &Comparison<'_>, listed: &[Listed]) -> Part {
     }
 }
 
-fn outcomes(found: &Comparison<'_>) -> perfdb_page::Chart {
+fn outcomes(found: &Comparison<'_>) -> crate::page::Chart {
     let mut shown: Vec<_> = found.diff.tables.iter().collect();
     shown.sort_by_key(|table| std::cmp::Reverse((table.tally.slower, table.tally.cases())));
     let bars = shown.iter().take(DRAWN).map(|table| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use perfdb_ranks::{RankResult, Ranks, Straggler};
+use perfdb_tracediff::ranks::{RankResult, Ranks, Straggler};
 
 use super::Sides;
 use crate::layout::{Cell, Column, Layout, Table, Tone};
@@ -279,8 +279,8 @@ fn comparison(out: &mut String, sides: &[Ranks; 2], layout: Layout) {
 
 #[cfg(test)]
 mod tests {
-    use perfdb_ranks::{Rank, report};
     use perfdb_tracediff::LoadOptions;
+    use perfdb_tracediff::ranks::{Rank, report};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The events of a simulator's trace.
 
 use perfdb_compare::event_table::EventCell;
-use perfdb_tables::{Batch, Kind, Schema, Values};
+use perfdb_files::tables::{Batch, Kind, Schema, Values};
 
 /// The columns that are numbers; all others are text, as simulators and users put anything into them.
 const NUMBERS: [&str; 3] = ["dur_us", "ts", "confidence"];

@@ -2,7 +2,7 @@
 
 use super::{Table, integer};
 use crate::tracediff::Operation;
-use perfdb_tables::Column;
+use perfdb_files::tables::Column;
 use perfdb_tracediff::{Document, EventRow, LayerRow};
 use std::borrow::Cow;
 

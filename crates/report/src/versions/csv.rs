@@ -1,8 +1,8 @@
 //! What changed, a line for each case.
 
+use perfdb_audit::versions::diff::{Side, TableDiff};
 use perfdb_files::escape::spreadsheet_text;
 use perfdb_pycompat::csv_text::push_row;
-use perfdb_versions::diff::{Side, TableDiff};
 
 const COLUMNS: [&str; 13] = [
     "kernel_type",

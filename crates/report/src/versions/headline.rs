@@ -1,9 +1,9 @@
 //! What changed, in one sentence.
 
 use super::{Comparison, change_in_words};
+use crate::page::number::grouped;
+use perfdb_audit::versions::diff::{TableSummary, Tally};
 use perfdb_files::escape::one_line;
-use perfdb_page::number::grouped;
-use perfdb_versions::diff::{TableSummary, Tally};
 
 /// Kernel types that the sentence names.
 const NAMED: usize = 2;
@@ -63,7 +63,7 @@ fn which(found: &Comparison<'_>) -> String {
         let name = |path: &std::path::Path| one_line(&path.display().to_string());
         return format!("{} → {}", name(&found.a.directory), name(&found.b.directory));
     }
-    let text = |one: &perfdb_provenance::Difference| {
+    let text = |one: &perfdb_store::provenance::Difference| {
         let what = if one.what == "device" { String::new() } else { format!("{} ", one.what) };
         one_line(&format!("{what}{} → {}", one.first, one.second))
     };

@@ -1,10 +1,10 @@
 //! What changed, for programs. The rows of a table are written when it was compared, so that a document may be longer than memory.
 
 use super::{Comparison, headline};
-use perfdb_provenance::Identity;
-use perfdb_versions::diff::{RowDiff, Side, TableDiff, Tally};
-use perfdb_versions::workload::{Change, WorkloadDiff};
-use perfdb_versions::{Case, Place};
+use perfdb_audit::versions::diff::{RowDiff, Side, TableDiff, Tally};
+use perfdb_audit::versions::workload::{Change, WorkloadDiff};
+use perfdb_audit::versions::{Case, Place};
+use perfdb_store::provenance::Identity;
 use serde_json::{Map, Value, json};
 
 /// How a document begins.
@@ -31,7 +31,8 @@ pub fn table(table: &TableDiff, is_first: bool) -> String {
     let [only_a, only_b] = &table.summary.own_columns;
     value.insert("columns_only_a".to_owned(), json!(only_a));
     value.insert("columns_only_b".to_owned(), json!(only_b));
-    let is_told = |row: &&RowDiff| row.outcome != perfdb_versions::diff::Outcome::Same || !row.metadata.is_empty();
+    let is_told =
+        |row: &&RowDiff| row.outcome != perfdb_audit::versions::diff::Outcome::Same || !row.metadata.is_empty();
     let rows = table.rows.iter().filter(is_told).map(|row| of_row(row, &table.metadata_columns));
     value.insert("listed_rows".to_owned(), rows.collect());
     format!("{}\n{}", if is_first { "" } else { "," }, Value::Object(value))

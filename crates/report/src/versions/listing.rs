@@ -1,6 +1,6 @@
 //! The rows that changed most, however many there are.
 
-use perfdb_versions::diff::{Outcome, TableDiff};
+use perfdb_audit::versions::diff::{Outcome, TableDiff};
 
 /// A row that became slower or faster.
 #[derive(Debug, Clone, PartialEq)]

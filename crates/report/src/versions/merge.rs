@@ -2,9 +2,9 @@
 
 use super::case_text;
 use crate::layout::Layout;
+use perfdb_audit::versions::merge::{Conflict, TableMerge, Taken};
 use perfdb_files::escape::{excerpt, one_line, shown};
 use perfdb_pycompat::csv_text::push_row;
-use perfdb_versions::merge::{Conflict, TableMerge, Taken};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -2,11 +2,11 @@
 
 use super::{Comparison, Listed, case_text, change, headline};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
+use crate::page::number::time_us;
+use perfdb_audit::versions::diff::{TableSummary, Tally};
+use perfdb_audit::versions::workload::{Change, WorkloadDiff};
 use perfdb_files::escape::{excerpt, one_line};
-use perfdb_page::number::time_us;
 use perfdb_pycompat::format::{fixed, pad_left};
-use perfdb_versions::diff::{TableSummary, Tally};
-use perfdb_versions::workload::{Change, WorkloadDiff};
 
 /// Kernel types of a workload that are shown.
 const KERNELS: usize = 8;

@@ -7,8 +7,8 @@ use crate::directory::tables_in;
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
 use perfdb_files::escape::{excerpt, shown};
+use perfdb_files::parallel::on_all_cores;
 use perfdb_files::paths::{normalised, within};
-use perfdb_parallel::on_all_cores;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 

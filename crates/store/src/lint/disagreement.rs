@@ -7,7 +7,7 @@ use crate::duration::{EIGHT_OF_TEN, is_valid};
 use crate::error::Error;
 use crate::table::Scan;
 use crate::update::Gap;
-use perfdb_parallel::on_all_cores;
+use perfdb_files::parallel::on_all_cores;
 use rayon::prelude::*;
 use std::path::Path;
 

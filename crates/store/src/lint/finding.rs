@@ -1,7 +1,7 @@
 //! What can be found.
 
 use perfdb_files::escape::shown;
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 use std::fmt;
 use std::path::PathBuf;
 

@@ -9,7 +9,7 @@ use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
 use crate::profile::{Piece, PieceEnd, ProfileFiles, ProfileRow, Wanted};
 use crate::signature::{Cells, Rules, Signature, Variant};
 use indexmap::map::Entry;
-use perfdb_parallel::{OrderedMap, states};
+use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
 use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;

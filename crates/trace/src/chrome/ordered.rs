@@ -9,7 +9,7 @@ use crate::error::{Error, Location};
 use crate::scan::{FaultKind, Text, Value};
 use crate::source::{Positioned, Refill, Source, Window};
 use perfdb_files::escape::shown;
-use perfdb_parallel::{OrderedMap, states};
+use perfdb_files::parallel::{OrderedMap, states};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::path::PathBuf;

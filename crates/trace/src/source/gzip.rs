@@ -1,7 +1,7 @@
 //! Inflating gzip members, on a thread of their own where there is one.
 
 use flate2::bufread::GzDecoder;
-use perfdb_parallel::spawn;
+use perfdb_files::parallel::spawn;
 use std::io::{self, BufRead, Read};
 use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use perfdb_statistics::Series;
+use perfdb_model::statistics::Series;
 use perfdb_trace::numbering::Numbering;
 
 use crate::context::OUTSIDE;
@@ -278,7 +278,7 @@ impl Gathered {
 
 #[cfg(test)]
 mod tests {
-    use perfdb_statistics::estimate;
+    use perfdb_model::statistics::estimate;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use perfdb_workload::{AttentionKernel, BatchLengths, ElementType, PackedAttention};
+use perfdb_model::workload::{AttentionKernel, BatchLengths, ElementType, PackedAttention};
 
 use super::calls::{CallShape, Calls, NO_CALL};
 use super::passes::Passes;

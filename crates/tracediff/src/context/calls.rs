@@ -1,7 +1,9 @@
 //! The operator call that each kernel works for, and what that must do.
 
-use perfdb_roofline::Precision;
-use perfdb_workload::{Arguments, Call, CallWork, ElementType, Message, PackedAttention, Unit, product_precision};
+use perfdb_model::roofline::Precision;
+use perfdb_model::workload::{
+    Arguments, Call, CallWork, ElementType, Message, PackedAttention, Unit, product_precision,
+};
 use rustc_hash::FxHashMap;
 
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};

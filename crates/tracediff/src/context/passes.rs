@@ -5,7 +5,7 @@
 //! the first owned event of a device, and what a stream still ran through from before its first launched event, is the
 //! [lead](Found::is_lead) of the trace.
 
-use perfdb_workload::BatchLengths;
+use perfdb_model::workload::BatchLengths;
 use serde::Serialize;
 
 use super::OUTSIDE;

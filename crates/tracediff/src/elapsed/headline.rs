@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perfdb_statistics::{Estimate, Judgement, Limits, Series, Verdict, estimate_of_passes, judge_headline};
+use perfdb_model::statistics::{Estimate, Judgement, Limits, Series, Verdict, estimate_of_passes, judge_headline};
 
 use super::Compared;
 use crate::confidence::RunVariation;

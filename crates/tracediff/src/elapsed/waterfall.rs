@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use perfdb_statistics::half_width;
+use perfdb_model::statistics::half_width;
 
 use super::timeline::Window;
 use super::{Compared, Headline};

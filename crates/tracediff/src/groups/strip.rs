@@ -1,6 +1,6 @@
 //! Lists of blocks side by side: what each difference costs.
 
-use perfdb_sequence::{Alignment, align};
+use perfdb_trace::sequence::{Alignment, align};
 
 use crate::family::Family;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perfdb_timeline::{Agreement, Call, Side, Window};
+use perfdb_trace::timeline::{Agreement, Call, Side, Window};
 
 use super::Groups;
 use crate::context::OUTSIDE;

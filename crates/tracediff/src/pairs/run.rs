@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use perfdb_parallel::{OrderedMap, join, states};
+use perfdb_files::parallel::{OrderedMap, join, states};
 
 use super::list::PairSpec;
 use crate::error::Error;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use perfdb_model::roofline::Devices;
 use perfdb_pycompat::yaml;
-use perfdb_roofline::Devices;
 use perfdb_trace::source::Source;
 
 use crate::error::Error;

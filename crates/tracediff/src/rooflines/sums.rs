@@ -1,8 +1,8 @@
 //! What the operators of one trace must do, and what they take.
 
 use indexmap::IndexMap;
-use perfdb_roofline::{Precision, Work};
-use perfdb_workload::Unit;
+use perfdb_model::roofline::{Precision, Work};
+use perfdb_model::workload::Unit;
 
 use crate::context::calls::CallShape;
 use crate::elapsed::Counted;

@@ -1,7 +1,7 @@
 //! Numbers of layers: they count from 0 in every forward pass, and where nobody annotated passes, the order of the kinds of
 //! layers gives them.
 
-use perfdb_sequence::Layer;
+use perfdb_trace::sequence::Layer;
 
 use super::PlacedLayer;
 

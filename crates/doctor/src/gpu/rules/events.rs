@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     negative_durations(trace, found);

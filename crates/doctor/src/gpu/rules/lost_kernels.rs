@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::finding::{Evidence, Findings, microseconds};
 use crate::gpu::Prepared;
 use crate::report::Marks;
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 /// Launches in a row that make a lost buffer.
 const BUFFER: usize = 8;

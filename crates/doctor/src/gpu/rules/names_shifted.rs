@@ -13,7 +13,7 @@ use crate::gpu::Prepared;
 use crate::gpu::graph::{LONG, Layers, PIECES, Replays};
 use crate::order::median;
 use crate::report::Marks;
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 /// Shorter replays are not looked at.
 const SHORT: usize = 8;

@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::finding::{Evidence, Findings, microseconds};
 use crate::gpu::Prepared;
 use crate::report::Marks;
-use perfdb_severity::Severity;
+use perfdb_files::severity::Severity;
 
 /// Shorter overlaps are rounding.
 const ROUNDING: Picoseconds = MICROSECOND / 4;

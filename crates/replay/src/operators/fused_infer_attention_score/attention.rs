@@ -1,13 +1,13 @@
 //! The attention of FusedInferAttentionScore, in every layout of queries and keys.
 
+use crate::kernels::attention::{Attended, Visible, attend};
+use crate::kernels::cached::{Cached, Part};
+use crate::kernels::element::Wide;
+use crate::kernels::heads::{Block, blocks, each_block};
+use crate::kernels::paging::{BlockTable, sequences};
+use crate::kernels::tensor::Tensor;
+use crate::kernels::typed::{Float, expect_shape, integers, require, values, zeros};
 use num_traits::ToPrimitive;
-use perfdb_kernels::attention::{Attended, Visible, attend};
-use perfdb_kernels::cached::{Cached, Part};
-use perfdb_kernels::element::Wide;
-use perfdb_kernels::heads::{Block, blocks, each_block};
-use perfdb_kernels::paging::{BlockTable, sequences};
-use perfdb_kernels::tensor::Tensor;
-use perfdb_kernels::typed::{Float, expect_shape, integers, require, values, zeros};
 
 use crate::bindings::{Bindings, Output, output};
 use crate::refusal::CaseError;

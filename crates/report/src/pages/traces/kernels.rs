@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use perfdb_page::{Column, Table};
+use crate::page::{Column, Table};
 use perfdb_tracediff::{Comparison, KernelTotal};
 
 /// The key of the table.

@@ -1,6 +1,6 @@
 //! Hardware or kernel, as chart and table.
 
-use perfdb_page::{Chart, Column, Roof, RoofPoint, RooflineScatter, Table};
+use crate::page::{Chart, Column, Roof, RoofPoint, RooflineScatter, Table};
 use perfdb_tracediff::{RooflineRow, Rooflines};
 
 /// The sentence that opens the section.

@@ -1,0 +1,26 @@
+//! Questions with what was found out about them.
+
+use crate::coverage::standing::{Finding, Standing};
+use crate::coverage::workload::Question;
+
+/// A question and what was found out about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The question.
+    pub question: Question,
+    /// What was found out.
+    pub finding: Finding,
+}
+
+impl Asked {
+    /// The duration of one call: that of the answer, else of the prediction, else of the simulation. A partial answer is no shorter than the
+    /// simulation says.
+    pub fn duration_us(&self) -> Option<f64> {
+        let simulated = self.question.simulated_us;
+        match (self.finding.duration_us, self.finding.standing) {
+            (Some(part), Standing::Partial) => Some(simulated.map_or(part, |whole| whole.max(part))),
+            (Some(known), _) => Some(known),
+            (None, _) => simulated,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Databases as a whole: whether one is good enough for a workload, what changed between two, and several brought into one.
+//!
+//! [`coverage`] asks a database for each call of a workload; [`versions`] compares and merges.
+#![forbid(unsafe_code)]
+
+pub mod coverage;
+pub mod versions;

@@ -1,0 +1,378 @@
+//! What merging brings together, and what it keeps.
+
+use perfdb_audit::versions::Error;
+use perfdb_audit::versions::merge::{Decisions, Options, Prefer, TableMerge, prepare};
+use perfdb_files::lock::{LOCK_FILE, LockOptions};
+use perfdb_store::provenance::{Record, Run};
+use perfdb_store::table::{ReadOptions, Table};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+const HEADER: &str =
+    "Input Shapes,Input Data Types,Average Duration(us),MicroBench aiv_time(us),Profiling Average Duration(us),note";
+
+fn write(folder: &Path, file: &str, text: &str) -> std::io::Result<()> {
+    let path = folder.join(file);
+    fs::create_dir_all(perfdb_files::paths::parent_of(&path))?;
+    fs::write(path, text)
+}
+
+fn merge_with(
+    folder: &Path,
+    into: &str,
+    from: &[&str],
+    prefer: Prefer,
+    decisions: &Decisions,
+) -> Result<Vec<TableMerge>, Error> {
+    let from: Vec<PathBuf> = from.iter().map(|name| folder.join(name)).collect();
+    let options = Options {
+        into: &folder.join(into),
+        from: &from,
+        prefer,
+        decisions,
+        dry_run: false,
+        run: Run::new("2026-01-01T00:00:00Z", "test"),
+        lock: LockOptions { tool: "test", timeout: Duration::from_secs(60), notice: &|_| {} },
+    };
+    prepare(&options)?.commit()
+}
+
+fn merge(folder: &Path, into: &str, from: &[&str], prefer: Prefer) -> Result<Vec<TableMerge>, Error> {
+    merge_with(folder, into, from, prefer, &Decisions::default())
+}
+
+fn read(folder: &Path, file: &str) -> Result<Vec<Vec<String>>, Error> {
+    let table = Table::read(&folder.join(file), &ReadOptions::database())?;
+    Ok(table.rows().map(|row| row.cells().map(str::to_owned).collect()).collect())
+}
+
+/// All files of a database.
+fn files(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
+    fs::read_dir(folder)?
+        .map(|entry| {
+            let entry = entry?;
+            Ok((entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path())?))
+        })
+        .collect()
+}
+
+#[test]
+fn rows_are_added_filled_and_decided() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    write(at, "into/Add.csv", &format!("{HEADER}\r\n4,F,10,1,,own\r\n5,F,,,7,\r\n6,F,3,,,\r\n"))?;
+    write(
+        at,
+        "from/Add.csv",
+        "note,Input Shapes,Input Data Types,Average Duration(us),MicroBench aiv_time(us),extra\nother,4,F,8,2,e\nn,5,F,6,5,\n,6,F,3,,\n,7,F,1,1,x\n",
+    )?;
+    write(at, "from/New.csv", "Input Shapes,Average Duration(us)\n4,1\n")?;
+    let tables = merge(at, "into", &["from"], Prefer::Fastest)?;
+    let add = &tables[0];
+    assert_eq!((add.added, add.filled, add.same, add.conflicts.len(), add.other_metadata), (1, 1, 1, 1, 1));
+    assert_eq!(add.columns_added, ["extra"]);
+    assert!(tables[1].is_new && tables[1].added == 1);
+    assert_eq!(
+        read(at, "into/Add.csv")?,
+        [
+            // The counter comes with its duration; the own note stays.
+            ["4", "F", "8", "2", "", "own", "e"],
+            ["5", "F", "6", "5", "7", "n", ""],
+            ["6", "F", "3", "", "", "", ""],
+            ["7", "F", "1", "1", "", "", "x"],
+        ]
+    );
+    let kept = fs::read_to_string(at.join("into/Add.conflicts.csv"))?;
+    let from = at.join("from").display().to_string();
+    assert_eq!(kept, format!("Conflict,Database,{HEADER},extra\r\nreplaced,{from},4,F,10,1,,own,\r\n"));
+    let record = Record::load(&at.join("into"))?.ok_or("a record")?;
+    assert_eq!(record.runs().len(), 1);
+    assert_eq!(record.runs()[0].types, ["Add", "New"]);
+    assert!(!at.join("into").join(LOCK_FILE).exists());
+    // A kept row is no table's.
+    assert_eq!(perfdb_store::directory::tables_in(&at.join("into"))?.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn a_duration_beside_one_of_an_old_name_is_taken() -> TestResult {
+    for header in ["Average Duration(us),MicroBench Duration(us)", "MicroBench Duration(us),Average Duration(us)"] {
+        let rows = if header.starts_with("Average") { "4,8,\n5,9,7\n" } else { "4,,8\n5,7,9\n" };
+        let folder = tempfile::tempdir()?;
+        let at = folder.path();
+        write(at, "into/Add.csv", "Input Shapes,MicroBench Duration(us)\n4,\n")?;
+        write(at, "from/Add.csv", &format!("Input Shapes,{header}\n{rows}"))?;
+        merge(at, "into", &["from"], Prefer::Into)?;
+        assert_eq!(read(at, "into/Add.csv")?, [["4", "8"], ["5", "9"]], "{header}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_not_taken_is_kept_once() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    write(at, "into/Add.csv", "Input Shapes,Average Duration(us)\n4,10\n")?;
+    write(at, "from/Add.csv", "Input Shapes,Average Duration(us)\n4,8\n")?;
+    for _ in 0..2 {
+        merge(at, "into", &["from"], Prefer::Into)?;
+        assert_eq!(fs::read_to_string(at.join("into/Add.csv"))?, "Input Shapes,Average Duration(us)\n4,10\n");
+        assert_eq!(read(at, "into/Add.conflicts.csv")?.len(), 1);
+        assert!(!at.join("into/database.toml").exists());
+    }
+    Ok(())
+}
+
+#[test]
+fn the_newest_needs_dates() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    write(at, "into/Add.csv", "Input Shapes,Average Duration(us)\n4,10\n")?;
+    write(at, "from/Add.csv", "Input Shapes,Average Duration(us)\n4,12\n")?;
+    write(
+        at,
+        "from/database.toml",
+        "format_version = 1\n[[run]]\ndate = \"2026-02-01\"\ntool = \"t\"\ntypes = [\"Add\"]\n",
+    )?;
+    let before = files(&at.join("into"))?;
+    let refused = merge(at, "into", &["from"], Prefer::Newest).map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|error| error.contains("nothing tells when Add was measured")));
+    assert_eq!(files(&at.join("into"))?, before);
+    write(at, "into/op_mapping.yaml", "collection_date: 2026-01-31\n")?;
+    merge(at, "into", &["from"], Prefer::Newest)?;
+    assert_eq!(read(at, "into/Add.csv")?, [["4", "12"]]);
+    let record = Record::load(&at.join("into"))?.ok_or("a record")?;
+    assert_eq!(record.date_of("Add"), Some("2026-02-01"));
+    Ok(())
+}
+
+#[test]
+fn what_somebody_decided_counts() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    write(at, "into/Add.csv", "Input Shapes,Average Duration(us)\n4,10\n5,10\n")?;
+    write(at, "from/Add.csv", "Input Shapes,Average Duration(us)\n4,12\n5,12\n")?;
+    let before = files(&at.join("into"))?;
+    let tables = merge(at, "into", &["from"], Prefer::AskList)?;
+    assert_eq!(files(&at.join("into"))?, before);
+    let list: String = tables[0]
+        .conflicts
+        .iter()
+        .zip(["from", ""])
+        .map(|(conflict, keep)| {
+            let from = conflict.from.display();
+            format!(
+                "{},\"{}\",{},{},{from},{},{keep}\n",
+                conflict.kernel_type,
+                conflict.case,
+                conflict.duration.name(),
+                conflict.into_us,
+                conflict.from_us
+            )
+        })
+        .collect();
+    let list = format!("kernel_type,case,duration,into_us,from,from_us,keep\n{list}");
+    let decisions = Decisions::parse("list.csv".as_ref(), list.as_bytes())?;
+    merge_with(at, "into", &["from"], Prefer::AskList, &decisions)?;
+    assert_eq!(read(at, "into/Add.csv")?, [["4", "12"], ["5", "10"]]);
+    Ok(())
+}
+
+#[test]
+fn other_devices_versions_and_folders_are_refused() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let names = [
+        "vllm1_torch2_cann8.5",
+        "vllm1_torch2_cann8.6",
+        "x/TEST_DEVICE/vllm1_torch2_cann8.5",
+        "y/HOST_CPU/vllm1_torch2_cann8.5",
+    ];
+    for name in names {
+        write(at, &format!("{name}/Add.csv"), "Input Shapes,Average Duration(us)\n4,10\n")?;
+    }
+    write(at, "empty/x.txt", "")?;
+    let refused = |into: &str, from: &[&str]| {
+        merge(at, into, from, Prefer::Into).map_err(|error| error.to_string()).err().unwrap_or_default()
+    };
+    assert!(refused(names[0], &[names[1]]).contains("CANN 8.5 and 8.6"));
+    assert!(refused(names[2], &[names[3]]).contains("device TEST_DEVICE and HOST_CPU"));
+    assert!(refused(names[0], &[names[2], names[3]]).contains("device"));
+    assert!(refused(names[0], &[names[0]]).contains("are the same database"));
+    assert!(refused("empty", &[names[0]]).contains("no table"));
+    assert!(refused(names[0], &["empty"]).contains("no table"));
+    write(at, &format!("{}/.perfdb.journal", names[2]), "")?;
+    assert!(refused(names[0], &[names[2]]).contains("half replaced"));
+    Ok(())
+}
+
+#[test]
+fn rows_that_lookups_keep_apart_stay_apart() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let header = "Input Shapes,Input Data Types,Runtime topk,Runtime quant_mode,Average Duration(us)\n";
+    write(at, "into/MatMulV2.csv", &format!("{header}\"4,8;8,8\",F;F,2048,0,10\n"))?;
+    write(
+        at,
+        "from/MatMulV2.csv",
+        &format!("{header}\"4,8;8,8;8\",F;F;F,2048,0,10\n\"4,8;8,8\",F;F,1024,0,10\n\"4,8;8,8\",F;F,2048,1,10\n"),
+    )?;
+    let tables = merge(at, "into", &["from"], Prefer::Into)?;
+    assert_eq!((tables[0].added, tables[0].same, tables[0].conflicts.len()), (3, 0, 0));
+    let again = merge(at, "into", &["from"], Prefer::Into)?;
+    assert_eq!((again[0].added, again[0].same, again[0].is_changed()), (0, 3, false));
+    Ok(())
+}
+
+#[test]
+fn into_keeps_every_answer_by_default() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    // Lookups read the average duration before that of a profile, and that before a plain duration.
+    for (own, other) in [
+        ("Duration(us)", "Average Duration(us)"),
+        ("Profiling Average Duration(us)", "Average Duration(us)"),
+        ("Duration(us)", "Profiling Average Duration(us)"),
+    ] {
+        fs::remove_dir_all(at.join("into")).ok();
+        write(at, "into/Add.csv", &format!("Input Shapes,{own}\n4,12\n"))?;
+        write(at, "from/Add.csv", &format!("Input Shapes,{other}\n4,10\n"))?;
+        let tables = merge(at, "into", &["from"], Prefer::Into)?;
+        assert_eq!((tables[0].filled, tables[0].conflicts.len(), tables[0].answers_changed), (0, 1, 0), "{own}");
+        assert_eq!(read(at, "into/Add.csv")?[0][1], "12");
+        assert_eq!(read(at, "into/Add.conflicts.csv")?.len(), 1);
+        let tables = merge(at, "into", &["from"], Prefer::Fastest)?;
+        assert_eq!(tables[0].answers_changed, 1, "{own} {other}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_newest_is_found_row_by_row_and_as_an_instant() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    let dated = |name: &str, rows: &str, date: &str| -> TestResult {
+        write(at, &format!("{name}/Add.csv"), &format!("Input Shapes,Average Duration(us)\n{rows}"))?;
+        write(at, &format!("{name}/op_mapping.yaml"), &format!("collection_date: '{date}'\n"))?;
+        Ok(())
+    };
+    dated("into", "4,10\n", "2026-01-01")?;
+    dated("march", "8,5\n", "2026-03-01")?;
+    dated("february", "4,9\n", "2026-02-01")?;
+    merge(at, "into", &["march"], Prefer::Newest)?;
+    merge(at, "into", &["february"], Prefer::Newest)?;
+    assert_eq!(read(at, "into/Add.csv")?, [["4", "9"], ["8", "5"]]);
+    dated("early", "4,7\n", "2026-05-01T09:00:00+08:00")?;
+    dated("late", "4,6\n", "2026-05-01T02:00:00Z")?;
+    merge(at, "into", &["late", "early"], Prefer::Newest)?;
+    assert_eq!(read(at, "into/Add.csv")?, [["4", "6"], ["8", "5"]]);
+    Ok(())
+}
+
+#[test]
+fn an_empty_folder_gets_a_copy_with_its_collectives() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let at = folder.path();
+    write(at, "db/v/Add.csv", "Input Shapes,Average Duration(us)\n4,10\n4,11\n")?;
+    write(at, "db/v/op_mapping.yaml", "version: \"1\"\ncommunication_data_ref: ../hccl\noperator_mappings: {}\n")?;
+    write(
+        at,
+        "db/hccl/hcom_allReduce_.csv",
+        "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n8,2,F,0,3,1\n",
+    )?;
+    fs::create_dir(at.join("copy"))?;
+    merge(at, "copy", &["db/v"], Prefer::Into)?;
+    assert_eq!(fs::read(at.join("copy/Add.csv"))?, fs::read(at.join("db/v/Add.csv"))?);
+    assert_eq!(fs::read(at.join("copy/hccl/hcom_allReduce_.csv"))?, fs::read(at.join("db/hccl/hcom_allReduce_.csv"))?);
+    let mapping = fs::read_to_string(at.join("copy/op_mapping.yaml"))?;
+    assert!(mapping.contains("\ncommunication_data_ref: hccl\n"), "{mapping}");
+    write(at, "db/v/op_mapping.yaml", "a: [1\n")?;
+    let refused = merge(at, "copy", &["db/v"], Prefer::Into).map_err(|error| error.to_string()).err();
+    assert!(refused.is_some_and(|error| error.contains("op_mapping.yaml")));
+    Ok(())
+}
+
+/// Rows of a small table: shape, length, measured, profiled.
+fn rows() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
+    prop::collection::vec((1..7_u8, 0..2_u8, 0..4_u8, 0..3_u8), 1..9)
+}
+
+fn text(rows: &[(u8, u8, u8, u8)]) -> String {
+    let cell = |number: u8| if number == 0 { String::new() } else { number.to_string() };
+    let row = |(shape, length, measured, profiled): &(u8, u8, u8, u8)| {
+        format!("{shape},{},{},{}\n", cell(*length), cell(*measured), cell(*profiled))
+    };
+    let rows: String = rows.iter().map(row).collect();
+    format!("Input Shapes,Runtime avg_seq_len,Average Duration(us),Profiling Average Duration(us)\n{rows}")
+}
+
+fn dated(folder: &Path, name: &str, day: u8) -> std::io::Result<()> {
+    write(folder, &format!("{name}/op_mapping.yaml"), &format!("collection_date: 2026-01-0{day}\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn merging_again_changes_nothing_and_no_duration_is_lost(
+        into in rows(), first in rows(), prefer in prop::sample::select(vec![Prefer::Newest, Prefer::Fastest, Prefer::Into]), day in 1..4_u8,
+    ) {
+        let folder = tempfile::tempdir()?;
+        let at = folder.path();
+        write(at, "into/X.csv", &text(&into))?;
+        write(at, "first/X.csv", &text(&first))?;
+        dated(at, "into", 2)?;
+        dated(at, "first", day)?;
+        merge(at, "into", &["first"], prefer).unwrap();
+        let once = files(&at.join("into"))?;
+        merge(at, "into", &["first"], prefer).unwrap();
+        prop_assert_eq!(&files(&at.join("into"))?, &once);
+        // Every duration of either database stands in the table or beside it.
+        let mut found = BTreeSet::new();
+        for file in ["into/X.csv", "into/X.conflicts.csv"] {
+            if at.join(file).exists() {
+                let table = Table::read(&at.join(file), &ReadOptions::database()).unwrap();
+                for row in table.rows() {
+                    let cell = |name: &str| row.get(name).unwrap_or_default().to_owned();
+                    for name in ["Average Duration(us)", "Profiling Average Duration(us)"] {
+                        found.insert((cell("Input Shapes"), cell("Runtime avg_seq_len"), name, cell(name)));
+                    }
+                }
+            }
+        }
+        let cell = |number: u8| if number == 0 { String::new() } else { number.to_string() };
+        for (shape, length, measured, profiled) in into.iter().chain(&first) {
+            for (name, us) in [("Average Duration(us)", measured), ("Profiling Average Duration(us)", profiled)] {
+                let wanted = (shape.to_string(), cell(*length), name, cell(*us));
+                prop_assert!(*us == 0 || found.contains(&wanted), "{:?} is lost", wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_disjoint_databases_does_not_matter(into in rows(), first in rows(), second in rows()) {
+        // Shapes tell the databases apart; that two fill one row is no disjoint case.
+        let apart = |rows: Vec<(u8, u8, u8, u8)>, by: u8| -> Vec<(u8, u8, u8, u8)> {
+            rows.into_iter().map(|(shape, length, measured, profiled)| (shape + by, length, measured, profiled)).collect()
+        };
+        let (first, second) = (apart(first, 10), apart(second, 20));
+        let mut ends = Vec::new();
+        for order in [["first", "second"], ["second", "first"]] {
+            let folder = tempfile::tempdir()?;
+            let at = folder.path();
+            write(at, "into/X.csv", &text(&into))?;
+            write(at, "first/X.csv", &text(&first))?;
+            write(at, "second/X.csv", &text(&second))?;
+            merge(at, "into", &order[..1], Prefer::Fastest).unwrap();
+            merge(at, "into", &order[1..], Prefer::Fastest).unwrap();
+            let mut rows = read(at, "into/X.csv").unwrap();
+            rows.sort();
+            ends.push(rows);
+        }
+        prop_assert_eq!(&ends[0], &ends[1]);
+    }
+}

@@ -1,0 +1,5 @@
+//! What must hold whatever bytes the tools are given: [`properties`] of readers for tests and fuzz targets, [`reliability`] of whole programs.
+#![forbid(unsafe_code)]
+
+pub mod properties;
+pub mod reliability;

@@ -1,0 +1,69 @@
+//! Durations between, beside and beyond measured ones, with intervals that hold the truth nine times in ten.
+//!
+//! ```
+//! use perfdb_model::predict::{Class, MatMul, Operands, Place, Precision, Rows, Table};
+//!
+//! let product = |rows| {
+//!     let product = MatMul { rows, columns: 4096.0, inner: 4096.0 };
+//!     Place::matmul(product, Operands::of(Precision::Bf16))
+//! };
+//! let mut measured = Rows::new(3);
+//! for (line, (rows, time_us)) in [(64.0, 30.0), (256.0, 33.0), (1024.0, 110.0), (4096.0, 401.0)].into_iter().enumerate() {
+//!     measured.push(line as u32, &product(rows), time_us, None);
+//! }
+//! let table = Table::new(vec![measured], Some(0));
+//! let answer = table.predict(0, &product(2048.0)).ok_or("no rows")?;
+//! assert_eq!(answer.class, Class::Inside);
+//! assert!(answer.low_us < answer.duration_us && answer.duration_us < answer.high_us);
+//! # Ok::<(), &str>(())
+//! ```
+//!
+//! A [`Place`] says what a call is: its axes, its work, its configuration. A [`Table`] holds the measured [`Rows`] of a kernel
+//! type by slice, learns from them when it is first asked, and answers with an [`Estimate`]. The method: the time of a fitted
+//! roofline, times the efficiency of the nearest rows (ordinary kriging of its logarithm), with an interval as wide as the errors
+//! of rows that were left out in the way the question lies to the rows.
+
+mod beyond;
+mod build;
+mod calibration;
+mod class;
+mod doubt;
+mod estimate;
+mod explanation;
+mod family;
+mod forest;
+mod kriging;
+mod model;
+mod outliers;
+mod pass;
+mod place;
+pub mod plan;
+mod reach;
+mod repeats;
+mod rows;
+mod scale;
+mod search;
+mod table;
+mod trials;
+mod twin;
+
+pub use crate::roofline::{
+    Attention, Collective, Experts, LatentAttention, MatMul, Operands, Precision, Roofline, Work,
+};
+pub use beyond::Method;
+pub use build::neighbours;
+pub use calibration::COVERAGE;
+pub use class::Class;
+pub use doubt::{Doubt, Residual};
+pub use estimate::{Estimate, measured_interval};
+pub use explanation::{Explanation, Neighbour};
+pub use family::{Columns, Family};
+pub use model::Model;
+pub use outliers::Outlier;
+pub use pass::{Calls, SHARED, Sum, sum};
+pub use place::{BY_ROUTED_ROWS, MOST_AXES, Place, configuration};
+pub use repeats::Timed;
+pub use rows::{Rows, log_deviation};
+pub use table::Table;
+pub use trials::{LeftOut, Trial, Trials};
+pub use twin::TwinRow;

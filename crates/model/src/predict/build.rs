@@ -1,0 +1,297 @@
+//! From measured rows to a model.
+
+use crate::predict::calibration::{Calibration, FEW, FEW_TOGETHER};
+use crate::predict::forest::Forest;
+use crate::predict::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
+use crate::predict::model::{FEWEST_ROWS, Mean, Model, short};
+use crate::predict::outliers;
+use crate::predict::reach::Reach;
+use crate::predict::rows::{Rows, Settled, choose};
+use crate::predict::scale::Scale;
+use crate::predict::search::{Field, Ranges};
+use crate::roofline::{Roofline, Work};
+use std::ops::Range;
+
+/// Neighbours that a value rests on: 12, and twice as many where there are so many axes that 12 rows are few to tell them apart.
+pub fn neighbours(axes: usize) -> usize {
+    if axes <= FEW_AXES { 12 } else { MOST_NEIGHBOURS }
+}
+/// Axes up to which 12 rows tell them apart.
+pub(crate) const FEW_AXES: usize = 4;
+/// Rows that a roofline is fitted to at most.
+const MOST_FITTED: usize = 4000;
+/// Rows below which a slice shares its roofline with the others.
+const FEWEST_FOR_ROOFLINE: usize = 12;
+/// The share of difficulties above which they are cut.
+const CUT: f64 = 0.98;
+/// The length of an axis on which no row varies, in octaves.
+const CONSTANT_LENGTH: f64 = 4.0;
+
+impl Model {
+    /// Learns from the rows of one slice, or of several at once; `size` is the axis along which calls grow.
+    ///
+    /// The order of the rows is of no matter. `None` without any usable row.
+    ///
+    /// # Panics
+    /// With slices of different numbers of axes.
+    pub fn build(slices: Vec<Rows>, size: Option<usize>) -> Option<Model> {
+        let settled: Vec<Settled> = slices.into_iter().map(Rows::settle).collect();
+        let count: usize = settled.iter().map(|slice| slice.measured.len()).sum();
+        if count == 0 {
+            return None;
+        }
+        let axis_count = settled[0].axis_count();
+        assert!(settled.iter().all(|slice| slice.axis_count() == axis_count), "slices of one model have the same axes");
+        let reference_us =
+            median(settled.iter().flat_map(|slice| slice.measured.iter().map(|row| row.time_us)).collect());
+        let samples: Vec<Vec<(Work, f64)>> = settled
+            .iter()
+            .map(|slice| {
+                slice.measured.iter().map(|row| (row.work, steady((row.time_us / reference_us).ln()))).collect()
+            })
+            .collect();
+        let means = fit_means(&samples)?;
+        let (mut scale, mut coordinates) = lay_out(&settled, axis_count, size);
+        let dims = scale.varying.len().max(1);
+        let values: Vec<f64> = samples
+            .iter()
+            .zip(&means)
+            .flat_map(|(slice, mean)| slice.iter().map(|(work, log)| log - mean.log(*work)))
+            .collect();
+        drop(samples);
+        let ranges = ranges_of(&settled);
+        let steps = grid_steps(dims, &coordinates);
+        // A slice without rows does not tell it.
+        let lean = settled.iter().map(|slice| slice.lean).find(|lean| !lean.is_empty());
+        scale.lean = leaning(&scale, lean.unwrap_or_default());
+        coordinates.chunks_exact_mut(dims).for_each(|row| scale.lean(row));
+        let within_reach: Vec<f64> = values.iter().map(|value| outliers::within_reach(*value)).collect();
+        let field = Field { dims, coordinates: &coordinates, values: &within_reach, slices: &ranges, steps: &steps };
+        let neighbours = neighbours(dims).min(count.saturating_sub(1));
+        let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours) };
+        for ((_, factor), length) in scale.varying.iter_mut().zip(&found.lengths) {
+            *factor = SQRT_3 / length;
+        }
+        let (forest, order) = field.plant(&found.lengths, &found.slice_lengths);
+        drop((coordinates, within_reach));
+        Some(Model::learn(scale, forest, &order, settled, &values, means, reference_us, found.correlation))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a model, each made in its own step")]
+    fn learn(
+        scale: Scale,
+        forest: Forest,
+        order: &[u32],
+        settled: Vec<Settled>,
+        values: &[f64],
+        means: Vec<Mean>,
+        reference_us: f64,
+        correlation: Correlation,
+    ) -> Model {
+        let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
+        let first_row = |slice: &Settled| slice.measured.iter().map(|row| row.row).min().unwrap_or_default();
+        let first_rows = settled.iter().map(first_row).collect();
+        let shortest = settled
+            .iter()
+            .zip(&means)
+            .map(|(slice, mean)| slice.measured.iter().map(|row| mean.log(row.work)).fold(f64::INFINITY, f64::min));
+        let shortest = shortest.collect();
+        let in_order = || order.iter().map(|row| measured[*row as usize]);
+        let is_few = order.len() <= if means.len() > 1 { FEW_TOGETHER } else { FEW };
+        let reach = Reach::of(in_order().map(|row| row.work), is_few);
+        let has_spreads = measured.iter().any(|row| row.spread.is_finite());
+        let most = neighbours(forest.dims);
+        let mut model = Model {
+            residuals: order.iter().map(|row| values[*row as usize]).collect(),
+            times_us: in_order().map(|row| row.time_us).collect(),
+            difficulty: vec![0.0; order.len()],
+            row_numbers: in_order().map(|row| row.row).collect(),
+            configuration_of: in_order().map(|row| short(row.configuration)).collect(),
+            spreads: if has_spreads { in_order().map(|row| row.spread).collect() } else { Vec::new() },
+            // Of few rows all count; else one can be left out.
+            neighbours: if order.len() < FEWEST_ROWS { order.len() } else { most.min(order.len() - 1) },
+            median_distance: 1e-6,
+            calibration: Calibration::default(),
+            outliers: Vec::new(),
+            moved: Vec::new(),
+            typical: 1e-12,
+            hardest: f64::INFINITY,
+            scale,
+            forest,
+            means,
+            shortest,
+            reach,
+            first_rows,
+            reference_us,
+            correlation,
+        };
+        let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
+        drop(settled);
+        if model.len() >= FEWEST_ROWS {
+            model.move_within_reach();
+            let mut left_out = model.leave_one_out();
+            if model.mend_outliers(&left_out) {
+                left_out = model.leave_one_out();
+            }
+            model.cut_difficulties();
+            let distances = left_out.iter().map(|one| one.distance).collect();
+            model.median_distance = median(distances).max(1e-6);
+            model.calibration = Calibration::of(&model, works.as_deref());
+        }
+        model
+    }
+
+    /// Predicts every row from the others: how hard each is.
+    fn leave_one_out(&mut self) -> Vec<LeftOut> {
+        let left_out: Vec<LeftOut> = (0..self.len() as u32)
+            .map(|row| {
+                let (near, Kriged { value, variance }) = self.without(row);
+                let residual = value - self.residuals[row as usize];
+                LeftOut { residual, variance, distance: near.distances().first().copied().unwrap_or_default() }
+            })
+            .collect();
+        self.difficulty = left_out.iter().map(|one| (one.residual * one.residual / one.variance) as f32).collect();
+        left_out
+    }
+
+    /// Cuts the greatest difficulties, and takes the mean.
+    fn cut_difficulties(&mut self) {
+        let count = self.len();
+        let mut sorted = self.difficulty.clone();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let position = CUT * (count - 1) as f64;
+        let (below, part) = (position as usize, position.fract() as f32);
+        let cut = sorted[below] + part * (sorted[(below + 1).min(count - 1)] - sorted[below]);
+        self.hardest = f64::from(cut);
+        for difficulty in &mut self.difficulty {
+            *difficulty = difficulty.min(cut);
+        }
+        self.typical =
+            self.difficulty.iter().map(|difficulty| f64::from(*difficulty)).sum::<f64>() / count as f64 + 1e-12;
+    }
+}
+
+/// A row as the others predict it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeftOut {
+    /// The logarithm of predicted over measured.
+    pub(crate) residual: f64,
+    pub(crate) variance: f64,
+    /// That of the nearest other row.
+    distance: f64,
+}
+
+/// A logarithm without the last digits, so that times in another unit make the same choices.
+fn steady(log: f64) -> f64 {
+    const STEP: f64 = (1u64 << 32) as f64;
+    (log * STEP).round() / STEP
+}
+
+/// The lower one of the two in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    let middle = values.len().saturating_sub(1) / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+fn ranges_of(settled: &[Settled]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut next = |slice: &Settled| {
+        let range = start..start + slice.measured.len();
+        start = range.end;
+        range
+    };
+    settled.iter().map(&mut next).collect()
+}
+
+/// A roofline for each slice, of works with the logarithms of their times; small ones share one, moved by their median residual.
+pub(crate) fn fit_means(slices: &[Vec<(Work, f64)>]) -> Option<Vec<Mean>> {
+    let fit = |samples: Vec<(Work, f64)>| {
+        let chosen: Vec<(Work, f64)> =
+            choose(samples.len(), MOST_FITTED, 7).into_iter().map(|index| samples[index]).collect();
+        Roofline::fit(&chosen)
+    };
+    let times =
+        |slice: &Vec<(Work, f64)>| -> Vec<(Work, f64)> { slice.iter().map(|(work, log)| (*work, log.exp())).collect() };
+    let is_small = |slice: &Vec<(Work, f64)>| slice.len() < FEWEST_FOR_ROOFLINE;
+    let is_shared = slices.len() > 1 && slices.iter().any(is_small);
+    let shared = if is_shared { fit(slices.iter().flat_map(times).collect()) } else { None };
+    slices
+        .iter()
+        .map(|slice| match shared.filter(|_| is_small(slice)) {
+            Some(roofline) => {
+                let count = slice.len() as f64;
+                let shared = Mean { roofline, offset: 0.0 };
+                let over: Vec<f64> = slice.iter().map(|(work, log)| log - shared.log(*work)).collect();
+                let offset = if over.is_empty() { 0.0 } else { middle(over) * count / (count + 1.0) };
+                Some(Mean { offset, ..shared })
+            }
+            None => fit(times(slice)).map(|roofline| Mean { roofline, offset: 0.0 }),
+        })
+        .collect()
+}
+
+/// The median, between the two in the middle of an even number.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    (values[values.len() / 2] + values[(values.len() - 1) / 2]) / 2.0
+}
+
+/// Which axes vary, and the coordinates of the rows on them in octaves.
+fn lay_out(settled: &[Settled], axis_count: usize, size: Option<usize>) -> (Scale, Vec<f64>) {
+    let rows = || settled.iter().flat_map(|slice| (0..slice.measured.len()).map(|index| slice.axes(index)));
+    let bound = |axis: usize, start: f64, pick: fn(f64, f64) -> f64| rows().map(|row| row[axis]).fold(start, pick);
+    let mut scale = Scale {
+        shifts: Vec::new(),
+        varying: Vec::new(),
+        constant: Vec::new(),
+        least: Vec::new(),
+        size,
+        lean: Vec::new(),
+    };
+    for axis in 0..axis_count {
+        let (low, high) = (bound(axis, f64::INFINITY, f64::min), bound(axis, 0.0, f64::max));
+        scale.shifts.push(if low <= 0.0 { 1.0 } else { 0.0 });
+        scale.least.push(if low <= 0.0 { 1.0 } else { low });
+        if low < high {
+            scale.varying.push((axis, SQRT_3));
+        } else {
+            let coordinate = scale.octaves(axis, low);
+            scale.constant.push((axis, coordinate, SQRT_3 / CONSTANT_LENGTH));
+        }
+    }
+    if scale.varying.is_empty() {
+        // One place alone still needs an axis to lie on.
+        return (scale, vec![0.0; rows().count()]);
+    }
+    let coordinates =
+        rows().flat_map(|row| scale.varying.iter().map(|(axis, _)| scale.octaves(*axis, row[*axis]))).collect();
+    (scale, coordinates)
+}
+
+/// The varying axes, by position, of which the size takes a share.
+fn leaning(scale: &Scale, lean: &[f64]) -> Vec<(usize, f64)> {
+    let shares = scale.varying.iter().enumerate().map(|(index, (axis, _))| (index, *axis));
+    let shares = shares.filter(|(_, axis)| Some(*axis) != scale.size);
+    let shares = shares.filter_map(|(index, axis)| Some((index, *lean.get(axis)?)));
+    shares.filter(|(_, share)| *share != 0.0).collect()
+}
+
+/// The median difference of neighbouring values on each axis.
+fn grid_steps(dims: usize, coordinates: &[f64]) -> Vec<f64> {
+    let step = |axis: usize| {
+        let mut values: Vec<f64> = coordinates.iter().skip(axis).step_by(dims).copied().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        if steps.is_empty() { 1.0 } else { middle(steps) }
+    };
+    (0..dims).map(step).collect()
+}
+
+fn of_few(dims: usize, slices: usize) -> Ranges {
+    let correlation = Correlation { long_share: 0.5, nugget: 1e-2 };
+    Ranges { lengths: vec![CONSTANT_LENGTH; dims], slice_lengths: vec![CONSTANT_LENGTH; slices], correlation }
+}
+
+#[cfg(test)]
+mod tests;

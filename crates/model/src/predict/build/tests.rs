@@ -1,0 +1,70 @@
+//! What leaving rows out one by one tells.
+
+use super::*;
+use crate::predict::Place;
+
+/// Forty-one sizes, each a quarter octave from the next, whose times go up and down by a hundredth; one takes five times as long.
+fn with_outlier(outlier: u32) -> Model {
+    let mut rows = Rows::new(1);
+    for row in 0..41 {
+        let size = 64.0 * (f64::from(row) / 4.0).exp2();
+        let noise = 1.0 + f64::from(row * 7 % 5) / 200.0;
+        let time_us = (3.0 + size / 10.0) * if row == outlier { 5.0 } else { noise };
+        rows.push(row, &Place::sizes(&[size]), time_us, None);
+    }
+    Model::build(vec![rows], Some(0)).expect("rows")
+}
+
+/// The squares of what rows are missed by, in units of the variance, before they are cut.
+fn uncut(model: &Model) -> Vec<f64> {
+    let of_row = |row: u32| {
+        let (_, kriged) = model.without(row);
+        let residual = kriged.value - model.residuals[row as usize];
+        residual * residual / kriged.variance
+    };
+    (0..model.len() as u32).map(of_row).collect()
+}
+
+fn assert_close(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-5, "{found} instead of {expected}");
+}
+
+#[test]
+fn difficulties_are_cut_where_one_in_fifty_lies_above() {
+    let model = with_outlier(20);
+    let mut sorted = uncut(&model);
+    sorted.sort_unstable_by(f64::total_cmp);
+    // 98 % of the way from the first of 41 to the last: between the 40th and the 41st.
+    let cut = sorted[39] + 0.2 * (sorted[40] - sorted[39]);
+    assert_close(model.hardest, cut);
+    for (difficulty, uncut) in model.difficulty.iter().zip(uncut(&model)) {
+        assert_close(f64::from(*difficulty) + 1e-12, uncut.min(cut) + 1e-12);
+    }
+    assert_close(model.typical, sorted.iter().map(|one| one.min(cut)).sum::<f64>() / 41.0);
+}
+
+#[test]
+fn an_outlier_is_measured_in_units_of_what_most_rows_are_missed_by() {
+    let mut model = with_outlier(20);
+    let [outlier] = *model.outliers() else { panic!("{:?}", model.outliers()) };
+    let size = 64.0 * 32.0;
+    assert_eq!((outlier.row, outlier.measured_us), (20, 5.0 * (3.0 + size / 10.0)));
+    assert!((outlier.predicted_us / (3.0 + size / 10.0) - 1.01).abs() < 0.02, "{outlier:?}");
+    let own = model.row_numbers.iter().position(|row| *row == 20).expect("the row") as u32;
+    // It is judged by its own duration, which it then does not count as.
+    let judged = model.own_value(own);
+    assert!((judged - model.residuals[own as usize] - 5.0_f64.ln()).abs() < 0.02, "{judged}");
+    model.residuals[own as usize] = judged;
+    model.moved.clear();
+    let (near, kriged) = model.without(own);
+    let squares = uncut(&model);
+    let mut sorted = squares.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // Three of four squares of a normal distribution lie below 1.323 of its variance, half of them below 0.455.
+    let most = sorted[30] / 1.323;
+    let around = median(near.rows().iter().map(|row| squares[*row as usize]).collect()) / 0.455;
+    let residual = kriged.value - model.residuals[own as usize];
+    let sigma = (kriged.variance * most.max(around)).sqrt().max(0.02 / 1.645);
+    assert_close(outlier.sigmas, residual.abs() / sigma);
+    assert!(with_outlier(99).outliers().is_empty());
+}

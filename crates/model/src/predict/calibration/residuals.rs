@@ -1,0 +1,234 @@
+//! Rows of a model that are left out, alone or with others, and predicted from the rest.
+
+use super::{LARGEST_SIZES, MOST_ROWS};
+use crate::predict::beyond::{Method, Near, hold, plane};
+use crate::predict::class::Class;
+use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS};
+use crate::predict::model::{Model, Spot};
+use crate::predict::rows::choose;
+use smallvec::SmallVec;
+
+/// With all rows nearer than so many median distances.
+const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
+const MOST_CONFIGURATIONS: usize = 24;
+const MOST_OF_A_CONFIGURATION: usize = 40;
+const MOST_OF_A_SIZE: usize = 200;
+/// Neighbours looked through for those far enough, for each that counts.
+const WIDE: usize = 8;
+
+/// A row that was left out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Residual {
+    /// That of kriging: what follows from where the rows lie alone.
+    pub(crate) variance: f64,
+    pub(crate) class: Class,
+    pub(crate) sigma: f64,
+    pub(crate) own: Misses,
+    /// By how much the same neighbours miss what a twin has there; nought without one.
+    pub(crate) twin: Misses,
+}
+
+/// By how much each way misses, with its sign.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Misses {
+    pub(crate) kriging: f64,
+    pub(crate) hold: f64,
+    pub(crate) plane: f64,
+}
+
+impl Misses {
+    pub(crate) fn of(self, method: Method) -> f64 {
+        method.of(self.kriging, || self.hold, || self.plane)
+    }
+}
+
+impl Residual {
+    /// What is missed by a method that counts a share of what the twin has more than its neighbours.
+    pub(crate) fn missed(&self, method: Method, share: f64) -> f64 {
+        (self.own.of(method) - share * self.twin.of(method)).abs()
+    }
+}
+
+/// The rows of a model that may be left out, and what a twin has at all of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// In order.
+    pub(crate) rows: &'a [u32],
+    pub(crate) twin: Option<&'a [f32]>,
+}
+
+/// Rows of which a roofline and ranges know hardly anything.
+pub(super) fn of_many(model: &Model, asked: Asked<'_>, configurations: &[u32]) -> Vec<Residual> {
+    let mut all = Vec::new();
+    by_distance(model, asked, &mut all);
+    by_configuration(model, asked, configurations, &mut all);
+    by_size(model, asked, &mut all);
+    if all.is_empty() {
+        all.extend(asked.rows.iter().filter_map(|row| leave_out(model, asked.twin, *row, |other| other != *row)));
+    }
+    all
+}
+
+/// Some of the rows, in order.
+fn some(rows: &[u32], most: usize, seed: u64) -> impl Iterator<Item = u32> {
+    choose(rows.len(), most, seed).into_iter().map(|index| rows[index])
+}
+
+/// Single rows, together with all that is near them.
+fn by_distance(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
+    // The others around each row, the nearest first.
+    let around = |row: u32| -> (u32, Vec<(u32, f64)>) {
+        let (slice, place) = (model.forest.slice_of(row), model.forest.row(row));
+        let near = model.forest.nearest::<{ WIDE * MOST_NEIGHBOURS }>(slice, place, WIDE * model.neighbours, |_| true);
+        let pairs = near.rows().iter().copied().zip(near.distances().iter().copied());
+        (row, pairs.filter(|(other, _)| *other != row).collect())
+    };
+    let chosen: Vec<(u32, Vec<(u32, f64)>)> = some(asked.rows, MOST_ROWS, 5).map(around).collect();
+    for level in LEVELS {
+        let radius = level * model.median_distance;
+        let left_out = |(row, around): &(u32, Vec<(u32, f64)>)| {
+            let is_far = |pair: &&(u32, f64)| pair.1 >= radius;
+            let far: Vec<(u32, f64)> = around.iter().filter(is_far).take(model.neighbours).copied().collect();
+            (far.len() >= model.neighbours.min(4)).then(|| {
+                let found = residual(model, asked.twin, *row, &far);
+                if level == 0.0 { blind(model, *row, &far, found) } else { found }
+            })
+        };
+        let found: Vec<Residual> = chosen.iter().filter_map(left_out).collect();
+        if level > 0.0 && found.len() * 2 < chosen.len() {
+            return;
+        }
+        if found.len() >= 5 {
+            all.extend(found);
+        }
+    }
+}
+
+/// The hashes of the configurations of some rows.
+pub(super) fn configurations(model: &Model, rows: &[u32]) -> Vec<u32> {
+    let mut configurations: Vec<u32> = rows.iter().map(|row| model.configuration_of[*row as usize]).collect();
+    configurations.sort_unstable();
+    configurations.dedup();
+    configurations
+}
+
+/// Whole configurations.
+fn by_configuration(model: &Model, asked: Asked<'_>, configurations: &[u32], all: &mut Vec<Residual>) {
+    if configurations.len() < 2 {
+        return;
+    }
+    for chosen in choose(configurations.len(), MOST_CONFIGURATIONS, 13) {
+        let of = configurations[chosen];
+        let is_of = |row: &u32| model.configuration_of[*row as usize] == of;
+        let hidden = (0..model.len() as u32).filter(is_of).count();
+        if model.len() - hidden < model.neighbours {
+            continue;
+        }
+        let rows: Vec<u32> = asked.rows.iter().copied().filter(is_of).collect();
+        for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
+            all.extend(leave_out(model, asked.twin, row, |other| !is_of(&other)));
+        }
+    }
+}
+
+/// The largest sizes, from rows of at most a half and a quarter of them.
+fn by_size(model: &Model, asked: Asked<'_>, all: &mut Vec<Residual>) {
+    let Some((_, octave)) = model.size_axis() else { return };
+    let size = |row: u32| model.scale.size_of(model.forest.row(row));
+    let mut values: Vec<f64> = (0..model.len() as u32).map(size).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+    for top in values.iter().rev().take(LARGEST_SIZES).rev() {
+        let rows: Vec<u32> = asked.rows.iter().copied().filter(|row| (size(*row) - top).abs() < 1e-9).collect();
+        let chosen: Vec<u32> = some(&rows, MOST_OF_A_SIZE, 9).collect();
+        for octaves in [1.0, 2.0] {
+            let end = top - octaves * octave + 1e-9;
+            let known = (0..model.len() as u32).filter(|row| size(*row) <= end).count();
+            if known < model.neighbours.max(8) {
+                continue;
+            }
+            let left_out = |row: &u32| leave_out(model, asked.twin, *row, |other| size(other) <= end);
+            all.extend(chosen.iter().filter_map(left_out));
+        }
+    }
+}
+
+pub(super) fn leave_out(
+    model: &Model,
+    twin: Option<&[f32]>,
+    row: u32,
+    passes: impl Fn(u32) -> bool,
+) -> Option<Residual> {
+    let slice = model.forest.slice_of(row);
+    let near = model.forest.nearest::<MOST_NEIGHBOURS>(slice, model.forest.row(row), model.neighbours, passes);
+    let pairs: Vec<(u32, f64)> = near.rows().iter().copied().zip(near.distances().iter().copied()).collect();
+    (!pairs.is_empty()).then(|| residual(model, twin, row, &pairs))
+}
+
+/// By how much a row is missed from these others.
+pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u32, f64)]) -> Residual {
+    let rows: Vec<u32> = from.iter().map(|(row, _)| *row).collect();
+    let distances: Vec<f64> = from.iter().map(|(_, distance)| *distance).collect();
+    let slice = model.forest.slice_of(row);
+    let place = model.forest.row(row);
+    let correlations = Correlations::of(&model.forest, &rows, slice, place, Likeness::SAME, model.correlation);
+    let missed = |values: [f64; MOST_NEIGHBOURS], truth: f64| {
+        let kriged = correlations.solve(&values, model.correlation.nugget);
+        let near = Near {
+            forest: &model.forest,
+            values: &values,
+            rows: &rows,
+            distances: &distances,
+            slice,
+            place,
+            beside: 0.0,
+            size: model.size_axis().map(|(axis, _)| axis),
+        };
+        let misses = Misses { kriging: kriged.value - truth, hold: hold(near) - truth, plane: plane(near) - truth };
+        (misses, kriged.variance)
+    };
+    let (own, variance) = missed(model.values_of(&rows), model.residuals[row as usize]);
+    let of_twin = |twin: &[f32]| missed(values_of(twin, &rows), f64::from(twin[row as usize])).0;
+    Residual {
+        variance,
+        class: model.class(&Spot::of_row(model, row), &rows),
+        sigma: model.sigma(variance, &rows),
+        own,
+        twin: twin.map(of_twin).unwrap_or_default(),
+    }
+}
+
+/// What a twin has at some rows.
+pub(crate) fn values_of(twin: &[f32], rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
+    let mut values = [0.0; MOST_NEIGHBOURS];
+    for (value, row) in values.iter_mut().zip(rows) {
+        *value = f64::from(twin[*row as usize]);
+    }
+    values
+}
+
+/// The residual with the difficulty that its neighbours would have had without the row: an odd row makes its neighbours look hard to
+/// predict, and would seem to have been expected.
+pub(super) fn blind(model: &Model, row: u32, from: &[(u32, f64)], found: Residual) -> Residual {
+    let with: f64 = from.iter().map(|(other, _)| f64::from(model.difficulty[*other as usize])).sum();
+    let without: f64 = from.iter().map(|(other, _)| difficulty_without(model, *other, row)).sum();
+    let common = 4.0 * model.typical;
+    Residual { sigma: found.sigma * ((without + common) / (with + common)).sqrt(), ..found }
+}
+
+/// How hard a row would be to predict if another one were not known.
+pub(super) fn difficulty_without(model: &Model, row: u32, unknown: u32) -> f64 {
+    let (slice, place) = (model.forest.slice_of(row), model.forest.row(row));
+    // One more than count, in case the unknown row is one of them.
+    let near =
+        model.forest.nearest::<{ MOST_NEIGHBOURS + 1 }>(slice, place, model.neighbours + 1, |other| other != row);
+    if !near.rows().iter().take(model.neighbours).any(|other| *other == unknown) {
+        return f64::from(model.difficulty[row as usize]);
+    }
+    let rows: SmallVec<[u32; MOST_NEIGHBOURS]> =
+        near.rows().iter().copied().filter(|other| *other != unknown).collect();
+    let correlations = Correlations::of(&model.forest, &rows, slice, place, Likeness::SAME, model.correlation);
+    let kriged = correlations.solve(&model.values_of(&rows), model.correlation.nugget);
+    let residual = kriged.value - model.residuals[row as usize];
+    (residual * residual / kriged.variance).min(model.hardest)
+}

@@ -1,0 +1,204 @@
+//! Where a call lies: its axes, its work and its configuration.
+
+use crate::roofline::{Attention, Collective, Experts, LatentAttention, MatMul, Operands, Work, elementwise};
+use smallvec::{SmallVec, smallvec};
+
+/// How many axes a place can have.
+pub const MOST_AXES: usize = 8;
+
+/// A call of a kernel: what it is compared by with measured ones.
+///
+/// Distances are taken between the logarithms of the axes. Of attention the axes have the number of heads per key head, not the
+/// number of heads, and of experts the sizes that one rank sees: both are what the time depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// The numbers that may differ from those of a row, at most [`MOST_AXES`].
+    pub axes: SmallVec<[f64; 4]>,
+    /// What the kernel does.
+    pub work: Work,
+    /// A hash of all that makes up a configuration: everything but size and batch ([`configuration`]).
+    pub configuration: u64,
+    /// What an octave of each axis adds to that of the size where distances are taken; nothing where it is empty, and on axes beyond its
+    /// end. Rows of equal work are near each other then, as they must be where steps in the time follow the work: caches that
+    /// overflow, tiles that fill up.
+    pub lean: &'static [f64],
+}
+
+/// Rows and columns: the size leans to elements, which caches hold.
+const BY_ELEMENTS: &[f64] = &[1.0; MOST_AXES];
+/// Tokens, hidden, intermediate, experts of a rank, top-k: the size leans to routed rows, tokens times top-k.
+pub const BY_ROUTED_ROWS: &[f64] = &[0.0, 0.0, 0.0, 0.0, 1.0];
+
+/// A hash of numbers, equal for equal ones.
+pub fn configuration(values: &[f64]) -> u64 {
+    values.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, value| mix(hash ^ (value + 0.0).to_bits()))
+}
+
+/// The finalizer of SplitMix64.
+pub(crate) fn mix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+impl Place {
+    /// A product: rows, columns and inner size; the configuration is the weight.
+    pub fn matmul(product: MatMul, operands: Operands) -> Place {
+        let MatMul { rows, columns, inner } = product;
+        Place {
+            axes: smallvec![rows, columns, inner],
+            work: product.work(operands),
+            configuration: configuration(&[columns, inner]),
+            lean: &[],
+        }
+    }
+
+    /// A product in groups: rows of all groups, columns, inner size and groups.
+    pub fn grouped_matmul(product: MatMul, groups: f64, operands: Operands) -> Place {
+        let MatMul { rows, columns, inner } = product;
+        Place {
+            axes: smallvec![rows, columns, inner, groups],
+            work: product.work_in_groups(groups, operands),
+            configuration: configuration(&[columns, inner, groups]),
+            lean: &[],
+        }
+    }
+
+    /// Attention over a prompt: batch, tokens, heads per key head, key heads.
+    pub fn prefill(call: Attention) -> Place {
+        Place { work: call.prefill(), ..attention(call) }
+    }
+
+    /// Attention of one token to a cache: batch, tokens in the cache, heads per key head, key heads.
+    pub fn decode(call: Attention, cache_bytes: f64) -> Place {
+        // The token itself is attended to as well.
+        let work = Attention { tokens: call.tokens + 1.0, ..call }.decode(cache_bytes);
+        Place { work, ..attention(call) }
+    }
+
+    /// Latent attention over a prompt: batch, tokens, heads.
+    pub fn latent_prefill(call: LatentAttention) -> Place {
+        Place { work: call.prefill(), ..latent(call) }
+    }
+
+    /// Latent attention of one token to a cache: batch, tokens in the cache, heads.
+    pub fn latent_decode(call: LatentAttention) -> Place {
+        let work = LatentAttention { tokens: call.tokens + 1.0, ..call }.decode();
+        Place { work, ..latent(call) }
+    }
+
+    /// The experts of a layer: tokens, hidden, intermediate per rank, experts per rank, top-k, experts.
+    pub fn experts(call: Experts, weight_bytes: f64) -> Place {
+        let Experts { tokens, hidden, intermediate, top_k, experts, tensor_parallel, expert_parallel } = call;
+        let local = (experts / expert_parallel).max(1.0);
+        Place {
+            axes: smallvec![tokens, hidden, intermediate / tensor_parallel, local, top_k, experts],
+            work: call.work(weight_bytes),
+            configuration: configuration(&[hidden, intermediate, top_k, experts, tensor_parallel, expert_parallel]),
+            lean: BY_ROUTED_ROWS,
+        }
+    }
+
+    /// A collective: message and ranks.
+    pub fn collective(call: Collective) -> Place {
+        // Its first term is the steps that the ranks take one after another, of which each costs the latency of a link.
+        let work = Work { operations: call.ranks, ..call.work() };
+        Place {
+            axes: smallvec![call.message_bytes, call.ranks],
+            work,
+            configuration: configuration(&[call.ranks]),
+            lean: &[],
+        }
+    }
+
+    /// An elementwise kernel or a norm: rows and columns.
+    pub fn elementwise(rows: f64, columns: f64, bytes_per_element: f64) -> Place {
+        let work = Work { operations: rows, ..elementwise(rows * columns, bytes_per_element) };
+        Place { axes: smallvec![rows, columns], work, configuration: configuration(&[columns]), lean: BY_ELEMENTS }
+    }
+
+    /// A layer of a model of which nothing but its tokens is known: tokens and tensor-parallel ranks.
+    pub fn layer(tokens: f64, tensor_parallel: f64) -> Place {
+        Place {
+            axes: smallvec![tokens, tensor_parallel],
+            work: Work { operations: tokens / tensor_parallel, bytes: 1.0 / tensor_parallel },
+            configuration: configuration(&[tensor_parallel]),
+            lean: &[],
+        }
+    }
+
+    /// A kernel of which nothing is known but its sizes; the first is that along which it grows.
+    pub fn sizes(sizes: &[f64]) -> Place {
+        let elements: f64 = sizes.iter().map(|size| size.max(1.0)).product();
+        Place {
+            axes: SmallVec::from_slice(&sizes[..sizes.len().min(MOST_AXES)]),
+            work: Work { operations: elements, bytes: elements },
+            configuration: configuration(sizes.get(1..).unwrap_or_default()),
+            lean: BY_ELEMENTS,
+        }
+    }
+}
+
+fn attention(call: Attention) -> Place {
+    let Attention { batch, tokens, heads, kv_heads, .. } = call;
+    Place {
+        axes: smallvec![batch, tokens, heads / kv_heads, kv_heads],
+        work: Work::default(),
+        configuration: configuration(&[heads, kv_heads]),
+        lean: &[],
+    }
+}
+
+fn latent(call: LatentAttention) -> Place {
+    let LatentAttention { batch, tokens, heads } = call;
+    Place {
+        axes: smallvec![batch, tokens, heads],
+        work: Work::default(),
+        configuration: configuration(&[heads]),
+        lean: &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experts(tensor_parallel: f64, expert_parallel: f64) -> Place {
+        let call = Experts {
+            tokens: 32.0,
+            hidden: 7168.0,
+            intermediate: 2048.0,
+            top_k: 8.0,
+            experts: 256.0,
+            tensor_parallel,
+            expert_parallel,
+        };
+        Place::experts(call, 1.0)
+    }
+
+    #[test]
+    fn experts_are_compared_by_what_one_rank_sees() {
+        let place = experts(2.0, 16.0);
+        assert_eq!(place.axes.as_slice(), [32.0, 7168.0, 1024.0, 16.0, 8.0, 256.0]);
+        assert_eq!(place.work.operations, 6.0 * (32.0 * 8.0 / 16.0) * 7168.0 * 1024.0);
+        // A rank has one expert at least.
+        assert_eq!(experts(1.0, 512.0).axes[3], 1.0);
+    }
+
+    #[test]
+    fn the_size_of_experts_leans_to_routed_rows_alone() {
+        let place = experts(1.0, 1.0);
+        let leaning: Vec<f64> = (0..place.axes.len())
+            .filter(|axis| place.lean.get(*axis).is_some_and(|share| *share != 0.0))
+            .map(|axis| place.axes[axis])
+            .collect();
+        assert_eq!(leaning, [8.0]);
+    }
+
+    #[test]
+    fn experts_split_in_another_way_are_another_configuration() {
+        let all = [experts(1.0, 1.0), experts(2.0, 1.0), experts(1.0, 2.0)].map(|place| place.configuration);
+        assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+    }
+}

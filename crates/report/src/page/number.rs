@@ -1,0 +1,137 @@
+//! Numbers as pages show them.
+
+use perfdb_pycompat::format::{fixed, fixed_grouped};
+
+/// From here on a number is told by its magnitude: nobody counts so many digits.
+const BY_MAGNITUDE: f64 = 1e15;
+
+/// A number with thousands separated by commas; `–` where there is none.
+///
+/// ```
+/// use perfdb_report::page::number::grouped;
+/// assert_eq!(grouped(24931.44, 1), "24,931.4");
+/// assert_eq!(grouped(f64::NAN, 1), "–");
+/// ```
+pub fn grouped(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() { "–".to_owned() } else { if value > 0.0 { "∞" } else { "−∞" }.to_owned() };
+    }
+    let text = if value.abs() < BY_MAGNITUDE { fixed_grouped(value, decimals) } else { format!("{value:.1e}") };
+    match text.strip_prefix('-') {
+        // −0.0 is 0.0.
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
+        Some(digits) => format!("−{digits}"),
+        None => text,
+    }
+}
+
+/// [`grouped`] with a sign in front of what is above zero.
+pub fn signed(value: f64, decimals: usize) -> String {
+    let text = grouped(value, decimals);
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    if value > 0.0 && !is_zero { format!("+{text}") } else { text }
+}
+
+/// A percentage with one decimal and its sign.
+pub fn signed_percent(value: f64) -> String {
+    format!("{} %", signed(value, 1))
+}
+
+/// A percentage with one decimal.
+pub fn percent(value: f64) -> String {
+    format!("{} %", grouped(value, 1))
+}
+
+/// A time for a sentence, in the unit that leaves three or four digits.
+///
+/// ```
+/// use perfdb_report::page::number::time_us;
+/// assert_eq!(time_us(24931.4), "24.93 ms");
+/// assert_eq!(time_us(93.14), "93.1 µs");
+/// ```
+pub fn time_us(us: f64) -> String {
+    let (value, unit) = match us.abs() {
+        size if size >= 1e6 => (us / 1e6, "s"),
+        size if size >= 1e3 => (us / 1e3, "ms"),
+        _ => (us, "µs"),
+    };
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 && unit == "µs" => 1,
+        _ => 2,
+    };
+    format!("{} {unit}", grouped(value, decimals))
+}
+
+/// A size in bytes, in the binary unit that leaves the fewest digits.
+///
+/// ```
+/// use perfdb_report::page::number::size_bytes;
+/// assert_eq!(size_bytes(2097152.0), "2 MiB");
+/// assert_eq!(size_bytes(1536.0), "1.5 KiB");
+/// ```
+pub fn size_bytes(bytes: f64) -> String {
+    let mut value = bytes;
+    let mut unit = "B";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    format!("{} {unit}", short(value))
+}
+
+/// Few digits, for the labels of axes.
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    if size >= BY_MAGNITUDE {
+        return format!("{value:.0e}");
+    }
+    let decimals = match size {
+        size if size >= 100.0 || size.fract() == 0.0 => 0,
+        size if size >= 1.0 => 1,
+        size if size >= 0.01 => 2,
+        _ => 4,
+    };
+    let text = fixed(value, decimals);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
+    if size >= 1e6 {
+        format!("{}M", short(value / 1e6))
+    } else if size >= 1e4 {
+        format!("{}k", short(value / 1e3))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_and_zeros() {
+        assert_eq!(signed(0.04, 1), "0.0");
+        assert_eq!(signed(1234.56, 1), "+1,234.6");
+        assert_eq!(grouped(-0.04, 1), "0.0");
+        assert_eq!(grouped(-12.0, 0), "−12");
+        assert_eq!(grouped(f64::INFINITY, 0), "∞");
+        assert_eq!([grouped(1e300, 2), grouped(-2.5e15, 0)], ["1.0e300", "−2.5e15"]);
+    }
+
+    #[test]
+    fn labels_are_short() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (20.0, "20"),
+            (20_000.0, "20k"),
+            (1.5e6, "1.5M"),
+            (0.02, "0.02"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}

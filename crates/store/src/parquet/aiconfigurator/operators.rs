@@ -1,0 +1,252 @@
+//! What the operators' columns mean as shapes and types.
+
+use super::source::SourceTable;
+use crate::columns;
+use crate::parquet::COMPUTE_COLUMNS;
+use crate::parquet::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An operator whose tables are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Gemm,
+    /// Of prompts and of single tokens: queries of `isl` tokens on `isl + step` keys.
+    Attention {
+        name: &'static str,
+    },
+    LatentAttention {
+        name: &'static str,
+    },
+    LatentProducts,
+    Experts,
+    Nccl,
+    CustomAllReduce,
+}
+
+/// The two forms of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Compute,
+    Collective,
+}
+
+/// The tables do not tell of tiers.
+const TIER: &str = "0";
+
+impl Form {
+    pub(super) fn columns(self) -> &'static [&'static str] {
+        match self {
+            Form::Compute => &COMPUTE_COLUMNS,
+            Form::Collective => &columns::COMMUNICATION,
+        }
+    }
+}
+
+/// Shapes and types of a call.
+#[derive(Debug, Default)]
+struct Case {
+    inputs: Vec<(Vec<u64>, &'static str)>,
+    output: (Vec<u64>, &'static str),
+}
+
+impl Operator {
+    pub(super) fn of(name: &str) -> Option<Operator> {
+        Some(match name {
+            "gemm" => Operator::Gemm,
+            "context_attention" => Operator::Attention { name: "context_attention" },
+            "generation_attention" => Operator::Attention { name: "generation_attention" },
+            "context_mla" => Operator::LatentAttention { name: "context_mla" },
+            "generation_mla" => Operator::LatentAttention { name: "generation_mla" },
+            "mla_bmm" => Operator::LatentProducts,
+            "moe" => Operator::Experts,
+            "nccl" => Operator::Nccl,
+            "custom_allreduce" => Operator::CustomAllReduce,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn form(self) -> Form {
+        match self {
+            Operator::Nccl | Operator::CustomAllReduce => Form::Collective,
+            _ => Form::Compute,
+        }
+    }
+
+    /// The kernel type of each row. Where rows of one name come from several kernels, the kernel is part of it.
+    pub(super) fn kernel_types(self, table: &SourceTable) -> Result<Vec<String>, Error> {
+        let names = (0..table.row_count()).map(|row| self.name(table, row)).collect::<Result<Vec<_>, _>>()?;
+        if !table.has("kernel_source") {
+            return Ok(names);
+        }
+        let sources = (0..names.len()).map(|row| table.text("kernel_source", row)).collect::<Result<Vec<_>, _>>()?;
+        let mut of_name: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (name, source) in names.iter().zip(&sources) {
+            of_name.entry(name).or_default().insert(source);
+        }
+        let full = |(name, source): (&String, &&str)| match of_name.get(name.as_str()).map_or(1, BTreeSet::len) {
+            0 | 1 => name.clone(),
+            _ => format!("{}_{}", name.trim_end_matches('_'), file_name_part(source)),
+        };
+        Ok(names.iter().zip(&sources).map(full).collect())
+    }
+
+    fn name(self, table: &SourceTable, row: usize) -> Result<String, Error> {
+        let text = |column: &str| table.text(column, row).map(file_name_part);
+        Ok(match self {
+            Operator::Gemm => format!("gemm_{}", text("gemm_dtype")?),
+            Operator::Attention { name } => {
+                let window = if table.has("window_size") { table.size("window_size", row)? } else { 0 };
+                let window = if window > 0 { format!("_window{window}") } else { String::new() };
+                format!("{name}_{}_kv_{}{window}", text("attn_dtype")?, text("kv_cache_dtype")?)
+            }
+            Operator::LatentAttention { name } => {
+                format!("{name}_{}_kv_{}", text("mla_dtype")?, text("kv_cache_dtype")?)
+            }
+            Operator::LatentProducts => format!("{}_{}", text("op_name")?, text("bmm_dtype")?),
+            Operator::Experts => format!("moe_{}_{}", text("moe_dtype")?, text("distribution")?),
+            Operator::CustomAllReduce => "hcom_allReduce_".to_owned(),
+            Operator::Nccl => match table.text("op_name", row)? {
+                "all_gather" => "hcom_allGather_".to_owned(),
+                "all_reduce" => "hcom_allReduce_".to_owned(),
+                "reduce_scatter" => "hcom_reduceScatter_".to_owned(),
+                "alltoall" => "hcom_alltoallv_".to_owned(),
+                other => format!("hcom_{}_", file_name_part(other)),
+            },
+        })
+    }
+
+    /// The cells of a compute table's columns, in their order.
+    pub(super) fn compute_cells(self, table: &SourceTable, row: usize, duration_us: f64) -> Result<Vec<String>, Error> {
+        let case = self.case(table, row)?;
+        let join = |cells: Vec<String>| cells.join(";");
+        let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let formats = vec!["ND".to_owned(); case.inputs.len()];
+        Ok(vec![
+            join(case.inputs.iter().map(|(dimensions, _)| shape(dimensions)).collect()),
+            join(case.inputs.iter().map(|(_, dtype)| (*dtype).to_owned()).collect()),
+            join(formats),
+            shape(&case.output.0),
+            case.output.1.to_owned(),
+            "ND".to_owned(),
+            duration_us.to_string(),
+        ])
+    }
+
+    fn case(self, table: &SourceTable, row: usize) -> Result<Case, Error> {
+        let size = |column: &str| table.size(column, row);
+        let text = |column: &str| table.text(column, row);
+        Ok(match self {
+            Operator::Gemm => {
+                let (m, n, k) = (size("m")?, size("n")?, size("k")?);
+                let (activation, weight) = types(text("gemm_dtype")?);
+                Case { inputs: vec![(vec![m, k], activation), (vec![k, n], weight)], output: (vec![m, n], "DT_BF16") }
+            }
+            Operator::Attention { .. } => {
+                let (batch, queries, width) = (size("batch_size")?, size("isl")?, size("head_dim")?);
+                let (heads, keys) = (size("num_heads")?, keys(table, row)?);
+                // 0 stands for as many as there are heads.
+                let key_heads = Some(size("num_key_value_heads")?).filter(|heads| *heads > 0).unwrap_or(heads);
+                let (query, cache) = (types(text("attn_dtype")?).0, types(text("kv_cache_dtype")?).0);
+                let cache = (vec![batch, keys, key_heads, width], cache);
+                let query = (vec![batch, queries, heads, width], query);
+                let output = (query.0.clone(), "DT_BF16");
+                Case { inputs: vec![query, cache.clone(), cache], output }
+            }
+            Operator::LatentAttention { .. } => {
+                let (batch, queries, heads) = (size("batch_size")?, size("isl")?, size("num_heads")?);
+                let (query, cache) = (types(text("mla_dtype")?).0, types(text("kv_cache_dtype")?).0);
+                let keys = (vec![batch, keys(table, row)?], cache);
+                let query = (vec![batch, queries, heads], query);
+                let output = (query.0.clone(), "DT_BF16");
+                Case { inputs: vec![query, keys], output }
+            }
+            Operator::LatentProducts => {
+                let dimensions = vec![size("num_heads")?, size("num_tokens")?];
+                let dtype = types(text("bmm_dtype")?).0;
+                Case { inputs: vec![(dimensions.clone(), dtype)], output: (dimensions, "DT_BF16") }
+            }
+            Operator::Experts => {
+                let (tokens, hidden, top_k) = (size("num_tokens")?, size("hidden_size")?, size("topk")?);
+                // What one device holds.
+                let share = |all: u64, parts: u64| all.div_ceil(parts.max(1));
+                let experts = share(size("num_experts")?, size("moe_ep_size")?);
+                let inner = share(size("inter_size")?, size("moe_tp_size")?);
+                let (activation, weight) = types(text("moe_dtype")?);
+                Case {
+                    inputs: vec![
+                        (vec![tokens, hidden], activation),
+                        (vec![experts, hidden, inner], weight),
+                        (vec![tokens, top_k], "INT32"),
+                    ],
+                    output: (vec![tokens, hidden], "DT_BF16"),
+                }
+            }
+            Operator::Nccl | Operator::CustomAllReduce => Case::default(),
+        })
+    }
+
+    /// The cells of a collective's columns, in their order. Sizes are elements there, of all devices together where each has a part of the
+    /// result; here they are bytes of one device.
+    pub(super) fn collective_cells(
+        self,
+        table: &SourceTable,
+        row: usize,
+        duration_us: f64,
+    ) -> Result<Vec<String>, Error> {
+        let column = if self == Operator::Nccl { "nccl_dtype" } else { "allreduce_dtype" };
+        let (dtype, bytes_each) = match types(table.text(column, row)?).0 {
+            "DT_FLOAT" => ("DT_FLOAT", 4),
+            "DT_BF16" => ("DT_BF16", 2),
+            "FLOAT16" => ("DT_FP16", 2),
+            "INT8" => ("DT_INT8", 1),
+            other => (other, 1),
+        };
+        let devices = table.size("num_gpus", row)?;
+        let elements = table.size("message_size", row)?;
+        let bytes = elements
+            .checked_mul(bytes_each)
+            .ok_or_else(|| table.unfit("message_size", row, &elements.to_string(), "more than any message has"))?;
+        let is_shared = matches!(table.text("op_name", row)?, "all_gather" | "reduce_scatter");
+        let bytes = if is_shared { bytes / devices.max(1) } else { bytes };
+        let bandwidth = bytes as f64 / duration_us / 1e3;
+        Ok(vec![
+            bytes.to_string(),
+            devices.to_string(),
+            dtype.to_owned(),
+            TIER.to_owned(),
+            duration_us.to_string(),
+            ((bandwidth * 100.0).round() / 100.0).to_string(),
+        ])
+    }
+}
+
+/// Keys that the queries of a call attend to: what stands before them, and they themselves.
+fn keys(table: &SourceTable, row: usize) -> Result<u64, Error> {
+    let (queries, before) = (table.size("isl", row)?, table.size("step", row)?);
+    let reason = "more than any sequence has";
+    queries.checked_add(before).ok_or_else(|| table.unfit("step", row, &before.to_string(), reason))
+}
+
+/// Types of activations and weights, as tables spell them. What names a whole scheme stands for the types that it computes on.
+fn types(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "float32" | "float" => ("DT_FLOAT", "DT_FLOAT"),
+        "float16" | "half" => ("FLOAT16", "FLOAT16"),
+        "int8" | "sq" => ("INT8", "INT8"),
+        "int8_wo" => ("DT_BF16", "INT8"),
+        "int4_wo" => ("DT_BF16", "INT4"),
+        "nvfp4" => ("FLOAT4_E2M1", "FLOAT4_E2M1"),
+        "w4afp8" => ("FLOAT8_E4M3FN", "INT4"),
+        "w4a16_mxfp4" => ("DT_BF16", "FLOAT4_E2M1"),
+        "w4a8_mxfp4_mxfp8" => ("FLOAT8_E4M3FN", "FLOAT4_E2M1"),
+        name if name.starts_with("fp8") => ("FLOAT8_E4M3FN", "FLOAT8_E4M3FN"),
+        _ => ("DT_BF16", "DT_BF16"),
+    }
+}
+
+/// A text as part of a file's name.
+fn file_name_part(text: &str) -> String {
+    let part: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    part.trim_matches(['_', '.']).to_owned()
+}
