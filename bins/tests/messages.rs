@@ -264,7 +264,7 @@ fn text_is_not_written_under_the_name_of_a_parquet_file() -> TestResult {
     let ran = run(&folder, &format!("trace-to-csv --trace {TRACE} --output k.parquet"))?;
     assert_eq!((plain.code, ran.code), (Some(0), Some(0)), "{}", ran.stderr);
     assert!(!plain.stderr.contains("Parquet"), "{}", plain.stderr);
-    let warning = "warning: --output: k.parquet: this option does not write Parquet; --parquet does\n";
+    let warning = "warning: --output: k.parquet: this option does not write Parquet; choose another name\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
     assert_eq!(fs::read(folder.path().join("k.parquet"))?, fs::read(folder.path().join("k.csv"))?);
     Ok(())

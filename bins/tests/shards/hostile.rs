@@ -14,7 +14,7 @@ const TOOL: [&str; 5] = ["explain-prediction", "--scenarios", "list.yaml", "--da
 fn set(further: &[&str]) -> Result<TempDir, Box<dyn std::error::Error>> {
     let folder = TempDir::new()?;
     copy_folder(&testdata("scenarios"), &folder.path().join("data"))?;
-    let list = fs::read_to_string(testdata("scenarios.yaml"))?.replace("testdata/scenarios", "data");
+    let list = fs::read_to_string(testdata("scenarios.yaml"))?.replace("scenarios/", "data/");
     fs::write(folder.path().join("list.yaml"), list)?;
     let output = perfdb(folder.path(), &[&TOOL[..], further, &["--shard", "1/1"]].concat()).output()?;
     if output.status.success() { Ok(folder) } else { Err(text(&output.stderr).into()) }

@@ -116,7 +116,8 @@ fn a_full_disk_leaves_no_shard_and_the_others_as_they_are() -> TestResult {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("error: full/shard-1-of-1/results.bin: "), "{stderr}");
-    assert_eq!(fs::read_dir(folder.path().join("full"))?.count(), 0, "something is left behind");
+    let left = fs::read_dir(folder.path().join("full")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "something is left behind");
     refused(folder.path(), "1 of 2 shards missing: 2")?;
     do_shard(folder.path(), "2/2", &[])?;
     assert!(perfdb(folder.path(), &["merge-shards", "shards"]).output()?.status.success());

@@ -9,12 +9,12 @@
 //! use perfdb_model::statistics::{Limits, Series, Verdict, estimate, judge};
 //!
 //! // 40 calls of 100 us that vary by some percent, and as many that take 10 % longer.
-//! let calls = |scale: f64| {
+//! let calls = |scale: f64, seed: u32| {
 //!     let mut series = Series::default();
-//!     (0..40).for_each(|call: u32| series.push(scale * (98.0 + f64::from(call * 7 % 5)), 0, call / 4));
+//!     (0..40).for_each(|call: u32| series.push(scale * (98.0 + f64::from(call * seed % 5)), 0, call / 4));
 //!     series
 //! };
-//! let found = estimate([&calls(1.0), &calls(1.1)], [10.0, 10.0], false);
+//! let found = estimate([&calls(1.0, 7), &calls(1.1, 3)], [10.0, 10.0], false);
 //! let judgement = &judge(&[found], &Limits::default())[0];
 //! assert_eq!(judgement.verdict, Verdict::Slower);
 //! let [low, high] = judgement.interval.expect("enough calls");
