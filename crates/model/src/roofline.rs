@@ -14,11 +14,11 @@
 //! promises, and [`Roofline`], three numbers that say how the kernels of one table run in fact.
 
 mod device;
+mod fitted;
 pub mod kernels;
 mod precision;
-mod roofline;
 
 pub use device::{Bound, Device, Devices};
+pub use fitted::Roofline;
 pub use kernels::{Attention, Collective, Experts, LatentAttention, MatMul, Work, elementwise};
 pub use precision::{Operands, Precision, UnknownPrecision};
-pub use roofline::Roofline;

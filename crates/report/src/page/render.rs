@@ -1,7 +1,7 @@
 //! From a page to HTML.
 
 use crate::page::error::Error;
-use crate::page::page::{Block, Page, Part};
+use crate::page::one_page::{Block, Page, Part};
 use crate::page::terms;
 use minijinja::{Environment, Value, context};
 use perfdb_files::escape::for_terminal;
