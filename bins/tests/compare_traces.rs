@@ -264,7 +264,7 @@ fn a_section_that_is_none_has_a_near_name() {
     let folder = TempDir::new().expect("a folder");
     let run = run(folder.path(), &["a.json", "b.json", "--format", "json", "--sections", "metadata,opertions"]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("no section \"opertions\" (did you mean operations?)"), "{}", run.stderr);
+    assert!(run.stderr.contains("\"opertions\" is not a section (did you mean operations?)"), "{}", run.stderr);
 }
 
 #[test]

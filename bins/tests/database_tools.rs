@@ -185,7 +185,7 @@ fn a_link_in_place_of_the_lock_changes_nothing() -> TestResult {
         .output()?;
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8(output.stderr)?;
-    assert!(error.starts_with("error: db/.perfdb.lock: is no lock file"), "{error}");
+    assert!(error.starts_with("error: db/.perfdb.lock: is not a lock file"), "{error}");
     assert_eq!(fs::read_to_string(folder.path().join("victim"))?, "precious");
     assert_eq!(fs::read_dir(&database)?.count(), 2);
     Ok(())

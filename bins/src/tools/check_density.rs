@@ -106,10 +106,10 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  check-density --database-path db
-  check-density --database-path db --ranges ranges.yaml --suggest missing
-  check-density --database-path db --manifest calls.jsonl \\
-      --baseline-database old --strict --json density.json
+  check-density db
+  check-density db --ranges ranges.yaml --suggest missing
+  check-density db --manifest calls.jsonl --baseline-database old --strict \\
+      -o density.json
 
 The rules are explained in docs/formats/density.md.
 

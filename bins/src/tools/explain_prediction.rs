@@ -104,11 +104,11 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
 
 fn mapping(folder: &Path) -> Result<OpMapping, Failure> {
     let path = folder.join("op_mapping.yaml");
-    let missing = || Failure::lines(vec![format!("{}: there is no such file", path.display())]);
+    let missing = || Failure::lines(vec![format!("{}: no such file", path.display())]);
     OpMapping::load(&path)?.ok_or_else(missing)
 }
 
-/// What tells how sure predicted times are, where the folder has tables.
+/// The source of intervals for predicted times, where the folder has tables.
 fn database(folder: &Path) -> Result<Option<Reader>, Failure> {
     let database = Database::open(folder)?;
     let has_tables = !database.kernel_types().is_empty();

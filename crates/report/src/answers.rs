@@ -89,7 +89,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds an answer that stands for so many.
+    /// Adds an answer that counts this many times.
     pub fn add(&mut self, answer: &Result<Answer, Miss>, count: u64) {
         *match answer.as_ref().map(|answer| answer.source) {
             Ok(Source::Measured) => &mut self.measured,
@@ -225,12 +225,12 @@ pub fn sentences(answers: &[Answered], layout: Layout) -> String {
     text
 }
 
-/// What is told about an answer besides.
+/// Details of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Details {
     /// What was tried, table by table.
     pub explained: bool,
-    /// So many of the nearest rows; one for a question without an answer, though none are wanted.
+    /// At most this many of the nearest rows; one for a question without an answer, though none are wanted.
     pub nearest: usize,
 }
 

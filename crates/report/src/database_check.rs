@@ -128,7 +128,7 @@ struct FindingSummary {
 }
 
 impl<'s> Summary<'s> {
-    /// All findings; `is_ignored` tells which do not count.
+    /// All findings; `is_ignored` is true for those that do not count.
     pub fn new(
         database: &Path,
         checked: &Checked,

@@ -15,7 +15,7 @@ const MOST_TABLES: usize = 10;
 const MOST_REMARKS: usize = 6;
 /// Contradictions that are listed of a table for people.
 const MOST_SHOWN: usize = 3;
-/// Left out rows below which a share of nine in ten, or a 90th percentile, is chance.
+/// Left out rows below which a coverage, or a 90th percentile, is chance.
 pub(crate) const FEWEST_TO_JUDGE: usize = 10;
 
 /// For people: one sentence, then figures of tables, then what figures do not say. Unless `all` is wanted, the ten worst of the tables that can be
@@ -110,7 +110,7 @@ fn percent(share: f64) -> String {
     if percent > MOST_PERCENT { format!("> {MOST_PERCENT} %") } else { format!("{} %", fixed(percent, 1)) }
 }
 
-/// Half of an interval: from a half as wide as the duration on as a factor, since no duration is less than nought.
+/// Half of an interval: from a half as wide as the duration on as a factor, since no duration is less than zero.
 fn interval(half: f64) -> String {
     if half < 0.9995 {
         return format!("±{}", percent(half));
@@ -192,7 +192,7 @@ fn said(repeats: &Repeats) -> String {
     }
 }
 
-/// With two decimals; what that would write as nought or as a hundred digits, by its magnitude.
+/// With two decimals; what that would write as zero or as a hundred digits, by its magnitude.
 fn microseconds(us: f64) -> String {
     if (0.01..1e9).contains(&us) { fixed(us, 2) } else { format!("{us:.1e}") }
 }
