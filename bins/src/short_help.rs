@@ -59,8 +59,15 @@ pub(crate) fn shortened(command: Command) -> Command {
     let examples = examples(&command);
     let usage = usage_of(&command);
     let command = command.override_usage(usage.lines().next().unwrap_or_default().to_owned());
+    let longest = command
+        .get_arguments()
+        .filter(|option| shown.iter().any(|name| option.get_long() == Some(name)))
+        .map(|option| length(option).min(LONGEST))
+        .max()
+        .unwrap_or_default();
+    let width = NARROWEST.saturating_sub(longest + AROUND).max(LEAST_WIDTH);
     let command = command.mut_args(|option| match shown.iter().position(|name| option.get_long() == Some(name)) {
-        Some(at) => brief(option).display_order(at).help_heading(None::<&str>),
+        Some(at) => brief(option, width).display_order(at).help_heading(None::<&str>),
         None if option.is_positional() => option,
         None => option.hide(true),
     });
@@ -87,21 +94,48 @@ fn shown(tool: &str, command: &Command) -> Vec<String> {
     shown
 }
 
-/// How long the text of an option may be.
-const WIDTH: usize = 56;
+/// Columns of a narrow terminal, and how many of them stand around an option and its text.
+const NARROWEST: usize = 80;
+const AROUND: usize = 12;
+/// The longest option with its value, as it is counted, and the least width of a text.
+const LONGEST: usize = 28;
+const LEAST_WIDTH: usize = 36;
+
+/// Characters of an option with its value.
+fn length(option: &Arg) -> usize {
+    let value = option.get_value_names().and_then(|names| names.first()).map_or(0, |name| name.len() + " <>".len());
+    let takes_value = option.get_action().takes_values();
+    option.get_long().unwrap_or_default().len() + "--".len() + if takes_value { value } else { 0 }
+}
+
+/// The first words of a text, and `…` where some are left out.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for word in text.split(' ') {
+        if short.chars().count() + word.chars().count() + 2 > width {
+            break;
+        }
+        short.push_str(word);
+        short.push(' ');
+    }
+    short.trim_end().to_owned() + "…"
+}
 
 /// The option with the first clause of its text, and a short name of its value.
-fn brief(option: Arg) -> Arg {
+fn brief(option: Arg, width: usize) -> Arg {
     let text = option.get_help().map(ToString::to_string).unwrap_or_default();
     let mut text = text.lines().next().unwrap_or_default();
     for end in ["; ", ". ", " [default", ": ", " (", ", "] {
-        if text.len() > WIDTH {
+        if text.len() > width {
             text = text.split(end).next().unwrap_or_default();
         }
     }
-    let text = text.to_owned();
+    let text = cut(text, width);
     let default: usize = option.get_default_values().iter().map(|value| value.len()).sum();
-    let hides_default = text.len() + default + " [default: ]".len() > WIDTH + 4;
+    let hides_default = default == 0 || text.len() + default + " [default: ]".len() > width;
     let value = option.get_value_names().and_then(|names| names.first()).map_or(0, |name| name.len());
     let option = option.help(text);
     match (option.get_action().takes_values(), value > "[TABLE=]FILE".len()) {
@@ -136,9 +170,14 @@ pub(crate) fn under_name(command: Command, words: &str) -> Command {
     let tool = command.get_name().to_owned();
     let renamed = |text: &StyledStr| {
         let text = text.to_string();
-        let lines = text.lines().map(|line| match line.strip_prefix(&format!("  {tool} ")) {
-            Some(rest) => format!("  {words} {rest}"),
-            None => line.to_owned(),
+        let lines = text.lines().map(|line| {
+            let said = line.trim_start();
+            let indent = &line[..line.len() - said.len()];
+            let said = said.strip_prefix("perfdb ").unwrap_or(said);
+            match said.strip_prefix(&format!("{tool} ")) {
+                Some(rest) if !indent.is_empty() => format!("{indent}{words} {rest}"),
+                _ => line.to_owned(),
+            }
         });
         lines.collect::<Vec<_>>().join("\n")
     };

@@ -138,7 +138,10 @@ fn two_updates_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
 fn a_folder_without_tables_is_no_clean_database() -> TestResult {
     let folder = TempDir::new()?;
     let output = Command::new(CHECK).arg("--database-path").arg(folder.path()).output()?;
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &b"0 findings in 0 tables, 0 rows\n"[..]));
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(3), &b"FAILED: no tables; no findings in 0 tables, 0 rows\n"[..])
+    );
     let warning = String::from_utf8(output.stderr)?;
     assert!(warning.starts_with("warning: ") && warning.contains("no table"), "{warning}");
     Ok(())

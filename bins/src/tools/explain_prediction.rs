@@ -19,7 +19,7 @@ use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_files::shards::ShardWriter;
 use perfdb_query::{Database, Layer, Reader, ReaderSemantics};
-use perfdb_report::ledger::{NamedExplanation, text};
+use perfdb_report::ledger::{NamedExplanation, screen, text};
 use perfdb_store::op_mapping::OpMapping;
 use report::CaseReport;
 use std::ffi::OsString;
@@ -92,8 +92,11 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     }
     let explanations = explained.finish()?;
     let layout = arguments.terminal.layout();
-    let texts: Vec<String> =
-        explanations.iter().map(|explanation| text(explanation, arguments.limit, layout)).collect();
+    let shown = |explanation: &NamedExplanation| match arguments.limit {
+        Some(limit) => text(explanation, limit, layout),
+        None => screen(explanation, layout),
+    };
+    let texts: Vec<String> = explanations.iter().map(shown).collect();
     print_styled(&texts.join("\n\n"))?;
     outputs::write(&arguments, &scenarios, &explanations, trace, parquet)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };

@@ -66,11 +66,11 @@ fn figures(shown: &[(&Evaluation, Vec<Score>)], layout: Layout) -> String {
     let mut table = Table::new([
         Column::name("kernel").at_least(6),
         Column::name("left out"),
-        Column::number("asked").at_least(5).optional(2),
+        Column::number("rows").at_least(5).optional(2),
         Column::number("median").at_least(7),
         Column::number("p90").at_least(7),
         Column::number("bias").at_least(8).optional(1),
-        Column::number("held").at_least(5),
+        Column::number("coverage").at_least(5),
         Column::bar().optional(3),
         Column::number("interval").at_least(10),
     ]);

@@ -13,7 +13,7 @@ pub use csv::write_csv;
 pub use document::{document, scenarios_document};
 pub use page::page;
 pub use rows::{MeasureTable, rows_to_measure};
-pub use text::text;
+pub use text::{screen, text};
 
 use perfdb_compare::ledger::{Explanation, Interval, Ledger};
 use perfdb_pycompat::format::fixed_grouped;

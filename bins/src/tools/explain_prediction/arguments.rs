@@ -82,9 +82,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     pub(super) measure_dir: Option<PathBuf>,
 
-    /// Show at most N causes and things to do
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(super) limit: usize,
+    /// Show at most N causes, and half as many things to do [default: one screen]
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 
     #[command(flatten)]
     pub(super) terminal: TerminalArguments,

@@ -212,7 +212,7 @@ impl Table {
         }
         if !left_out.is_empty() {
             let names = left_out.join(", ");
-            out.push_str(&format!("{}(no room for: {names})\n", " ".repeat(self.indent)));
+            out.push_str(&layout.wrapped_lines(&format!("{}(no room for: {names})\n", " ".repeat(self.indent))));
         }
         out
     }

@@ -11,6 +11,15 @@ use perfdb_pycompat::format::{fixed, pad_left};
 /// How many kinds of layers are shown.
 const KINDS: usize = 5;
 
+/// Causes on a screen, where there is room for them.
+const CAUSES: [usize; 2] = [4, 10];
+
+/// The text of one explanation on one screen.
+pub fn screen(named: &NamedExplanation, layout: Layout) -> String {
+    let [fewest, most] = CAUSES;
+    crate::screen::fitting(most, fewest, |limit| text(named, limit, layout))
+}
+
 /// The text of one explanation, with at most `limit` causes and things to do. Control characters of names are escaped.
 pub fn text(named: &NamedExplanation, limit: usize, layout: Layout) -> String {
     let explanation = &named.explanation;

@@ -6,18 +6,9 @@ use super::text::TextOptions;
 use super::wording::counted;
 use crate::layout::Layout;
 
-/// Lines of a screen.
-const LINES: usize = 40;
-/// Rows of operations: as many as there is room for, within these limits.
-const OPERATIONS: [usize; 2] = [3, 10];
-/// Lines of the table of operations besides its rows: those in front of them and the row of the smaller ones.
-const AROUND: usize = 3;
-
-/// Operations for which there is room, between `above` and `below`.
-pub(super) fn room_for_operations(above: &str, below: &str) -> usize {
-    let used = above.lines().count() + below.lines().count() + AROUND;
-    LINES.saturating_sub(used).clamp(OPERATIONS[0], OPERATIONS[1])
-}
+/// Rows of operations that are shown, where there is room for them.
+pub(super) const OPERATIONS: usize = 10;
+pub(super) const FEWEST_OPERATIONS: usize = 3;
 
 /// The parts that are not shown, each with the flag that shows it.
 pub(super) fn left_out(found: &Overview<'_>, options: &TextOptions, layout: Layout) -> String {

@@ -8,9 +8,11 @@ use perfdb_tracediff::{
 
 use super::confidence::{mark, of_operation, per_what, words};
 use super::explanation;
+use super::screen::{FEWEST_OPERATIONS, OPERATIONS};
 use super::text_parts::{layers, python_stacks, unknown, warnings};
 use super::wording::{KERNEL, OPERATION, counted, escaped, general, operation_column, part, per};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
+use crate::screen::fitting;
 
 /// Operations whose kernels are shown.
 const ROWS_WITH_KERNELS: usize = 5;
@@ -62,8 +64,17 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
         below.push_str(&super::screen::left_out(found, options, layout));
     }
     escaped(&mut out, layout, |out| head(out, &comparison.metadata, all, layout));
-    let room = if all { usize::MAX } else { super::screen::room_for_operations(&out, &below) };
-    operations(&mut out, comparison, elapsed, confidence, options, room);
+    if all {
+        operations(&mut out, comparison, elapsed, confidence, options, usize::MAX);
+    } else {
+        let above = std::mem::take(&mut out);
+        out = fitting(OPERATIONS, FEWEST_OPERATIONS, |room| {
+            let mut screen = above.clone();
+            operations(&mut screen, comparison, elapsed, confidence, options, room);
+            screen + &below
+        });
+        out.truncate(out.len() - below.len());
+    }
     sections(&mut out, found, options);
     out.push_str(&below);
     out
@@ -203,7 +214,7 @@ fn operations(
         true => format!("{:+.1}", 100.0 * difference / whole),
         false => "-".to_owned(),
     };
-    let limit = if rows.len() <= room + 1 { usize::MAX } else { room };
+    let limit = if rows.len() <= room.saturating_add(1) { usize::MAX } else { room };
     let intervals = confidence.map_or_else(String::new, per_what);
     let mut table = Table::new([
         operation_column(),
