@@ -145,15 +145,18 @@ fn brief(option: Arg, width: usize) -> Arg {
     }
 }
 
-/// The first examples, those of one line before longer ones.
+/// The first examples, those of one line before longer ones. What is said about them stays in the long help.
 fn examples(command: &Command) -> Vec<String> {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut examples: Vec<String> = Vec::new();
-    let lines = text.lines().skip_while(|line| *line != "Examples:").skip(1).take_while(|line| line.starts_with("  "));
-    for line in lines {
+    let is_example = |line: &&str| line.is_empty() || line.starts_with("  ");
+    for line in text.lines().skip_while(|line| *line != "Examples:").skip(1).take_while(is_example) {
+        let said = line.trim_start();
+        let begins = said.starts_with(&format!("{} ", command.get_name())) || said.starts_with("perfdb ");
         match examples.last_mut() {
-            Some(last) if last.ends_with('\\') => last.extend(["\n", line]),
-            _ => examples.push(line.to_owned()),
+            Some(last) if last.ends_with('\\') => last.extend(["\n      ", said]),
+            _ if begins => examples.push(format!("  {said}")),
+            _ => {}
         }
     }
     let (short, long): (Vec<String>, Vec<String>) = examples.into_iter().partition(|example| !example.contains('\n'));
