@@ -79,7 +79,7 @@ fn every_command_of_a_group_is_its_tool() -> Outcome {
         line.push("--help");
         let help = stdout(of(&line))?;
         assert!(help.contains(&format!("Usage: perfdb {words} ")), "{words}: {help}");
-        assert!(help.contains(&format!("\n  perfdb {words} ")), "{words}: {help}");
+        assert!(help.matches(&format!(" perfdb {words} ")).count() > 1, "{words}: {help}");
         let mut asked = vec!["help"];
         asked.extend(words.split(' '));
         assert_eq!(stdout(of(&asked))?, help);

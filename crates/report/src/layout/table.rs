@@ -54,7 +54,7 @@ impl Column {
         Column::new(heading, Kind::Number)
     }
 
-    /// Bars of [`Cell::part`]; a layout without bars lacks the column.
+    /// Bars of [`Cell::part`]; there is no such column where a layout has no bars.
     pub fn bar() -> Column {
         Column::new("", Kind::Bar).at_least(BAR_WIDTH)
     }
@@ -182,7 +182,7 @@ impl Table {
         Table { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0 }
     }
 
-    /// Every line begins with this number of spaces.
+    /// Every line begins with so many spaces.
     pub fn indented(self, indent: usize) -> Table {
         Table { indent, ..self }
     }
@@ -212,7 +212,8 @@ impl Table {
         }
         if !left_out.is_empty() {
             let names = left_out.join(", ");
-            out.push_str(&layout.wrapped_lines(&format!("{}(no room for: {names})\n", " ".repeat(self.indent))));
+            let line = format!("{}(no room for: {names})\n", " ".repeat(self.indent));
+            out.push_str(&layout.wrapped_lines(&line));
         }
         out
     }

@@ -46,7 +46,7 @@ fn kernel_types(found: &Comparison<'_>, layout: Layout) -> String {
         count("same").optional(2),
         count("slower"),
         count("faster"),
-        count("can't tell").optional(1),
+        count("inconclusive").optional(1),
         count("only A"),
         count("only B"),
         Column::number("mean").at_least(8),
