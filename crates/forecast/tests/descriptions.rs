@@ -101,7 +101,7 @@ fn weights_in_a_format_without_operators_need_a_word_about_them() {
     let message = forecast(&model, &Deployment::default(), &batch).unwrap_err().to_string();
     assert_eq!(
         message,
-        "quantization_config.quant_method: 'fp8' does not tell which operators linear layers call; \
+        "quantization_config.quant_method: 'fp8' does not determine the operators of linear layers; \
          choose one of none, w8a8-static, w8a8-dynamic"
     );
     description["quantize"] = json!("w8a8");

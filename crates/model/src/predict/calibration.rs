@@ -43,7 +43,7 @@ pub(crate) struct Calibration {
 #[derive(Debug, Clone, Default)]
 struct OfClass {
     way: Way,
-    /// From which variance on which multiple of sigma holds the truth; the first counts from nought.
+    /// From which variance on which multiple of sigma holds the truth; the first counts from zero.
     steps: Steps,
 }
 
@@ -55,7 +55,7 @@ struct Way {
     shares: Steps,
 }
 
-/// From where on a number counts; the first counts from nought.
+/// From where on a number counts; the first counts from zero.
 type Steps = Vec<(f64, f64)>;
 
 fn step(steps: &[(f64, f64)], at: f64) -> Option<f64> {
@@ -203,7 +203,7 @@ fn shares(own: &[&Residual], method: Method) -> Steps {
     (0..chunks).map(of_chunk).collect()
 }
 
-/// The share, of nought to one, with which a way misses least: a weighted median.
+/// The share, of zero to one, with which a way misses least: a weighted median.
 fn best_share(own: &[&Residual], method: Method) -> f64 {
     let mut ratios: Vec<(f64, f64)> = own
         .iter()
@@ -245,7 +245,7 @@ fn steps(scores: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The score that holds the asked share of so many and one more.
+/// The score that holds the asked share of this many and one more.
 fn quantile(scores: &[(f64, f64)]) -> f64 {
     let mut sorted: Vec<f64> = scores.iter().map(|score| score.1).collect();
     sorted.sort_unstable_by(f64::total_cmp);

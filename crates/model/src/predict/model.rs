@@ -104,7 +104,7 @@ pub(crate) fn short(configuration: u64) -> u32 {
     (configuration >> 32) as u32
 }
 
-/// A value with what it rests on.
+/// A value with what it is based on.
 pub(crate) struct Found {
     pub(crate) near: Nearest<MOST_NEIGHBOURS>,
     pub(crate) class: Class,
@@ -114,7 +114,7 @@ pub(crate) struct Found {
     pub(crate) half_width: f64,
     /// By which the value was found.
     pub(crate) method: Method,
-    /// What another slice tells of it.
+    /// What another slice says about it.
     pub(crate) twin: Option<TwinRow>,
 }
 

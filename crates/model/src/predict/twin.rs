@@ -24,7 +24,7 @@ const FEWEST_COMMON: usize = 20;
 /// The share that is tried to choose a twin.
 const TRIED_SHARE: f64 = 0.5;
 
-/// What another slice tells of the places of a model.
+/// What another slice says about the places of a model.
 #[derive(Debug, Clone)]
 pub(crate) struct Twin {
     /// Which one, among those that were tried.

@@ -8,7 +8,7 @@ use crate::predict::model::{Model, Spot};
 use crate::predict::rows::choose;
 use smallvec::SmallVec;
 
-/// With all rows nearer than so many median distances.
+/// With all rows nearer than this many median distances.
 const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
 const MOST_CONFIGURATIONS: usize = 24;
 const MOST_OF_A_CONFIGURATION: usize = 40;
@@ -24,7 +24,7 @@ pub(crate) struct Residual {
     pub(crate) class: Class,
     pub(crate) sigma: f64,
     pub(crate) own: Misses,
-    /// By how much the same neighbours miss what a twin has there; nought without one.
+    /// By how much the same neighbours miss what a twin has there; zero without one.
     pub(crate) twin: Misses,
 }
 
