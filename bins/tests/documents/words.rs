@@ -58,7 +58,8 @@ pub(crate) fn found(root: &Path) -> Result<Vec<String>, String> {
 
 impl Phrase {
     fn hit<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let is_right = |hit: &str| self.except.iter().any(|word| hit.to_lowercase().ends_with(&format!(" {word}")));
+        let is_right =
+            |hit: &str| self.except.iter().any(|word| hit.trim_end().to_lowercase().ends_with(&format!(" {word}")));
         self.pattern.find_iter(text).map(|hit| hit.as_str()).find(|hit| !is_right(hit))
     }
 }

@@ -88,7 +88,7 @@ fn sizes_that_do_not_fit_together_are_named() {
     assert_eq!(message(latent(), 1, 3, 1), "expert parallel size: 3 does not divide the 16 experts");
     assert_eq!(
         message(latent(), 4, 2, 1),
-        "expert parallel size: experts that are split cannot be forecast: 2 is no multiple of tensor parallel size 4"
+        "expert parallel size: experts that are split cannot be forecast: 2 is not a multiple of tensor parallel size 4"
     );
 }
 

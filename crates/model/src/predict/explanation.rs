@@ -13,7 +13,7 @@ use std::fmt;
 
 /// Rows with less weight than this are not named.
 const LEAST_WEIGHT: f64 = 0.1;
-/// Nor is a twin that changes the duration by less than this.
+/// Nor is another slice that changes the duration by less than this.
 const LEAST_CHANGE: f64 = 0.005;
 
 /// An estimate with what it is based on.
@@ -62,7 +62,7 @@ impl Model {
         self.explain_with(slice, place, || None)
     }
 
-    /// The same, where a twin may have a row.
+    /// The same, where another slice may have a row.
     pub(crate) fn explain_with<'t>(
         &self,
         slice: usize,

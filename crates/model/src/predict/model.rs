@@ -154,7 +154,7 @@ impl Model {
         self.predict_with(slice, place, || None)
     }
 
-    /// The same, where a twin may have a row.
+    /// The same, where another slice may have a row.
     pub(crate) fn predict_with<'t>(
         &self,
         slice: usize,
@@ -204,7 +204,7 @@ impl Model {
         Some(spot)
     }
 
-    /// Predicts a spot, at which a twin may have a row; that is looked for where no row is the spot itself.
+    /// Predicts a spot, at which another slice may have a row; that is looked for where no row is the spot itself.
     pub(crate) fn find<'t>(&self, spot: &Spot, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
         let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, |_| true);
         let class = self.class(spot, near.rows());

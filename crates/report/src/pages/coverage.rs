@@ -63,7 +63,7 @@ fn workload(one: &WorkloadAudit) -> Part {
         trust: Some(trust),
         figures: vec![
             KeyFigure::new("Calls", grouped(total.calls as f64, 0)),
-            KeyFigure::new("Time", time_us(total.time_us)).note("as far as it is known"),
+            KeyFigure::new("Time", time_us(total.time_us)).note("where known"),
             KeyFigure::new("Exact", percent(100.0 * exact)).note(format!("of the {what}")),
             KeyFigure::new("Interpolated", percent(100.0 * of(Standing::Interpolated))).note(format!("of the {what}")),
             KeyFigure::new(

@@ -24,7 +24,7 @@ pub(crate) struct Residual {
     pub(crate) class: Class,
     pub(crate) sigma: f64,
     pub(crate) own: Misses,
-    /// By how much the same neighbours miss what a twin has there; zero without one.
+    /// By how much the same neighbours miss what another slice has there; zero without one.
     pub(crate) twin: Misses,
 }
 
@@ -43,13 +43,13 @@ impl Misses {
 }
 
 impl Residual {
-    /// What is missed by a method that counts a share of what the twin has more than its neighbours.
+    /// What is missed by a method that counts a share of what the other slice has more than its neighbours.
     pub(crate) fn missed(&self, method: Method, share: f64) -> f64 {
         (self.own.of(method) - share * self.twin.of(method)).abs()
     }
 }
 
-/// The rows of a model that may be left out, and what a twin has at all of them.
+/// The rows of a model that may be left out, and what another slice has at all of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     /// In order.
@@ -198,7 +198,7 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
     }
 }
 
-/// What a twin has at some rows.
+/// What another slice has at some rows.
 pub(crate) fn values_of(twin: &[f32], rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
     let mut values = [0.0; MOST_NEIGHBOURS];
     for (value, row) in values.iter_mut().zip(rows) {
