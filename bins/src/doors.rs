@@ -29,11 +29,57 @@ pub struct DoorCommand {
     pub options: &'static [&'static str],
     /// What it does, where that is not what its tool is for.
     pub summary: Option<&'static str>,
+    /// What its arguments are in usage, where they are not those of its tool.
+    pub usage: Option<&'static str>,
+    /// Options of the tool that belong to another command: help does not show them here.
+    pub elsewhere: &'static [&'static str],
 }
 
 const fn command(name: &'static str, tool: &'static str) -> DoorCommand {
-    DoorCommand { name, tool, options: &[], summary: None }
+    DoorCommand { name, tool, options: &[], summary: None, usage: None, elsewhere: &[] }
 }
+
+/// Options of compare-traces about many ranks, and those about two traces.
+const OF_RANKS: &[&str] = &["ranks", "ranks1", "ranks2"];
+const OF_TWO_TRACES: &[&str] = &[
+    "accept",
+    "aligned",
+    "baseline",
+    "capture1",
+    "capture2",
+    "clip-overlaps",
+    "compat",
+    "devices",
+    "events",
+    "explain",
+    "fail-regression",
+    "full",
+    "fusion",
+    "html",
+    "kernels",
+    "label1",
+    "label2",
+    "layers",
+    "max-stacks",
+    "min-group-size",
+    "no-confidence",
+    "no-kernels",
+    "no-stacks",
+    "output-dir",
+    "pairs",
+    "parquet",
+    "phase",
+    "ranks",
+    "run-variation",
+    "sections",
+    "shapes",
+    "shard",
+    "shard-dir",
+    "stack-traces",
+    "threshold-ms",
+    "trace-out",
+    "unwindowed",
+];
 
 /// The groups, in the order of the help.
 pub const DOORS: &[Door] = &[
@@ -43,7 +89,14 @@ pub const DOORS: &[Door] = &[
         synonyms: &["traces", "gpu", "profile"],
         commands: &[
             command("explain", "explain-trace"),
-            command("diff", "compare-traces"),
+            DoorCommand {
+                name: "diff",
+                tool: "compare-traces",
+                options: &[],
+                summary: None,
+                usage: Some("[OPTIONS] TRACE1 TRACE2"),
+                elsewhere: OF_RANKS,
+            },
             command("check", "check-trace"),
             command("cut", "cut-trace"),
             DoorCommand {
@@ -51,6 +104,8 @@ pub const DOORS: &[Door] = &[
                 tool: "compare-traces",
                 options: &["--of-ranks"],
                 summary: Some("find the late rank in the traces of a run"),
+                usage: Some("[OPTIONS] DIR|FILE..."),
+                elsewhere: OF_TWO_TRACES,
             },
         ],
     },
@@ -160,6 +215,12 @@ pub fn door(name: &str) -> Option<&'static Door> {
 /// Every command of every group, with its tool.
 pub fn commands() -> impl Iterator<Item = (&'static Door, &'static DoorCommand, &'static Tool)> {
     doors().flat_map(|door| door.available().map(move |(command, tool)| (door, command, tool)))
+}
+
+/// The command that a program's name, such as `perfdb trace diff`, stands for.
+pub fn of_program(program: &str) -> Option<&'static DoorCommand> {
+    let words = program.strip_prefix("perfdb ")?;
+    commands().find(|(door, command, _)| door.words(command) == words).map(|(_, command, _)| command)
 }
 
 /// How the command of a tool is typed, if a group has one.

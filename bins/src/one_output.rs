@@ -69,7 +69,7 @@ pub(crate) fn add(mut command: Command) -> Command {
             command = command.mut_arg(id, |option| option.hide(true));
         }
     }
-    let help = format!("Also write FILE: {suffixes}; repeatable");
+    let help = format!("Write FILE as {suffixes}; repeatable");
     let option = Arg::new(ID).short('o').long("output").value_name("FILE").action(ArgAction::Append).help(help);
     let option = option.value_parser(clap::value_parser!(OsString));
     command.arg(option.display_order(0))

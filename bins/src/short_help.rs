@@ -1,5 +1,6 @@
 //! `-h`: what people use, on one screen. `--help` has everything.
 
+use crate::doors::of_program;
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -82,7 +83,9 @@ pub(crate) fn shortened(command: Command) -> Command {
 
 /// Names of the options that are shown.
 fn shown(tool: &str, command: &Command) -> Vec<String> {
-    let options = || command.get_arguments().filter(|option| !option.is_positional());
+    let is_here =
+        |option: &&Arg| !option.is_positional() && (!option.is_hide_set() || option.get_long() == Some("output"));
+    let options = || command.get_arguments().filter(is_here);
     let known = COMMON.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, options)| options);
     let is_there = |name: &&&str| options().any(|option| option.get_long() == Some(name));
     let mut shown: Vec<String> = known.iter().filter(is_there).map(|name| (*name).to_owned()).collect();
@@ -171,25 +174,57 @@ fn examples(command: &Command) -> Vec<String> {
 /// The help text with examples that begin with the words that the tool was called by.
 pub(crate) fn under_name(command: Command, words: &str) -> Command {
     let tool = command.get_name().to_owned();
+    let known = of_program(words);
+    let elsewhere = known.map_or(&[][..], |known| known.elsewhere);
+    // `--ranks` is said by `trace ranks`.
+    let own_option = known.map_or_else(String::new, |known| format!("--{} ", known.name));
+    let without = |option: &str, rest: &str| rest.strip_prefix(option).unwrap_or(rest).to_owned();
+    let is_special = known.is_some_and(|known| !known.options.is_empty());
     let renamed = |text: &StyledStr| {
         let text = text.to_string();
+        // An example of a command with options of its own has one of them in its tool's help.
+        let as_typed = |line: &str| line.replacen(words, &format!("{tool} {}", own_option.trim_end()), 1);
         let lines = text.lines().map(|line| {
             let said = line.trim_start();
             let indent = &line[..line.len() - said.len()];
             let said = said.strip_prefix("perfdb ").unwrap_or(said);
             match said.strip_prefix(&format!("{tool} ")) {
-                Some(rest) if !indent.is_empty() => format!("{indent}{words} {rest}"),
+                Some(rest) if !indent.is_empty() => format!("{indent}{words} {}", without(&own_option, rest)),
                 _ => line.to_owned(),
             }
         });
+        // What another command has the option for is an example of that one.
+        let is_own = |line: &String| {
+            let is_plain = is_special && line.trim_start().starts_with(words) && !text.contains(&as_typed(line));
+            !is_plain
+                && !elsewhere
+                    .iter()
+                    .any(|name| line.contains(&format!(" --{name} ")) || line.ends_with(&format!(" --{name}")))
+        };
+        let lines = lines.filter(is_own);
         lines.collect::<Vec<_>>().join("\n")
     };
-    let usage = usage_of(&command).replace(&format!("{tool} "), &format!("{words} "));
-    let command = command.override_usage(usage);
+    let usage = match known.and_then(|known| known.usage) {
+        Some(usage) => format!("{words} {usage}"),
+        None => usage_of(&command).replace(&format!("{tool} "), &format!("{words} ")),
+    };
+    let command = command.override_usage(usage).mut_args(|option| {
+        let is_elsewhere = option.get_long().is_some_and(|name| elsewhere.contains(&name));
+        if is_elsewhere { option.hide(true) } else { option }
+    });
+    let command = match known.and_then(|known| known.summary) {
+        Some(summary) => command.about(capitalised(summary)).long_about(None::<&str>),
+        None => command,
+    };
     match command.get_after_help().map(renamed) {
         Some(text) => command.after_help(text),
         None => command,
     }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().collect::<String>() + characters.as_str()).unwrap_or_default()
 }
 
 /// The lines of usage, without the word in front.

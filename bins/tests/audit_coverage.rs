@@ -262,7 +262,11 @@ fn what_is_no_description_is_told_by_its_field() -> TestResult {
         CONFIG.replace("\"hidden_size\"", "\"quantization_config\": {\"quant_method\": \"fp8\"}, \"hidden_size\"");
     let quantized = told(&stored, &PASS)?;
     assert_eq!(quantized.0, Some(1));
-    assert!(quantized.1.starts_with("error: quantization_config.quant_method: 'fp8' does not determine"), "{}", quantized.1);
+    assert!(
+        quantized.1.starts_with("error: quantization_config.quant_method: 'fp8' does not determine"),
+        "{}",
+        quantized.1
+    );
     assert!(quantized.1.ends_with("w8a8-dynamic (--quantization)\n"), "{}", quantized.1);
     assert_eq!(told(&stored, &[&PASS[..], &["--quantization", "w8a8-static"]].concat())?.0, Some(0));
     let incomplete = told(CONFIG, &PASS[..6])?;

@@ -123,7 +123,7 @@ struct Arguments {
     #[arg(long, value_name = "text|json|csv")]
     format: Option<Format>,
 
-    /// Also write FILE: .json .csv .html .parquet .md; repeatable
+    /// Write FILE as .json .csv .html .parquet .md; repeatable
     #[arg(long, value_name = "FILE", value_parser = path())]
     output: Option<PathBuf>,
 
@@ -135,11 +135,11 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "aligned", "full", "fusion"])]
     result_csv: Option<PathBuf>,
 
-    /// Text: add layers; CSV: layers instead of operations
+    /// Add layers; CSV: layers instead of operations
     #[arg(long)]
     layers: bool,
 
-    /// Text: add what limits operators by shape; CSV: these instead of operations
+    /// Add what limits operators by shape; CSV: these instead of operations
     #[arg(long)]
     shapes: bool,
 
@@ -253,11 +253,11 @@ struct Arguments {
     #[arg(long)]
     no_kernels: bool,
 
-    /// Text: show everything, every kernel and layer
+    /// Show everything, every kernel and layer
     #[arg(long = "all", alias = "show-all")]
     show_all: bool,
 
-    /// Text: list the kernels of operations
+    /// List the kernels of operations
     #[arg(long)]
     kernels: bool,
 

@@ -136,8 +136,10 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
     let answer = match &answered.answer {
         Ok(answer) => answer,
         Err(miss) => {
-            let reason = format!("{name}: no answer: {} ({})\n", miss.reason.meaning(), one_line(&miss.to_string()));
-            return layout.wrapped_lines(&reason);
+            // The code of the reason is in the JSON.
+            let text = one_line(&miss.to_string());
+            let about = text.split_once(':').map_or_else(String::new, |(_, about)| format!(" ({about})"));
+            return layout.wrapped_lines(&format!("{name}: not found: {}{about}\n", miss.reason.meaning()));
         }
     };
     let us = microseconds(answer.duration_us, answered.interval_us).replacen('(', "µs (90 % interval ", 1);
