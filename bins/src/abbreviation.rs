@@ -9,7 +9,7 @@ pub(crate) struct Ambiguous {
     pub(crate) candidates: Vec<String>,
 }
 
-/// Writes abbreviated options out: an argument `--p` or `--p=v` in front of a bare `--`, where `p` is no full name of an
+/// Writes abbreviated options out: an argument `--p` or `--p=v` in front of a bare `--`, where `p` is not a full name of an
 /// option and begins exactly one name of `original`, gets that name. `full` are all options that the tool has now; those
 /// not in `original` cannot be abbreviated, so that a new option never makes an old prefix ambiguous.
 pub(crate) fn expand(

@@ -124,7 +124,7 @@ impl GivenNumber {
     /// Reads a percentage that can't be negative.
     ///
     /// # Errors
-    /// When the text is no finite number or below 0.
+    /// When the text is not a finite number, or is below 0.
     pub fn not_negative(text: &str) -> Result<Self, String> {
         match GivenNumber::from_str(text)? {
             number if number.value >= 0.0 => Ok(number),

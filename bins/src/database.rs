@@ -23,8 +23,8 @@ pub struct DatabaseArguments {
     #[arg(long, value_name = "DIR")]
     pub database_path: Option<OsString>,
 
-    /// Device below the data root [default: ATLAS_800_A3_752T_128G_DIE]
-    #[arg(long, value_name = "DEVICE", value_parser = clap::builder::PossibleValuesParser::new(DEVICES), hide_possible_values = false)]
+    /// Device below the data root (`perfdb list --devices`) [default: ATLAS_800_A3_752T_128G_DIE]
+    #[arg(long, value_name = "DEVICE", value_parser = clap::builder::PossibleValuesParser::new(DEVICES), hide_possible_values = true)]
     pub device: Option<String>,
 
     /// vLLM-Ascend version, or the whole name of a version directory [default: what is installed]

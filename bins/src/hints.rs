@@ -89,7 +89,7 @@ impl ForeignFormat {
     }
 }
 
-/// The format of a file, where its first bytes tell that no tool can read it.
+/// The format of a file, if its first bytes show that no tool can read it.
 pub(crate) fn foreign_format(path: &Path) -> Option<ForeignFormat> {
     const MARKS: [(&[u8], ForeignFormat); 7] = [
         (b"\x28\xb5\x2f\xfd", ForeignFormat::Zstandard),

@@ -140,7 +140,7 @@ impl Mistake {
     }
 }
 
-/// What is wrong with the inputs of a tool: only what is surely of another kind is told.
+/// What is wrong with the inputs of a tool: only what is certainly of another kind is reported.
 pub(crate) fn mistakes(tool: &str, given: &[Given]) -> Vec<Mistake> {
     let kinds: Vec<Option<Kind>> = given.iter().map(|one| Kind::of(&one.path)).collect();
     let is_other = |at: usize, by: usize| kinds[at] == Some(given[by].wanted) && kinds[at] != Some(given[at].wanted);

@@ -52,7 +52,7 @@ impl JsonFile {
         path.map(Path::new).map(open).transpose()
     }
 
-    /// [`JsonFile::open`] for work that makes the folder `output`: below that, a folder that is not there is no error yet.
+    /// [`JsonFile::open`] for work that makes the folder `output`: below that, a missing folder is not an error yet.
     pub fn open_for(path: Option<&OsStr>, output: &Path) -> Result<Option<JsonFile>, Failure> {
         match path.map(Path::new) {
             Some(path) if !parent_of(path).is_dir() && normalised(path).starts_with(normalised(output)) => {

@@ -23,7 +23,7 @@ pub(crate) struct RowsToMeasure {
     pub(crate) csv: Vec<u8>,
 }
 
-/// Refuses a folder that is one of the databases that a run reads, by whatever name.
+/// Refuses a folder that is one of the databases that a run reads, under any name.
 pub(crate) fn refuse_database<'d>(
     folder: &Path,
     option: &str,

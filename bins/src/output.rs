@@ -123,6 +123,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn write_to_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    crate::one_output::printed(bytes);
     if stdout_is_taken() {
         return Ok(());
     }

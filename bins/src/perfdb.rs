@@ -5,25 +5,27 @@ mod doctor;
 mod links;
 mod listing;
 mod manual;
+mod near_misses;
 
 use crate::all_tools::{TOOLS, find};
+use crate::doors::{Door, door};
 use crate::registry::Tool;
 use crate::{Failure, Status, command_of, print, run};
 use clap::{Parser, Subcommand};
 use completions::Shell;
-use perfdb_store::near_name::nearest;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Make, measure and check operator performance databases for LLM inference
+/// Explain GPU and NPU traces; build, measure and query databases of operators
 #[derive(Parser)]
 #[command(
     name = "perfdb",
-    override_usage = "perfdb TOOL [ARGUMENTS]\n       perfdb list | doctor | help [NAME] | completions SHELL | man DIR | install-links DIR | merge-shards DIR... [-- COMMAND]",
-    help_template = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\nOptions:\n{options}",
-    after_help = listing::with_commands(),
+    override_usage = "perfdb COMMAND [ARGUMENTS]",
+    help_template = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}",
+    before_help = listing::short(),
+    before_long_help = listing::long(),
     disable_help_subcommand = true
 )]
 struct Arguments {
@@ -33,13 +35,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Own {
-    /// List the tools by what they are for
-    List,
+    /// List the commands with what they do
+    List {
+        /// List every tool under its own name, those kept for compatibility too
+        #[arg(long)]
+        all: bool,
 
-    /// Print what of the vendors' software is on this machine, and what that enables
+        /// List the devices that databases are kept for (--device)
+        #[arg(long, conflicts_with = "all")]
+        devices: bool,
+    },
+
+    /// Print which vendors' software is on this machine, and what it enables
     ///
-    /// Looks for NPUs and GPUs, msprof, torch, torch_npu, torchrun, vllm-ascend and Slurm. Nothing is loaded or started but
-    /// the Python interpreter.
+    /// Looks for NPUs and GPUs, msprof, torch, torch_npu, torchrun, vllm-ascend and Slurm. Starts the Python interpreter and
+    /// nothing else.
     #[command(after_help = doctor::EXAMPLES)]
     Doctor {
         /// Print it as JSON
@@ -116,21 +126,50 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         return (tool.main)(arguments);
     }
     let arguments = with_help_behind(arguments);
-    match arguments.get(1).and_then(|name| name.to_str()).and_then(find) {
-        Some(tool) => {
-            // Usage lines begin with the program's name.
-            let program = OsString::from(format!("perfdb {}", tool.name));
-            (tool.main)(std::iter::once(program).chain(arguments.into_iter().skip(2)).collect())
-        }
+    let word = |at: usize| arguments.get(at).and_then(|name| name.to_str());
+    if let Some(tool) = word(1).and_then(find) {
+        return start(tool, &[], tool.name, &arguments[2..]);
+    }
+    if let Some(door) = word(1).and_then(door) {
+        return through(door, &arguments[2..]);
+    }
+    let mut merge = None;
+    let ended = run(arguments, &[], |arguments| execute(arguments, &mut merge));
+    match merge {
+        Some((tool, arguments)) => (tool.main)(arguments),
+        None => ended,
+    }
+}
+
+/// Runs a command of a group.
+fn through(door: &Door, arguments: &[OsString]) -> ExitCode {
+    let word = arguments.first().map(|word| word.to_string_lossy().into_owned());
+    if let Some((command, tool)) = door.find(word.as_deref().filter(|_| !door.is_command()).unwrap_or_default()) {
+        let rest = if door.is_command() { arguments } else { &arguments[1..] };
+        return start(tool, command.options, &door.words(command), rest);
+    }
+    match word.as_deref() {
+        Some("-h" | "--help" | "help") => match print(&listing::of_door(door)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        // There is nowhere to report a failure of this.
         None => {
-            let mut merge = None;
-            let ended = run(arguments, &[], |arguments| execute(arguments, &mut merge));
-            match merge {
-                Some((tool, arguments)) => (tool.main)(arguments),
-                None => ended,
-            }
+            let _ = write!(std::io::stderr().lock(), "{}", listing::of_door(door));
+            ExitCode::from(2)
+        }
+        Some(word) => {
+            let rest: Vec<String> = arguments[1..].iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let failure = near_misses::unknown_in(door, word, &rest);
+            run([OsString::from("perfdb")], &[], |_: Arguments| Err(failure))
         }
     }
+}
+
+/// Runs a tool under the words that it was called by: its usage begins with them.
+fn start(tool: &Tool, options: &[&str], words: &str, arguments: &[OsString]) -> ExitCode {
+    let program = std::iter::once(OsString::from(format!("perfdb {words}")));
+    (tool.main)(program.chain(options.iter().map(OsString::from)).chain(arguments.iter().cloned()).collect())
 }
 
 /// A tool and its command line, the program first.
@@ -143,24 +182,41 @@ fn merging(dirs: &[PathBuf], command: &[OsString]) -> Result<ToolRun, Failure> {
     Ok((tool, std::iter::once(program).chain(arguments).collect()))
 }
 
-/// `perfdb help NAME` as `perfdb NAME --help`.
+/// `perfdb help NAME` as `perfdb NAME --help`, also where NAME is two words.
 fn with_help_behind(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let is_known = |name: &OsString| name.to_str().is_some_and(|name| names().any(|known| known == name));
-    match &arguments[..] {
-        [_, help] if help == "help" => arguments[1] = "--help".into(),
-        [_, help, name] if help == "help" && is_known(name) => {
-            arguments.swap(1, 2);
-            arguments[2] = "--help".into();
-        }
-        _ => {}
+    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+    if word(1) != "help" {
+        return arguments;
+    }
+    let is_known = match arguments.len() {
+        2 => true,
+        3 => find(word(2)).is_some() || door(word(2)).is_some() || OWN_COMMANDS.contains(&word(2)),
+        4 => door(word(2)).is_some_and(|door| door.find(word(3)).is_some()),
+        _ => false,
+    };
+    if is_known {
+        arguments.remove(1);
+        arguments.push("--help".into());
     }
     arguments
 }
 
-/// `perfdb` with its own commands and, as subcommands, the tools: for completions.
+/// `perfdb` with its own commands and, as subcommands, the groups and the tools: for completions.
 fn command_with_tools() -> clap::Command {
-    let own = command_of::<Arguments>();
-    TOOLS.iter().fold(own, |command, tool| command.subcommand((tool.command)().about(tool.summary)))
+    let mut own = command_of::<Arguments>();
+    for door in crate::doors::doors() {
+        let mut group = clap::Command::new(door.name).about(door.about);
+        for (command, tool) in door.available() {
+            let known = (tool.command)().name(command.name).about(command.summary(tool));
+            match door.is_command() {
+                true => group = known.name(door.name),
+                false => group = group.subcommand(known),
+            }
+        }
+        own = own.subcommand(group);
+    }
+    let is_free = |tool: &&Tool| door(tool.name).is_none();
+    TOOLS.iter().filter(is_free).fold(own, |all, tool| all.subcommand((tool.command)().about(tool.summary)))
 }
 
 /// The tool that a link is named after. A link `<Op>_run` or `<Op>_run.py` is op-replay, which takes OP from it.
@@ -170,23 +226,15 @@ fn called_as(program: Option<&OsString>) -> Option<&'static Tool> {
     find(if is_operator { crate::tools::op_replay::TOOL.name } else { name })
 }
 
-/// Names of the tools and of perfdb's own commands.
-fn names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().map(|tool| tool.name).chain([
-        "list",
-        "doctor",
-        "help",
-        "completions",
-        "man",
-        "install-links",
-        "merge-shards",
-    ])
-}
+/// The names of perfdb's own commands.
+const OWN_COMMANDS: [&str; 7] = ["list", "doctor", "help", "completions", "man", "install-links", "merge-shards"];
 
 /// Does what is asked for; a tool that is to run then is left in `next`.
 fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, Failure> {
     match arguments.command {
-        Some(Own::List) => print(&listing::tools())?,
+        Some(Own::List { all: true, .. }) => print(&listing::by_tool())?,
+        Some(Own::List { devices: true, .. }) => print(&(perfdb_store::directory::DEVICES.join("\n") + "\n"))?,
+        Some(Own::List { .. }) => print(&listing::by_command())?,
         Some(Own::Doctor { json }) => {
             let machine = doctor::Machine::look();
             let text = if json { serde_json::to_string_pretty(&machine.to_json())? + "\n" } else { machine.to_text() };
@@ -196,9 +244,10 @@ fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, F
         Some(Own::Man { dir }) => manual::write_pages(&dir)?,
         Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,
         Some(Own::MergeShards { dirs, command }) => *next = Some(merging(&dirs, &command)?),
-        Some(Own::Help { name }) => return Err(unknown(&name.unwrap_or_default())),
+        Some(Own::Help { name }) => return Err(near_misses::unknown(&[name.unwrap_or_default()])),
         Some(Own::Unknown(words)) => {
-            return Err(unknown(&words.first().map(|word| word.to_string_lossy()).unwrap_or_default()));
+            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            return Err(near_misses::unknown(&words));
         }
         None => {
             // There is nowhere to report a failure of this.
@@ -209,14 +258,6 @@ fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, F
     Ok(Status::Success)
 }
 
-fn unknown(name: &str) -> Failure {
-    let hint = match nearest(name, names(), str::to_lowercase) {
-        Some(near) => format!("did you mean {near}?"),
-        None => "`perfdb list` shows the tools".to_owned(),
-    };
-    Failure::usage(format!("no tool or command '{name}'; {hint}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +266,6 @@ mod tests {
     fn own_commands_are_known_by_name() {
         let command = command_of::<Arguments>();
         let own = command.get_subcommands().map(clap::Command::get_name);
-        assert!(own.eq(names().skip(TOOLS.len())));
+        assert!(own.eq(OWN_COMMANDS));
     }
 }

@@ -108,7 +108,7 @@ pub(crate) fn name_inputs(arguments: Vec<OsString>, command: &Command) -> Result
             }
             Some(input) if input.is_created && !Path::new(&argument).is_dir() => {
                 let (word, option) = (argument.display(), input.option);
-                return Err(format!("{word}: there is no such folder (a new one is named with --{option})"));
+                return Err(format!("{word}: this folder does not exist (a new one is named with --{option})"));
             }
             Some(input) => with_name(input.option, &argument),
         });

@@ -71,7 +71,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// So many more are done.
+    /// This many more are done.
     pub fn inc(&self, files: usize) {
         if let Ok(mut reading) = READING.lock()
             && let Some(reading) = reading.as_mut()

@@ -3,7 +3,7 @@
 use crate::output::warn;
 use crate::standard_streams::writes_file;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -11,8 +11,7 @@ use std::path::Path;
 /// fail far from here. An option of the tool's original writes the file, as that does, with a warning.
 pub(crate) fn check(matches: &ArgMatches, command: &Command, original_options: &[&str]) -> Result<(), String> {
     let hint =
-        match command.get_arguments().any(|argument| argument.get_long() == Some("parquet") && !argument.is_hide_set())
-        {
+        match command.get_arguments().any(|argument| argument.get_long() == Some("parquet") && is_there(argument)) {
             true => "--parquet does",
             false => "choose another name",
         };
@@ -30,6 +29,11 @@ pub(crate) fn check(matches: &ArgMatches, command: &Command, original_options: &
         }
     }
     Ok(())
+}
+
+/// `--output` hides the option of the form in the help; a program without Parquet hides it too.
+fn is_there(option: &Arg) -> bool {
+    !option.is_hide_set() || !crate::table_file::is_without_parquet()
 }
 
 fn promises_parquet(file: &OsStr) -> bool {

@@ -1,4 +1,4 @@
-//! What runs tell of themselves in `database.toml`.
+//! What runs record about themselves in `database.toml`.
 
 use crate::{Failure, replay::variable};
 use perfdb_files::time::utc_text;

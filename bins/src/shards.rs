@@ -1,7 +1,7 @@
 //! `--shard I/N`, which does a part of a job, and `perfdb merge-shards`, which puts the parts together.
 //!
 //! A tool that works case by case has a result per case and, at the end, output made of all of them. A shard ends after its
-//! results; putting shards together is the tool again, with the results taken from them. Whatever a tool can write, it writes so too,
+//! results; putting shards together is the tool again, with the results taken from them. Everything that a tool writes, it writes here too,
 //! byte for byte. The shards remember the command line; it is data, and checked as such (`recorded`).
 
 mod recorded;
@@ -64,7 +64,7 @@ impl ShardArguments {
     /// The part that is asked for.
     ///
     /// # Errors
-    /// When the shards that results are taken from are no whole set.
+    /// When the shards that results are taken from are not a whole set.
     pub fn part(&self) -> Result<Part, Failure> {
         Ok(match (self.shard, self.from_shards.as_slice()) {
             (Some(shard), _) => Part::Shard(shard, self.shard_dir.clone()),
@@ -80,7 +80,7 @@ pub struct GivenArguments(Vec<OsString>);
 
 /// Options whose values change no result.
 const WITH_VALUE: [&str; 4] = ["--shard", "--shard-dir", "--from-shards", "--jobs"];
-/// Options that change what is told meanwhile.
+/// Options that change the messages only.
 const WITHOUT_VALUE: [&str; 3] = ["--verbose", "--quiet", "--no-progress"];
 
 impl GivenArguments {
@@ -145,7 +145,7 @@ pub fn finish(
     if errors.is_empty() { Ok(Status::Success) } else { Err(Failure::lines(errors)) }
 }
 
-/// Says where a shard lies that has measured so many rows.
+/// Says where a shard of this number of rows is.
 pub fn print_measured(shard: Shard, rows: usize, folder: &Path) {
     print_note(&format!("shard {shard}: {rows} row(s) measured, in {}", folder.display()));
 }
@@ -154,7 +154,7 @@ pub fn print_measured(shard: Shard, rows: usize, folder: &Path) {
 /// shards remember.
 ///
 /// # Errors
-/// When the shards are no whole set, another version has made them, they are of another command than is asked for, or the one that they
+/// When the shards are not a whole set, another version has made them, they are of another command than is asked for, or the one that they
 /// remember would write outside the current folder.
 pub fn merging(folders: &[PathBuf], asked: &[OsString]) -> Result<(&'static Tool, Vec<OsString>), Failure> {
     let set = ShardSet::open(folders)?;

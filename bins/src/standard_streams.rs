@@ -82,7 +82,7 @@ const INPUTS: [&str; 24] = [
     "workload",
 ];
 
-/// What `-` stands for as the value of an argument. `None` where it is no file of its own, or where the tool knows `-` itself.
+/// What `-` stands for as the value of an argument. `None` where it is not a file of its own, or where the tool knows `-` itself.
 pub fn stream_of(tool: &str, argument: &Arg) -> Option<Stream> {
     let name = name_of(argument);
     let name = positional::option_of(tool, name).unwrap_or(name);

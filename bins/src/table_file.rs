@@ -64,7 +64,7 @@ impl TableFile {
         TableFile { parents: Parents::Create, ..self }
     }
 
-    /// Whether the file can be written, which is told before the work.
+    /// Checks before the work that the file can be written.
     pub(crate) fn check(&self) -> Result<(), Error> {
         Staged::create(&self.path, self.parents).map(drop)
     }

@@ -4,11 +4,13 @@ use crate::abbreviation::{Ambiguous, expand};
 use crate::common_names::add_common_names;
 use crate::failure::{Failure, Status};
 use crate::input_kind::{Given, Mistake, given, mistakes};
+use crate::one_output;
 use crate::output::{Log, print, print_error, print_hinted_error, set_quiet, set_verbose, warn};
 use crate::positional;
 use crate::progress;
 use crate::promised_form;
-use crate::standard_streams::{name_streams, writes_file};
+use crate::short_help;
+use crate::standard_streams::{Stream, name_streams, stream_of, writes_file};
 use crate::suggestions::suggest_by_words;
 use crate::unknown_option::name_meant;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -16,6 +18,7 @@ use clap::{Arg, ArgAction, Command, Parser};
 use perfdb_files::escape::one_line;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 use tracing::level_filters::LevelFilter;
@@ -33,6 +36,9 @@ pub fn run<A: Parser>(
     let _ = perfdb_files::interrupt::install();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut command = under_name_of_program(command_of::<A>(), arguments.first());
+    if short_help::is_asked(&arguments) && !command.has_subcommands() {
+        command = short_help::shortened(command);
+    }
     command.build();
     let parsed = parse::<A>(&mut command, arguments, original_options);
     let (result, inputs) = match parsed {
@@ -40,6 +46,7 @@ pub fn run<A: Parser>(
             let watch = progress::watch_reading();
             let result = main(arguments);
             drop(watch);
+            let result = result.and_then(|status| one_output::write_texts().map(|()| status));
             (result, inputs)
         }
         Err(error) => return refuse(&mut command, error),
@@ -74,29 +81,25 @@ fn print_errors(lines: &[String], mistakes: &[Mistake]) {
     }
 }
 
-/// Usage begins with the program that was called, which is `perfdb TOOL` or the tool.
+/// Usage and examples begin with what was called: the tool, `perfdb TOOL`, or a command of a group.
 fn under_name_of_program(command: Command, program: Option<&OsString>) -> Command {
     let program = program.map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-    let tool = command.get_name().to_owned();
-    match positional::usage(&tool, &format!("perfdb {tool}")).filter(|_| program == format!("perfdb {tool}")) {
-        Some(usage) => command.override_usage(usage),
-        None => command,
+    match program.starts_with("perfdb ") {
+        true => short_help::under_name(command, &program),
+        false => command,
     }
 }
 
+/// The heading of the options that every tool has.
+const GENERAL: &str = "General options";
+
 /// The command line of a tool as [`run`] reads it.
 pub fn command_of<A: Parser>() -> Command {
-    let verbose = Arg::new("verbose")
-        .short('v')
-        .long("verbose")
-        .action(ArgAction::Count)
-        .help("Log lines on stderr (-vv for more)");
+    let verbose =
+        Arg::new("verbose").short('v').long("verbose").action(ArgAction::Count).help("Log on stderr (-vv: more)");
     let quiet =
-        Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("No warnings and no progress");
-    let no_progress = Arg::new("no_progress")
-        .long("no-progress")
-        .action(ArgAction::SetTrue)
-        .help("No progress, on a terminal either");
+        Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("Hide warnings and progress");
+    let no_progress = Arg::new("no_progress").long("no-progress").action(ArgAction::SetTrue).help("Hide progress bars");
     let mut command = add_common_names(A::command().version(env!("PERFDB_VERSION")).args_override_self(true));
     let is_table = |known: &Arg| known.get_id() == "parquet" && writes_file(known);
     if crate::table_file::is_without_parquet() && command.get_arguments().any(is_table) {
@@ -107,10 +110,18 @@ pub fn command_of<A: Parser>() -> Command {
     let at_every_level = command.has_subcommands();
     for (name, argument) in [("verbose", verbose), ("quiet", quiet), ("no_progress", no_progress)] {
         if command.get_arguments().all(|known| known.get_id() != name) {
-            command = command.arg(argument.display_order(900).global(at_every_level));
+            let argument = argument.display_order(900).global(at_every_level);
+            command = command.arg(argument.help_heading(GENERAL));
         }
     }
-    positional::describe(command)
+    if !at_every_level {
+        let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).display_order(901);
+        let version = Arg::new("version").short('V').long("version").action(ArgAction::Version).display_order(902);
+        command = command.disable_help_flag(true).disable_version_flag(true);
+        command = command.arg(help.help("Print this help (-h: the common options)").help_heading(GENERAL));
+        command = command.arg(version.help("Print the version").help_heading(GENERAL));
+    }
+    positional::describe(one_output::add(command))
 }
 
 fn parse<A: Parser>(
@@ -131,6 +142,8 @@ fn parse<A: Parser>(
         let reason = format!("ambiguous option '{argument}' could be {}", candidates.join(", "));
         command.error(ErrorKind::UnknownArgument, reason)
     })?;
+    let arguments = one_output::by_suffix(arguments, command)
+        .map_err(|reason| command.error(ErrorKind::ValueValidation, one_line(&reason)))?;
     let arguments = positional::name_inputs(arguments, command)
         .map_err(|reason| command.error(ErrorKind::ArgumentConflict, one_line(&reason)))?;
     let arguments =
@@ -146,6 +159,10 @@ fn parse<A: Parser>(
     set_verbose(count("verbose") > 0);
     set_up_logging(count("verbose"));
     promised_form::check(&matches, command, original_options)
+        .map_err(|reason| command.error(ErrorKind::ValueValidation, one_line(&reason)))?;
+    let reads = |known: &&Arg| stream_of(command.get_name(), known) == Some(Stream::Input);
+    let read = command.get_arguments().filter(reads).filter_map(|known| matches.get_raw(known.get_id().as_str()));
+    one_output::refuse_inputs(read.flatten().map(Path::new))
         .map_err(|reason| command.error(ErrorKind::ValueValidation, one_line(&reason)))?;
     let inputs = given(&matches, command);
     let parsed = A::from_arg_matches(&matches).map_err(|error| error.format(command))?;

@@ -44,7 +44,7 @@ pub(crate) fn name_meant(error: &mut clap::Error, command: &Command) {
 
 fn meant<'c>(given: &str, command: &'c Command) -> Option<&'c str> {
     let options: Vec<&str> =
-        command.get_arguments().filter(|known| !known.is_hide_set()).filter_map(|known| known.get_long()).collect();
+        command.get_arguments().filter(|known| is_named(known)).filter_map(|known| known.get_long()).collect();
     let known = |name: &str| options.iter().find(|option| **option == name).copied();
     let folded = given.to_lowercase().replace('_', "-");
     // The very name behind one dash, or with underscores.
@@ -54,6 +54,11 @@ fn meant<'c>(given: &str, command: &'c Command) -> Option<&'c str> {
             means.iter().find_map(|name| known(name))
         })
         .or_else(|| nearest(&folded, options.iter().copied(), str::to_owned))
+}
+
+/// Hidden options are not named, but for those of single forms, which `--output` stands for in the help.
+fn is_named(option: &clap::Arg) -> bool {
+    !option.is_hide_set() || matches!(option.get_long(), Some("json" | "csv" | "html"))
 }
 
 #[cfg(test)]

@@ -138,7 +138,10 @@ fn two_updates_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
 fn a_folder_without_tables_is_no_clean_database() -> TestResult {
     let folder = TempDir::new()?;
     let output = Command::new(CHECK).arg("--database-path").arg(folder.path()).output()?;
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &b"0 findings in 0 tables, 0 rows\n"[..]));
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(3), &b"FAILED: no tables; no findings in 0 tables, 0 rows\n"[..])
+    );
     let warning = String::from_utf8(output.stderr)?;
     assert!(warning.starts_with("warning: ") && warning.contains("no table"), "{warning}");
     Ok(())
@@ -185,7 +188,7 @@ fn a_link_in_place_of_the_lock_changes_nothing() -> TestResult {
         .output()?;
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8(output.stderr)?;
-    assert!(error.starts_with("error: db/.perfdb.lock: is no lock file"), "{error}");
+    assert!(error.starts_with("error: db/.perfdb.lock: is not a lock file"), "{error}");
     assert_eq!(fs::read_to_string(folder.path().join("victim"))?, "precious");
     assert_eq!(fs::read_dir(&database)?.count(), 2);
     Ok(())

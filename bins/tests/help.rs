@@ -44,3 +44,30 @@ fn examples_fit_into_eighty_columns() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+/// What people use, on one screen.
+#[test]
+fn the_short_help_is_one_screen() -> Result<(), Box<dyn Error>> {
+    for tool in TOOLS {
+        let (_place, link) = program(tool)?;
+        for columns in ["80", "100"] {
+            let output = Command::new(&link).arg("-h").env("COLUMNS", columns).output()?;
+            let text = String::from_utf8(output.stdout)?;
+            assert!(output.status.success() && text.lines().count() <= 25, "{}: {text}", tool.name);
+            for part in ["\nUsage: ", "\nExamples:\n", "\nOptions:\n", "\nGeneral options:\n"] {
+                assert!(text.contains(part), "{}: {part:?} in {text}", tool.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names of devices are listed once, by `perfdb list --devices`.
+#[test]
+fn devices_are_not_repeated() -> Result<(), Box<dyn Error>> {
+    for tool in TOOLS {
+        let (_place, link) = program(tool)?;
+        assert!(!help(&link, "100")?.contains("ATLAS_800_A2_280T_32G_PCIE"), "{}", tool.name);
+    }
+    Ok(())
+}

@@ -119,7 +119,7 @@ fn a_missing_mapping_is_said() -> TestResult {
     let folder = TempDir::new()?;
     fs::create_dir(folder.path().join("db"))?;
     fs::copy(testdata().join("first-database/database/MatMulV2.csv"), folder.path().join("db/MatMulV2.csv"))?;
-    let expected = "warning: db/op_mapping.yaml: there is no such file";
+    let expected = "warning: db/op_mapping.yaml: no such file";
     for line in [
         "query-database --database-path db aten.mm.default 16,5120:bf16 5120,768:bf16",
         &format!("generate-op-comparison --tc-trace {TRACE} --prof-trace {PASS} --data-dir db --output o.json"),
@@ -141,7 +141,7 @@ fn packed_tables_are_found_in_folders() -> TestResult {
     fs::write(folder.path().join("profile/kernel_details.csv.gz"), gzip(&profile)?)?;
     let ran = run(&folder, "parse-kernel-details --profiling-path profile --database-path db")?;
     assert_eq!(ran.stdout, "Generated 8 csv file(s) under db from profile\n", "{}", ran.stderr);
-    assert!(run(&folder, "cut-forward-pass profile --list")?.stdout.starts_with("passes found by step column"));
+    assert!(run(&folder, "cut-forward-pass profile --list")?.stdout.contains(", found by step column"));
 
     let summary = "PROF_000001_20260101000000_EXAMPLE/mindstudio_profiler_output/op_summary_20260101000000.csv";
     let packed = gzip(&fs::read(testdata().join("first-database").join(summary))?)?;
@@ -228,7 +228,7 @@ fn long_texts_end_where_they_are_asked_to() -> TestResult {
         (format!("audit-coverage {database} --from-trace {trace} --limit 1"), ""),
         (format!("check-density {database} --limit 0"), "more findings"),
         (format!("check-database {database} --limit 0"), "more (--all)"),
-        (format!("explain-prediction --tc-trace {TRACE} --prof-trace {PASS} --limit 1"), "more in the JSON"),
+        (format!("explain-prediction --tc-trace {TRACE} --prof-trace {PASS} --limit 1"), "more (--limit"),
     ] {
         let short = run(&folder, &line)?;
         let long = run(&folder, &line.replace("--limit 0", "--top 99").replace("--limit 1", "--top 99"))?;
@@ -306,7 +306,7 @@ fn inputs_stand_beside_their_flags() -> TestResult {
     assert!(twice.stderr.contains("DIR is given twice: "), "{}", twice.stderr);
     let word = run(&folder, "start-microbench MatMulV2")?;
     assert_eq!(word.code, Some(2));
-    assert!(word.stderr.contains("MatMulV2: there is no such folder"), "{}", word.stderr);
+    assert!(word.stderr.contains("MatMulV2: this folder does not exist"), "{}", word.stderr);
     assert!(!folder.path().join("MatMulV2").exists());
     Ok(())
 }
@@ -315,7 +315,7 @@ fn inputs_stand_beside_their_flags() -> TestResult {
 fn an_unknown_option_names_the_one_that_is_meant() -> TestResult {
     let folder = TempDir::new()?;
     for (line, meant) in [
-        ("explain-prediction a.json b.csv -o x.html", "--json"),
+        ("explain-prediction a.json b.csv --out x.html", "--output"),
         ("compute-m6 a.json b.csv --output x.json", "--json-output"),
         ("check-database --db x", "--database-path"),
         ("explain-prediction a.json b.csv --database-path x", "--data-dir"),

@@ -44,10 +44,57 @@ fn at(program: &Path, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn the_list_of_tools() -> Outcome {
-    let list = stdout(of(&["list"]))?;
-    assert!(list.lines().all(|line| line.chars().count() <= 80));
-    insta::assert_snapshot!("list", list);
+fn the_list_of_commands_and_of_tools() -> Outcome {
+    for (name, arguments) in [("list", &["list"][..]), ("list_all", &["list", "--all"])] {
+        let list = stdout(of(arguments))?;
+        assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+        insta::assert_snapshot!(name, list);
+    }
+    let all = stdout(of(&["list", "--all"]))?;
+    for tool in TOOLS {
+        assert_eq!(
+            all.matches(&format!("  {} ", tool.name)).count() + all.matches(&format!("  {}\n", tool.name)).count(),
+            1
+        );
+    }
+    assert!(stdout(of(&["list", "--devices"]))?.contains("ATLAS_800_A3_752T_128G_DIE\n"));
+    Ok(())
+}
+
+#[test]
+fn perfdb_alone_is_one_short_screen() -> Outcome {
+    let text = stderr(of(&[]), 2)?;
+    assert!(text.lines().count() <= 25, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("  perfdb ")).count(), 3);
+    insta::assert_snapshot!("alone", text);
+    Ok(())
+}
+
+#[test]
+fn every_command_of_a_group_is_its_tool() -> Outcome {
+    for (door, command, tool) in perfdb_tools::doors::commands() {
+        let words = door.words(command);
+        let mut line: Vec<&str> = words.split(' ').collect();
+        line.push("--help");
+        let help = stdout(of(&line))?;
+        assert!(help.contains(&format!("Usage: perfdb {words} ")), "{words}: {help}");
+        assert!(help.matches(&format!(" perfdb {words} ")).count() > 1, "{words}: {help}");
+        let mut asked = vec!["help"];
+        asked.extend(words.split(' '));
+        assert_eq!(stdout(of(&asked))?, help);
+        let version = [&line[..line.len() - 1], &["--version"]].concat();
+        assert_eq!(stdout(of(&version))?, stdout(of(&[tool.name, "--version"]))?, "{words}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_group_lists_its_commands() -> Outcome {
+    let help = stdout(of(&["db", "--help"]))?;
+    assert!(help.starts_with("perfdb db: ") && help.contains("\n  query "), "{help}");
+    assert_eq!(stderr(of(&["db"]), 2)?, help);
+    assert_eq!(stdout(of(&["help", "db"]))?, help);
     Ok(())
 }
 
@@ -57,7 +104,7 @@ fn help_of_perfdb_itself() -> Outcome {
     insta::assert_snapshot!("help", help);
     assert_eq!(stdout(of(&["help"]))?, help);
     insta::assert_snapshot!("help_install_links", stdout(of(&["help", "install-links"]))?);
-    // Whoever gives nothing reads the same, and a script notices it.
+    // A command line without a command gets the short help, and a script notices it.
     assert_eq!(stderr(of(&[]), 2)?, stdout(of(&["-h"]))?);
     Ok(())
 }
@@ -81,9 +128,15 @@ fn every_tool_is_reached_by_name_and_by_link_and_helps_alike() -> Outcome {
         assert_eq!(paragraphs(&of_own).join("\n\n"), of_own, "{}", tool.name);
         assert_eq!(paragraphs(&by_link), paragraphs(&of_own), "{}", tool.name);
         let called = format!("Usage: perfdb {} ", tool.name);
+        let renamed = |line: &str| match line.trim_start().strip_prefix(&format!("{} ", tool.name)) {
+            Some(rest) if line.starts_with(' ') => {
+                format!("{}perfdb {} {rest}", " ".repeat(line.len() - line.trim_start().len()), tool.name)
+            }
+            _ => line.to_owned(),
+        };
         let expected = by_link.replacen(&format!("Usage: {} ", tool.name), &called, 1);
-        // compare-traces has usage lines of its own, which know no other name.
-        assert!(by_name == expected || tool.name == "compare-traces", "{}", tool.name);
+        let expected: Vec<String> = expected.lines().map(renamed).collect();
+        assert_eq!(by_name.lines().collect::<Vec<_>>(), expected, "{}", tool.name);
         assert_eq!(stdout(of(&[tool.name, "--version"]))?, stdout(at(&own, &["--version"]))?);
     }
     Ok(())
@@ -118,7 +171,18 @@ fn a_mistyped_name_is_answered_with_the_nearest() -> Outcome {
     assert_eq!(error(&["compute-m5", "x"])?, "error: no tool or command 'compute-m5'; did you mean compute-m6?");
     assert_eq!(error(&["lst"])?, "error: no tool or command 'lst'; did you mean list?");
     assert_eq!(error(&["help", "op_replay"])?, "error: no tool or command 'op_replay'; did you mean op-replay?");
-    assert_eq!(error(&["42"])?, "error: no tool or command '42'; `perfdb list` shows the tools");
+    assert_eq!(error(&["42"])?, "error: no tool or command '42'; `perfdb list` shows the commands");
+    assert_eq!(
+        error(&["compare", "a", "b"])?,
+        "error: no tool or command 'compare'; did you mean `perfdb trace diff a b` or `perfdb pass explain a b`?"
+    );
+    assert_eq!(
+        error(&["db", "qury", "x"])?,
+        "error: perfdb db has no command 'qury'; did you mean `perfdb db query x`?"
+    );
+    assert!(
+        error(&["pass", "zzzzzz"])?.starts_with("error: perfdb pass has no command 'zzzzzz'; it has cut, explain, ")
+    );
     Ok(())
 }
 
@@ -139,7 +203,7 @@ fn links_are_made_once_for_all() -> Outcome {
     fs::remove_file(place.path().join("compute-m6"))?;
     fs::write(place.path().join("compute-m6"), "mine")?;
     let printed = stderr(of(&["install-links", directory]), 1)?;
-    assert_eq!(printed, format!("error: {directory}/compute-m6: is no link to perfdb; no link was made\n"));
+    assert_eq!(printed, format!("error: {directory}/compute-m6: is not a link to perfdb; no link was made\n"));
     Ok(())
 }
 
@@ -166,10 +230,7 @@ fn manual_pages_are_the_same_every_time_and_keep_the_examples() -> Outcome {
         assert!(page.contains(&format!(".TH {title} 1")), "{name}: {}", &page[..200]);
     }
     let (_, page) = pages.iter().find(|(name, _)| name == "compute-m6.1").ok_or("no page of compute-m6")?;
-    assert!(
-        page.contains("\n  compute\\-m6 \\-\\-tc\\-trace trace.json.gz \\-\\-prof\\-trace pass.csv \\\\\n"),
-        "{page}"
-    );
+    assert!(page.contains("\n  compute\\-m6 trace.json forward_pass.csv\n"), "{page}");
     Ok(())
 }
 

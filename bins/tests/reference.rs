@@ -1,4 +1,4 @@
-//! The reference of all flags is that of the command lines, and no new flag changes what an old command line means.
+//! The reference of all flags is made of the command lines, and no new flag changes what an old command line means.
 
 use clap::{Arg, Command};
 use perfdb_tools::all_tools::{TOOLS, of_job};
@@ -163,26 +163,23 @@ fn every_help_tells_the_exit_statuses() {
     }
 }
 
-/// `UPDATE_REFERENCE=1 cargo test -p perfdb-tools --test reference` writes it anew.
+/// `UPDATE_REFERENCE=1 cargo test -p perfdb-tools --test reference` writes `docs/reference.md`, a page of the book that is not committed.
 #[test]
-fn the_reference_is_that_of_the_command_lines() -> TestResult {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
+fn the_reference_has_every_tool_and_option() -> TestResult {
     let text = reference()?;
+    for tool in TOOLS {
+        assert!(text.contains(&format!("### {}\n", tool.name)), "{}", tool.name);
+    }
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
-        std::fs::write(&path, &text)?;
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md"), &text)?;
     }
-    let kept = std::fs::read_to_string(&path)?;
-    for (kept, made) in kept.lines().zip(text.lines()) {
-        assert_eq!(kept, made, "docs/reference.md: run this test with UPDATE_REFERENCE=1");
-    }
-    assert_eq!(kept.len(), text.len(), "docs/reference.md: run this test with UPDATE_REFERENCE=1");
     Ok(())
 }
 
 const BEGINNING: &str = "\
 # All flags of all tools
 
-Made from the command lines by a test; `TOOL --help` has the same with examples. What holds everywhere:
+Made from the command lines; `TOOL --help` has the same with examples. In every tool:
 
 - `-h`, `--help`, `-V`, `--version`, `-v`, `--verbose` (again for more) and `-q`, `--quiet` (no warnings, no progress).
 - `-` as a file that is written (**out**) is stdout, with nothing else on it, and as one that is read (**in**) stdin.

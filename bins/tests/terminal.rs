@@ -191,3 +191,72 @@ fn no_progress_is_shown_to_those_who_want_none() -> TestResult {
     assert!(quiet.contains("M6") && !quiet.contains("reading"), "{quiet}");
     Ok(())
 }
+
+/// What tools print by default about the shipped inputs.
+const SCREENS: [&str; 23] = [
+    "audit-coverage first-database/database first-database/trace.json",
+    "audit-coverage first-database/database first-database/trace.json --suggest 3",
+    "check-database first-database/database",
+    "check-density first-database/database",
+    "check-trace gpu-traces/mi300x.json",
+    "check-trace scenarios/qwen3_32b_decode/forward_pass.csv",
+    "compare-traces --ranks ranks",
+    "compare-traces gpu-traces/mi300x.json gpu-traces/h100.json",
+    "compare-traces gpu-traces/shapes-a100.json gpu-traces/shapes-h100.json",
+    "cut-forward-pass scenarios/qwen3_32b_decode/forward_pass.csv --list",
+    "diff-databases first-database/database demo-database/HOST_CPU/demo --workload first-database/trace.json",
+    "evaluate-database first-database/database",
+    "explain-prediction scenarios/deepseek_v3_prefill/trace.json scenarios/deepseek_v3_prefill/forward_pass.csv",
+    "explain-prediction scenarios/qwen3_32b_decode/trace.json scenarios/qwen3_32b_decode/forward_pass.csv --data-dir scenarios",
+    "explain-trace gpu-traces/h100.json",
+    "merge-databases first-database/database demo-database/HOST_CPU/demo --dry-run",
+    "query-database first-database/database --from-trace first-database/trace.json",
+    "query-database first-database/database --from-trace first-database/trace.json --compare",
+    "query-database first-database/database --from-trace first-database/trace.json --semantics best",
+    "query-database first-database/database --kernel MatMulV2 100x5120 768x5120",
+    "query-database first-database/database --kernel MatMulV2 100x5120 768x5120 --semantics best",
+    "query-database first-database/database --kernel MatMulV2 16x5120 768x5120",
+    "query-database first-database/database --list",
+];
+
+/// Tools whose text is that of an original, byte for byte, and those that print a line about the files which they write.
+const WITHOUT_SCREEN: [&str; 18] = [
+    "bundle-reports",
+    "compute-m6",
+    "cut-trace",
+    "export-database",
+    "fill-fia-runtime-metadata",
+    "generate-comm-microbench",
+    "generate-op-comparison",
+    "generate-per-shape-comparison",
+    "generate-shape-grid",
+    "import-database",
+    "op-replay",
+    "parse-kernel-details",
+    "probe-dfc-constraints",
+    "run-all-op",
+    "run-comm-bench",
+    "start-microbench",
+    "trace-to-csv",
+    "validate-comm-alignment",
+];
+
+#[test]
+fn the_default_text_is_one_screen_that_begins_with_the_verdict() -> TestResult {
+    let tool_of = |line: &&str| line.split(' ').next().unwrap_or_default().to_owned();
+    for tool in perfdb_tools::all_tools::TOOLS {
+        let has_screen = SCREENS.iter().map(tool_of).any(|name| name == tool.name);
+        assert!(has_screen || WITHOUT_SCREEN.contains(&tool.name), "{}: add a line to SCREENS", tool.name);
+    }
+    let is_here = |line: &&&str| perfdb_tools::all_tools::find(&tool_of(line)).is_some();
+    for line in SCREENS.iter().filter(is_here) {
+        for columns in [80, 100] {
+            let Some(text) = shown(columns, &[], line)? else { return Ok(()) };
+            let text = plain(&text);
+            assert!(text.lines().count() <= 40, "{line}, {columns} columns: {} lines\n{text}", text.lines().count());
+            let verdict = text.lines().next().unwrap_or_default();
+            assert!(verdict.contains(|character: char| character.is_ascii_digit()), "{line}: {verdict}");
+        }
+    }
+    Ok(())
+}

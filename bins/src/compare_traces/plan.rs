@@ -59,6 +59,8 @@ pub struct Common {
     pub no_kernels: bool,
     /// Whether the text report is whole.
     pub show_all: bool,
+    /// Whether text lists the kernels of operations.
+    pub list_kernels: bool,
     /// Whether the text report shows stacks.
     pub stack_traces: bool,
     /// How the text report is laid out.
@@ -144,6 +146,8 @@ impl Common {
                 show_all: self.show_all,
                 stack_traces: self.stack_traces,
                 layers,
+                kernels: self.list_kernels,
+                shapes: self.shapes,
                 threshold_ms,
                 layout: self.layout,
             },
@@ -179,12 +183,14 @@ impl Common {
             (csv && self.explain && is(settings.layers), "--format csv writes one table: --explain or --layers"),
             (csv && self.shapes && self.explain, "--format csv writes one table: --explain or --shapes"),
             (csv && self.shapes && is(settings.layers), "--format csv writes one table: --layers or --shapes"),
-            (!csv && self.shapes, "--shapes is about --format csv, text and JSON have the shapes anyway"),
+            (json && self.shapes, "--shapes is about text and CSV, JSON has the shapes anyway"),
             (compat && self.shapes, "--compat has no --shapes"),
-            (csv && self.show_all, "--show-all is about text, not --format csv"),
+            (csv && self.show_all, "--all is about text, not --format csv"),
+            (csv && self.list_kernels, "--kernels is about text, not --format csv"),
+            (json && self.list_kernels, "--kernels is about text, JSON has the kernels anyway"),
             (csv && self.stack_traces, "--stack-traces is about text, not --format csv"),
             (json && is(settings.layers), "--layers is about text and CSV, JSON has the layers anyway"),
-            (json && self.show_all, "--show-all is about text, JSON has everything anyway"),
+            (json && self.show_all, "--all is about text, JSON has everything anyway"),
             (json && self.stack_traces, "--stack-traces is about text, JSON has the stacks anyway"),
             (!json && self.sections.is_some(), "--sections is about JSON"),
             (!json && self.no_kernels, "--no-kernels is about JSON"),
@@ -210,7 +216,7 @@ impl Common {
         }
         let near = nearest(name, known.iter().copied(), str::to_lowercase);
         let near = near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
-        Err(format!("--sections: there is no section {name:?}{near}"))
+        Err(format!("--sections: {name:?} is not a section{near}"))
     }
 }
 

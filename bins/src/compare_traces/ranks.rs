@@ -38,7 +38,7 @@ pub(super) struct Outputs<'a> {
 /// Finds who is late, with `jobs` traces read at the same time (`None`: half the cores).
 ///
 /// # Errors
-/// Traces that cannot be read or are no ranks of one run, an output that cannot be written (exit 1).
+/// Traces that cannot be read or are not ranks of one run, an output that cannot be written (exit 1).
 pub(super) fn compare_ranks(
     given: &RankTraces,
     common: &Common,

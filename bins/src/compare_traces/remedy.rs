@@ -18,6 +18,6 @@ fn advice(remedy: Option<Remedy>) -> &'static str {
         None => "",
         Some(Remedy::ClipOverlaps) => "; --clip-overlaps cuts them where the next one begins",
         Some(Remedy::AcceptWrongUnit) => "; --accept WRONG_UNIT compares nevertheless",
-        Some(Remedy::Repair) => "; check-trace --repair mends it",
+        Some(Remedy::Repair) => "; check-trace --repair fixes it",
     }
 }

@@ -14,11 +14,11 @@ Examples:
 /// Why links were not made. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
-    /// There is no such folder.
+    /// The folder does not exist.
     #[error("{path}: no such directory; make it first (mkdir -p)")]
     NoDirectory { path: PathBuf },
     /// A file of a tool's name is something else than a link to perfdb.
-    #[error("{path}: is no link to perfdb{}; no link was made", more(.others))]
+    #[error("{path}: is not a link to perfdb{}; no link was made", more(.others))]
     InTheWay { path: PathBuf, others: usize },
     /// The place takes no link.
     #[error("{path}: no symbolic link can be made here ({source}); `perfdb TOOL` runs every tool without links")]

@@ -33,7 +33,7 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub warmup: Option<i64>,
 
-    /// Build inputs anew before every run [default on npu]
+    /// Build new inputs before every run [default on npu]
     #[arg(long, overrides_with = "reuse_inputs")]
     pub fresh_inputs: bool,
 

@@ -1,4 +1,4 @@
-//! Numbers of the command line that must lie in a range. One outside is no error of usage, as a word would be: it ends
+//! Numbers of the command line that must lie in a range. One outside is not a usage error, as a word would be: it ends
 //! the run before anything is done.
 
 use std::time::Duration;

@@ -47,7 +47,7 @@ pub fn repeat_count(flag: Option<i64>) -> Result<Repeats, Failure> {
     };
     match text.parse::<u32>() {
         Ok(count) if count >= 1 => Ok(Repeats { flag: None, variable: Some(count) }),
-        _ => Err(Failure::lines(vec![format!("{VARIABLE}: {text:?} is no integer from 1 up")])),
+        _ => Err(Failure::lines(vec![format!("{VARIABLE}: {text:?} is not an integer of at least 1")])),
     }
 }
 

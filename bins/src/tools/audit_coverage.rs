@@ -40,21 +40,21 @@ pub const TOOL: Tool = Tool {
     command: command_of::<Arguments>,
 };
 
-/// Tell how much of a forward pass a database covers.
+/// Report how much of a forward pass a database covers.
 ///
 /// Workloads are simulator traces (--from-trace), manifests of JSON lines (--manifest) or forecasts from a model's config.json
-/// (--model). For each: the share of calls and of time that stands on rows of just these calls (exact), on rows of a slightly
+/// (--model). For each: the share of calls and of time with an exact match (exact), on rows of a slightly
 /// other size (padded), on rows around (interpolated, by axes), on predictions only (beyond), on some of its kernels (partial),
 /// or on nothing (missing). Then the kernels with most doubtful time, and how far their tables can be trusted (rows left out and
 /// predicted from the others).
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
-    /// Whose answers count
+    /// Lookup rules: corrected, best (adds predictions), upstream, upstream-2025
     #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
     semantics: String,
 
-    /// Show so many kernels, and calls without an answer of each workload
+    /// Show at most N kernels, and N missing calls per workload
     #[arg(long, value_name = "N", default_value_t = 10)]
     worst: usize,
 
@@ -155,15 +155,13 @@ struct SuggestionArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  audit-coverage --database-path db --from-trace trace.json
-  audit-coverage --database-path db --from-trace prefill.json \\
-      --from-trace decode.json --json audit.json --csv calls.csv
-  audit-coverage --database-path db --manifest calls.jsonl \\
-      --require-exact 90 --max-missing 0
-  audit-coverage --database-path db --from-trace trace.json \\
-      --suggest 20 --append
-  audit-coverage --database-path db --model Qwen3-32B/config.json \\
-      --tp 16 --phase decode --batch 16 --context 4096
+  audit-coverage db trace.json
+  audit-coverage db --from-trace prefill.json --from-trace decode.json \\
+      -o audit.json -o calls.csv
+  audit-coverage db --manifest calls.jsonl --require-exact 90 --max-missing 0
+  audit-coverage db trace.json --suggest 20 --append
+  audit-coverage db --model Qwen3-32B/config.json --tp 16 --phase decode \\
+      --batch 16 --context 4096
 
 The words are explained in docs/guide/coverage.md.
 

@@ -49,7 +49,7 @@ struct Arguments {
     #[arg(long)]
     against_samples: bool,
 
-    /// Show so many findings of each kind
+    /// Show at most N findings of each kind
     #[arg(long, value_name = "N", default_value_t = 1)]
     limit: usize,
 
@@ -66,10 +66,9 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  check-database --database-path db/
-  check-database --database-path db/ --against-samples --all
-  check-database --database-path db/ --json findings.json \\
-      --ignore no-duration table-without-mapping
+  check-database db/
+  check-database db/ --against-samples --all
+  check-database db/ -o findings.json --ignore no-duration table-without-mapping
 
 Exit status: 0 nothing found, 1 failed, 2 wrong usage, 3 something found (also that there is no table).";
 

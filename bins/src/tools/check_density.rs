@@ -19,7 +19,7 @@ use perfdb_files::paths::normalised;
 use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_grid::rules::RuleFile;
 use perfdb_query::Surroundings;
-use perfdb_report::density::{document, text};
+use perfdb_report::density::{document, screen, text};
 use perfdb_trace::source::Source;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -89,9 +89,9 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<OsString>,
 
-    /// Show at most N findings
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    limit: usize,
+    /// Show at most N findings [default: one screen]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
 
     /// Show all findings
     #[arg(long, conflicts_with = "limit")]
@@ -106,10 +106,10 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  check-density --database-path db
-  check-density --database-path db --ranges ranges.yaml --suggest missing
-  check-density --database-path db --manifest calls.jsonl \\
-      --baseline-database old --strict --json density.json
+  check-density db
+  check-density db --ranges ranges.yaml --suggest missing
+  check-density db --manifest calls.jsonl --baseline-database old --strict \\
+      -o density.json
 
 The rules are explained in docs/formats/density.md.
 
@@ -148,8 +148,13 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let document = document(&report, &inputs.standard.version, &inputs.directory, sha256.as_deref())?;
         staged.push(file.stage_text(&document)?);
     }
-    let limit = if arguments.all { usize::MAX } else { arguments.limit };
-    print_escaped(&text(&report, limit, "--all", arguments.terminal.layout()))?;
+    let layout = arguments.terminal.layout();
+    let shown = match (arguments.all, arguments.limit) {
+        (true, _) => text(&report, usize::MAX, "--all", layout),
+        (false, Some(limit)) => text(&report, limit, "--all", layout),
+        (false, None) => screen(&report, "--all", layout),
+    };
+    print_escaped(&shown)?;
     match &arguments.suggest {
         Some(folder) => {
             let table = |(kernel, csv): (String, Vec<u8>)| RowsToMeasure { name: format!("{kernel}.csv"), csv };

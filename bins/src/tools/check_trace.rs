@@ -47,9 +47,9 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     result_json: Option<PathBuf>,
 
-    /// Write a copy without what can be mended to OUT; gzip if the name ends in .gz
+    /// Write a repaired copy to OUT; gzip if the name ends in .gz
     ///
-    /// Damaged text, doubled events and old names are mended; no time, name or id is invented.
+    /// Fixes damaged text, doubled events and old names; invents no time, name or id.
     #[arg(long, value_name = "OUT")]
     repair: Option<PathBuf>,
 
@@ -70,7 +70,7 @@ Examples:
   check-trace trace.json.gz
   check-trace --json --ignore OVERLAP_PDL,ENDS_EARLY trace.json > report.json
   check-trace --repair mended.json.gz broken.json
-  check-trace --html findings.html kernel_details.csv
+  check-trace -o findings.html kernel_details.csv
 
 The findings are explained in docs/guide/check-trace.md.
 

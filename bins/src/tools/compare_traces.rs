@@ -25,13 +25,12 @@ pub const TOOL: Tool = Tool {
 };
 
 /// Options that are about two traces or pairs of them, and not about ranks.
-const OF_TWO_TRACES: [&str; 28] = [
+const OF_TWO_TRACES: [&str; 27] = [
     "shapes",
     "devices",
     "unwindowed",
     "capture1",
     "capture2",
-    "traces",
     "pairs",
     "phase",
     "layers",
@@ -69,11 +68,11 @@ const OF_TWO_TRACES: [&str; 28] = [
 Examples:
   compare-traces mi300x.json.gz h100.json.gz
   compare-traces mi300x.json.gz h100.json.gz --phase decode --explain
-  compare-traces amd.json nvidia.json --layers --format csv --output layers.csv
+  compare-traces amd.json nvidia.json --layers -o layers.csv
   compare-traces amd.json nvidia.json --full --output comparison.json
   compare-traces amd.json nvidia.json --shapes --format csv
   compare-traces amd.json nvidia.json --capture1 amd_capture.json
-  compare-traces before.json after.json --events kernels.csv --html page.html
+  compare-traces before.json after.json --events kernels.csv -o page.html
   compare-traces before.json after.json --trace-out both.json.gz   # Perfetto
   compare-traces before.json after.json --baseline last.json --fail-regression 5
   compare-traces --pairs pairs.yaml --jobs 4 --output-dir results
@@ -93,16 +92,20 @@ struct Arguments {
     pairs: Option<PathBuf>,
 
     /// Find the late rank in the traces of all ranks of a run: files, or folders of *.json and *.json.gz
-    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with_all = OF_TWO_TRACES)]
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., conflicts_with = "traces", conflicts_with_all = OF_TWO_TRACES)]
     ranks: Vec<PathBuf>,
 
     /// Like --ranks, of the first of two runs that are compared
-    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., requires = "ranks2", conflicts_with = "ranks", conflicts_with_all = OF_TWO_TRACES)]
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., requires = "ranks2", conflicts_with_all = ["ranks", "traces"], conflicts_with_all = OF_TWO_TRACES)]
     ranks1: Vec<PathBuf>,
 
     /// Like --ranks, of the second run
-    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., requires = "ranks1", conflicts_with = "ranks", conflicts_with_all = OF_TWO_TRACES)]
+    #[arg(long, value_name = "DIR|FILE", value_parser = path(), num_args = 1.., requires = "ranks1", conflicts_with_all = ["ranks", "traces"], conflicts_with_all = OF_TWO_TRACES)]
     ranks2: Vec<PathBuf>,
+
+    /// Take the traces as --ranks: `perfdb trace ranks`
+    #[arg(long, hide = true, conflicts_with_all = OF_TWO_TRACES)]
+    of_ranks: bool,
 
     /// With --pairs, --ranks: traces or pairs read at the same time [default: half the cores]
     #[arg(long, value_name = "N")]
@@ -120,11 +123,11 @@ struct Arguments {
     #[arg(long, value_name = "text|json|csv")]
     format: Option<Format>,
 
-    /// Write the result to FILE instead of stdout; its folder must exist
+    /// Write FILE as .json .csv .html .parquet .md; repeatable
     #[arg(long, value_name = "FILE", value_parser = path())]
     output: Option<PathBuf>,
 
-    /// Also write the whole result as JSON to FILE, whatever --format says
+    /// Also write the whole result as JSON to FILE, with any --format
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with = "pairs")]
     result_json: Option<PathBuf>,
 
@@ -132,11 +135,11 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["pairs", "aligned", "full", "fusion"])]
     result_csv: Option<PathBuf>,
 
-    /// Text: add the layer table; CSV: layers instead of operations
+    /// Add layers; CSV: layers instead of operations
     #[arg(long)]
     layers: bool,
 
-    /// CSV: operators by their shapes, with what limits them, instead of operations
+    /// Add what limits operators by shape; CSV: these instead of operations
     #[arg(long)]
     shapes: bool,
 
@@ -218,7 +221,7 @@ struct Arguments {
     )]
     fail_regression: Option<f64>,
 
-    /// Python stacks per operation and trace; 0 is no limit [default: 3]
+    /// Python stacks per operation and trace; 0: all [default: 3]
     #[arg(long, value_name = "N")]
     max_stacks: Option<usize>,
 
@@ -250,9 +253,13 @@ struct Arguments {
     #[arg(long)]
     no_kernels: bool,
 
-    /// Text: every kernel, stack and layer, not only the first ones
-    #[arg(long)]
+    /// Show everything, every kernel and layer
+    #[arg(long = "all", alias = "show-all")]
     show_all: bool,
+
+    /// List the kernels of operations
+    #[arg(long)]
+    kernels: bool,
 
     /// Text: print Python stacks
     #[arg(long)]
@@ -280,6 +287,10 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 impl From<Arguments> for Request {
     fn from(arguments: Arguments) -> Request {
+        let mut arguments = arguments;
+        if arguments.of_ranks {
+            arguments.ranks.append(&mut arguments.traces);
+        }
         let ranks = match (arguments.ranks.is_empty(), arguments.ranks1.is_empty()) {
             (false, _) => Some(RankTraces::One(arguments.ranks)),
             (_, false) => Some(RankTraces::Two([arguments.ranks1, arguments.ranks2])),
@@ -315,6 +326,7 @@ impl From<Arguments> for Request {
             sections: arguments.sections.map(|keys| keys.split(',').map(|key| key.trim().to_owned()).collect()),
             no_kernels: arguments.no_kernels,
             show_all: arguments.show_all,
+            list_kernels: arguments.kernels,
             stack_traces: arguments.stack_traces,
             layout: match arguments.output {
                 Some(_) => arguments.terminal.layout_of_files(),

@@ -33,12 +33,10 @@ pub const TOOL: Tool = Tool {
     name = TOOL.name,
     after_help = "\
 Examples:
-  compute-m6 --tc-trace results/qwen3_dc_trace.json \\
-      --prof-trace qwen3-32b_dc_16tok.csv
-  compute-m6 --tc-trace trace.json.gz --prof-trace pass.csv \\
-      --source-filter MEASURED --json-output results/m6.json
-  compute-m6 --tc-trace trace.json --prof-trace pass.csv \\
-      --semantics corrected --fail-outside 0.9,1.1
+  compute-m6 trace.json forward_pass.csv
+  compute-m6 trace.json.gz pass.csv --source-filter MEASURED \\
+      --json-output results/m6.json
+  compute-m6 trace.json pass.csv --semantics corrected --fail-outside 0.9,1.1
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but M6 is outside --fail-outside."
 )]

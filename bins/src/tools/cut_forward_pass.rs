@@ -23,7 +23,7 @@ pub const TOOL: Tool = Tool {
 
 /// Find the forward passes in a whole profile, and copy the rows of one
 ///
-/// Passes are told apart by the column "Step Id", else by what repeats in the sequence of kernels, else by idle gaps. Rows are
+/// Finds passes by the column "Step Id", else by what repeats in the sequence of kernels, else by idle gaps. Rows are
 /// copied byte for byte, in file order, under the original header: the CSV that the comparison tools want.
 #[derive(Parser)]
 #[command(
@@ -85,7 +85,7 @@ fn cut(arguments: Arguments) -> Result<Status, Failure> {
     if let (Some(choice), Some(output)) = (arguments.pass, &arguments.output) {
         let none = || {
             let count = cut.passes().len();
-            Failure::lines(vec![format!("{}: there is no such pass, it has {count}", profile.display())])
+            Failure::lines(vec![format!("{}: this pass does not exist, the file has {count}", profile.display())])
         };
         let mut outs = Vec::new();
         for pass in cut.choose(choice).ok_or_else(none)? {

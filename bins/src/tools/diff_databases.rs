@@ -31,11 +31,11 @@ pub const TOOL: Tool = Tool {
 /// Rows of a page.
 const ROWS_OF_A_PAGE: usize = 2000;
 
-/// Tell what changed between two databases, row by row: cases that only one has, and cases that became slower or faster.
+/// Report what changed between two databases, row by row: cases that only one has, and cases that became slower or faster.
 ///
 /// Rows are the same case when all cells that lookups read are equal. Measured durations are compared with
-/// measured ones, else profiled with profiled ones; a difference is told as slower or faster when it is larger than the tolerance
-/// and than what eight of ten profiled calls vary by. With --workload, what the change does to a forward pass. Versions and
+/// measured ones, else profiled with profiled ones; a difference counts as slower or faster when it is larger than the tolerance
+/// and than the P10-P90 spread of profiled calls. With --workload, what the change does to a forward pass. Versions and
 /// devices may differ. Changes nothing.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
@@ -52,7 +52,7 @@ struct Arguments {
     #[arg(long, value_name = "PCT", default_value_t = 3.0, value_parser = percentage)]
     tolerance: f64,
 
-    /// Show so many rows that became slower
+    /// Show at most N rows that became slower
     #[arg(long, value_name = "N", default_value_t = 10)]
     worst: usize,
 
@@ -83,7 +83,7 @@ struct Arguments {
     #[command(flatten)]
     terminal: TerminalArguments,
 
-    /// Also tell what the change does to the forward pass of a simulator's trace; once for each
+    /// Also show the effect on the forward pass of a simulator's trace; repeatable
     #[arg(long, value_name = "TRACE", help_heading = "Forward passes")]
     workload: Vec<OsString>,
 
@@ -102,7 +102,7 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   diff-databases data/cann8.5 data/cann8.6
-  diff-databases old new --csv rows.csv --html report.html
+  diff-databases old new -o rows.csv -o report.html
   diff-databases old new --workload decode.json
   diff-databases old new --fail-slower 5 --fail-missing 0 --quiet
 

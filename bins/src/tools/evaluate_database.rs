@@ -29,7 +29,7 @@ pub const TOOL: Tool = Tool {
 /// Measure what predictions from a database are worth: leave rows out, predict them from the others, compare.
 ///
 /// Per kernel type: single rows left out, all rows with one number on an axis, all rows of one configuration (weight, heads,
-/// ranks). The error (median, nine of ten), the bias, the share of durations that the 90 % intervals hold and half their width.
+/// ranks). The error (median, p90), the bias, the coverage of the 90 % intervals and half their width.
 /// Tables whose rows contradict each other are named. Predictions are those of query-database --semantics best. Changes nothing.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
@@ -59,9 +59,8 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  evaluate-database --database-path db
-  evaluate-database --database-path db --kernel MatMulV2 \\
-      --json figures.json --html figures.html
+  evaluate-database db
+  evaluate-database db --kernel MatMulV2 -o figures.json -o figures.html
 
 The figures are explained in docs/guide/prediction.md.
 

@@ -19,7 +19,7 @@ use perfdb_compare::scenario::Scenario;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_files::shards::ShardWriter;
 use perfdb_query::{Database, Layer, Reader, ReaderSemantics};
-use perfdb_report::ledger::{NamedExplanation, text};
+use perfdb_report::ledger::{NamedExplanation, screen, text};
 use perfdb_store::op_mapping::OpMapping;
 use report::CaseReport;
 use std::ffi::OsString;
@@ -92,8 +92,11 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     }
     let explanations = explained.finish()?;
     let layout = arguments.terminal.layout();
-    let texts: Vec<String> =
-        explanations.iter().map(|explanation| text(explanation, arguments.limit, layout)).collect();
+    let shown = |explanation: &NamedExplanation| match arguments.limit {
+        Some(limit) => text(explanation, limit, layout),
+        None => screen(explanation, layout),
+    };
+    let texts: Vec<String> = explanations.iter().map(shown).collect();
     print_styled(&texts.join("\n\n"))?;
     outputs::write(&arguments, &scenarios, &explanations, trace, parquet)?;
     let Some((baseline, limit)) = baseline else { return Ok(Status::Success) };
@@ -104,11 +107,11 @@ fn explain(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
 
 fn mapping(folder: &Path) -> Result<OpMapping, Failure> {
     let path = folder.join("op_mapping.yaml");
-    let missing = || Failure::lines(vec![format!("{}: there is no such file", path.display())]);
+    let missing = || Failure::lines(vec![format!("{}: no such file", path.display())]);
     OpMapping::load(&path)?.ok_or_else(missing)
 }
 
-/// What tells how sure predicted times are, where the folder has tables.
+/// The source of intervals for predicted times, where the folder has tables.
 fn database(folder: &Path) -> Result<Option<Reader>, Failure> {
     let database = Database::open(folder)?;
     let has_tables = !database.kernel_types().is_empty();

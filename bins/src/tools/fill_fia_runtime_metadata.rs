@@ -47,10 +47,9 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
-      --jsonl-path fia.jsonl
-  fill-fia-runtime-metadata --csv-path db/FusedInferAttentionScore.csv \\
-      --jsonl-path fia.jsonl --output-path filled.csv
+  fill-fia-runtime-metadata db/FusedInferAttentionScore.csv fia.jsonl
+  fill-fia-runtime-metadata db/FusedInferAttentionScore.csv fia.jsonl \\
+      --output-path filled.csv
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 

@@ -47,7 +47,7 @@ fn compare(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     let mapping = OpMapping::load(&mapping_path)?;
     // The folder of the default is there in a checkout of the simulator alone.
     if mapping.is_none() && arguments.data_dir.as_os_str() != DATA_DIR {
-        let reason = "there is no such file, so operators without a row stay under their own names";
+        let reason = "no such file, so operators without a row stay under their own names";
         warn(&format!("{}: {reason}", mapping_path.display()));
     }
     let mapping = mapping.unwrap_or_default();

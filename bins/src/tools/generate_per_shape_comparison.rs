@@ -37,12 +37,12 @@ pub const TOOL: Tool = Tool {
     name = TOOL.name,
     after_help = "\
 Examples:
-  generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv \\
+  generate-per-shape-comparison trace.json pass.csv \\
       --output results/per_shape.csv
   generate-per-shape-comparison --tc-trace trace.json.gz \\
       --prof-trace pass.csv | head
-  generate-per-shape-comparison --tc-trace trace.json --prof-trace pass.csv \\
-      --semantics corrected --output per_shape.csv --html per_shape.html
+  generate-per-shape-comparison trace.json pass.csv --semantics corrected \\
+      --output per_shape.csv --html per_shape.html
 
 Exit status: 0 done, 1 failed, 2 wrong usage."
 )]
@@ -113,7 +113,7 @@ fn compare(arguments: Arguments) -> Result<Status, Failure> {
     Ok(Status::Success)
 }
 
-/// Below this share of the measured time most rows stand on one side, and percentages mean little.
+/// Below this share of the measured time most rows are on one side only, and percentages mean little.
 const FEW: f64 = 0.2;
 
 fn print_joined_share(share: Option<f64>, semantics: Semantics) {
@@ -123,5 +123,5 @@ fn print_joined_share(share: Option<f64>, semantics: Semantics) {
         Semantics::Upstream if share < FEW => " (--semantics corrected joins on the rows that answered)",
         _ => "",
     };
-    print_note(&format!("shapes meet for {percent} % of the measured time{hint}"));
+    print_note(&format!("shapes match for {percent} % of the measured time{hint}"));
 }

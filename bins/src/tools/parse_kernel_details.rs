@@ -63,13 +63,12 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  parse-kernel-details --profiling-path profile/ --database-path db/
-  parse-kernel-details --profiling-path rank0/kernel_details.csv \\
-      --device ATLAS_800_A3_752T_128G_DIE \\
-      --vllm-version 0.18.0 --torch-version 2.9.0 --cann-version 8.5
-  parse-kernel-details --profiling-path profile/ --database-path db/ --dry-run
-  parse-kernel-details --profiling-path profile/ --database-path db/ \\
-      --shard 3/8    # a part of the kernel types
+  parse-kernel-details profile/ db/
+  parse-kernel-details rank0/kernel_details.csv \\
+      --device ATLAS_800_A3_752T_128G_DIE --vllm-version 0.18.0 \\
+      --torch-version 2.9.0 --cann-version 8.5
+  parse-kernel-details profile/ db/ --dry-run
+  parse-kernel-details profile/ db/ --shard 3/8    # a part of the kernel types
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 

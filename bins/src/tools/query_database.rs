@@ -57,8 +57,7 @@ struct Arguments {
     #[command(flatten)]
     surroundings: SurroundingArguments,
 
-    /// Whose answers: the product's own, these with predictions and intervals between rows (best), or those of the
-    /// simulator's reader of 2026 or of 2025
+    /// Lookup rules: corrected, best (adds predictions with intervals), upstream, upstream-2025
     #[arg(long, value_name = "NAME", default_value = ReaderSemantics::default().name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
     semantics: String,
 
@@ -113,9 +112,9 @@ struct QuestionArguments {
 
     /// A result of the operator, DIMENSIONS:TYPE; once for each
     #[arg(long, value_name = "TENSOR")]
-    output: Vec<String>,
+    result: Vec<String>,
 
-    /// Query a kernel by its inputs, whatever the mapping says
+    /// Query a kernel by its inputs, without the mapping
     #[arg(long, value_name = "TYPE")]
     kernel: Option<String>,
 
@@ -195,7 +194,7 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     refuse_overwriting(&arguments, &sink, &directory)?;
     let mapping = directory.join("op_mapping.yaml");
     if arguments.question.kernel.is_none() && directory.is_dir() && !mapping.exists() {
-        warn(&format!("{}: there is no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
+        warn(&format!("{}: no such file, so no operator is known (--kernel asks a table)", shown(&mapping)));
     }
     let database = Database::open(&directory)?;
     let layout = arguments.terminal.layout();

@@ -87,10 +87,10 @@ fn execute(mut arguments: Arguments, given: &GivenArguments) -> Result<Status, F
 fn check_folder(arguments: &Arguments, database: &Path) -> Result<(), Failure> {
     match (database.exists(), arguments.must_exist) {
         (true, _) => Ok(()),
-        (false, true) => Err(Failure::lines(vec![format!("{}: there is no such database", shown(database))])),
+        (false, true) => Err(Failure::lines(vec![format!("{}: no such database", shown(database))])),
         (false, false) => {
             let made = if arguments.dry_run { "would be made" } else { "is made" };
-            print_note(&format!("{}: there is no such database, a new one {made}", shown(database)));
+            print_note(&format!("{}: no such database, a new one {made}", shown(database)));
             Ok(())
         }
     }

@@ -30,11 +30,10 @@ pub const TOOL: Tool = Tool {
     name = TOOL.name,
     after_help = "\
 Examples:
-  trace-to-csv --trace results/qwen3_dc_trace.json \\
-      --output results/qwen3_dc_trace.csv
+  trace-to-csv results/qwen3_dc_trace.json --output results/qwen3_dc_trace.csv
   trace-to-csv --trace trace.json.gz | head
-  trace-to-csv --trace both.json --columns pid,ts,op_name,dur_us --pid 0
-  trace-to-csv --trace trace.json --columns all
+  trace-to-csv both.json --columns pid,ts,op_name,dur_us --pid 0
+  trace-to-csv trace.json --columns all
   perfdb trace-to-csv --trace trace.json --parquet events.parquet
 
 Exit status: 0 done, 1 failed, 2 wrong usage."

@@ -8,11 +8,15 @@ fn passes_are_listed_and_copied() -> TestResult {
     let header = "Step Id,Type,Start Time(us),Duration(us)\n";
     folder.write("k.csv", format!("{header}1,Add,1,2\n2,Add,9,2\n2,Mul,12,1\n"))?;
     let list = folder.run("cut-forward-pass", &["k.csv"])?.stdout;
-    assert!(list.starts_with("passes found by step column\n"), "{list}");
+    assert!(list.contains(" found by step column\n"), "{list}");
     let cut = folder.run("cut-forward-pass", &["k.csv", "--pass", "2", "--output", "two.csv"])?;
     assert_eq!(cut.code, Some(0));
     assert_eq!(folder.read("two.csv")?, format!("{header}2,Add,9,2\n2,Mul,12,1\n"));
-    folder.fails("cut-forward-pass", &["k.csv", "--pass", "3", "--output", "three.csv"], &["k.csv", "no such pass"])?;
+    folder.fails(
+        "cut-forward-pass",
+        &["k.csv", "--pass", "3", "--output", "three.csv"],
+        &["k.csv", "this pass does not exist"],
+    )?;
     folder.fails("cut-forward-pass", &["k.csv", "--pass", "2", "--output", "k.csv"], &["k.csv", "is an input"])
 }
 

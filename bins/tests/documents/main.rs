@@ -17,6 +17,7 @@ mod block;
 mod links;
 mod session;
 mod shown;
+mod words;
 
 use block::{Block, Language};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -46,6 +47,7 @@ fn main() -> std::process::ExitCode {
         }),
         Trial::test("differences are found", || differences_are_found(bins).map_err(Failed::from)),
         Trial::test("links lead somewhere", move || none(links::broken(&bins.join(".."))?)),
+        Trial::test("texts are in plain words (testdata/words)", move || none(words::found(&bins.join(".."))?)),
         Trial::test("all pages are in docs/SUMMARY.md", move || none(links::unlisted(&bins.join(".."))?)),
     ];
     libtest_mimic::run(&arguments, trials.chain(own).collect()).exit_code()

@@ -221,14 +221,10 @@ fn a_database_that_is_not_there_is_named_before_it_is_made() -> TestResult {
         program("start-microbench").args(line).args(further).current_dir(folder.path()).output()
     };
     let refused = run(&["--must-exist"])?;
-    assert_eq!(text(&refused.stderr), "error: bd: there is no such database\n");
+    assert_eq!(text(&refused.stderr), "error: bd: no such database\n");
     assert!(!folder.path().join("bd").exists());
     let made = run(&[])?;
     succeeded(&made)?;
-    assert!(
-        text(&made.stderr).contains("note: bd: there is no such database, a new one is made"),
-        "{}",
-        text(&made.stderr)
-    );
+    assert!(text(&made.stderr).contains("note: bd: no such database, a new one is made"), "{}", text(&made.stderr));
     succeeded(&run(&["--must-exist"])?)
 }

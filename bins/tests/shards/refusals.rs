@@ -160,6 +160,6 @@ fn what_has_no_cases_has_no_shards() -> TestResult {
         assert!(!folder.path().join("shards").exists());
     }
     let nothing = perfdb(folder.path(), &["merge-shards", "data"]).output()?;
-    assert!(text(&nothing.stderr).contains("error: data: there are no shards here"), "{}", text(&nothing.stderr));
+    assert!(text(&nothing.stderr).contains("error: data: no shards here"), "{}", text(&nothing.stderr));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Whether a database is good enough for a workload.
 //!
 //! A [`Workload`] is the calls of a forward pass: those of a simulator's trace, or of a manifest. [`audit`] asks a database for each
-//! of them and says which share of the calls, and of the time, stands on rows as they are, on rows around them, or on nothing; and
+//! of them and says which share of the calls, and of the time, is based on rows as they are, on rows around them, or on nothing; and
 //! how far the tables that are asked can be trusted.
 //!
 //! ```

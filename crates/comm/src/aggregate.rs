@@ -58,7 +58,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// The same with its times rounded to so many decimals.
+    /// The same with its times rounded to this number of decimals.
     #[must_use]
     pub(crate) fn rounded(&self, decimals: usize) -> Self {
         Self {

@@ -52,7 +52,7 @@ pub struct Output {
     pub report: Option<PathBuf>,
     /// A page about the results.
     pub page: Option<Page>,
-    /// Whether times may be written where they are not at home.
+    /// Whether times may be written into a directory of another device.
     pub allow_foreign_times: bool,
     /// How long to wait for another run's lock.
     pub lock_timeout: Duration,
@@ -81,7 +81,7 @@ impl Default for Output {
 }
 
 impl Output {
-    /// Refuses an engine whose times are not at home where rows go.
+    /// Refuses an engine whose times do not belong where rows go.
     fn check_home(&self, backend: Backend) -> Result<(), Error> {
         match &self.destination {
             Some(destination) if !self.allow_foreign_times => home::check(&destination.folder(), backend),

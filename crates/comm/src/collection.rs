@@ -29,7 +29,7 @@ pub struct CollectionOptions {
     pub existing: Existing,
     /// File for the bandwidths of all sessions; JSON when its name ends in `.json`.
     pub report: Option<PathBuf>,
-    /// Whether times may be written where they are not at home.
+    /// Whether times may be written into a directory of another device.
     pub allow_foreign_times: bool,
     /// How long to wait for another run's lock.
     pub lock_timeout: Duration,
@@ -101,11 +101,11 @@ impl<'a> Collection<'a> {
         Ok(Self { plan, options, folder })
     }
 
-    /// Runs the sessions, each whatever became of the ones before, and writes the report. `interrupt` ends the collection when
+    /// Runs the sessions, each also after failures of the ones before, and writes the report. `interrupt` ends the collection when
     /// it becomes true.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and a report that cannot be written. A session that fails is no error of the collection: it is
+    /// [`Error::Interrupted`], and a report that cannot be written. A session that fails is not an error of the collection: it is
     /// reported, and missing among the complete ones.
     pub fn run(
         &self,

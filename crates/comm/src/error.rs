@@ -36,7 +36,7 @@ pub enum Error {
         needed: u64,
     },
     /// Times of an engine where those of another are kept.
-    #[error("{}: times of {backend} are not at home in the tables of {device}, which take {takes}", shown(.folder))]
+    #[error("{}: times of {backend} do not belong to the tables of {device}, which take {takes}", shown(.folder))]
     ForeignTimes {
         /// The folder of the tables.
         folder: PathBuf,

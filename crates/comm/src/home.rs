@@ -1,4 +1,4 @@
-//! Where times are at home: an accelerator's tables take times of its own engine, a host's those of gloo.
+//! Where times belong: an accelerator's tables take times of its own engine, a host's those of gloo.
 
 use crate::backend::Backend;
 use crate::error::Error;
@@ -17,7 +17,7 @@ fn device_of(folder: &Path) -> Option<(&'static str, Home)> {
     Some((device, home))
 }
 
-/// Refuses times of `backend` in a folder where they are not at home. Folders of no device take everything.
+/// Refuses times of `backend` in a folder where they do not belong. Folders of no device take everything.
 pub(crate) fn check(folder: &Path, backend: Backend) -> Result<(), Error> {
     let (device, takes) = match device_of(folder) {
         None => return Ok(()),

@@ -220,7 +220,7 @@ fn take_line(results: &mut RankResults, line: &Value, points: usize) -> Result<(
     }
     let config = match config {
         Value::Int(config) if *config >= 0 && (*config as u64) < points as u64 => *config as usize,
-        other => return Err(format!("config {} is no point of the plan, which has {points}", other.repr())),
+        other => return Err(format!("config {} is not in the plan, which has {points}", other.repr())),
     };
     if line.get("verified") == Some(&Value::Bool(false)) {
         results.wrong.push(config);

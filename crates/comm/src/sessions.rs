@@ -150,7 +150,7 @@ impl Session {
     }
 }
 
-/// A path in a document; what is no text in it is replaced.
+/// A path in a document; what is not text in it is replaced.
 fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }

@@ -16,7 +16,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The file is read once for times and kernel types, of which 16 bytes per row are kept, and once more to copy rows; where
+//! The file is read once for times and kernel types, with 16 bytes kept per row, and once more to copy rows; where
 //! its rows are not in the order of their starts, once more to count them. Neither needs memory for the text.
 
 mod blocks;

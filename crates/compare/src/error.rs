@@ -19,7 +19,7 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with the event.
         fault: EventFault,
-        /// `(event I) at byte N (line L, column C)`, as far as it is known.
+        /// `(event I) at byte N (line L, column C)`, where known.
         location: String,
     },
     /// A database that is asked can't be.
@@ -96,7 +96,7 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// The number of forward passes is no positive decimal.
+    /// The number of forward passes is not a positive decimal.
     #[error("{name}: the number of forward passes must be positive, not {number}")]
     ForwardPasses {
         /// The scenario.

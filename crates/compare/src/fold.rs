@@ -16,7 +16,7 @@ pub(crate) struct Folded<T> {
 }
 
 /// Reads the events of a trace on up to `threads` threads: `map` collects what consecutive events contribute, which `add` adds
-/// in file order to a value that begins as `start` says. A second `traceEvents` begins it anew.
+/// in file order to a value that begins as `start` says. A second `traceEvents` starts it again.
 ///
 /// `args` are the members of `args` that `map` looks at.
 ///

@@ -217,7 +217,7 @@ impl Splitter<'_> {
         types.into_values().map(i128::abs).sum()
     }
 
-    /// Measured time whose shapes meet, and the same with collectives by their names.
+    /// Measured time with matching shapes, and the same with collectives by their names.
     fn joined(&self) -> (i128, i128) {
         let predicted_collectives: FxHashSet<&str> = self
             .groups

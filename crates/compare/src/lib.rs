@@ -34,11 +34,11 @@
 //! 3. a CSV without a needed column is an error instead of zeros;
 //! 4. durations are used as written instead of as end minus start, which rounds them to steps of 0.25 µs when start
 //!    times count from the epoch (M6);
-//! 5. shapes meet: by the row that answered, formats folded, attention by its own key, collectives by size or name, and
+//! 5. shapes match: by the row that answered, formats folded, attention by its own key, collectives by size or name, and
 //!    only the profiling model's process counts (per shape);
 //! 6. a kernel type that is predicted and was never measured has an infinite error and a status of its own (per operator).
 //!
-//! Sums are plain additions of doubles in file order, whatever the number of threads, so results are the same bit by bit
+//! Sums are plain additions of doubles in file order, at any number of threads, so results are the same bit by bit
 //! on every run. Memory grows with the number of kernel types and shapes, not with the files.
 #![forbid(unsafe_code)]
 

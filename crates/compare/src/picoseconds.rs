@@ -15,7 +15,7 @@ const LARGEST_PS: i128 = i64::MAX as i128 / 2;
 /// Starts up to 10²¹ µs are read, far beyond any clock.
 const FARTHEST_PS: i128 = 1_000_000_000_000_000_000_000_000_000;
 
-/// Picoseconds of the decimal text of a number of microseconds, halves to even. `None`: it is no finite number, or too large.
+/// Picoseconds of the decimal text of a number of microseconds, halves to even. `None`: it is not a finite number, or too large.
 ///
 /// ```text
 /// "12.5" → 12_500_000    "0.0000005" → 0    "1774512345000000.123" → 1_774_512_345_000_000_123_000

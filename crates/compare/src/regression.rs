@@ -59,7 +59,7 @@ impl Baseline {
         let refused = |reason: String| Error::Baseline { path: path.to_owned(), reason };
         let document = perfdb_trace::json::parse(&text).map_err(|error| refused(error.to_string()))?;
         Baseline::of(&document).ok_or_else(|| {
-            refused("this is no JSON of compute-m6, generate-op-comparison or explain-prediction".to_owned())
+            refused("this is not a JSON of compute-m6, generate-op-comparison or explain-prediction".to_owned())
         })
     }
 

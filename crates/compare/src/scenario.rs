@@ -39,7 +39,7 @@ impl ForwardPasses {
     /// The number, from wherever it stands.
     ///
     /// # Errors
-    /// When the M6 file can't be read, is no JSON object, or its number is none.
+    /// When the M6 file can't be read, is not a JSON object, or its number is none.
     pub fn read(&self) -> Result<f64, Error> {
         match self {
             ForwardPasses::Number(number) => Ok(*number),
@@ -58,7 +58,7 @@ impl Scenario {
         [self.tc_trace.as_path(), self.trace_csv.as_path()].into_iter().chain(m6)
     }
 
-    /// One trace and one CSV with so many forward passes.
+    /// One trace and one CSV with this number of forward passes.
     pub fn of_files(name: impl Into<String>, tc_trace: &Path, trace_csv: &Path, forward_passes: f64) -> Scenario {
         Scenario {
             name: name.into(),

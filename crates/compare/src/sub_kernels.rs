@@ -24,7 +24,7 @@ pub(crate) type SubKernel<'a> = (Cow<'a, str>, f64);
 /// Reads the text. `None`: it can't be used (not a list of pairs, or empty), and the operator's duration is split evenly.
 ///
 /// # Errors
-/// When it is a list of pairs, but a name is no text or a duration no number.
+/// When it is a list of pairs, but a name is not a text or a duration not a number.
 pub(crate) fn read(text: &str) -> Result<Option<Vec<SubKernel<'_>>>, BadPair> {
     let mut parts = Vec::new();
     if plain_pairs(text, &mut parts).is_some() {

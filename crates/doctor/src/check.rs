@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// Finds what a file is, what is wrong with it, and how far its numbers can be trusted.
 ///
-/// Whatever the file holds, it gives a report: a file that cannot be read as a trace is a finding. Only a file that cannot be
+/// Every file gives a report: a file that cannot be read as a trace is a finding. Only a file that cannot be
 /// opened is an error.
 ///
 /// ```
@@ -152,7 +152,7 @@ fn plain_trace(input: &Input) -> Option<(Source, Kind)> {
     Some((Source::open(&input.path).ok()?, kind))
 }
 
-/// Reads a file whatever is wrong with its text, and reports what is.
+/// Reads a file with any damage of its text, and reports the damage.
 fn thorough(input: &Input, options: &Options) -> io::Result<Report> {
     let mended = || -> io::Result<_> {
         let opened = open(&input.path)?;

@@ -26,7 +26,7 @@ macro_rules! codes {
                 match self { $(Code::$code => $effect,)* }
             }
 
-            /// What a repair does about it; `None` where nothing can be mended without inventing something.
+            /// What a repair does about it; `None` where nothing can be fixed without inventing something.
             pub fn repair(self) -> Option<&'static str> {
                 match self { $(Code::$code => $repair,)* }
             }
@@ -40,17 +40,17 @@ codes! {
     NotATrace "NOT_A_TRACE" "neither a chrome trace nor a kernel table; there is no data", None;
     GzipTruncated "GZIP_TRUNCATED" "the gzip stream breaks off: what follows is missing, totals are too small", Some("keep what was there");
     GzipCorrupt "GZIP_CORRUPT" "the gzip stream is damaged: what follows the fault is missing", Some("keep all before the fault");
-    GzipTrailing "GZIP_TRAILING" "something that is no gzip member follows the gzip stream; it is not read", Some("drop it");
+    GzipTrailing "GZIP_TRAILING" "something that is not a gzip member follows the gzip stream; it is not read", Some("drop it");
     Utf16 "UTF16" "UTF-16 text: most tools cannot read it", Some("recode as UTF-8");
     ByteOrderMark "BYTE_ORDER_MARK" "a byte-order mark stands in front: most tools refuse the file", Some("drop it");
-    InvalidUtf8 "INVALID_UTF8" "bytes that are no UTF-8: names differ between tools", Some("replace each bad piece by U+FFFD");
+    InvalidUtf8 "INVALID_UTF8" "bytes that are not UTF-8: names differ between tools", Some("replace each bad piece by U+FFFD");
     ControlCharacters "CONTROL_CHARACTERS" "raw control characters: most tools refuse the file", Some("write them as escapes, drop them in tables");
     BareNonfinite "BARE_NONFINITE" "words such as nan stand where a value belongs: they count as missing", Some("write null");
     DuplicateKeys "DUPLICATE_KEYS" "an object has one key twice with different values; the last one counts", Some("keep the last one");
     TruncatedJson "TRUNCATED_JSON" "the document ends too early: events are missing, totals are too small", Some("close it behind the last whole event");
     MalformedJson "MALFORMED_JSON" "part of the document is no JSON: the events there are missing", Some("drop the damaged events");
     TrailingData "TRAILING_DATA" "something follows the document; it is not read", Some("cut it off");
-    BadEvents "BAD_EVENTS" "events without usable name or time, or that are no events, are not counted", Some("drop what is no object");
+    BadEvents "BAD_EVENTS" "events without usable name or time, or that are not events, are not counted", Some("drop what is no object");
     TextTimes "TEXT_TIMES" "times written as text count as missing", Some("write plain decimals as numbers");
     NoKernels "NO_KERNELS" "there is nothing to compare", None;
     OldCategories "OLD_CATEGORIES" "categories of an old profiler, read as the present ones", Some("rename them");
@@ -77,7 +77,7 @@ codes! {
     CapturedLaunches "CAPTURED_LAUNCHES" "launches inside a graph capture run nothing", None;
     LostLaunches "LOST_LAUNCHES" "kernels without their launch have neither phase nor host operator", None;
     StartsMidStep "STARTS_MID_STEP" "the first kernels were launched before the trace began: they belong to the step before", None;
-    NoLaunches "NO_LAUNCHES" "there are no host calls: no phases, no host operators", None;
+    NoLaunches "NO_LAUNCHES" "host calls are missing: no phases, no host operators", None;
     RecordedLess "RECORDED_LESS" "graph replays lack kernels that others have: records were dropped", None;
     NamesShifted "NAMES_SHIFTED" "names slid against durations: times per kernel and per class are wrong, totals hold", None;
     ExternalIdImpossible "EXTERNAL_ID_IMPOSSIBLE" "External ids name operators that were not running: nesting in time decides instead", None;
@@ -97,7 +97,7 @@ codes! {
     MissingColumns "MISSING_COLUMNS" "columns are missing: what depends on them cannot be checked", None;
     DuplicateColumns "DUPLICATE_COLUMNS" "a column name stands there twice; the last one counts", None;
     RaggedRows "RAGGED_ROWS" "rows have more or fewer cells than the header", None;
-    BadNumbers "BAD_NUMBERS" "rows whose start or duration is no number are not counted", None;
+    BadNumbers "BAD_NUMBERS" "rows whose start or duration is not a number are not counted", None;
     TimesRounded "TIMES_ROUNDED" "starts were rounded, as spreadsheets do: what depends on them is not checked", None;
     AicpuRows "AICPU_ROWS" "kernels that ran on the AI CPU", None;
     BadWait "BAD_WAIT" "waiting times that cannot be", None;
@@ -138,7 +138,7 @@ impl fmt::Display for Code {
 
 /// A text that is no code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no finding {0}")]
+#[error("{0} is not a finding")]
 pub struct UnknownCode(pub String);
 
 impl FromStr for Code {

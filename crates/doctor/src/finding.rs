@@ -19,7 +19,7 @@ pub struct Finding {
     pub evidence: Evidence,
     /// Whether it was asked to count for nothing.
     pub ignored: bool,
-    /// Whether a repair mends it.
+    /// Whether a repair fixes it.
     pub mendable: bool,
 }
 
@@ -83,7 +83,7 @@ impl Findings {
         self.push(Finding { code, severity, share, evidence, ignored: false, mendable });
     }
 
-    /// Adds a finding that a repair leaves as it is, although it mends others of this code.
+    /// Adds a finding that a repair leaves as it is, although it fixes others of this code.
     pub(crate) fn add_unmended(
         &mut self,
         code: Code,

@@ -19,7 +19,7 @@ use rules::{check_replays, check_rows};
 /// Rows below which a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 10_000;
 
-/// Does two pieces of work about so many rows, at the same time where that is worth it.
+/// Does two pieces of work about this many rows, at the same time where that is worth it.
 fn both<A, B: Send>(rows: usize, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
     if rows < WORTH_A_THREAD { (first(), second()) } else { perfdb_files::parallel::join(first, second) }
 }

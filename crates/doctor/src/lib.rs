@@ -2,7 +2,7 @@
 //!
 //! [`check`] reads a chrome trace of a GPU profiler or of the simulator, or a table with a row per kernel, and gives a
 //! [`Report`]: findings with their evidence, a certificate of sums that add up, and how far numbers of the file can be
-//! trusted. Who reads a GPU trace anyway uses a [`Collector`] beside it. [`repair`] writes a copy without what can be mended
+//! trusted. Who reads a GPU trace anyway uses a [`Collector`] beside it. [`repair`] writes a copy without what can be fixed
 //! without inventing anything.
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! A quick look at the text of events for what a reader of values does not see.
 //!
-//! A key that stands twice in an object, a word such as `NaN`, bytes that are no UTF-8: a reader takes the last value, a
+//! A key that stands twice in an object, a word such as `NaN`, bytes that are not UTF-8: a reader takes the last value, a
 //! number, a replacement character. Here it is only found whether there is any of that: the reader gives the form of each
 //! event, and only forms that are new, and events with more in them than plain values, are passed over once more. Who needs
 //! to know what and where reads the file with [`Mender`](crate::json::Mender).

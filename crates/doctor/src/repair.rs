@@ -1,4 +1,4 @@
-//! A copy of a file without what can be mended.
+//! A copy of a file without what can be fixed.
 
 mod events;
 mod rows;
@@ -20,7 +20,7 @@ use crate::table::TableMender;
 use events::EventFixer;
 use rustc_hash::FxHashSet;
 
-/// What was mended, and how often, in the order of [`Code::ALL`].
+/// What was fixed, and how often, in the order of [`Code::ALL`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repairs {
     counts: Vec<(Code, u64)>,
@@ -56,7 +56,7 @@ impl Packing {
     }
 }
 
-/// Writes a copy of a file in which everything is mended that [`Code::repair`] names, and nothing else is changed.
+/// Writes a copy of a file in which everything is fixed that [`Code::repair`] names, and nothing else is changed.
 ///
 /// Untouched events, rows, numbers and unknown members are copied byte by byte. The copy is written in one pass; of the
 /// file one event is held at a time, and 16 bytes for each kernel. `report` is what [`check`](crate::check()) gives for the

@@ -16,7 +16,7 @@ static WANTED: LazyLock<Option<(u64, String)>> = LazyLock::new(|| {
 });
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// The call that is no change to a file.
+/// The call that does not change a file.
 pub(crate) const LOCK: &str = "lock";
 
 pub(crate) fn meet(call: &str) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// Folders that were made and are not wanted any more, but were not empty yet: another output of the same run lay there.
 static NOT_YET_EMPTY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The folders that did not exist before. Dropped without [`keep`](MadeFolders::keep) they are removed again, as far as nobody has put
+/// The folders that did not exist before. Dropped without [`keep`](MadeFolders::keep) they are removed again, unless somebody has put
 /// anything into them.
 #[derive(Debug, Default)]
 #[must_use = "the folders are removed again when this is dropped"]
@@ -21,7 +21,7 @@ pub struct MadeFolders {
 }
 
 impl MadeFolders {
-    /// Makes a folder and those above it, as far as they are missing.
+    /// Makes a folder and the missing ones above it.
     pub fn make(folder: &Path) -> io::Result<MadeFolders> {
         let mut folders = MadeFolders::default();
         folders.make_all(folder)?;
@@ -59,7 +59,7 @@ impl Drop for MadeFolders {
     }
 }
 
-/// Makes a folder in the system's place for temporary files that nobody else can look into, whatever the umask says. What lies there
+/// Makes a folder in the system's place for temporary files that nobody else can look into, at any umask. What lies there
 /// is run, or describes what a run does. The name is the prefix and some random characters.
 pub fn private(prefix: &str) -> io::Result<PrivateFolder> {
     private_in(&std::env::temp_dir(), prefix)

@@ -73,7 +73,7 @@ pub fn not_a_regular_file(found: fs::FileType) -> io::Error {
 /// Reads a whole input of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open`], when the input is longer, and when there is no memory for it.
+/// As [`open`], when the input is longer, and when memory runs out.
 pub fn read(path: &Path, kind: Kind, limit: u64) -> io::Result<Vec<u8>> {
     let file = open(path, kind)?;
     let size = file.metadata()?.len();
@@ -95,7 +95,7 @@ pub fn read_text(path: &Path, kind: Kind, limit: u64) -> io::Result<String> {
 /// Reads all of an open input of at most `limit` bytes. `size` is what it is said to have, 0 where nobody knows.
 ///
 /// # Errors
-/// When it has more than the limit, and when there is no memory for it.
+/// When it has more than the limit, and when memory runs out.
 pub fn read_all(reader: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     if size > limit {
         return Err(longer_than(limit));

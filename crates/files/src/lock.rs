@@ -120,7 +120,7 @@ impl DirectoryLocks {
     }
 
     /// Gives every staged file its name, as [`replace::commit`] does. Should the process be killed meanwhile, the next run that takes these locks
-    /// finishes the set, as far as it lies in their directories.
+    /// finishes the part of the set in their directories.
     pub fn commit(&self, set: Vec<Staged>) -> Result<(), Error> {
         replace::commit_in(set, &self.directories)
     }
@@ -266,7 +266,7 @@ fn open_lock_file(path: &Path) -> io::Result<(File, bool)> {
 }
 
 fn no_lock_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "is no lock file but a link or something else; remove it")
+    io::Error::new(io::ErrorKind::InvalidInput, "is not a lock file but a link or something else; remove it")
 }
 
 /// Whether the file system, or the system, has no locks to give.
@@ -348,7 +348,7 @@ mod tests {
         let Err(error) = DirectoryLocks::acquire([folder.path()], &options(Duration::ZERO)) else {
             return Err("a lock was given".into());
         };
-        assert!(error.to_string().contains("is no lock file"), "{error}");
+        assert!(error.to_string().contains("is not a lock file"), "{error}");
         assert_eq!((names(folder.path())?, fs::symlink_metadata(&path)?.file_type()), (before, kind));
         Ok(())
     }

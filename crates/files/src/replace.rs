@@ -57,7 +57,7 @@ pub fn is_replaced(path: &Path) -> bool {
     !names_descriptor(path) && fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 
-/// Refuses outputs that are among the inputs, by whatever name: a link, a second name of the file, `./x` for `x`.
+/// Refuses outputs that are among the inputs, under any name: a link, a second name of the file, `./x` for `x`.
 pub fn refuse_inputs<'o, 'i>(
     outputs: impl IntoIterator<Item = &'o Path>,
     inputs: impl IntoIterator<Item = &'i Path>,

@@ -146,7 +146,7 @@ pub(crate) fn check(model: &Model, deployment: &Deployment, batch: &Batch) -> Re
         None => {}
         Some(_) if expert % tensor != 0 => {
             let reason =
-                format!("experts that are split cannot be forecast: {expert} is no multiple of {TENSOR} {tensor}");
+                format!("experts that are split cannot be forecast: {expert} is not a multiple of {TENSOR} {tensor}");
             return Err(Error::Deployment { field: EXPERT, reason });
         }
         Some(experts) => divides(EXPERT, expert, experts.count, "experts")?,

@@ -10,7 +10,7 @@ pub enum Error {
     /// The description cannot be read.
     #[error(transparent)]
     Source(#[from] perfdb_trace::Error),
-    /// The description is no JSON object.
+    /// The description is not a JSON object.
     #[error("{}: {reason}", shown(.path))]
     Malformed {
         /// The file.

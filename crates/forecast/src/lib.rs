@@ -50,7 +50,7 @@ pub fn forecast(model: &Model, deployment: &Deployment, batch: &Batch) -> Result
         (None, Stored::Known(quantization)) => *quantization,
         (None, Stored::Other { field, value }) => {
             let known = Quantization::ALL.map(Quantization::name).join(", ");
-            let reason = format!("'{value}' does not tell which operators linear layers call; choose one of {known}");
+            let reason = format!("'{value}' does not determine the operators of linear layers; choose one of {known}");
             return Err(Error::Deployment { field, reason });
         }
     };

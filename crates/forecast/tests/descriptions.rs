@@ -88,7 +88,7 @@ fn sizes_that_do_not_fit_together_are_named() {
     assert_eq!(message(latent(), 1, 3, 1), "expert parallel size: 3 does not divide the 16 experts");
     assert_eq!(
         message(latent(), 4, 2, 1),
-        "expert parallel size: experts that are split cannot be forecast: 2 is no multiple of tensor parallel size 4"
+        "expert parallel size: experts that are split cannot be forecast: 2 is not a multiple of tensor parallel size 4"
     );
 }
 
@@ -101,7 +101,7 @@ fn weights_in_a_format_without_operators_need_a_word_about_them() {
     let message = forecast(&model, &Deployment::default(), &batch).unwrap_err().to_string();
     assert_eq!(
         message,
-        "quantization_config.quant_method: 'fp8' does not tell which operators linear layers call; \
+        "quantization_config.quant_method: 'fp8' does not determine the operators of linear layers; \
          choose one of none, w8a8-static, w8a8-dynamic"
     );
     description["quantize"] = json!("w8a8");

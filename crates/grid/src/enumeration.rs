@@ -135,7 +135,7 @@ impl Maker<'_> {
     ///
     /// # Panics
     ///
-    /// When there are not so many candidates, as for a slice.
+    /// When there are fewer candidates, as for a slice.
     pub fn make(&mut self, position: u64, candidate: &mut Candidate) -> Result<(), PointError> {
         match self.source {
             Source::Points { points, kept, cells } => {

@@ -106,7 +106,7 @@ impl Prepared {
 /// Called with how many of the tables that a rule is for are done, and how many there are.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Does everything but the last step: the new files lie beside the tables and wait for [`Prepared::commit`].
+/// Does everything but the last step: the new files are next to the tables and wait for [`Prepared::commit`].
 ///
 /// With a `filter` only the rows that it takes are written; the others are counted.
 ///

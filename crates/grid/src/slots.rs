@@ -62,7 +62,7 @@ impl Slots {
         }
     }
 
-    /// Adds empty slots until there are `length`, or takes empty ones at the end away until there are no more; 0 says nothing.
+    /// Adds empty slots until there are `length`, or removes empty ones at the end; 0 changes nothing.
     pub(crate) fn fit(&mut self, length: usize) {
         if length == 0 {
             return;

@@ -69,7 +69,7 @@ pub enum Reason {
     NoRule(NoRule),
     /// The file is empty, or its first line is.
     NoHeader,
-    /// There is no row to take over cells from.
+    /// No row to take over cells from.
     NoRows,
     /// The header lacks `Input Shapes`.
     NoInputShapes,

@@ -120,7 +120,7 @@ impl Points<'_> {
         self.count
     }
 
-    /// The positions that meet the constraints; `None` when there are no constraints and so all do.
+    /// The positions that meet the constraints; `None` without constraints: all do.
     pub(crate) fn constrained(&self) -> Result<Option<Vec<u32>>, EnumerationError> {
         if self.template.constraints.is_empty() {
             return Ok(None);
@@ -194,7 +194,7 @@ impl Points<'_> {
     }
 }
 
-/// Whether so many points can be looked at one by one.
+/// Whether this many points can be looked at one by one.
 pub(crate) fn check_count(points: u64) -> Result<(), EnumerationError> {
     if points > MOST_POINTS { Err(EnumerationError::TooManyPoints { points: points.to_string() }) } else { Ok(()) }
 }

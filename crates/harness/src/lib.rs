@@ -1,4 +1,4 @@
-//! What must hold whatever bytes the tools are given: [`properties`] of readers for tests and fuzz targets, [`reliability`] of whole programs.
+//! What must hold for any bytes the tools are given: [`properties`] of readers for tests and fuzz targets, [`reliability`] of whole programs.
 #![forbid(unsafe_code)]
 
 pub mod properties;

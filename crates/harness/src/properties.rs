@@ -1,4 +1,4 @@
-//! What must hold for the readers of perfdb, whatever bytes they are given.
+//! What must hold for the readers of perfdb, for any bytes they are given.
 //!
 //! Each [`Property`] is a function of bytes that panics where something does not hold: a reader that panics itself, two ways of reading the
 //! same bytes that differ, text that does not survive being written and read again, files that are left behind. Tests here try each with
@@ -58,7 +58,7 @@ pub const PROPERTIES: [Property; 12] = [
 /// # Panics
 /// When it does not hold, and when there is none of this name.
 pub fn check(property: &str, bytes: &[u8]) {
-    let property = find(property).unwrap_or_else(|| panic!("there is no property {property}"));
+    let property = find(property).unwrap_or_else(|| panic!("{property} is not a property"));
     (property.check)(bytes);
 }
 

@@ -25,7 +25,7 @@ impl Draws {
         if self.below(2) == 0 { power } else { 1.5 * power }
     }
 
-    /// Any size up to so many octaves.
+    /// Any size up to this many octaves.
     fn anything(&mut self, octaves: u64) -> f64 {
         (self.below(1000) as f64 / 1000.0 * octaves as f64).exp2().round()
     }

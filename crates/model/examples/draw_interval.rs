@@ -101,10 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (index, (mark, text)) in [
         ("<circle cx=\"0\" cy=\"-4\" r=\"5\" fill=\"#08519c\"/>", "measured"),
         ("<circle cx=\"0\" cy=\"-4\" r=\"4\" fill=\"#fff\" stroke=\"#d94801\" stroke-width=\"1.5\"/>", "left out"),
-        (
-            "<rect x=\"-8\" y=\"-10\" width=\"16\" height=\"12\" fill=\"#9ecae1\" opacity=\"0.6\"/>",
-            "interval: nine of ten",
-        ),
+        ("<rect x=\"-8\" y=\"-10\" width=\"16\" height=\"12\" fill=\"#9ecae1\" opacity=\"0.6\"/>", "90 % interval"),
     ]
     .iter()
     .enumerate()

@@ -1,4 +1,4 @@
-//! Durations between, beside and beyond measured ones, with intervals that hold the truth nine times in ten.
+//! Durations between, beside and beyond measured ones, with 90 % intervals.
 //!
 //! ```
 //! use perfdb_model::predict::{Class, MatMul, Operands, Place, Precision, Rows, Table};

@@ -178,9 +178,9 @@ fn the_sentence_names_the_twin_and_what_of_it_counts() {
     let table = table(vec![known, slice(Precision::Fp8, ALIKE, |_| true)]);
     let answer = table.explain(0, &place(52, Precision::Bf16)).expect("there are rows");
     let twin = answer.twin.expect("a twin");
-    let way = if twin.excess < 0.0 { "less" } else { "more" };
+    let way = if twin.excess < 0.0 { "faster" } else { "slower" };
     let expected = format!(
-        "; row 10052 has these sizes, differs in other columns, and took {:.1} % {way} than its like nearby, of which {:.0} % counts",
+        "; row 10052 (same sizes, other data type) is {:.1} % {way} than its neighbours; {:.0} % of that is applied",
         100.0 * twin.excess.abs(),
         100.0 * twin.share
     );

@@ -36,7 +36,7 @@ impl Style {
         Style { indent: None, item_separator: ", ", key_separator: ": ", escape: Escape::NonAscii };
 }
 
-/// The document of a value that serialises, in [`Style::INDENTED`]. Fails for maps whose keys are no texts.
+/// The document of a value that serialises, in [`Style::INDENTED`]. Fails for maps whose keys are not texts.
 pub fn to_string(value: &(impl Serialize + ?Sized)) -> Result<String, NotRepresentable> {
     Ok(write(&to_value(value)?, Style::INDENTED))
 }

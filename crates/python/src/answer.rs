@@ -69,7 +69,7 @@ impl Answer {
         self.answer().map(|answer| answer.duration_us)
     }
 
-    /// The lower end, in microseconds, of the interval that holds the truth nine times in ten; only under "best".
+    /// The lower end, in microseconds, of the 90 % interval; only under "best".
     #[getter]
     fn low_us(&self) -> Option<f64> {
         Some(self.answer()?.prediction()?.low_us)
@@ -123,7 +123,7 @@ impl Answer {
         Some(self.answer()?.prediction()?.sentence.clone())
     }
 
-    /// The rows that it rests on.
+    /// The rows that it is based on.
     #[getter]
     fn rows(&self) -> Vec<Row> {
         self.answer().map_or_else(Vec::new, |answer| answer.rows.iter().map(Row::from).collect())

@@ -72,7 +72,7 @@ pub(crate) fn explain_prediction(
         let mapping = match data_dir.map(|folder| folder.join("op_mapping.yaml")) {
             None => None,
             Some(path) => match OpMapping::load(&path).map_err(|failure| error(&failure))? {
-                None => return Err(Error::new_err(format!("{}: there is no such file", path.display()))),
+                None => return Err(Error::new_err(format!("{}: no such file", path.display()))),
                 found => found,
             },
         };

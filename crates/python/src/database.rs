@@ -23,7 +23,7 @@ const BLOCK: usize = 8192;
 /// A database directory. Tables are read when they are first asked for, and kept; threads may share it.
 ///
 /// path: the directory with op_mapping.yaml and a CSV per kernel type.
-/// semantics: whose answers: "corrected" (the product's own), "best" (predictions with intervals between rows), "upstream" and
+/// semantics: the lookup rules: "corrected" (the product's own), "best" (predictions with intervals between rows), "upstream" and
 /// "upstream-2025" (the simulator's readers of 2026 and 2025).
 /// layer: "interpolating", or "measured" for rows only.
 #[pyclass(frozen, module = "perfdb")]
@@ -91,7 +91,7 @@ impl Database {
         self.path.clone()
     }
 
-    /// Whose answers it gives.
+    /// Its lookup rules.
     #[getter]
     fn semantics(&self) -> &'static str {
         self.semantics.name()
@@ -137,7 +137,7 @@ impl Database {
         self.ask(py, question(query)?)
     }
 
-    /// Answers many questions: a list of Query objects or dictionaries, or whatever is an Arrow table (of pyarrow, pandas ≥ 2.2,
+    /// Answers many questions: a list of Query objects or dictionaries, or what is an Arrow table (of pyarrow, pandas ≥ 2.2,
     /// polars, DuckDB) with the text columns kernel_type, input_shapes and data_types, each as in a table.
     fn lookup_batch(&self, py: Python<'_>, queries: &Bound<'_, PyAny>) -> PyResult<Answers> {
         let queries = if queries.is_instance_of::<PyList>() || queries.is_instance_of::<PyTuple>() {
@@ -163,7 +163,7 @@ impl Database {
     fn rows(&self, py: Python<'_>, kernel_type: &str) -> PyResult<ArrowTable> {
         let found = py.detach(|| self.database.rows(kernel_type));
         let found = found.map_err(|miss| unreadable(&miss).unwrap_or_else(|| errors::error(&miss)))?;
-        let rows = found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {kernel_type}.csv")))?;
+        let rows = found.ok_or_else(|| PyKeyError::new_err(format!("table {kernel_type}.csv does not exist")))?;
         py.detach(|| kernel_rows::table(&rows)).map_err(|failure| error(&failure))
     }
 
@@ -241,7 +241,7 @@ impl<'b> Texts<'b> {
 
 fn column<'b>(batch: &'b RecordBatch, name: &str) -> PyResult<Texts<'b>> {
     let column = batch.column_by_name(name);
-    let column = column.ok_or_else(|| PyValueError::new_err(format!("there is no column {name}")))?;
+    let column = column.ok_or_else(|| PyValueError::new_err(format!("column {name} does not exist")))?;
     match column.data_type() {
         DataType::Utf8 => Ok(Texts::Small(column.as_string())),
         DataType::LargeUtf8 => Ok(Texts::Large(column.as_string())),

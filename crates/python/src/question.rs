@@ -210,7 +210,7 @@ fn results(value: &Bound<'_, PyAny>) -> PyResult<Results> {
     })
 }
 
-/// An argument of a call. A pair of a shape and a type is a tensor; so is whatever has both as attributes.
+/// An argument of a call. A pair of a shape and a type is a tensor; so is what has both as attributes.
 fn argument(value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     if value.is_none() {
         return Ok(Argument::None);

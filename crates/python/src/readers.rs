@@ -58,7 +58,7 @@ fn external(failure: perfdb_trace::Error) -> ArrowError {
 }
 
 /// The events of a chrome trace, as they are read: event, name, category, phase, pid, tid, start_us, duration_us, and a column
-/// `args.<name>` for each of args. Files may be gzip. profiler: whether names that are no UTF-8 are mended, as in traces of GPU profilers.
+/// `args.<name>` for each of args. Files may be gzip. profiler: whether names that are not UTF-8 are fixed, as in traces of GPU profilers.
 #[pyfunction]
 #[pyo3(signature = (path, *, args = Vec::new(), profiler = true))]
 pub(crate) fn read_trace(py: Python<'_>, path: PathBuf, args: Vec<String>, profiler: bool) -> PyResult<ArrowStream> {

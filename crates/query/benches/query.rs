@@ -1,11 +1,11 @@
 //! What the query API costs: opening and indexing a database of 120 tables of 2000 rows and 62 columns, then queries of each kind.
 //!
 //! `cargo bench -p perfdb-query --bench query` makes the database; `-- DIR` measures reading and indexing of another one. Counting the line ends of
-//! the same files stands beside it in the same run, because times alone say nothing about a machine.
+//! the same files is next to it in the same run, because times alone say nothing about a machine.
 //!
 //! For instruction counts: `-- --make DIR` makes the database only; `-- --count KIND DIR TIMES`, run under callgrind, asks the queries of one kind
-//! so many times: the difference between 1 and 3 times is what they take without what the first ones make. `-- --open DIR` reads and indexes
-//! once, for the peak of memory; `-- --large DIR ROWS` makes a table of so many rows.
+//! this many times: the difference between 1 and 3 times is what they take without what the first ones make. `-- --open DIR` reads and indexes
+//! once, for the peak of memory; `-- --large DIR ROWS` makes a table of this many rows.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use perfdb_query::{Argument, DType, Database, Layer, Query, Reader, Tensor};
@@ -82,7 +82,7 @@ fn kinds() -> [(&'static str, Vec<Query>); 10] {
     ]
 }
 
-/// Asks every query of a kind so many times.
+/// Asks every query of a kind this many times.
 fn count(kind: &str, directory: &Path, times: usize) -> AnyResult<()> {
     let database = index(directory)?;
     let reader = reader(&database);

@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// A row that an answer rests on.
+/// A row that an answer is based on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRef {
     /// The file.
@@ -62,7 +62,7 @@ pub struct Part {
     pub source: Source,
     /// The rule by which its row matched, or the method of its interpolation.
     pub rule: &'static str,
-    /// The interval that holds the truth nine times in ten, where it is predicted or the table tells how far its calls spread.
+    /// The 90 % interval, where it is predicted or the table shows how far its calls spread.
     pub interval_us: Option<[f64; 2]>,
     /// How it lies to the measured rows.
     pub class: Class,
@@ -109,7 +109,7 @@ pub struct Answer {
     pub(crate) kernels: SmallVec<[Arc<str>; 1]>,
     /// The rule by which rows matched; `None` for sums without one.
     pub rule: Option<&'static str>,
-    /// The rows that it rests on.
+    /// The rows that it is based on.
     pub rows: SmallVec<[RowRef; 1]>,
     /// Whether its row is smaller than what is asked for, and is taken because kernels round up.
     pub(crate) is_padded: bool,
@@ -128,16 +128,16 @@ pub(crate) struct More {
     pub(crate) is_of_other_version: bool,
 }
 
-/// How sure an answer is, and why.
+/// The confidence of an answer, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// The lower end of the interval that holds the truth nine times in ten.
+    /// The lower end of the 90 % interval.
     pub low_us: f64,
     /// Its upper end.
     pub high_us: f64,
     /// How the call lies to the measured rows; of a sum, how that of its predicted parts does whose interval is widest.
     pub class: Class,
-    /// The rows that it rests on with their weights, the heaviest first; none for a sum.
+    /// The rows that it is based on with their weights, the heaviest first; none for a sum.
     pub rows: Vec<(RowRef, f64)>,
     /// The row of the same sizes that differs in other columns, where it tells something.
     pub twin: Option<Twin>,
@@ -155,7 +155,7 @@ pub struct Prediction {
 pub struct Twin {
     /// The row.
     pub row: RowRef,
-    /// By how much longer it took than its like does around these sizes, relatively: 0.03 for 3 % longer.
+    /// By how much longer it took than calls of the same shape take around these sizes, relatively: 0.03 for 3 % longer.
     pub excess: f64,
     /// How much of the logarithm of that counts for the call.
     pub share: f64,
@@ -198,7 +198,7 @@ impl Answer {
         self.more.as_ref()?.interpolation.as_ref()
     }
 
-    /// How sure the answer is; only under [`ReaderSemantics::Best`](crate::ReaderSemantics::Best).
+    /// The confidence of the answer; only under [`ReaderSemantics::Best`](crate::ReaderSemantics::Best).
     pub fn prediction(&self) -> Option<&Prediction> {
         self.more.as_ref()?.prediction.as_ref()
     }

@@ -37,7 +37,7 @@ impl Database {
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A reader: answers by these semantics from the files as they are known now, whatever [`reopen`](Self::reopen) finds later.
+    /// A reader: answers by these semantics from the files as they are known now; what [`reopen`](Self::reopen) finds later does not change it.
     pub fn reader(&self, semantics: ReaderSemantics, layer: Layer) -> Reader {
         Reader { state: self.state(), semantics, layer }
     }
@@ -80,7 +80,7 @@ impl Database {
         self.state().operator_names().map(str::to_owned).collect()
     }
 
-    /// The rows of a kernel type that can answer, typed; `None` if there is no such table.
+    /// The rows of a kernel type that can answer, typed; `None` if the table is missing.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -88,7 +88,7 @@ impl Database {
         self.state().shared_rows(kernel_type)
     }
 
-    /// How many rows of a kernel type can answer, collectives included; `None` if there is no such table.
+    /// How many rows of a kernel type can answer, collectives included; `None` if the table is missing.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -117,7 +117,7 @@ impl Database {
         names
     }
 
-    /// Leaves rows of a table out, predicts them from the others, and says how far that is off; `None` if there is no such table. On all cores;
+    /// Leaves rows of a table out, predicts them from the others, and says how far that is off; `None` if the table is missing. On all cores;
     /// the same figures on any number of them.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Database {
     }
 
     /// The slices of a table that [`ReaderSemantics::Best`] learns from: rows that agree in everything but sizes, as places; one entry for each
-    /// set of axes that rows have. `None` if there is no such table.
+    /// set of axes that rows have. `None` if the table is missing.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -158,7 +158,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Whose answers it gives.
+    /// Its lookup rules.
     pub fn semantics(&self) -> ReaderSemantics {
         self.semantics
     }

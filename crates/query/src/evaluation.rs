@@ -32,7 +32,7 @@ pub struct Evaluation {
     pub passed_over: usize,
     /// Sets of rows that agree in everything but sizes: only rows of one set tell something about each other.
     pub slices: usize,
-    /// How many rows are the only place of their slice, so that nothing tells what is near them.
+    /// How many rows are the only place of their slice, so that nothing shows what is near them.
     pub alone: usize,
     /// One for each row and what was left out.
     pub trials: Vec<Trial>,
@@ -143,7 +143,7 @@ struct Sliced {
     slices: Vec<Slices>,
 }
 
-/// The slices of a kernel type, by their axes; `None` if there is no table of it.
+/// The slices of a kernel type, by their axes; `None` without a table of it.
 pub(crate) fn slices(state: &State, kernel_type: &str) -> Result<Option<Vec<Slices>>, Miss> {
     Ok(sliced(state, kernel_type)?.map(|sliced| sliced.slices))
 }

@@ -51,7 +51,7 @@ fn of_outliers(database: &Path) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// With one decimal; what that would write as nought or as a hundred digits, by its magnitude.
+/// With one decimal; what that would write as zero or as a hundred digits, by its magnitude.
 pub(crate) fn microseconds(us: f64) -> String {
     if (0.1..1e9).contains(&us) { format!("{us:.1}") } else { format!("{us:.1e}") }
 }

@@ -78,7 +78,7 @@ fn distance(repeat: KernelRow<'_>, duration_us: f64) -> f64 {
     (repeat.search_duration_us() / duration_us).ln().clamp(-most, most)
 }
 
-/// The interval of a row, where its table tells how far its calls spread, or has several rows of its case, and the rules ask for intervals.
+/// The interval of a row, where its table shows how far its calls spread, or has several rows of its case, and the rules ask for intervals.
 pub(crate) fn row_interval_us(context: &Context<'_>, row: KernelRow<'_>, duration_us: f64) -> Option<[f64; 2]> {
     if !context.rules.predicts() {
         return None;
@@ -89,7 +89,7 @@ pub(crate) fn row_interval_us(context: &Context<'_>, row: KernelRow<'_>, duratio
 }
 
 /// How far the rows of one case lie from the one that answers, as the deviation of a logarithm: not less than that of a row of which nothing is
-/// known, since two that agree by chance are no proof. `None` of a row that is alone.
+/// known, since two that agree by chance are not proof. `None` of a row that is alone.
 fn deviation_of_repeats(row: KernelRow<'_>, duration_us: f64) -> Option<f64> {
     let logarithms = row.table().repeats(row).map(|repeat| distance(repeat, duration_us));
     let (count, squares) = logarithms

@@ -56,7 +56,7 @@ pub(crate) const OTHER_TYPE: &str = "other_type";
 /// How far an answer from rows of another data type is trusted.
 pub(crate) const OTHER_TYPE_CONFIDENCE: f64 = 0.5;
 
-/// The answer that one row gives. A padded one is trusted as far as the row has what is asked for.
+/// The answer that one row gives. A padded one is trusted where the row has what is asked for.
 #[inline]
 pub(crate) fn of_row(found: &Found<'_>, confidence: f64, rule: &'static str) -> Answer {
     Answer {

@@ -125,7 +125,7 @@ impl Wanted {
             let cell = row.cell(at);
             let reason = match at < self.shapes {
                 true if is_empty_cell(&cell) => Some("is empty"),
-                true => ShapePool::new().push_cell(&cell).is_none().then_some("is no list of shapes"),
+                true => ShapePool::new().push_cell(&cell).is_none().then_some("is not a list of shapes"),
                 false => (!is_empty_cell(&cell) && !is_number(&cell)).then_some("is no number"),
             };
             if let Some(reason) = reason {
@@ -163,7 +163,7 @@ mod tests {
             found,
             [
                 r#"Add.csv:2 Output Shapes "" is empty"#,
-                r#"Add.csv:3 Input Shapes "(4,4)" is no list of shapes"#,
+                r#"Add.csv:3 Input Shapes "(4,4)" is not a list of shapes"#,
                 r#"RmsNorm.csv:2 Runtime avg_seq_len "long" is no number"#,
                 r#"RmsNorm.csv:3 Input Shapes "N/A" is empty"#,
                 r#"hcom_allReduce_.csv:2 message_bytes "many" is no number"#,

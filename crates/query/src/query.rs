@@ -92,7 +92,7 @@ impl From<Tensor> for Argument {
     }
 }
 
-/// What a call returns, as far as it is known.
+/// What a call returns, where known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Results {
     /// Unknown.
@@ -130,7 +130,7 @@ impl Results {
         }
     }
 
-    /// All results; none if one of them is no tensor or nothing is known.
+    /// All results; none if one of them is not a tensor or nothing is known.
     pub(crate) fn tensors(&self) -> Option<Vec<&Tensor>> {
         match self {
             Results::Unknown => None,
@@ -193,7 +193,7 @@ impl Query {
         Query::of(Target::Operator(short.unwrap_or(name)))
     }
 
-    /// A kernel by its inputs, whatever the mapping says about operators.
+    /// A kernel by its inputs, for any mapping of operators.
     #[allow(clippy::field_reassign_with_default)]
     pub fn kernel(kernel_type: impl Into<String>) -> Self {
         let mut entry = Entry::default();
@@ -328,7 +328,7 @@ impl Query {
         &self.arguments
     }
 
-    /// What the call returns, as far as it is known.
+    /// What the call returns, where known.
     pub fn returns(&self) -> &Results {
         &self.results
     }

@@ -57,7 +57,7 @@ impl Reason {
             | "wrapper_interpolation_failed"
             | "latency_guard_rejected"
             | "grid_structure_rejected"
-            | "degenerate_point_cloud" => "no row fits, and no rows around it allow an interpolation",
+            | "degenerate_point_cloud" => "no matching row, and the nearest rows do not bracket this shape",
             "wrapper_communication_owned_by_base" => "the collective's tables do not answer",
             "attention_index_unavailable" => "no attention table can be used",
             // The readers of the simulator have no code for it where they look for rows.

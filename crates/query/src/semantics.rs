@@ -1,9 +1,9 @@
-//! Whose answers are given: rule sets as data.
+//! Lookup rules: rule sets as data.
 
 use crate::shapes::{strip, strip_batch};
 use std::str::FromStr;
 
-/// Whose answers are given.
+/// Lookup rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReaderSemantics {
     /// The simulator's reader of August 2026, to the last bit.
@@ -13,7 +13,7 @@ pub enum ReaderSemantics {
     /// The newest reader without its faults.
     #[default]
     Corrected,
-    /// Exact rows as `Corrected`; all else predicted from the nearest rows, with the interval that holds the truth nine times in ten.
+    /// Exact rows as `Corrected`; all else predicted from the nearest rows, with the 90 % interval.
     Best,
 }
 

@@ -141,7 +141,7 @@ impl State {
             || self.has_new_files(&self.directory)
     }
 
-    /// Whether an answer rests on a row that was measured with another version than the database.
+    /// Whether an answer is based on a row that was measured with another version than the database.
     pub(crate) fn is_of_other_version(&self, answer: &Answer) -> bool {
         let is_foreign = |row: &RowRef| parent_of(&row.path) != self.directory;
         self.foreign_collectives.is_some() && answer.rows.iter().any(is_foreign)

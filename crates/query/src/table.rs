@@ -159,7 +159,7 @@ impl KernelRows {
         same.map(|number| self.row(number)).filter(move |row| row.is_case_of(of))
     }
 
-    /// The index of the inputs, or of the first `count`; `None` if no row has so many.
+    /// The index of the inputs, or of the first `count`; `None` if no row has this many.
     #[inline]
     pub(crate) fn input_index(&self, likeness: Likeness, count: Option<usize>) -> Option<&RowIndex> {
         match count {
@@ -202,7 +202,7 @@ impl KernelRows {
         index.rows(key(Likeness::Padded, once(shape))).map(|number| self.row(number))
     }
 
-    /// Attention rows with so many tokens, rounded up, and so many numbers per token, whose average length lies in a range. By length, those of
+    /// Attention rows with this many tokens, rounded up, and this many numbers per token, whose average length lies in a range. By length, those of
     /// one length in file order.
     pub(crate) fn attention_candidates(
         &self,

@@ -102,7 +102,7 @@ pub fn read_trace(path: &Path, surroundings: &Surroundings) -> Result<Vec<Traced
     Ok(calls)
 }
 
-/// Reads the calls of chosen events, which count from 0, in their order; each is one of its own. Events that are no calls, and those whose
+/// Reads the calls of chosen events, which count from 0, in their order; each is one of its own. Events that are not calls, and those whose
 /// arguments are not as the simulator writes them, are left out.
 ///
 /// # Errors

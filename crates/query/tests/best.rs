@@ -358,7 +358,7 @@ fn a_row_of_another_type_at_the_sizes_that_are_asked_is_named_with_its_share() {
     assert_eq!(twin.row.line as usize, line);
     assert!((0.9..=1.0).contains(&twin.share) && twin.excess.abs() > 0.05, "{twin:?}");
     assert!(
-        prediction.sentence.contains(&format!("; row {line} has these sizes, differs in")),
+        prediction.sentence.contains(&format!("; row {line} (same sizes, other data type) is ")),
         "{}",
         prediction.sentence
     );

@@ -62,7 +62,7 @@ pub(crate) fn output<T: Stored>(shape: impl Into<Shape>, values: Vec<T>) -> Resu
 
 impl<'c> Bindings<'c> {
     /// Binds the tensors, one per entry of `call.inputs`. Of several attempts the first is taken:
-    /// a reference implementation accepts whatever means the same.
+    /// a reference implementation accepts all that mean the same.
     pub fn new(call: &'c Call, tensors: Vec<Tensor>) -> Bindings<'c> {
         let tensors = tensors.into_iter().map(Some).collect();
         Bindings { call, attempt: call.attempts.first(), tensors }

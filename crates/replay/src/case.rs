@@ -39,7 +39,7 @@ pub struct Case {
     /// Untimed runs before them.
     #[serde(default)]
     pub warmup: u32,
-    /// Build inputs anew before every run.
+    /// Build new inputs before every run.
     #[serde(default)]
     pub fresh_inputs: bool,
 }

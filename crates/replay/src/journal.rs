@@ -37,7 +37,7 @@ pub struct RunFacts {
     pub warmup: u32,
     /// Seed of random inputs.
     pub seed: u64,
-    /// Inputs are built anew before every run.
+    /// New inputs are built before every run.
     pub fresh_inputs: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct CaseKey {
     pub repeat: u32,
     /// Untimed runs.
     pub warmup: u32,
-    /// Inputs are built anew before every run.
+    /// New inputs are built before every run.
     pub fresh_inputs: bool,
     /// Seed of random inputs.
     pub seed: u64,
@@ -274,7 +274,7 @@ mod tests {
         OpenOptions::new().append(true).open(&path)?.write_all(b"{\"type\":\"case\",\"op\":\"A")?;
 
         let mut journal = Journal::open(&path)?;
-        let finished = journal.take(&key(b"a,b")).ok_or("the same record, whatever its line end")?;
+        let finished = journal.take(&key(b"a,b")).ok_or("the same record, with any line end")?;
         assert_eq!(finished.run.times.map(|times| times.median_us), Some(4.0));
         assert_eq!(finished.samples, samples);
         assert_eq!(journal.take(&key(b"a,b")), None);

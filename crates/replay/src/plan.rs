@@ -23,7 +23,7 @@ pub struct PlanSettings {
     pub repeat: u32,
     /// Untimed runs per row.
     pub warmup: u32,
-    /// Build inputs anew before every run.
+    /// Build new inputs before every run.
     pub fresh_inputs: bool,
 }
 
@@ -120,7 +120,7 @@ fn is_measurement(column: &str) -> bool {
 
 type PlannedRowParts = (Planned, Vec<crate::case::RecordedOutput>);
 
-/// What a row becomes, with its recorded outputs. A recorded output that is no shape is refused, unless the operator does
+/// What a row becomes, with its recorded outputs. A recorded output that is not a shape is refused, unless the operator does
 /// not look at outputs at all.
 fn plan_row(operator: &Operator, row: Row<'_>, options: &PlanOptions) -> Result<PlannedRowParts, Refusal> {
     let row = if operator.has_empty_words { row.with_empty_words() } else { row };

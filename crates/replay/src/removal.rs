@@ -120,7 +120,7 @@ mod tests {
         Ok(())
     }
 
-    /// What a run leaves that is killed after so many renames of a removal.
+    /// What a run leaves that is killed after this number of renames of a removal.
     fn killed_after(renames: usize, folder: &Path) -> std::io::Result<()> {
         let (stays, dropped) = ("a\n2\n", "a\n1\n");
         let place = |name: &str, content: &str, is_renamed: bool| {

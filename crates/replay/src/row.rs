@@ -70,7 +70,7 @@ impl<'a> Row<'a> {
         split_slots(self.cell(column)).map(move |slot| if has_empty_words && is_empty(slot) { "" } else { slot })
     }
 
-    /// The inputs, all slots, empty ones holding their place. Refuses slots that are no shape, and zeros in shapes.
+    /// The inputs, all slots, empty ones holding their place. Refuses slots that are not shapes, and zeros in shapes.
     pub fn inputs(&self) -> Result<Slots<'a>, Refusal> {
         self.inputs_shaped_by(column::INPUT_SHAPES)
     }
@@ -128,7 +128,7 @@ fn trimmed(text: &str) -> &str {
     }
 }
 
-/// A shape as all tools write it, digits and commas alone, of few elements; `None` for whatever needs a closer look.
+/// A shape as all tools write it, digits and commas alone, of few elements; `None` for what needs a closer look.
 fn plain_shape(text: &str) -> Option<Shape> {
     let (mut shape, mut size, mut product) = (Shape::new(), 0_u32, 1_u64);
     for byte in text.bytes().chain([b',']) {

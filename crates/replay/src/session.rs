@@ -76,7 +76,7 @@ pub enum Event<'e> {
     Warning(&'e str),
     /// A line of the worker.
     Worker(&'e str),
-    /// So many rows of an operator are done.
+    /// This number of rows of an operator are done.
     Progress {
         /// Operator.
         op: &'e str,

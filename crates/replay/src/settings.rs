@@ -26,7 +26,7 @@ pub struct RunSettings {
     pub repeats: Repeats,
     /// Untimed runs before them.
     pub warmup: u32,
-    /// Build inputs anew before every run; `None` means on `npu` alone.
+    /// Build new inputs before every run; `None` means on `npu` alone.
     pub fresh_inputs: Option<bool>,
     /// Seed of random inputs.
     pub seed: u64,
@@ -175,7 +175,7 @@ impl RunSettings {
         self.repeats.flag.or(self.repeats.variable).unwrap_or(DEFAULT_REPEATS)
     }
 
-    /// Whether inputs are built anew before every run.
+    /// Whether new inputs are built before every run.
     pub fn has_fresh_inputs(&self) -> bool {
         self.fresh_inputs.unwrap_or(self.backend == Backend::Npu)
     }

@@ -89,7 +89,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds an answer that stands for so many.
+    /// Adds an answer that counts this many times.
     pub fn add(&mut self, answer: &Result<Answer, Miss>, count: u64) {
         *match answer.as_ref().map(|answer| answer.source) {
             Ok(Source::Measured) => &mut self.measured,
@@ -136,8 +136,10 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
     let answer = match &answered.answer {
         Ok(answer) => answer,
         Err(miss) => {
-            let reason = format!("{name}: no answer: {} ({})\n", miss.reason.meaning(), one_line(&miss.to_string()));
-            return layout.wrapped_lines(&reason);
+            // The code of the reason is in the JSON.
+            let text = one_line(&miss.to_string());
+            let about = text.split_once(':').map_or_else(String::new, |(_, about)| format!(" ({about})"));
+            return layout.wrapped_lines(&format!("{name}: not found: {}{about}\n", miss.reason.meaning()));
         }
     };
     let us = microseconds(answer.duration_us, answered.interval_us).replacen('(', "µs (90 % interval ", 1);
@@ -225,12 +227,12 @@ pub fn sentences(answers: &[Answered], layout: Layout) -> String {
     text
 }
 
-/// What is told about an answer besides.
+/// Details of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Details {
     /// What was tried, table by table.
     pub explained: bool,
-    /// So many of the nearest rows; one for a question without an answer, though none are wanted.
+    /// At most this many of the nearest rows; one for a question without an answer, though none are wanted.
     pub nearest: usize,
 }
 

@@ -19,7 +19,7 @@ pub fn text(audit: &Audit, worst: usize, layout: Layout) -> String {
     }
     let doubtful = || audit.kernels.iter().filter(|kernel| kernel.doubtful_calls() > 0);
     if doubtful().next().is_some() && worst > 0 {
-        out += "\nkernels by the time that does not stand on rows of just these calls\n";
+        out += "\nkernels by the time without an exact match\n";
         out += &kernel_table(&doubtful().take(worst).collect::<Vec<_>>(), layout);
         out += &more(doubtful().count(), worst, "kernels");
     }
@@ -105,7 +105,7 @@ fn percent(share: f64) -> String {
     format!("{} %", fixed(tenths / 10.0, 1))
 }
 
-/// The time of calls as far as it is known.
+/// The known time of calls.
 fn known_time(shares: &Shares) -> String {
     let total = shares.total();
     if total.calls > 0 && !shares.has_time() { "unknown".to_owned() } else { time(total.time_us) }

@@ -34,19 +34,31 @@ pub fn text(
     shown: Shown<'_>,
     layout: Layout,
 ) -> String {
-    let mut text = match shown {
-        Shown::All => {
-            findings.iter().map(|finding| layout.wrapped_lines(&(one_line(&finding.to_string()) + "\n"))).collect()
-        }
-        Shown::OfKind { limit, hint } => by_kind(findings, limit, hint, layout),
+    let found = match findings.len() {
+        0 if checked.tables == 0 => "FAILED: no tables; no findings".to_owned(),
+        0 => "passed: no findings".to_owned(),
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
     };
-    text.push_str(&layout.wrapped_lines(&record.map(record_text).unwrap_or_default()));
-    text.push_str(&format!("{} findings in {} tables, {} rows\n", findings.len(), checked.tables, checked.rows));
-    text
+    let verdict = format!("{found} in {} tables, {} rows\n", checked.tables, checked.rows);
+    let record = layout.wrapped_lines(&record.map(record_text).unwrap_or_default());
+    let whole = |listed: &str| format!("{verdict}{listed}{record}");
+    match shown {
+        Shown::All => {
+            let lines = findings.iter().map(|finding| layout.wrapped_lines(&(one_line(&finding.to_string()) + "\n")));
+            whole(&lines.collect::<String>())
+        }
+        Shown::OfKind { limit, hint } => {
+            crate::screen::fitting(KINDS_SHOWN, 3, |kinds| whole(&by_kind(findings, kinds, limit, hint, layout)))
+        }
+    }
 }
 
+/// Kinds of findings that are shown, where there is room for them.
+const KINDS_SHOWN: usize = 12;
+
 /// A paragraph for each kind of findings, the worst first: how many, and the first ones.
-fn by_kind(findings: &[&Finding], limit: usize, hint: &str, layout: Layout) -> String {
+fn by_kind(findings: &[&Finding], most_kinds: usize, limit: usize, hint: &str, layout: Layout) -> String {
     let mut kinds: Vec<(Kind, Vec<&Finding>)> = Vec::new();
     for finding in findings {
         match kinds.iter_mut().find(|(kind, _)| *kind == finding.kind) {
@@ -56,7 +68,8 @@ fn by_kind(findings: &[&Finding], limit: usize, hint: &str, layout: Layout) -> S
     }
     kinds.sort_by_key(|(kind, of_kind)| (kind.severity(), Reverse(of_kind.len()), *kind));
     let mut text = String::new();
-    for (kind, of_kind) in kinds {
+    let left_out = kinds.len().saturating_sub(most_kinds);
+    for (kind, of_kind) in kinds.into_iter().take(most_kinds) {
         let mut files: Vec<&Path> = of_kind.iter().map(|finding| finding.file.as_path()).collect();
         files.dedup();
         let place = match files.as_slice() {
@@ -73,6 +86,9 @@ fn by_kind(findings: &[&Finding], limit: usize, hint: &str, layout: Layout) -> S
             text.push_str(&format!("  and {} more ({hint})\n", of_kind.len() - limit));
         }
     }
+    if left_out > 0 {
+        text.push_str(&format!("and {left_out} more kinds of findings ({hint})\n"));
+    }
     text
 }
 
@@ -82,7 +98,7 @@ fn record_text(record: &Record) -> String {
         [("", &record.device), ("vLLM ", &versions.vllm), ("PyTorch ", &versions.torch), ("CANN ", &versions.cann)];
     let known: Vec<String> =
         named.iter().filter_map(|(name, value)| Some(format!("{name}{}", one_line(value.as_deref()?)))).collect();
-    let what = if known.is_empty() { "device and versions are not told".to_owned() } else { known.join(", ") };
+    let what = if known.is_empty() { "device and versions are unknown".to_owned() } else { known.join(", ") };
     let mut text = format!("{FILE_NAME}: {what}\n");
     let runs = record.runs();
     if runs.len() > RUNS_SHOWN {
@@ -128,7 +144,7 @@ struct FindingSummary {
 }
 
 impl<'s> Summary<'s> {
-    /// All findings; `is_ignored` tells which do not count.
+    /// All findings; `is_ignored` is true for those that do not count.
     pub fn new(
         database: &Path,
         checked: &Checked,

@@ -42,10 +42,7 @@ pub fn verdict(report: &Report) -> String {
 /// The verdict, a line for each condition, sums, then the first `limit` findings: those that fail a condition before others. `flag` shows
 /// the rest.
 pub fn text(report: &Report, limit: usize, flag: &str, layout: Layout) -> String {
-    let mut out = verdict(report) + "\n";
-    for (gate, verdict) in (1..).zip(&report.gates) {
-        out += &format!("gate {gate}: {verdict}\n");
-    }
+    let mut out = verdict(report) + "\n" + &conditions(report);
     let counts = report.counts;
     if counts.single > 0 || counts.foreign > 0 {
         out += &format!(
@@ -54,21 +51,58 @@ pub fn text(report: &Report, limit: usize, flag: &str, layout: Layout) -> String
         );
     }
     out += &format!(
-        "{} findings in {} tables, {} buckets asked, {} values measured\n",
+        "{} findings in {} tables; {} buckets checked, {} values measured\n",
         report.findings.len(),
         counts.tables,
         counts.asked,
         counts.values
     );
     let (failing, told): (Vec<&Finding>, Vec<&Finding>) = report.findings.iter().partition(|finding| finding.fails);
+    let mut heading = String::new();
     for finding in failing.into_iter().chain(told).take(limit) {
-        out += &format!("{}\n", one_line(&finding.to_string()));
+        // Findings of one bucket share its line.
+        let whole = finding.to_string();
+        let own = format!("{}: {}", finding.kind.name(), finding.text);
+        let bucket = whole.replacen(&format!("{}: ", finding.kind.name()), "", 1);
+        let bucket = bucket.strip_suffix(&format!(": {}", finding.text)).unwrap_or(&bucket);
+        if bucket != heading {
+            out += &format!("{}\n", one_line(bucket));
+            bucket.clone_into(&mut heading);
+        }
+        out += &format!("  {}\n", one_line(&own));
     }
     let left_out = report.findings.len().saturating_sub(limit);
     if left_out > 0 {
         out += &format!("… and {left_out} more findings; {flag} shows them\n");
     }
     layout.wrapped_lines(&out)
+}
+
+/// The findings on one screen: at most ten.
+pub fn screen(report: &Report, flag: &str, layout: Layout) -> String {
+    crate::screen::fitting(10, 3, |limit| text(report, limit, flag, layout))
+}
+
+/// One line for each outcome: the numbers of the conditions, and what those lack that are not judged.
+fn conditions(report: &Report) -> String {
+    let mut outcomes: Vec<(String, Vec<String>)> = Vec::new();
+    for ((number, name), verdict) in (1..).zip(CONDITIONS).zip(&report.gates) {
+        let outcome = match verdict {
+            Verdict::Failed(_) => "failed".to_owned(),
+            verdict => verdict.to_string(),
+        };
+        let named = format!("{number} {name}");
+        match outcomes.iter_mut().find(|(known, _)| *known == outcome) {
+            Some((_, numbers)) => numbers.push(named),
+            None => outcomes.push((outcome, vec![named])),
+        }
+    }
+    outcomes.sort_by_key(|(outcome, _)| match outcome.as_str() {
+        "failed" => 0,
+        "passed" => 1,
+        _ => 2,
+    });
+    outcomes.iter().map(|(outcome, named)| format!("{outcome}: {}\n", named.join(", "))).collect()
 }
 
 /// All of it as JSON; `manifest_sha256` is that of the manifest's bytes.

@@ -15,7 +15,7 @@ const MOST_TABLES: usize = 10;
 const MOST_REMARKS: usize = 6;
 /// Contradictions that are listed of a table for people.
 const MOST_SHOWN: usize = 3;
-/// Left out rows below which a share of nine in ten, or a 90th percentile, is chance.
+/// Left out rows below which a coverage, or a 90th percentile, is chance.
 pub(crate) const FEWEST_TO_JUDGE: usize = 10;
 
 /// For people: one sentence, then figures of tables, then what figures do not say. Unless `all` is wanted, the ten worst of the tables that can be
@@ -66,11 +66,11 @@ fn figures(shown: &[(&Evaluation, Vec<Score>)], layout: Layout) -> String {
     let mut table = Table::new([
         Column::name("kernel").at_least(6),
         Column::name("left out"),
-        Column::number("asked").at_least(5).optional(2),
+        Column::number("rows").at_least(5).optional(2),
         Column::number("median").at_least(7),
         Column::number("p90").at_least(7),
         Column::number("bias").at_least(8).optional(1),
-        Column::number("held").at_least(5),
+        Column::number("coverage").at_least(5),
         Column::bar().optional(3),
         Column::number("interval").at_least(10),
     ]);
@@ -110,7 +110,7 @@ fn percent(share: f64) -> String {
     if percent > MOST_PERCENT { format!("> {MOST_PERCENT} %") } else { format!("{} %", fixed(percent, 1)) }
 }
 
-/// Half of an interval: from a half as wide as the duration on as a factor, since no duration is less than nought.
+/// Half of an interval: from a half as wide as the duration on as a factor, since no duration is less than zero.
 fn interval(half: f64) -> String {
     if half < 0.9995 {
         return format!("±{}", percent(half));
@@ -192,7 +192,7 @@ fn said(repeats: &Repeats) -> String {
     }
 }
 
-/// With two decimals; what that would write as nought or as a hundred digits, by its magnitude.
+/// With two decimals; what that would write as zero or as a hundred digits, by its magnitude.
 fn microseconds(us: f64) -> String {
     if (0.01..1e9).contains(&us) { fixed(us, 2) } else { format!("{us:.1e}") }
 }

@@ -13,7 +13,7 @@ pub use csv::write_csv;
 pub use document::{document, scenarios_document};
 pub use page::page;
 pub use rows::{MeasureTable, rows_to_measure};
-pub use text::text;
+pub use text::{screen, text};
 
 use perfdb_compare::ledger::{Explanation, Interval, Ledger};
 use perfdb_pycompat::format::fixed_grouped;
@@ -32,7 +32,7 @@ fn us(ps: i128) -> String {
     fixed_grouped(ps as f64 / 1e6, 1)
 }
 
-/// `12.0 us (11.5..12.6)` of so many calls each.
+/// `12.0 us (11.5..12.6)` of this number of calls each.
 fn interval(interval: &Interval, calls: f64) -> String {
     let us = |ps: i128| fixed_grouped(ps as f64 / 1e6 / calls, 1);
     format!("{} us ({}..{})", us(interval.best_ps), us(interval.low_ps), us(interval.high_ps))

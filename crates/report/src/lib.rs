@@ -28,6 +28,7 @@ pub mod page;
 pub mod pages;
 pub mod passes;
 pub mod ranks;
+pub mod screen;
 pub mod shapes;
 pub mod tables;
 pub mod trace_check;

@@ -11,7 +11,9 @@ pub fn list(cut: &Cut) -> String {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| pad_left(cell, width)).collect();
         format!("{} {phase}\n", cells.join(" "))
     };
-    let mut out = format!("passes found by {}\n", cut.method().text());
+    let count = cut.passes().len();
+    let passes = if count == 1 { "pass" } else { "passes" };
+    let mut out = format!("{count} {passes}, found by {}\n", cut.method().text());
     out += &line(["pass", "first row", "kernels", "us", "elapsed us", "layers"], "phase");
     for (at, pass) in cut.passes().iter().enumerate() {
         let phase = format!("{}{}", pass.phase.name(), if pass.partial { " (partial)" } else { "" });

@@ -24,6 +24,7 @@ mod legacy_csv;
 mod operation;
 mod records;
 mod rooflines;
+mod screen;
 mod strips;
 mod text;
 mod text_parts;

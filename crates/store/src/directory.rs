@@ -30,7 +30,7 @@ pub const DEVICES: [&str; 9] = [
 ];
 
 impl Device {
-    /// Where durations measured on a host's processor are at home.
+    /// Where durations measured on a host's processor belong.
     pub const HOST_CPU: Device = Device("HOST_CPU");
 
     /// The name.
@@ -77,7 +77,7 @@ impl Home {
         if is_host { Home::Host } else { Home::Accelerator }
     }
 
-    /// Whether a measurement of this origin (the `Task Type` of a profile) is at home here.
+    /// Whether a measurement of this origin (the `Task Type` of a profile) belongs here.
     pub fn takes(self, origin: &str) -> bool {
         match self {
             Home::Host => origin == "HOST_CPU",
@@ -139,7 +139,7 @@ pub(crate) fn check_table_name(source: &Path, kernel_type: &str, stem: &str) -> 
     Err(Error::input(source, None, reason))
 }
 
-/// Whether a folder of a database holds no tables, whatever is in it.
+/// Whether a folder of a database holds no tables, with anything else in it.
 pub fn is_side_folder(name: &str) -> bool {
     name == REPORTS || name.starts_with("msprof_run_") || name.starts_with("PROF_")
 }

@@ -86,7 +86,7 @@ fn eight_characters(word: u64, length: usize) -> Option<f64> {
     Some(all as f64 / POWERS_OF_TEN[decimals])
 }
 
-/// Half of the range that eight of ten calls lie in, in standard deviations. Averaging does not narrow it: calls are slow together.
+/// Half of the range that 80 % of calls lie in, in standard deviations. Averaging does not narrow it: calls are slow together.
 pub const EIGHT_OF_TEN: f64 = 1.2816;
 
 /// Whether a number can be a measured duration: finite and above zero.

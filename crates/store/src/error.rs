@@ -32,7 +32,7 @@ pub enum Error {
         reason: String,
     },
     /// A measured time that comes from elsewhere than the times of the database.
-    #[error("{}:{line}: a time of {} is not at home in this database directory", shown(.path), origin_text(.origin))]
+    #[error("{}:{line}: this duration was measured on {}, which is not the device of this directory", shown(.path), origin_text(.origin))]
     ForeignTime {
         /// The profile.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum Error {
         /// Names of the parts, of `vLLM-Ascend`, `PyTorch`, `CANN`.
         missing: Vec<&'static str>,
     },
-    /// The name of a whole version directory stands beside versions.
+    /// The name of a whole version directory is next to versions.
     #[error("{0} names a whole directory and goes with no other version")]
     VersionsBesideDirectory(String),
     /// A version text that is not accepted.

@@ -14,11 +14,11 @@
 //!
 //! | reader | keeps | for |
 //! |---|---|---|
-//! | [`table::Table`] | the whole file and where each cell lies | whatever rewrites a table, or looks at most of its cells: updater, lint |
+//! | [`table::Table`] | the whole file and where each cell lies | what rewrites a table, or looks at most of its cells: updater, lint |
 //! | [`table::Scan`] | one row, borrowed from the file | queries, which keep some columns in a form of their own |
 //! | [`table::RowStream`] | one row, decoded | copying rows to another file, under the shape grid's looser rules |
 //!
-//! Profiles (`kernel_details`, `op_summary`) are no tables: they are read in pieces on several threads and never kept whole.
+//! Profiles (`kernel_details`, `op_summary`) are not tables: they are read in pieces on several threads and never kept whole.
 //!
 //! [`table`] reads and writes tables, [`update`] writes measurements back, [`lint`] finds what is wrong with a database.
 //! Every writer takes the [lock](perfdb_files::lock) of the directory and replaces files whole ([`perfdb_files::replace`]).

@@ -41,7 +41,7 @@ const TORCH_OPS: &str = "torch.ops.";
 /// Why an operator mapping can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file can't be read, is no text or a Git LFS pointer.
+    /// The file can't be read, is not text or a Git LFS pointer.
     #[error(transparent)]
     Read(#[from] perfdb_trace::Error),
     /// The text is not one YAML document.
@@ -62,7 +62,7 @@ pub enum Error {
     },
 }
 
-/// Why a text is no operator mapping.
+/// Why a text is not an operator mapping.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
     /// The text is not one YAML document.

@@ -25,7 +25,7 @@ pub fn is_absent_word(text: &str) -> bool {
     matches!(text, "()" | "N/A" | "NA" | "NULL" | "None" | "none")
 }
 
-/// A shape slot in its normal form: dimensions joined by `,`, empty for an absent argument. What is no shape keeps its parts.
+/// A shape slot in its normal form: dimensions joined by `,`, empty for an absent argument. What is not a shape keeps its parts.
 ///
 /// ```
 /// use perfdb_store::slots::normal_shape;

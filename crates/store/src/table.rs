@@ -1,7 +1,7 @@
 //! CSV tables that keep what they do not understand.
 //!
 //! A [`Table`] keeps unknown columns, the order of columns and rows and the text of every cell. As long as nothing is changed, its file can be
-//! written back byte for byte ([`Table::source`]), whatever byte order mark, quoting and line ends it has; written anew ([`Table::to_csv`]) it has the form
+//! written back byte for byte ([`Table::source`]), with any byte order mark, quoting and line ends; written again ([`Table::to_csv`]) it has the form
 //! that the tools of a database write.
 //!
 //! ```
@@ -107,7 +107,7 @@ impl Table {
     /// The text of a cell. Rows and columns count from 0; a cell that its record lacks is empty.
     ///
     /// # Panics
-    /// When there is no such row or column, as for a slice.
+    /// When the row or column is missing, as for a slice.
     pub fn cell(&self, row: usize, column: usize) -> &str {
         assert!(column < self.columns.len(), "column {column} of {}", self.columns.len());
         let span = self.cells[row * self.columns.len() + column];
@@ -124,7 +124,7 @@ impl Table {
         (0..self.row_count()).map(|row| self.row(row))
     }
 
-    /// The physical line on which a row starts (the header stands on line 1); `None` for an added row.
+    /// The physical line on which a row starts (the header is on line 1); `None` for an added row.
     pub fn line(&self, row: usize) -> Option<u64> {
         Some(self.rows[row].line).filter(|&line| line > 0)
     }

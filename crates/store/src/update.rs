@@ -1,7 +1,7 @@
 //! Writing measurements into the tables of a database.
 //!
 //! `op_summary` files of a replay are aggregated into [`Samples`]; [`prepare`] finds the rows they belong to, in every table concerned and under
-//! the lock, and leaves the new tables staged; [`Pending::commit`] replaces them together with whatever report the caller adds.
+//! the lock, and leaves the new tables staged; [`Pending::commit`] replaces them together with any report the caller adds.
 //!
 //! ```no_run
 //! use perfdb_files::lock::{DEFAULT_TIMEOUT, LockOptions};

@@ -1,6 +1,6 @@
 //! Reads a CSV stream as blocks of whole records.
 //!
-//! A block ends at the end of a record, whatever quoted line breaks the file has, so that each can be split by a
+//! A block ends at the end of a record, with any quoted line breaks, so that each can be split by a
 //! [`Splitter`](crate::records::Splitter) of its own. Nothing is mapped: the memory in use is a few blocks, however large the file.
 //!
 //! ```

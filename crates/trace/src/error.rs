@@ -57,7 +57,7 @@ pub enum Error {
         /// File as given.
         path: PathBuf,
     },
-    /// The file is no valid JSON, or not of the shape that its format asks for.
+    /// The file is not valid JSON, or not of the shape that its format asks for.
     #[error("{}: {kind} {location}", shown(path))]
     Json {
         /// File as given.

@@ -54,7 +54,7 @@ impl Id {
     }
 }
 
-/// Ids that are no small integers: texts, fractions, very large numbers.
+/// Ids that are not small integers: texts, fractions, very large numbers.
 #[derive(Debug, Default)]
 pub struct IdTable {
     ids: FxHashMap<String, Id>,
@@ -95,7 +95,7 @@ impl IdTable {
         }
     }
 
-    /// The text of an id that is no small integer: texts as they are, other numbers by digits and power of ten.
+    /// The text of an id that is not a small integer: texts as they are, other numbers by digits and power of ten.
     pub fn shown(&self, id: Id) -> String {
         let text = id.entry().and_then(|at| self.texts.get(at));
         text.and_then(|text| text.get(1..)).unwrap_or_default().to_owned()

@@ -1,6 +1,6 @@
 //! Kernel CSVs: what profilers export about each kernel run, and the tables made of that.
 //!
-//! [`Reader`] gives record after record of a CSV in Python's dialect, whatever its size; the way in which tools differ
+//! [`Reader`] gives record after record of a CSV in Python's dialect, for any size; the way in which tools differ
 //! about the dialect is in [`Options`]. Cells are borrowed and decoded when asked for; [`number`] reads a
 //! cell as a number.
 

@@ -1,6 +1,6 @@
 //! Readers of what profilers and simulators write: chrome traces and kernel CSVs.
 //!
-//! Everything streams: a reader holds the window it looks at and one event or record, whatever the size of the file. Files
+//! Everything streams: a reader holds the window it looks at and one event or record, for any size of the file. Files
 //! may be gzip, pipes work, all of the input is checked, and errors say where.
 //!
 //! The time that a simulated forward pass takes, by source of the durations:

@@ -67,7 +67,7 @@ impl Names {
         other.texts.iter().map(|text| self.text(text)).collect()
     }
 
-    /// Forgets how names were written in the file; new names are no longer expected.
+    /// Forgets how names were written in the file; new names are not expected any more.
     pub fn finish(&mut self) {
         self.by_source = FxHashMap::default();
     }

@@ -1,7 +1,7 @@
 //! Splits CSV text into records and cells without copying it.
 //!
 //! The dialect is that of Python's `csv` reader: comma, double quote doubled inside quotes, records end at CRLF, LF or a lone CR, a quote
-//! inside an unquoted cell is literal, text behind a closing quote is appended. Completely empty lines are no records. What the `csv` crate
+//! inside an unquoted cell is literal, text behind a closing quote is appended. Completely empty lines are not records. What the `csv` crate
 //! does not tell is what the tables of a database need: where in the file a record lies, on which line (a lone CR ends a line too), and
 //! whether the last quote was left open.
 //!

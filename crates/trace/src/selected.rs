@@ -38,7 +38,7 @@ pub struct SelectedRecords<R> {
 }
 
 impl<R: Read> SelectedRecords<R> {
-    /// Reads `input` through a window of so many bytes, which grows where a record is longer. All columns are selected.
+    /// Reads `input` through a window of this many bytes, which grows where a record is longer. All columns are selected.
     pub fn new(input: R, window_bytes: usize) -> Self {
         SelectedRecords {
             input,

@@ -71,9 +71,9 @@ impl Bounds {
 /// What [`split`] came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// A record that ends in front of `next`, over so many line ends.
+    /// A record that ends in front of `next`, over this many line ends.
     Record { next: usize, lines: u64 },
-    /// A record whose last cell's quote, opened so many lines below the record's first, is open when the text ends, over so many
+    /// A record whose last cell's quote, opened this many lines below the record's first, is open when the text ends, over this many
     /// line ends.
     OpenQuote { lines_to_quote: u64, lines: u64 },
     /// The text ends in front of a record.

@@ -29,7 +29,7 @@ pub fn average_microseconds(total: Picoseconds, count: u64) -> f64 {
 
 /// The picoseconds of a JSON number of microseconds: exact up to the sixth decimal, further ones rounded half to even.
 ///
-/// `None` for `NaN`, infinities and whatever lies beyond ±1e18 µs.
+/// `None` for `NaN`, infinities and what lies beyond ±1e18 µs.
 ///
 /// ```
 /// use perfdb_trace::time::picoseconds;

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! What is written is valid JSON, ordered by time, and on each thread calls lie inside each other or apart, because viewers drop events that
-//! overlap; calls that run at the same time stand on threads of their own. Times are whole nanoseconds for the same reason. Only one window
+//! overlap; calls that run at the same time are on threads of their own. Times are whole nanoseconds for the same reason. Only one window
 //! is in memory.
 
 mod event;

@@ -19,7 +19,7 @@ pub(crate) const LEGACY_THRESHOLD_MS: f64 = 5.0;
 pub struct CompareOptions {
     /// Kernels that are compared.
     pub phase: PhaseFilter,
-    /// Python stacks per operation and trace; 0 is no limit (under the rules of 0.1.33: none).
+    /// Python stacks per operation and trace; 0: all (under the rules of 0.1.33: none).
     pub max_stacks: usize,
     /// Gap of the totals in ms beyond which an operation is slower or faster; otherwise 1 % of the elapsed time of trace 1
     /// decides, per pass (under the rules of old releases: 5 ms).

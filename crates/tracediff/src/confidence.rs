@@ -29,7 +29,7 @@ impl Default for RunVariation {
 }
 
 impl RunVariation {
-    /// Of so many percent; nothing below 0 or above 100.
+    /// Of this many percent; nothing below 0 or above 100.
     pub fn of_percent(percent: f64) -> Option<RunVariation> {
         (0.0..=100.0).contains(&percent).then_some(RunVariation(percent))
     }
@@ -99,10 +99,10 @@ pub struct Verdict {
 /// Two traces whose calls of an operation are not the same, such as more of the long ones in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mix {
-    /// What the other mix alone makes of the time per call, trace 2 by trace 1: this times the ratio of like calls is the ratio of
+    /// What the other mix alone makes of the time per call, trace 2 by trace 1: this times the ratio of calls of the same shape is the ratio of
     /// all, outliers drawn in.
     pub ratio: Option<f64>,
-    /// Part of the operation's time in trace 1 and in trace 2 that is in like calls, in percent.
+    /// Part of the operation's time in trace 1 and in trace 2 that is in calls of the same shape, in percent.
     pub like_percent: [f64; 2],
 }
 

@@ -75,7 +75,7 @@ impl Corrections {
     }
 }
 
-/// Whether a finding is about the text of a file, which a repair mends.
+/// Whether a finding is about the text of a file, which a repair fixes.
 pub(crate) fn is_about_text(code: Code) -> bool {
     matches!(
         code,

@@ -105,7 +105,7 @@ pub struct PlainDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// How sure differences are, if asked for.
+    /// the confidence of differences, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Elapsed times.
@@ -137,7 +137,7 @@ pub struct AlignedDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// How sure differences are, if asked for.
+    /// the confidence of differences, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Elapsed times.
@@ -172,7 +172,7 @@ pub struct FullDocument {
     /// Why the times differ, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// How sure differences are, if asked for.
+    /// the confidence of differences, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Elapsed times.
@@ -243,7 +243,7 @@ pub struct Analysis {
     pub document: Document,
     /// Kernel time of the traces, ms.
     pub total_ms: [f64; 2],
-    /// Findings that are no part of the document, by trace.
+    /// Findings that are not part of the document, by trace.
     pub findings: [Vec<Caution>; 2],
 }
 

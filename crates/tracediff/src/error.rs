@@ -18,7 +18,7 @@ pub enum Error {
     /// The file cannot be read, or is not a trace.
     #[error(transparent)]
     Trace(#[from] perfdb_trace::Error),
-    /// The text of the file is damaged, and a repair mends it.
+    /// The text of the file is damaged, and a repair fixes it.
     #[error("{0}")]
     Mendable(#[source] perfdb_trace::Error),
     /// Times are in another unit than microseconds.
@@ -54,7 +54,7 @@ pub enum Error {
         /// The parser's reason.
         reason: String,
     },
-    /// A file is no result of an earlier comparison.
+    /// A file is not a result of an earlier comparison.
     #[error("{}: {reason}", shown(path))]
     Baseline {
         /// File.

@@ -1,4 +1,4 @@
-//! Why the times of two traces differ: an exact split of the difference, and how much of the traces it rests on.
+//! Why the times of two traces differ: an exact split of the difference, and how much of the traces it is based on.
 
 mod coverage;
 mod parts;
@@ -15,7 +15,7 @@ use crate::pairing::Pairing;
 /// Why the times of two traces differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
-    /// How much of each trace the comparison rests on.
+    /// How much of each trace the comparison is based on.
     pub coverage: Coverage,
     /// What the difference consists of; nothing where elapsed times are not known.
     pub difference: Option<Difference>,

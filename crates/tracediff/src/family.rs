@@ -1,4 +1,4 @@
-//! Families of operations: classes that do one kind of work, whatever the number of kernels it takes.
+//! Families of operations: classes that do one kind of work, for any number of kernels it takes.
 
 use crate::classify::COLLECTIVES;
 

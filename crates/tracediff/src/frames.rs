@@ -145,7 +145,7 @@ impl<'a> Chains<'a> {
 /// For each launch of `wanted` (numbers into `launches`), the frame around it: the one with the greatest start on its
 /// thread that covers the launch; the shorter, then the larger Python id on ties.
 ///
-/// One sweep per thread: frames stand on a pile in order of preference, and one that has ended when it comes to the top
+/// One sweep per thread: frames are on a pile in order of preference, and one that has ended when it comes to the top
 /// will cover no later launch either.
 pub(crate) fn frames_at_launches(frames: &[Frame], launches: &[Launch], wanted: &[u32]) -> Vec<(u32, u32)> {
     let threads = wanted.iter().map(|at| launches[*at as usize].thread).max().map_or(0, |thread| thread as usize + 1);

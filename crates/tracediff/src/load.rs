@@ -129,7 +129,7 @@ fn report(doctor: Box<Collector>, path: &Path, read_again: impl FnOnce() -> Opti
     Some(again.unwrap_or_else(|| doctor.findings(&path.to_string_lossy())))
 }
 
-/// Marks an error about the text of a file that a repair mends.
+/// Marks an error about the text of a file that a repair fixes.
 fn mendable(error: Error, path: &Path, options: &LoadOptions) -> Error {
     let Error::Trace(source) = error else { return error };
     let regular = !options.rules.is_legacy() && std::fs::metadata(path).is_ok_and(|data| data.is_file());

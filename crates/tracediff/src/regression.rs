@@ -47,7 +47,7 @@ impl Baseline {
         let refused = |reason: String| Error::Baseline { path: path.to_owned(), reason };
         let document = perfdb_trace::json::parse(&text).map_err(|error| refused(error.to_string()))?;
         Baseline::of(&document)
-            .ok_or_else(|| refused("this is no JSON of compare-traces with elapsed times and operations".to_owned()))
+            .ok_or_else(|| refused("this is not a JSON of compare-traces with elapsed times and operations".to_owned()))
     }
 
     fn of(document: &Value) -> Option<Baseline> {

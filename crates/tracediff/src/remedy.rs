@@ -9,7 +9,7 @@ pub enum Remedy {
     ClipOverlaps,
     /// With `WRONG_UNIT` in [`LoadOptions::accept`](crate::LoadOptions::accept) the trace is loaded nevertheless.
     AcceptWrongUnit,
-    /// [`perfdb_doctor::repair()`] mends the text of the file.
+    /// [`perfdb_doctor::repair()`] fixes the text of the file.
     Repair,
 }
 

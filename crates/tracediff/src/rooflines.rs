@@ -314,14 +314,9 @@ fn verdict(ratios: &Ratios, coverage: [f64; 2]) -> String {
     else {
         return String::new();
     };
-    let work = if (work - 1.0).abs() < 5e-4 { String::new() } else { format!(", its work {work:.3} x") };
-    let kernels = match efficiency {
-        ratio if ratio > 1.0005 => format!("its kernels make less of it, {ratio:.3} x"),
-        ratio if ratio < 0.9995 => format!("its kernels make more of it, {ratio:.3} x"),
-        _ => "its kernels make as much of it".to_owned(),
-    };
+    let work = if (work - 1.0).abs() < 5e-4 { String::new() } else { format!(" x work {work:.3}") };
     format!(
-        "of the {covered} with known shapes: trace 2 takes {time:.3} x the time of trace 1: its hardware allows {hardware:.3} x{work}, and {kernels}"
+        "of the {covered} with known shapes: time ratio {time:.3} = hardware {hardware:.3}{work} x kernel efficiency {efficiency:.3}"
     )
 }
 

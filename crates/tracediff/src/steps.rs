@@ -107,7 +107,7 @@ pub(crate) struct Window {
     pub(crate) start: Picoseconds,
     pub(crate) end: Picoseconds,
     pub(crate) phase: Option<Phase>,
-    /// The sequences of the pass, where the annotation or one inside it tells how long they are.
+    /// The sequences of the pass, where the annotation or one inside it shows how long they are.
     pub(crate) lengths: Option<BatchLengths>,
 }
 

@@ -103,7 +103,7 @@ fn percent(part: Picoseconds, whole: Picoseconds) -> f64 {
     100.0 * part as f64 / whole as f64
 }
 
-/// Findings about one trace that are no part of the result: impossible durations, a skewed start, a missing device.
+/// Findings about one trace that are not part of the result: impossible durations, a skewed start, a missing device.
 ///
 /// One sentence each, without the path.
 pub(crate) fn findings(trace: &Trace) -> Vec<Caution> {

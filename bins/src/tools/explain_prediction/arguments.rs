@@ -17,16 +17,13 @@ use std::path::PathBuf;
     name = super::TOOL.name,
     after_help = "\
 Examples:
-  explain-prediction --tc-trace trace.json --prof-trace pass.csv \\
-      --data-dir DATABASE_FOLDER
-  explain-prediction --tc-trace trace.json --prof-trace kernel_details.csv \\
-      --n-forward-passes 3 --json ledger.json --html ledger.html
+  explain-prediction trace.json pass.csv --data-dir DATABASE_FOLDER
+  explain-prediction trace.json kernel_details.csv --n-forward-passes 3 \\
+      -o ledger.json -o ledger.html
   explain-prediction --scenarios testdata/scenarios.yaml \\
       --data-dir testdata/scenarios
-  explain-prediction --tc-trace trace.json --prof-trace pass.csv \\
-      --measure-dir to_measure    # tables for start-microbench
-  explain-prediction --tc-trace trace.json --prof-trace pass.csv \\
-      --trace-out both.json.gz    # for Perfetto
+  explain-prediction trace.json pass.csv --measure-dir to_measure
+  explain-prediction trace.json pass.csv --trace-out both.json.gz
   explain-prediction --scenarios many.yaml --data-dir DATABASE_FOLDER \\
       --shard 3/8                 # one of eight jobs
 
@@ -45,7 +42,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = passes, allow_negative_numbers = true)]
     pub(super) n_forward_passes: Passes,
 
-    /// Folder of the profiling database, with op_mapping.yaml; its tables tell how sure predicted times are
+    /// Folder of the database, with op_mapping.yaml; adds intervals of predicted times
     #[arg(long, value_name = "DIR")]
     pub(super) data_dir: Option<PathBuf>,
 
@@ -85,9 +82,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     pub(super) measure_dir: Option<PathBuf>,
 
-    /// Show so many causes and things to do
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(super) limit: usize,
+    /// Show at most N causes, and half as many things to do [default: one screen]
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<usize>,
 
     #[command(flatten)]
     pub(super) terminal: TerminalArguments,

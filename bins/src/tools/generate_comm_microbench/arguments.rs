@@ -185,7 +185,9 @@ impl Arguments {
         let folder = self.output_dir.clone().or_else(|| self.database_path.clone());
         let file = self.output_csv.clone().map(Destination::File);
         if self.run.measured_by.is_some() && (folder.is_none() || file.is_some()) {
-            return Err(Failure::usage("--measured-by: database.toml stands beside the tables of --output-dir DIR"));
+            return Err(Failure::usage(
+                "--measured-by: database.toml is written next to the tables of --output-dir DIR",
+            ));
         }
         Ok(Output {
             destination: file.or(folder.map(Destination::Directory)),

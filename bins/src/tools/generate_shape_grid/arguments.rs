@@ -65,9 +65,9 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) lock: LockArguments,
 
-    /// Device below the data root, if the folder is derived
+    /// Device below the data root (`perfdb list --devices`), if the folder is derived
     #[arg(long, value_name = "DEVICE", help_heading = "Database directory",
-        value_parser = clap::builder::PossibleValuesParser::new(DEVICES), default_value = "ATLAS_800_A3_752T_128G_DIE")]
+        value_parser = clap::builder::PossibleValuesParser::new(DEVICES), hide_possible_values = true, default_value = "ATLAS_800_A3_752T_128G_DIE")]
     device: String,
 
     /// vLLM-Ascend version, or the whole name of a version directory [default: the whole data root]
@@ -88,18 +88,12 @@ const DEFAULT_ROWS: i64 = 1000;
 
 const EXAMPLES: &str = "\
 Examples:
-  Look first: what would DeepSeek-V3 and Qwen3-32B add to a database?
-    generate-shape-grid --database-path db --dry-run \\
-        --target-models deepseek-ai/DeepSeek-V3,Qwen/Qwen3-32B
-  Append at most 2000 drawn shapes per kernel; a seed repeats the draw:
-    generate-shape-grid --database-path db --rows 2000 --seed 20260409 \\
-        --target-models deepseek-ai/DeepSeek-V3,Qwen/Qwen3-32B
-  Everything that the rules know, with your own rules and your own model:
-    generate-shape-grid --database-path db --rows 0 --config rules.yaml \\
-        --target-models ./my-model/config.json
-  The 30 shapes of each kernel that tell most when they are measured:
-    generate-shape-grid --database-path db --semantics corrected \\
-        --plan-measurements 30
+  generate-shape-grid db --dry-run --target-models Qwen/Qwen3-32B
+  generate-shape-grid db --semantics corrected --plan-measurements 30
+  generate-shape-grid db --rows 0 --config rules.yaml \\
+      --target-models ./my-model/config.json
+  generate-shape-grid db --rows 2000 --seed 20260409 \\
+      --target-models deepseek-ai/DeepSeek-V3,Qwen/Qwen3-32B
 
 The new rows have 0 as durations, or none with --semantics corrected, which leaves out shapes that
 op-replay cannot run. start-microbench --update-mode missing-only measures them.

@@ -11,12 +11,12 @@ use perfdb_report::answers::{Answered, Counts, Details, details, one, reason, se
 use perfdb_report::layout::{Layout, more};
 use std::io::Write as _;
 
-/// Names that wait to be shown: so many bytes.
+/// Names that wait to be shown, in bytes.
 const WAITING_BYTES: usize = 16 << 20;
 /// Characters of a name that are kept for a table, where lines are cut and where they are whole.
 const NAME_CHARACTERS: [usize; 2] = [200, 4096];
 
-/// People read a table of so many answers at a time.
+/// Answers in one table for people.
 const TABLE_ROWS: usize = 1000;
 
 /// Who answers, and where the answers go.

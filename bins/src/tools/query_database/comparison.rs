@@ -13,7 +13,10 @@ const ROUNDING_US: f64 = 0.5;
 /// Durations are differences of rounded time stamps in some traces, and cut in others.
 const TOLERANCE_US: f64 = ROUNDING_US + 1e-6;
 
-/// Asks every call and lists where the trace has another answer.
+/// Differences on a screen.
+const DIFFERENCES_SHOWN: usize = 25;
+
+/// Queries every call and lists where the trace has another answer.
 pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut sink: Sink) -> Result<Status, Failure> {
     let calls = questions::traced_calls(trace, &arguments.surroundings)?;
     let mut table = Table::new([
@@ -24,7 +27,7 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
         Column::name("here"),
         Column::name("in the trace"),
     ]);
-    let limit = arguments.limit.unwrap_or(usize::MAX);
+    let limit = arguments.limit.unwrap_or(DIFFERENCES_SHOWN);
     let mut found = 0;
     let (mut asked, mut different, mut unanswered) = (0, 0, 0);
     for call in &calls {
@@ -45,16 +48,16 @@ pub(super) fn compare(reader: &Reader, trace: &Path, arguments: &Arguments, mut 
         }
     }
     if sink.shows_table() {
+        print_escaped(&format!(
+            "{different} of {asked} calls differ from the trace ({} distinct calls, {unanswered} not found)\n",
+            calls.len()
+        ))?;
         if found > 0 && limit > 0 {
             print_styled(&table.text(arguments.terminal.layout()))?;
         }
         if found > limit {
-            print_escaped(&format!("… and {} more\n", found - limit))?;
+            print_escaped(&format!("… and {} more (--limit, --csv)\n", found - limit))?;
         }
-        print_escaped(&format!(
-            "{asked} calls ({} distinct), {different} differ from the trace, {unanswered} without an answer\n",
-            calls.len()
-        ))?;
     }
     sink.finish()?;
     Ok(if different > 0 && arguments.require { Status::LimitPassed } else { Status::Success })

@@ -29,11 +29,11 @@ impl Questions {
         let asked = &arguments.question;
         let query = match (&asked.kernel, asked.words.as_slice()) {
             (Some(kernel), words) => {
-                of_kernel(kernel, words, asked.input_shapes.as_deref(), &asked.types)?.results(results(&asked.output)?)
+                of_kernel(kernel, words, asked.input_shapes.as_deref(), &asked.types)?.results(results(&asked.result)?)
             }
             (None, [operator, words @ ..]) => {
                 let given = words.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
-                Query::operator(operator).arguments(given).results(results(&asked.output)?)
+                Query::operator(operator).arguments(given).results(results(&asked.result)?)
             }
             (None, []) => {
                 let path = asked.manifest.as_deref().map(Path::new);

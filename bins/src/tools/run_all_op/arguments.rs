@@ -65,10 +65,9 @@ pub(super) struct Selection {
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  run-all-op --database-path db --continue-on-error
-  run-all-op --database-path db --ops MatMulV2 RmsNorm --repeat-count 5 \\
-      --results results.json
-  run-all-op --database-path db --backend torch-cpu --update-mode missing-only
+  run-all-op db --continue-on-error
+  run-all-op db --ops MatMulV2 RmsNorm --repeat-count 5 --results results.json
+  run-all-op db --backend torch-cpu --update-mode missing-only
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
 

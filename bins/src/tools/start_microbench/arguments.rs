@@ -72,7 +72,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     pub follow_links: bool,
 
-    /// Take durations that were measured elsewhere than where this database is at home
+    /// Accept durations measured on another device than this database's
     #[arg(long)]
     pub allow_foreign_times: bool,
 
@@ -140,7 +140,7 @@ impl Arguments {
         self.json.as_deref().filter(|_| !self.json_on_stdout())
     }
 
-    /// What the program that replays is told on its command line, besides its output and its operators.
+    /// Arguments of the program that replays, besides its output and its operators.
     pub(super) fn replay_command(&self, program: Vec<OsString>) -> ReplayCommand {
         let mut database: Vec<OsString> = Vec::new();
         match &self.database.database_path {
@@ -245,15 +245,12 @@ Update modes:
 Operators: {}
 
 Examples:
-  start-microbench --database-path db/ --repeat-count 10
-  start-microbench --database-path db/ --device HOST_CPU --backend native
-  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ \\
-      --dry-run
-  start-microbench --database-path db/ --prof-path PROF_000001_20260101/ \\
-      --ops MatMulV2 Add
-  start-microbench --database-path db/ --update-mode missing-only \\
-      --prune-empty-duration-rows
-  start-microbench --database-path db/ --shard 3/8    # on one of eight nodes
+  start-microbench db/ --repeat-count 10
+  start-microbench db/ --device HOST_CPU --backend native
+  start-microbench db/ --prof-path PROF_000001_20260101/ --dry-run
+  start-microbench db/ --prof-path PROF_000001_20260101/ --ops MatMulV2 Add
+  start-microbench db/ --update-mode missing-only --prune-empty-duration-rows
+  start-microbench db/ --shard 3/8    # on one of eight nodes
 
 Exit status: 0 done, 1 failed, 2 wrong usage.",
         REPLAYABLE.join(", ")

@@ -72,7 +72,7 @@ impl Publisher for TerminalPublisher<'_> {
 
     fn samples(&self, samples: &Samples) {
         if samples.ignored_rows > 0 {
-            warn(&format!("{} row(s) without a valid duration are no measurements", samples.ignored_rows));
+            warn(&format!("{} row(s) have no valid duration and are not measurements", samples.ignored_rows));
         }
         for (path, line) in &samples.open_quotes {
             let path = path.display();

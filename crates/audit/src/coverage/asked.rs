@@ -13,7 +13,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The duration of one call: that of the answer, else of the prediction, else of the simulation. A partial answer is no shorter than the
+    /// The duration of one call: that of the answer, else of the prediction, else of the simulation. A partial answer takes at least as long as the
     /// simulation says.
     pub fn duration_us(&self) -> Option<f64> {
         let simulated = self.question.simulated_us;

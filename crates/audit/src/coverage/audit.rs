@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub struct Options {
     /// The directory, for messages.
     pub directory: PathBuf,
-    /// Whose answers count.
+    /// Lookup rules.
     pub semantics: ReaderSemantics,
     /// Names the kernel type of an operator without an answer.
     pub mapping: OpMapping,
@@ -42,7 +42,7 @@ pub struct WorkloadAudit {
     pub name: String,
     /// Its questions, in their order.
     pub asked: Vec<Asked>,
-    /// Its calls that cost something, by what their answers stand on.
+    /// Its calls that cost something, by what their answers are based on.
     pub shares: Shares,
     /// Its calls that cost nothing.
     pub free_calls: u64,
@@ -55,7 +55,7 @@ pub struct WorkloadAudit {
 pub struct Audit {
     /// The workloads, in the order given.
     pub workloads: Vec<WorkloadAudit>,
-    /// The kernels of all of them, the one with most time that does not stand on rows of its own first.
+    /// The kernels of all of them, the one with most time that is not based on rows of its own first.
     pub kernels: Vec<KernelAudit>,
 }
 

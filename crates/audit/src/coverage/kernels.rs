@@ -14,7 +14,7 @@ pub struct KernelAudit {
     pub kernel_type: String,
     /// Its calls in all workloads, the parts of composite calls by themselves.
     pub shares: Shares,
-    /// What its table is worth; `None` where there is no table or it was not asked for.
+    /// What its table is worth; `None` without a table, or where it was not asked for.
     pub trust: Option<Trust>,
 }
 
@@ -28,12 +28,12 @@ pub struct Trust {
 }
 
 impl KernelAudit {
-    /// The time of its calls that do not stand on rows of their own.
+    /// The time of its calls that are not based on rows of their own.
     pub fn doubtful_us(&self) -> f64 {
         self.shares.total().time_us - self.shares.of(Standing::Exact).time_us
     }
 
-    /// Its calls that do not stand on rows of their own.
+    /// Its calls that are not based on rows of their own.
     pub fn doubtful_calls(&self) -> u64 {
         self.shares.total().calls - self.shares.of(Standing::Exact).calls
     }

@@ -7,7 +7,7 @@ use crate::coverage::Standing;
 pub struct Share {
     /// How many calls.
     pub calls: u64,
-    /// How long they take together, as far as that is known.
+    /// How long they take together, where known.
     pub time_us: f64,
 }
 
@@ -18,11 +18,11 @@ impl Share {
     }
 }
 
-/// Calls that cost something, by what their answers stand on.
+/// Calls that cost something, by what their answers are based on.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shares {
     own: [Share; 6],
-    /// Calls without an answer of which nothing tells how long they take: they count among the calls only.
+    /// Calls without an answer of which nothing shows how long they take: they count among the calls only.
     pub without_time: u64,
 }
 

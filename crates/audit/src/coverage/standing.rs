@@ -1,9 +1,9 @@
-//! What an answer stands on.
+//! What an answer is based on.
 
 use perfdb_query::{Answer, Class, Database, Layer, Miss, Query, Reader, ReaderSemantics, RowRef, Source};
 use std::fmt;
 
-/// What the answer to a question stands on, from the best to nothing.
+/// What the answer to a question is based on, from the best to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
     /// The operator costs nothing: no table is asked.
@@ -56,25 +56,25 @@ impl fmt::Display for Standing {
 /// What was found out about a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What its answer stands on.
+    /// What its answer is based on.
     pub standing: Standing,
     /// The axes between whose rows an answer lies; empty for other answers.
     pub axes: Vec<&'static str>,
     /// The duration of one call; of a call without an answer the prediction. `None` where nothing is known.
     pub duration_us: Option<f64>,
-    /// The interval that holds the truth nine times in ten, where there is a prediction.
+    /// The 90 % interval, where there is a prediction.
     pub interval_us: Option<[f64; 2]>,
-    /// The kernels that the answer consists of, with their shares of the duration and what each stands on.
+    /// The kernels that the answer consists of, with their shares of the duration and what each is based on.
     pub kernels: Vec<(String, f64, Standing)>,
     /// Why there is no answer, or what is missing in a partial one: the code, and words.
     pub reason: Option<(String, &'static str)>,
-    /// The rows that the answer rests on.
+    /// The rows that the answer is based on.
     pub rows: Vec<RowRef>,
     /// The rules by which rows matched: of the answer, or of its parts.
     pub rules: Vec<&'static str>,
 }
 
-/// Asks two readers: the one whose answers count, and the one that predicts.
+/// Queries two readers: the one of the lookup rules, and the one that predicts.
 #[derive(Debug)]
 pub(crate) struct Judge<'d> {
     database: &'d Database,
@@ -99,7 +99,7 @@ impl<'d> Judge<'d> {
         }
     }
 
-    /// What the answer to a question stands on. `table` is the kernel type that is asked where there is no answer.
+    /// What the answer to a question is based on. `table` is the kernel type that is asked where nothing was found.
     pub(crate) fn finding(&self, query: &Query, table: Option<&str>) -> Finding {
         match self.reader.lookup(query) {
             Ok(answer) => self.of_answer(query, &answer),
@@ -216,7 +216,7 @@ fn of_part(source: Source, rule: &str) -> Standing {
     }
 }
 
-/// The axes of an answer between rows; of a sum those of its parts as far as they are told.
+/// The axes of an answer between rows; of a sum those of its parts where they are reported.
 fn axes_of(answer: &Answer) -> Vec<&'static str> {
     if let Some(between) = answer.interpolation() {
         return between.axes.to_vec();

@@ -30,7 +30,7 @@ pub struct Suggestion {
     pub inputs: String,
     /// Its cells by the columns of the table; those of durations and other measurements are empty.
     pub cells: Vec<(String, String)>,
-    /// What the answers that it would replace stand on, the worst of them.
+    /// What the answers that it would replace are based on, the worst of them.
     pub standing: Standing,
     /// The standard deviation of the logarithm of the predicted duration; `None` where there is no prediction.
     pub sigma: Option<f64>,
@@ -38,7 +38,7 @@ pub struct Suggestion {
     pub disagreement: Option<f64>,
     /// How many calls it would answer.
     pub calls: u64,
-    /// How long these take together, as far as that is known.
+    /// How long these take together, where known.
     pub time_us: f64,
 }
 
@@ -66,7 +66,7 @@ pub struct Suggestions {
     pub without: Vec<Unsuggested>,
 }
 
-/// The `count` rows to measure next for the questions of an audit whose answers do not stand on rows of just these calls.
+/// The `count` rows to measure next for the queries of an audit without an exact match.
 ///
 /// A row is made after the nearest one of the table. Each is proven: put into the table with a duration it would answer its question.
 ///

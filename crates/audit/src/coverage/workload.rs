@@ -39,7 +39,7 @@ impl Question {
         Question { name: name.into(), query, calls: 1, is_critical: false, place: 0, simulated_us: None }
     }
 
-    /// So many of it.
+    /// This many of it.
     #[must_use]
     pub fn calls(mut self, calls: u64) -> Question {
         self.calls = calls;
@@ -83,7 +83,7 @@ impl Workload {
         Ok(Workload { name: name_of(path), questions: questions.collect() })
     }
 
-    /// The workloads of a manifest: JSON lines with a `query`, and, as far as they are known, the `id` (or `workload_id`) of the
+    /// The workloads of a manifest: JSON lines with a `query`, and, where known, the `id` (or `workload_id`) of the
     /// workload, whether the call is `critical`, and the number of its `calls`. What a line does not say about its surroundings is as given.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct WorkloadDiff {
     pub answered: Change,
     /// Calls that only the first, only the second, and neither database answers from rows of its own.
     pub unanswered_calls: [u64; 3],
-    /// The interval that holds the answered calls' time nine times in ten, in each database.
+    /// The 90 % interval of the answered calls' time, in each database.
     pub intervals_us: [[f64; 2]; 2],
     /// The answered calls by kernel type, the largest change first.
     pub kernels: Vec<(String, Change)>,
@@ -120,7 +120,7 @@ fn term(asked: &Asked, duration_us: f64) -> Calls<'_> {
     }
 }
 
-/// The duration of a call that stands on rows.
+/// The duration of a call that is based on rows.
 fn answer(asked: &Asked) -> Option<f64> {
     match asked.finding.standing {
         Standing::Free => Some(0.0),

@@ -12,7 +12,7 @@ pub enum ModelKind {
     /// itself its own piece over the wire.
     #[default]
     Reference,
-    /// The database's convention: `reduce_scatter`'s size is the piece of one rank, and a rank's own piece stays at home.
+    /// The database's convention: `reduce_scatter`'s size is the piece of one rank, and a rank keeps its own piece.
     PerRank,
 }
 

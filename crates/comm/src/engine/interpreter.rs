@@ -17,7 +17,7 @@ const PROBE_LIMIT: Duration = Duration::from_secs(120);
 /// How much of what an interpreter prints is looked at.
 const ANSWER_BYTES: u64 = 1 << 20;
 
-/// What the line with the answer begins with, whatever else the import prints.
+/// The beginning of the line with the answer; the import may print other lines.
 const MARK: &str = "PERFDB-PROBE ";
 
 const PROBE: &str = r#"

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-/// A line of a rank file, as far as supervision is concerned.
+/// What supervision needs of a line of a rank file.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Line {

@@ -33,7 +33,7 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) struct Ending {
     /// Why it ended badly; `None` when every rank reached its end.
     pub(crate) failure: Option<String>,
-    /// Whether any rank got as far as its file.
+    /// Whether any rank reached its file.
     pub(crate) any_opened: bool,
     /// Whether the engine found its port taken.
     pub(crate) port_in_use: bool,

@@ -85,7 +85,7 @@ impl Cut {
         &self.passes
     }
 
-    /// The positions of the wanted passes. `None`: there is no such pass.
+    /// The positions of the wanted passes. `None`: the pass does not exist.
     pub fn choose(&self, choice: Choice) -> Option<Vec<usize>> {
         let all = 0..self.passes.len();
         let mut whole: Vec<usize> = all.clone().filter(|&at| !self.passes[at].partial).collect();

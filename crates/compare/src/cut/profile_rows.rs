@@ -41,7 +41,7 @@ pub(super) struct Class {
     pub(super) symbol: Box<str>,
     /// The kernel type itself, of collectives.
     pub(super) collective: Option<Box<str>>,
-    /// AICPU rows and rows without a type are no kernels.
+    /// AICPU rows and rows without a type are not kernels.
     pub(super) is_kernel: bool,
     pub(super) step: Option<Box<str>>,
     pub(super) phase: Phase,
@@ -264,7 +264,7 @@ impl Scratch {
 /// Classes by the cells of kernel type and step, and of shapes where they matter.
 type Known = FxHashMap<Box<[u8]>, ClassOf>;
 
-/// What a kernel type and a step tell of a row's class.
+/// What follows for a row's class from a kernel type and a step.
 #[derive(Debug, Clone, Copy)]
 enum ClassOf {
     /// It is this one.
@@ -290,7 +290,7 @@ impl Class {
     }
 }
 
-/// Microseconds since the epoch of a start, which collectives are told apart by.
+/// Microseconds since the epoch of a start, which distinguishes collectives.
 pub(super) fn whole_us(start_ps: i128) -> i128 {
     start_ps / i128::from(PS_PER_US)
 }

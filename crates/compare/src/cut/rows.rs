@@ -20,7 +20,7 @@ pub(super) struct Row {
     pub(super) class: u32,
 }
 
-/// Where a row that is no kernel stands among the kernels of a file in the order of their starts.
+/// The position of a row that is not a kernel among the kernels of a file in the order of their starts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeftOut(u32);
 

@@ -28,7 +28,7 @@ pub struct Options<'m> {
     pub passes: Passes,
     /// Kernel types whose families the user gives.
     pub families: Families,
-    /// A database that knows how sure predicted times are; the reader with the semantics `best`.
+    /// A database with intervals for predicted times; the reader with the semantics `best`.
     pub database: Option<&'m Reader>,
 }
 

@@ -38,7 +38,7 @@ impl Families {
     /// Reads a YAML map of kernel types to families.
     ///
     /// # Errors
-    /// When the file can't be read or is no map of texts to texts.
+    /// When the file can't be read or is not a map of texts to texts.
     pub fn read(path: &Path) -> Result<Families, Error> {
         let text = Source::open(path)?.read_text()?;
         let refused = |reason: String| Error::FamiliesFile { path: path.to_owned(), reason };

@@ -1,4 +1,4 @@
-//! What a database knows of predicted times: the interval that holds the truth nine times in ten.
+//! What a database knows of predicted times: their 90 % interval.
 
 use super::call::{Book, Call};
 use super::group::{Groups, Sources};
@@ -19,7 +19,7 @@ pub struct Interval {
     pub simulated_ps: i128,
     /// What the database predicts for them.
     pub best_ps: i128,
-    /// The lower end of the interval that holds the true time nine times in ten.
+    /// The lower end of the 90 % interval.
     pub low_ps: i128,
     /// Its upper end.
     pub high_ps: i128,

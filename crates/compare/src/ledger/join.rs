@@ -1,4 +1,4 @@
-//! How groups of one kernel type that stand on one side each meet: from what is certain to what is likely.
+//! How groups of one kernel type on one side each are matched: from what is certain to what is likely.
 
 use super::call::Book;
 use super::family::{is_collective, plain_family};
@@ -48,13 +48,13 @@ impl Joiner<'_, '_> {
         &self.unjoined.groups[at]
     }
 
-    /// What stands on the predicted side alone, in order of first appearance.
+    /// What is on the predicted side alone, in order of first appearance.
     fn predicted_only(&self) -> Vec<usize> {
         let alone = |at: &&usize| self.group(**at).is_predicted() && !self.group(**at).is_measured();
         self.groups.iter().filter(alone).copied().collect()
     }
 
-    /// What stands on the measured side alone, most time first.
+    /// What is on the measured side alone, most time first.
     fn measured_only(&self) -> Vec<usize> {
         let alone = |at: &&usize| self.group(**at).is_measured() && !self.group(**at).is_predicted();
         let mut groups: Vec<usize> = self.groups.iter().filter(alone).copied().collect();

@@ -40,7 +40,7 @@ pub(super) struct MeasuredSide {
 /// Reads a forward-pass CSV, which also needs these columns.
 ///
 /// # Errors
-/// When the file can't be read, lacks a needed column, or a duration or a start is no finite number.
+/// When the file can't be read, lacks a needed column, or a duration or a start is not a finite number.
 pub(super) fn read_measured(profile: &Path, also_needed: &[&'static str]) -> Result<MeasuredSide, Error> {
     let mut source = Source::open(profile)?;
     let mut reader = Reader::new(&mut source, Options::comparison())?;

@@ -12,7 +12,7 @@ pub(crate) type Dims = Vec<i64>;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Operands(pub(crate) Vec<Dims>);
 
-/// The product that a matrix multiplication computes, whatever the orientation of its second operand.
+/// The product that a matrix multiplication computes, for any orientation of its second operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct GemmKey {
     pub(crate) batch: i128,

@@ -166,7 +166,7 @@ impl Splitter<'_> {
         groups.iter().map(|&at| self.groups.list[at].excess()).sum()
     }
 
-    /// Without the smaller side of each type that stands on both beyond the factor; `None` if what is left does not fit.
+    /// Without the smaller side of each type that is on both beyond the factor; `None` if what is left does not fit.
     fn balanced(&self, mut signs: Signs) -> Option<Signs> {
         let types = |groups: &[usize]| -> BTreeSet<&str> {
             groups.iter().map(|&at| self.groups.list[at].kernel_type.as_ref()).collect()

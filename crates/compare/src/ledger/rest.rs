@@ -1,4 +1,4 @@
-//! What pools leave: more or fewer calls, time per call, and what stands on one side alone.
+//! What groups leave: more or fewer calls, time per call, and what is on one side alone.
 
 use super::Splitter;
 use super::call::{Book, Call};

@@ -26,7 +26,7 @@ pub struct Ledger {
     pub gross_by_type_ps: i128,
     /// Predicted time by its source.
     pub coverage_ps: BTreeMap<TimeSource, i128>,
-    /// Measured time of groups whose shapes meet.
+    /// Measured time of groups whose shapes match.
     pub joined_ps: i128,
     /// The same, collectives by their name alone.
     pub joined_with_names_ps: i128,
@@ -55,7 +55,7 @@ pub struct Workload {
     pub predicted: AttentionKey,
     /// Of the measured side.
     pub measured: AttentionKey,
-    /// Whether query tokens agree, and sequences as far as they are known.
+    /// Whether query tokens agree, and sequences where known.
     pub same: bool,
 }
 

@@ -49,7 +49,7 @@ struct KernelType {
 pub(super) enum Record {
     /// Time and one count for a kernel type.
     Hit { pid: u32, operator: u32, kernel: u32, time_us: f64 },
-    /// Time and one count for whatever the mapping says.
+    /// Time and one count for the kernels of the mapping.
     Miss { pid: u32, operator: u32, time_us: f64, location: u32 },
     /// An event that fails the scenario if it is looked at.
     Fault(Box<FaultRecord>),

@@ -118,7 +118,7 @@ pub struct TooManyKernels {
 
 /// The rows of all kernel types of either side, largest time first, equal ones in code-point order.
 ///
-/// `measured` is divided by `forward_passes`; without any (0, negative, not a number) there is no measured side.
+/// `measured` is divided by `forward_passes`; without any (0, negative, not a number) the measured side is missing.
 ///
 /// ```
 /// use perfdb_compare::{operators::{Predicted, op_rows}, profile::Total};

@@ -51,7 +51,7 @@ pub fn read_predicted(
     }
 }
 
-/// Where an event stands, for a message. Only the end of the trace tells which fault counts, so the line and the column are
+/// Where an event stands, for a message. Which fault counts is known only at the end of the trace, so the line and the column are
 /// looked for in a second reading, which a pipe does not allow.
 pub(crate) fn location_of(trace: &Path, restarts: usize, event: u64, offset: u64) -> String {
     let fallback = format!("(event {event}) at byte {offset}");

@@ -30,7 +30,7 @@ pub(super) struct PassSample {
     is_full: bool,
 }
 
-/// A row as far as it counts.
+/// The cells of a row that count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SampleRow<'a> {
     /// Number of what it is a run of: rows of one number have one kernel type.

@@ -42,7 +42,7 @@ pub struct MeasuredSpread {
 
 impl MeasuredSpread {
     /// Reads a profile. Calls of one kernel type and one cell of shapes are of a kind; kinds with fewer than five calls do not
-    /// vary as far as is known. A pipe, which can't be read again, tells nothing.
+    /// vary, where known. A pipe can't be read again: unknown.
     ///
     /// # Errors
     /// When the file can't be read or holds what can't be used.

@@ -4,7 +4,7 @@ use super::policy::{Addition, DurationForm, GroupDuration, GroupKey, GroupingPol
 use indexmap::{Equivalent, IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// One row of a forward-pass CSV, as far as it counts.
+/// The cells of a row of a forward-pass CSV that count.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel<'a> {
     /// The kernel type, trimmed and not empty.

@@ -9,7 +9,7 @@ use std::path::Path;
 /// `n_forward_passes`, 1 if the file does not say.
 ///
 /// # Errors
-/// When the file can't be read, is no JSON object, or the number is none.
+/// When the file can't be read, is not a JSON object, or the number is none.
 pub(super) fn read_forward_passes(path: &Path) -> Result<f64, Error> {
     let text = Source::open(path)?.read_all()?;
     forward_passes(&text).map_err(|reason| Error::M6File { path: path.to_owned(), reason })

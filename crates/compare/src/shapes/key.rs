@@ -14,7 +14,7 @@ pub struct NoShapes(String);
 /// The key of a list of shapes: `4112,5120;768,5120`.
 ///
 /// Quotes around the text and all blanks go. The simulator's form `[[4112, 5120], [768, 5120]]` is read as a literal, the
-/// profiler's form `4112,5120;768,5120` and everything that is no such list stays as it is.
+/// profiler's form `4112,5120;768,5120` and all other text stays as it is.
 ///
 /// ```
 /// use perfdb_compare::shapes::shape_key;

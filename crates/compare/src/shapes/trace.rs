@@ -123,7 +123,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// The parts of a kernel type that are separated by commas; the whole of it where there is no more than one.
+    /// The parts of a kernel type that are separated by commas; the whole of it where it has one.
     fn kernels_of(&mut self, kernel_type: &str) -> Box<[u32]> {
         let parts = || kernel_type.split(',').map(trim).filter(|part| !part.is_empty());
         match parts().count() {

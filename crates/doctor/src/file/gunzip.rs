@@ -18,7 +18,7 @@ pub(crate) enum GzipEnd {
     Truncated,
     /// With a fault.
     Corrupt(String),
-    /// With so many bytes that are no member.
+    /// With this many bytes that are not a member.
     Trailing(u64),
 }
 
@@ -37,7 +37,7 @@ impl GzipState {
     }
 }
 
-/// The inflated bytes of all members up to the end or a fault, which is no error here.
+/// The inflated bytes of all members up to the end or a fault, which is not an error here.
 pub(super) struct Gunzip<R: BufRead> {
     member: Option<GzDecoder<R>>,
     inflated: u64,

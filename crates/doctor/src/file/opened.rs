@@ -1,4 +1,4 @@
-//! Opening a file whatever it is.
+//! Opening a file of any kind.
 
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read, Seek};
@@ -25,7 +25,7 @@ pub(crate) enum Text {
     Other,
 }
 
-/// A file, inflated and as UTF-8 as far as that goes.
+/// A file, inflated and as UTF-8 where that goes.
 pub(crate) struct Opened {
     pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) text: Text,

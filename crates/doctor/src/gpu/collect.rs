@@ -28,7 +28,7 @@ const ELEMENTS: usize = 5;
 /// Takes the events of a GPU trace while someone reads it for other purposes too, and reports on them.
 ///
 /// One collector per chunk of events, put together in file order. The reader hands over the `args` of [`Collector::ARGS`]
-/// first, then whatever else it wants, and asks the reader for forms.
+/// first, then what else it wants, and asks the reader for forms.
 ///
 /// ```
 /// use perfdb_doctor::{Code, Collector, Selection};
@@ -132,7 +132,7 @@ impl Collector {
     }
 
     /// Whether the text of some event has something that only [`check`](crate::check) reports in full: a key that stands
-    /// twice in an object, a word such as `NaN`, bytes that are no UTF-8.
+    /// twice in an object, a word such as `NaN`, bytes that are not UTF-8.
     pub fn needs_a_closer_look(&self) -> bool {
         self.lint.is_suspicious()
     }

@@ -35,7 +35,7 @@ impl DeviceMembers {
         }
     }
 
-    /// Whether the devices are AMD's, as far as the members show.
+    /// Whether the devices are AMD's, where the members show.
     pub(crate) fn is_amd(&self) -> bool {
         self.rocm || self.properties.iter().any(|device| device.amd || device.warp == Some(64))
     }

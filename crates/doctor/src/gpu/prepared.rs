@@ -158,7 +158,7 @@ impl Prepared {
         crate::finding::share(time, self.kernel_time)
     }
 
-    /// Share that so many kernels of average length have, at most all.
+    /// Share that this many kernels of average length have, at most all.
     pub(crate) fn share_of_kernels(&self, count: usize) -> f64 {
         if self.kernels.is_empty() { 0.0 } else { (count as f64 / self.kernels.len() as f64).min(1.0) }
     }

@@ -11,7 +11,7 @@ pub(super) struct Fault {
 pub(super) enum FaultKind {
     /// The bytes end; there may be more.
     End,
-    /// They are no JSON.
+    /// They are not JSON.
     Bad(&'static str),
 }
 

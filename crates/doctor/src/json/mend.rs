@@ -20,10 +20,10 @@ const READ: usize = 1 << 18;
 /// Changes an event; false if it is to be left out.
 pub(crate) type Fix = Box<dyn FnMut(&mut Vec<u8>) -> bool + Send>;
 
-/// What came of a piece of text, what it is when mended, and what was odd about it.
+/// What came of a piece of text, what it is when fixed, and what was odd about it.
 type Mended<T> = Result<(T, Vec<u8>, Tally), Fault>;
 
-/// What to do beside mending the text.
+/// What to do beside fixing the text.
 pub(crate) enum Plan {
     /// The result is read on the spot.
     Check,
@@ -31,7 +31,7 @@ pub(crate) enum Plan {
     Repair {
         /// Members at the top to leave out.
         dropped_members: FxHashSet<usize>,
-        /// Mends what is in an event.
+        /// Fixes what is in an event.
         fix: Fix,
     },
 }

@@ -45,7 +45,7 @@ pub(crate) struct Tally {
     pub(crate) nonfinite: Seen,
     pub(crate) bad_utf8: Seen,
     pub(crate) duplicate_keys: IndexMap<String, u64>,
-    /// Elements of the list of events that are no objects.
+    /// Elements of the list of events that are not objects.
     pub(crate) no_events: u64,
     /// Events that could be read.
     pub(crate) events: u64,

@@ -129,7 +129,7 @@ impl ValueMender<'_> {
         }
     }
 
-    /// A text with control characters, or bytes that are no ASCII.
+    /// A text with control characters, or bytes that are not ASCII.
     fn odd_text(&mut self, from: usize, to: usize) {
         let text = self.bytes.get(from..to).unwrap_or_default();
         let mut at = self.base + from as u64;

@@ -1,4 +1,4 @@
-//! Mending events one by one.
+//! Fixing events one by one.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -8,7 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::report::Kind;
 
-/// What was mended.
+/// What was fixed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fixed {
     pub(super) text_times: u64,
@@ -16,7 +16,7 @@ pub(super) struct Fixed {
     pub(super) copies: u64,
 }
 
-/// Mends events.
+/// Fixes events.
 pub(super) struct EventFixer {
     kind: Kind,
     fixed: Fixed,
@@ -54,7 +54,7 @@ impl EventFixer {
         self.fixed
     }
 
-    /// Mends an event; false if it is to be left out.
+    /// Fixes an event; false if it is to be left out.
     pub(super) fn fix(&mut self, event: &mut Vec<u8>) -> bool {
         let Some(places) = places(event) else { return true };
         let mut category = places.category.map(|(from, to)| event[from..to].to_vec()).unwrap_or_default();

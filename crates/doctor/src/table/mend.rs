@@ -38,7 +38,7 @@ pub(crate) struct TableMender<R> {
 }
 
 impl<R: Read> TableMender<R> {
-    /// Reads the mended text; the tally is complete at its end.
+    /// Reads the fixed text; the tally is complete at its end.
     pub(crate) fn reader(input: R) -> (PieceReader<TableMender<R>>, Arc<Mutex<TableTally>>) {
         let tally = Arc::<Mutex<TableTally>>::default();
         let mender = TableMender { input, tally: Arc::clone(&tally), position: 0, rest: Vec::new() };

@@ -102,7 +102,7 @@ impl TcPrepared {
     }
 }
 
-/// A list that takes so many operations without growing.
+/// A list that takes this many operations without growing.
 pub(super) fn room_for(operations: usize) -> Result<Vec<u32>, TryReserveError> {
     let mut list = Vec::new();
     list.try_reserve_exact(operations)?;

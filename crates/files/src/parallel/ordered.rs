@@ -135,7 +135,7 @@ fn take_state_unless<'s, S>(has_threads: bool, take: impl FnOnce() -> Option<&'s
     if has_threads { None } else { take() }
 }
 
-/// What each thread does until there are no tasks left.
+/// What each thread does until all tasks are done.
 fn work_on_tasks<S, T, R>(
     state: &mut S,
     tasks: &Mutex<Receiver<Numbered<T>>>,
@@ -156,7 +156,7 @@ fn work_on_tasks<S, T, R>(
     }
 }
 
-/// What the calling thread does. The sender goes when this ends, in whatever way, and the threads with it.
+/// What the calling thread does. The sender goes when this ends, in any way, and the threads with it.
 fn feed_and_merge<T, R, E>(
     tasks: Sender<Numbered<T>>,
     results: &Receiver<Numbered<Outcome<R>>>,

@@ -126,7 +126,7 @@ pub(super) fn remove_own_leftovers(target: &Path) {
     });
 }
 
-/// Whether there is no process of that number.
+/// Whether the process of that number is gone.
 fn has_ended(process: &[u8]) -> bool {
     let number = std::str::from_utf8(process).ok().and_then(|digits| digits.parse().ok());
     number.is_some_and(|number| kill(Pid::from_raw(number), None) == Err(Errno::ESRCH))

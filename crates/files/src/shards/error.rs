@@ -19,7 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A folder without shards.
-    #[error("{}: there are no shards here (folders shard-I-of-N)", shown(.folder))]
+    #[error("{}: no shards here (folders shard-I-of-N)", shown(.folder))]
     NoShards {
         /// The folder.
         folder: PathBuf,

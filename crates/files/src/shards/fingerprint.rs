@@ -16,7 +16,7 @@ const WHOLE_BYTES: u64 = 16 << 10;
 const PIECES: u64 = 8;
 const PIECE_BYTES: u64 = 2 << 10;
 
-/// The size of a file and a hash. It tells files apart; it does not guard against somebody who means to deceive.
+/// The size of a file and a hash. It detects changed files, not tampering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Its size.

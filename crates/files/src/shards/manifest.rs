@@ -32,11 +32,11 @@ pub struct Manifest {
     pub(crate) inputs: Vec<InputFile>,
     /// The files that the shard's own cases have read.
     pub(crate) case_inputs: Vec<InputFile>,
-    /// What lies beside the manifest.
+    /// Files next to the manifest.
     pub(crate) files: Vec<WrittenFile>,
 }
 
-/// There is no manifest of a shard that is not done.
+/// A shard that is not done has no manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Status {
@@ -107,7 +107,7 @@ impl Manifest {
         if manifest.format != FORMAT {
             return Err(damaged(format!("its format is {:?}, not {FORMAT:?}", manifest.format)));
         }
-        manifest.shard().ok_or_else(|| damaged(format!("there is no shard {}/{}", manifest.shard, manifest.of)))?;
+        manifest.shard().ok_or_else(|| damaged(format!("shard {}/{} does not exist", manifest.shard, manifest.of)))?;
         Ok(manifest)
     }
 

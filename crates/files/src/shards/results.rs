@@ -75,7 +75,7 @@ impl Record {
 /// Files that stay open: a set may have more shards than a process may have files.
 const MOST_OPEN: usize = 64;
 
-/// The results of a shard as far as they were not taken.
+/// The results of a shard that were not taken.
 #[derive(Debug)]
 struct Remaining {
     folder: PathBuf,

@@ -78,7 +78,7 @@ impl ShardSet {
     /// What the first shard has attached under a name.
     ///
     /// # Errors
-    /// When there is no such file, or it holds something else.
+    /// When the file is missing, or holds something else.
     pub fn attached<T: DecodeOwned>(&self, name: &str) -> Result<T, Error> {
         let path = self.shards.first().map_or_else(PathBuf::new, |(folder, _)| folder.join(name));
         let read = input::read(&path, Kind::RegularFile, LARGEST_TEXT_BYTES);

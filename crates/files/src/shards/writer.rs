@@ -106,7 +106,7 @@ impl ShardWriter {
     /// Gives the shard its name, in place of an earlier one of the same number. Every file is on the disk by then.
     ///
     /// # Errors
-    /// When a file can't be written; there is no such shard then, or still the earlier one.
+    /// When a file can't be written; then the shard is missing, or still the earlier one.
     pub fn finish(mut self) -> Result<PathBuf, Error> {
         self.results.flush().map_err(|source| Error::io(self.place(RESULTS), source))?;
         let target = self.target();
@@ -147,7 +147,7 @@ fn beginning_of_temporaries(shard: Shard) -> String {
     format!(".{}.", shard.folder_name())
 }
 
-/// What killed runs of the same shard have left. Whatever cannot be removed stays.
+/// What killed runs of the same shard have left. What cannot be removed stays.
 fn remove_leftovers(parent: &Path, shard: Shard) {
     let beginning = beginning_of_temporaries(shard);
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {

@@ -17,7 +17,7 @@ struct Family {
     name: &'static str,
     /// Queries and keys are normalised head by head.
     normalises_heads: bool,
-    /// Queries, keys and values have a bias, whatever the description says.
+    /// Queries, keys and values have a bias, for any description.
     has_bias: bool,
     body: Body,
 }

@@ -66,7 +66,7 @@ impl Number {
         }
     }
 
-    /// By value, whatever the kinds. Nothing compares with an undefined fraction.
+    /// By value, for all kinds. Nothing compares with an undefined fraction.
     pub(super) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => Some(left.cmp(&right)),

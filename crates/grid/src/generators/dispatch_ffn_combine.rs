@@ -12,7 +12,7 @@ pub(super) const COLUMNS: [&str; 1] = ["EP Size"];
 /// Numbers of cards over which the experts may be spread.
 const CARD_COUNTS: [i128; 4] = [8, 16, 32, 64];
 
-/// The kernel takes at most so many experts per rank.
+/// The largest number of experts per rank that the kernel takes.
 const MOST_EXPERTS_PER_RANK: i128 = 17;
 
 /// Elements that fit into its workspace: 58 Mi.

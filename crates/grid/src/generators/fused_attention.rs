@@ -45,7 +45,7 @@ pub(super) const COLUMNS: [&str; 17] = {
 
 /// Tokens per cache block.
 const BLOCK: i128 = 128;
-/// A cache has at least so many blocks.
+/// The least number of blocks of a cache.
 const FEWEST_BLOCKS: i128 = 16;
 /// The shape of the causal mask.
 const MASK: [i128; 2] = [2048, 2048];

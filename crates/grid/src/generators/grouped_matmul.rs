@@ -5,7 +5,7 @@ use crate::grids::EXPERT_TOKENS;
 use crate::models::Models;
 use crate::slots::Slots;
 
-/// The weight is stored in blocks of so many rows.
+/// Rows of a block of the stored weight.
 const BLOCK: i128 = 16;
 
 pub(super) fn candidates(models: &Models) -> Vec<Candidate> {

@@ -15,7 +15,7 @@ impl Draw {
         Self { cap, generator: Random::from_seed(seed) }
     }
 
-    /// The positions to take of so many, in the order drawn; `None` for all of them, which touches no generator.
+    /// The positions to take of `count`, in the order drawn; `None` for all of them, which touches no generator.
     pub(super) fn positions(&mut self, count: u64) -> Option<Vec<u64>> {
         let cap = self.cap.filter(|cap| count > *cap)?;
         Some(self.generator.sample(count, cap))

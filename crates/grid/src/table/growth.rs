@@ -115,7 +115,7 @@ impl NewRows {
 }
 
 impl Growth<'_> {
-    /// Whether so many candidates can be looked at one by one.
+    /// Whether this many candidates can be looked at one by one.
     pub(crate) fn check_count(&self, count: u64) -> Result<(), Error> {
         check_count(count).map_err(|error| self.enumeration.error(error, self.path))
     }
@@ -179,7 +179,7 @@ impl Growth<'_> {
         Ok(())
     }
 
-    /// Makes the candidates at these positions, whatever they are.
+    /// Makes the candidates at these positions.
     pub(crate) fn make(&self, positions: impl Iterator<Item = u64>) -> Result<NewRows, Error> {
         let mut rows = NewRows::default();
         let mut candidates = Aligned::new(self);
@@ -189,7 +189,7 @@ impl Growth<'_> {
         Ok(rows)
     }
 
-    /// Writes the whole table anew, existing rows first; nothing is synced or renamed yet.
+    /// Writes the whole table again, existing rows first; nothing is synced or renamed yet.
     pub(crate) fn stage(&self, bytes: &[u8], rows: &NewRows) -> Result<Staged, Error> {
         let failed = |source| StoreError::io(self.path, source);
         let mut existing = RowStream::new(self.path, bytes)?;

@@ -26,7 +26,7 @@ enum Source {
     Outputs,
     /// A cell of the candidate, by its position among the rule's columns.
     Own(usize),
-    /// The first row's formats of the inputs or outputs, as far as they fit the shapes.
+    /// The first row's formats of the inputs or outputs, where they fit the shapes.
     Formats {
         of_inputs: bool,
         formats: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct RowCells<'a> {
     pub(crate) own: &'a [String],
 }
 
-/// The columns that new rows take over from the first row, whatever their names contain.
+/// The columns that new rows take over from the first row, with any text in their names.
 const DESCRIPTIVE: [&str; 6] =
     ["OP State", "Accelerator Core", INPUT_TYPES, INPUT_FORMATS, OUTPUT_TYPES, OUTPUT_FORMATS];
 
@@ -96,7 +96,7 @@ impl RowText {
         matches!(self.columns[column], Source::Own(_) | Source::Formats { .. })
     }
 
-    /// The text of one cell of a row, without the quotes around slots; empty where there is no such column.
+    /// The text of one cell of a row, without the quotes around slots; empty where the column is missing.
     pub(crate) fn cell<'a>(&'a self, column: Option<usize>, row: RowCells<'a>) -> Cow<'a, str> {
         match column.map(|column| &self.columns[column]) {
             None => Cow::Borrowed(""),
@@ -157,7 +157,7 @@ fn source(name: &str, head: &Head, set_columns: &[&str], semantics: Semantics) -
 }
 
 /// The formats with ND in place of FRACTAL_NZ where a shape has too few dimensions for it: a rule that makes plain matrices
-/// makes them whatever the layout of the first row's were.
+/// makes them, for any layout of the first row's.
 fn fitting(formats: &[String], shapes: &str) -> String {
     let mut shapes = shapes.split(';');
     let fit = |format: &String| {

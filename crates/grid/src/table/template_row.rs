@@ -152,7 +152,7 @@ fn is_absent_word(text: &str) -> bool {
     ["N/A", "NA", "NULL", "NONE", "UNDEFINED"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// How many slots a shapes cell has; what is no shape is returned as the error.
+/// How many slots a shapes cell has; what is not a shape is returned as the error.
 fn slot_count(cell: &str) -> Result<usize, &str> {
     let is_nothing = |text: &str| text.is_empty() || is_absent_word(text);
     let cell = trim(cell);

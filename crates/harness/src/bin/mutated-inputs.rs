@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Run every tool with mutated inputs: none may panic, hang, take too much memory, leave half a result or change a file when it fails
 ///
-/// The cases are the golden ones and command lines of every tool. Set TMPDIR to a file system in memory: each run writes its folder anew.
+/// The cases are the golden ones and command lines of every tool. Set TMPDIR to a file system in memory: each run writes its folder again.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]

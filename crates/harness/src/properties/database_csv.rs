@@ -1,4 +1,4 @@
-//! Tables of a database: no byte is lost, whatever they hold, and a table that is written anew has the same cells.
+//! Tables of a database: no byte is lost, and a table that is written again has the same cells.
 
 use perfdb_store::table::{LineEnd, ReadOptions, RowStream, Table, Written};
 use std::path::Path;

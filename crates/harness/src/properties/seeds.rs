@@ -99,7 +99,7 @@ fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
 }
 
-/// Shipped files as far as they are short, and texts.
+/// Shipped files where they are short, and texts.
 fn with(files: &[&str], texts: &[&str]) -> io::Result<Vec<Vec<u8>>> {
     let mut seeds: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
     for file in files {

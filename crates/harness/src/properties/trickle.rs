@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-/// Bytes, so many at a time.
+/// Bytes, this many at a time.
 pub(crate) struct Trickle {
     bytes: Vec<u8>,
     at: usize,

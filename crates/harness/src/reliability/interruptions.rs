@@ -1,4 +1,4 @@
-//! Writers are ended, or refused by the system, somewhere in the middle. Whatever happens: each file is old or new, an error leaves all of them old,
+//! Writers are ended, or refused by the system, somewhere in the middle. In every case: each file is old or new, an error leaves all of them old,
 //! and the same command again completes the work and removes what was left.
 //!
 //! Faults are put into system calls by strace, from outside, so that every call is met that changes a file, whoever makes it; `bins/tests/crash.rs`
@@ -235,12 +235,12 @@ impl Writer {
         Ok(Fault::Error { call, errno, at, lasts: can_last && draws.one_in(2) })
     }
 
-    /// Whether the content of a file is told by the run alone.
+    /// Whether the content of a file is known by the run alone.
     fn is_fixed(&self, path: &Path) -> bool {
         !self.volatile.iter().any(|known| known == path)
     }
 
-    /// Tools that keep what they have measured, whatever happens behind it: what they say of that is no table.
+    /// Tools that keep what they have measured, in every case: what they say of that is not a table.
     fn keeps_results(&self) -> bool {
         self.line.tool() == "run-all-op"
     }

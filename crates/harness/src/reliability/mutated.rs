@@ -69,7 +69,7 @@ impl Mutated {
         }
         cases.retain(|_, cases| !cases.is_empty());
         if cases.is_empty() {
-            return Err("there is no case of such a tool".into());
+            return Err("this tool has no case".into());
         }
         let tools = cases.keys().cloned().collect();
         Ok(Mutated { program, cases, tools, limits, usual: Mutex::default() })

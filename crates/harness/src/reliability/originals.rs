@@ -129,7 +129,7 @@ fn difference(tool: &str, before: &Files, original: (&Outcome, &Files), ours: (&
     })
 }
 
-/// What is compared of a file. Rows of equal time stand in the order of a Python set, which each run draws anew: of them only that they are there.
+/// What is compared of a file. Rows of equal time stand in the order of a Python set, which each run draws again: of them only that they are there.
 fn comparable(tool: &str, written: &[u8]) -> Vec<u8> {
     if tool != "generate-per-shape-comparison" {
         return written.to_owned();

@@ -51,9 +51,9 @@ impl Method {
     }
 }
 
-/// Neighbours that a held value rests on where none is on the same line.
+/// Neighbours that a held value is based on where none is on the same line.
 const HELD: usize = 4;
-/// How much a plane's slopes are drawn towards nought.
+/// How much a plane's slopes are drawn towards zero.
 const RIDGE: f64 = 0.02;
 
 /// Rows near a place, as these methods see them.
@@ -100,7 +100,7 @@ pub(crate) fn hold(near: Near<'_>) -> f64 {
     sum / weights.max(1e-300)
 }
 
-/// Weighted least squares of the neighbours, slopes drawn towards nought, at the place. In units of the lengths.
+/// Weighted least squares of the neighbours, slopes drawn towards zero, at the place. In units of the lengths.
 pub(crate) fn plane(near: Near<'_>) -> f64 {
     let dims = near.forest.dims;
     let unknowns = dims + 1;

@@ -12,7 +12,7 @@ use crate::predict::search::{Field, Ranges};
 use crate::roofline::{Roofline, Work};
 use std::ops::Range;
 
-/// Neighbours that a value rests on: 12, and twice as many where there are so many axes that 12 rows are few to tell them apart.
+/// Neighbours that a value is based on: 12, and twice as many where the axes are too many for 12 rows.
 pub fn neighbours(axes: usize) -> usize {
     if axes <= FEW_AXES { 12 } else { MOST_NEIGHBOURS }
 }

@@ -26,11 +26,11 @@ const WINDOW: usize = 300;
 const STRIDE: usize = 20;
 /// Scores of a class below which those of all classes count.
 const FEWEST_SCORES: usize = 20;
-/// Residuals of a class below which it is kriged, and no twin counts.
+/// Residuals of a class below which it is kriged, and no other slice counts.
 const FEWEST_TO_CHOOSE: usize = 12;
-/// Residuals, one after another by their variance, that a twin's share is chosen on.
+/// Residuals, one after another by their variance, that another slice's share is chosen on.
 const CHUNK: usize = 400;
-/// What a twin must win, as a share of the error and in standard errors.
+/// What another slice must win, as a share of the error and in standard errors.
 const GAIN: f64 = 0.02;
 const GAIN_ERRORS: f64 = 2.0;
 
@@ -43,7 +43,7 @@ pub(crate) struct Calibration {
 #[derive(Debug, Clone, Default)]
 struct OfClass {
     way: Way,
-    /// From which variance on which multiple of sigma holds the truth; the first counts from nought.
+    /// From which variance on which multiple of sigma holds the truth; the first counts from zero.
     steps: Steps,
 }
 
@@ -51,11 +51,11 @@ struct OfClass {
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Way {
     method: Method,
-    /// From which variance on how much counts of what a twin has more than its neighbours; nothing where it is empty.
+    /// From which variance on how much counts of what another slice has more than its neighbours; nothing where it is empty.
     shares: Steps,
 }
 
-/// From where on a number counts; the first counts from nought.
+/// From where on a number counts; the first counts from zero.
 type Steps = Vec<(f64, f64)>;
 
 fn step(steps: &[(f64, f64)], at: f64) -> Option<f64> {
@@ -93,12 +93,12 @@ impl Calibration {
         self.of_class(class).map_or(Method::Kriging, |of| of.way.method)
     }
 
-    /// Whether a twin tells something of values of a class.
+    /// Whether another slice tells something of values of a class.
     pub(crate) fn has_share(&self, class: Class) -> bool {
         self.of_class(class).is_some_and(|of| !of.way.shares.is_empty())
     }
 
-    /// How much counts of what a twin has more than its neighbours.
+    /// How much counts of what another slice has more than its neighbours.
     pub(crate) fn share(&self, class: Class, variance: f64) -> f64 {
         self.of_class(class).map_or(0.0, |of| of.way.share(variance))
     }
@@ -172,7 +172,7 @@ fn best_method(all: &[Residual], class: Class, methods: &[Method]) -> Method {
     best.copied().unwrap_or_default()
 }
 
-/// The best way with a twin, or that without one where it does not win enough.
+/// The best way with another slice, or that without one where it does not win enough.
 fn with_share(all: &[Residual], class: Class, alone: Method) -> Way {
     let mut own: Vec<&Residual> = all.iter().filter(|one| one.class == class).collect();
     if own.len() < FEWEST_TO_CHOOSE {
@@ -203,7 +203,7 @@ fn shares(own: &[&Residual], method: Method) -> Steps {
     (0..chunks).map(of_chunk).collect()
 }
 
-/// The share, of nought to one, with which a way misses least: a weighted median.
+/// The share, of zero to one, with which a way misses least: a weighted median.
 fn best_share(own: &[&Residual], method: Method) -> f64 {
     let mut ratios: Vec<(f64, f64)> = own
         .iter()
@@ -245,7 +245,7 @@ fn steps(scores: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The score that holds the asked share of so many and one more.
+/// The score that holds the asked share of this many and one more.
 fn quantile(scores: &[(f64, f64)]) -> f64 {
     let mut sorted: Vec<f64> = scores.iter().map(|score| score.1).collect();
     sorted.sort_unstable_by(f64::total_cmp);

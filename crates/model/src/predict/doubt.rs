@@ -48,7 +48,7 @@ impl Model {
         self.doubt_at(&spot, &near, place)
     }
 
-    /// The doubt that an answer rests on.
+    /// The doubt that an answer is based on.
     pub(crate) fn doubt_of(&self, spot: &Spot, found: &Found, place: &Place) -> Option<Doubt> {
         self.doubt_at(spot, &found.near, place)
     }

@@ -1,15 +1,15 @@
-//! A duration with the interval that holds it nine times in ten.
+//! A duration with its 90 % interval.
 
 use crate::predict::class::Class;
 use crate::predict::repeats::{NINE_OF_TEN, Timed};
 use std::fmt;
 
-/// How long a call takes, and how sure that is.
+/// How long a call takes, and the confidence of that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The duration.
     pub duration_us: f64,
-    /// The lower end of the interval that holds the truth nine times in ten.
+    /// The lower end of the 90 % interval.
     pub low_us: f64,
     /// Its upper end.
     pub high_us: f64,

@@ -13,15 +13,15 @@ use std::fmt;
 
 /// Rows with less weight than this are not named.
 const LEAST_WEIGHT: f64 = 0.1;
-/// Nor is a twin that changes the duration by less than this.
+/// Nor is another slice that changes the duration by less than this.
 const LEAST_CHANGE: f64 = 0.005;
 
-/// An estimate with what it rests on.
+/// An estimate with what it is based on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// The duration and its interval.
     pub estimate: Estimate,
-    /// The rows that it rests on, the heaviest first; the measured one alone where there is one.
+    /// The rows that it is based on, the heaviest first; the measured one alone where there is one.
     pub neighbours: Vec<Neighbour>,
     /// The slice that was asked.
     pub slice: usize,
@@ -41,7 +41,7 @@ pub struct Explanation {
     pub doubt: Option<Doubt>,
 }
 
-/// A row that an estimate rests on.
+/// A row that an estimate is based on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbour {
     /// Its number.
@@ -62,7 +62,7 @@ impl Model {
         self.explain_with(slice, place, || None)
     }
 
-    /// The same, where a twin may have a row.
+    /// The same, where another slice may have a row.
     pub(crate) fn explain_with<'t>(
         &self,
         slice: usize,
@@ -150,7 +150,7 @@ impl Explanation {
             (Class::Inside, _) => write!(text, ", between {rows}"),
             (Class::Beyond, Some(octaves)) => write!(text, ", {octaves:.1} octaves beyond {rows}"),
             (Class::Beyond, None) => write!(text, ", beyond {rows}"),
-            (Class::NewConfiguration, _) => write!(text, ", a configuration that no row near it has, from {rows}"),
+            (Class::NewConfiguration, _) => write!(text, ", no measured row has this configuration, from {rows}"),
         };
         let efficiencies = heavy.iter().map(|neighbour| neighbour.efficiency);
         let (low, high) = efficiencies
@@ -173,11 +173,11 @@ impl Explanation {
             _ => write!(text, "; rows {} differ in more than sizes", others.join(", ")),
         };
         if let Some(twin) = self.twin.filter(|twin| twin.counts().abs() >= LEAST_CHANGE) {
-            let way = if twin.excess < 0.0 { "less" } else { "more" };
+            let way = if twin.excess < 0.0 { "faster" } else { "slower" };
             let (row, excess, share) = (name(twin.row), 100.0 * twin.excess.abs(), 100.0 * twin.share);
             let _ = write!(
                 text,
-                "; row {row} has these sizes, differs in other columns, and took {excess:.1} % {way} than its like nearby, of which {share:.0} % counts"
+                "; row {row} (same sizes, other data type) is {excess:.1} % {way} than its neighbours; {share:.0} % of that is applied"
             );
         }
         text
@@ -227,7 +227,7 @@ mod tests {
         let mut explanation = explanation(0, &[(7, 0, 0.6), (3, 0, 0.4)]);
         explanation.estimate.class = Class::NewConfiguration;
         let text = explanation.to_string();
-        assert!(text.contains(", a configuration that no row near it has, from rows 7, 3; they run"), "{text}");
+        assert!(text.contains(", no measured row has this configuration, from rows 7, 3; they run"), "{text}");
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl<const N: usize> Likenesses<N> {
     }
 }
 
-/// exp(−x) for x from nought on, to 13 digits: without a call, and the same on every platform.
+/// exp(−x) for x from zero on, to 13 digits: without a call, and the same on every platform.
 #[inline]
 fn exp_of_minus(x: f64) -> f64 {
     /// Added and taken off again, it rounds to an integer.

@@ -104,7 +104,7 @@ pub(crate) fn short(configuration: u64) -> u32 {
     (configuration >> 32) as u32
 }
 
-/// A value with what it rests on.
+/// A value with what it is based on.
 pub(crate) struct Found {
     pub(crate) near: Nearest<MOST_NEIGHBOURS>,
     pub(crate) class: Class,
@@ -114,7 +114,7 @@ pub(crate) struct Found {
     pub(crate) half_width: f64,
     /// By which the value was found.
     pub(crate) method: Method,
-    /// What another slice tells of it.
+    /// What another slice says about it.
     pub(crate) twin: Option<TwinRow>,
 }
 
@@ -154,7 +154,7 @@ impl Model {
         self.predict_with(slice, place, || None)
     }
 
-    /// The same, where a twin may have a row.
+    /// The same, where another slice may have a row.
     pub(crate) fn predict_with<'t>(
         &self,
         slice: usize,
@@ -204,7 +204,7 @@ impl Model {
         Some(spot)
     }
 
-    /// Predicts a spot, at which a twin may have a row; that is looked for where no row is the spot itself.
+    /// Predicts a spot, at which another slice may have a row; that is looked for where no row is the spot itself.
     pub(crate) fn find<'t>(&self, spot: &Spot, seen: impl FnOnce() -> Option<Seen<'t>>) -> Found {
         let near = self.forest.nearest::<MOST_NEIGHBOURS>(spot.slice, &spot.place, self.neighbours, |_| true);
         let class = self.class(spot, near.rows());

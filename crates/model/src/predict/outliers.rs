@@ -1,4 +1,4 @@
-//! Rows that their neighbours contradict: they answer for themselves, and are named, but say nothing of others.
+//! Rows that their neighbours contradict: they are returned for their own shapes, and named, but predict no others.
 
 use crate::predict::build::{LeftOut, median};
 use crate::predict::kriging::Kriged;

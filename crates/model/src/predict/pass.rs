@@ -22,7 +22,7 @@ pub struct Calls<'c> {
 pub struct Sum {
     /// The sum of the durations.
     pub duration_us: f64,
-    /// The lower end of the interval that holds the true sum nine times in ten.
+    /// The lower end of the 90 % interval.
     pub low_us: f64,
     /// Its upper end.
     pub high_us: f64,

@@ -19,13 +19,13 @@ const EXPONENT: f64 = 0.25;
 /// A chosen place lowers the scores of its neighbours by exp(−4·d), d in correlation lengths.
 const SPREAD: f64 = 4.0;
 
-/// How many to measure before choosing again, where so many places are known.
+/// How many to measure before choosing again, where this many places are known.
 pub fn batch(known: usize) -> usize {
     (known / 6).max(2)
 }
 
 /// The `count` open places of a slice to measure next, the most telling first, by their positions; `size` is the axis along which calls
-/// grow. Places that the slice cannot have, by their number of axes or by numbers below nought, are never chosen.
+/// grow. Places that the slice cannot have, by their number of axes or by numbers below zero, are never chosen.
 ///
 /// ```
 /// use perfdb_model::predict::{Place, Rows, plan};

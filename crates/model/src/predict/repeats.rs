@@ -1,6 +1,6 @@
 //! How far a measured duration lies from what the call takes in the mean of many: the default for rows that do not tell.
 
-/// Standard deviations within which nine of ten normal values lie.
+/// Standard deviations within which 90 % of normal values lie.
 pub(crate) const NINE_OF_TEN: f64 = 1.645;
 
 /// What was timed.
@@ -20,7 +20,7 @@ const LONG_KERNEL: f64 = 0.02;
 const SHORT_KERNEL: f64 = 0.04;
 /// Kernels are short below this, in microseconds: there pairs begin to lie further apart.
 const SHORT_BELOW_US: f64 = 20.0;
-/// Nine of ten repeats of NCCL's collectives on B200 lie within it.
+/// 90 % of the repeats of NCCL's collectives on B200 lie within it.
 const COLLECTIVE: f64 = 0.054;
 
 /// No standard deviation of the rows around an outlier counts as less: as sure as a measured row is at best.

@@ -26,7 +26,7 @@ pub(crate) struct Measured {
 }
 
 impl Rows {
-    /// No rows yet, of so many axes.
+    /// No rows yet, of this many axes.
     ///
     /// # Panics
     /// With more than [`MOST_AXES`] axes.

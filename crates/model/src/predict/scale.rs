@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 /// From axes to coordinates.
 #[derive(Debug, Clone)]
 pub(crate) struct Scale {
-    /// Added before the logarithm: one on axes on which nought occurs.
+    /// Added before the logarithm: one on axes on which zero occurs.
     pub(crate) shifts: Vec<f64>,
     /// The axes on which rows differ, each with √3 over its length.
     pub(crate) varying: Vec<(usize, f64)>,
     /// The others: the axis, its coordinate in octaves, and √3 over its length.
     pub(crate) constant: Vec<(usize, f64, f64)>,
-    /// The least number above nought on each axis: what is below it counts as half of it.
+    /// The least number above zero on each axis: what is below it counts as half of it.
     pub(crate) least: Vec<f64>,
     /// The axis along which calls grow.
     pub(crate) size: Option<usize>,
@@ -45,7 +45,7 @@ impl Scale {
         }
     }
 
-    /// The size of a row or a place, in octaves over the length of its axis, as if nothing leant; nought without an axis of size.
+    /// The size of a row or a place, in octaves over the length of its axis, as if nothing leant; zero without an axis of size.
     pub(crate) fn size_of(&self, place: &[f64]) -> f64 {
         let Some(index) = self.size_index() else { return 0.0 };
         let leant = |(axis, share): &(usize, f64)| share * place[*axis] * self.varying[index].1 / self.varying[*axis].1;

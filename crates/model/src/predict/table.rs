@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A table is learnt from at once when one of its slices has fewer rows.
 const SMALL_SLICE: usize = 60;
-/// But only up to so many rows.
+/// But only up to this many rows.
 const MOST_TOGETHER: usize = 6000;
 
 /// The measured rows of a kernel type: slices of rows that agree in everything that is not an axis.

@@ -183,7 +183,7 @@ impl Trials {
         self.rounds.len()
     }
 
-    /// The trials of a round; none if there is no such round. A slice of which no row is left is not asked.
+    /// The trials of a round; none if the round is missing. A slice of which no row is left is not asked.
     pub fn run(&self, round: usize) -> Vec<Trial> {
         let Some(round) = self.rounds.get(round) else { return Vec::new() };
         let part = &self.parts[round.part];
@@ -273,7 +273,7 @@ mod tests {
         assert_ne!(of_row(&found), of_row(&alone));
     }
 
-    /// The share of rows, left out one by one, that their intervals hold; of tables of so many slices of six rows, each with its own
+    /// The share of rows, left out one by one, that their intervals hold; of tables of this many slices of six rows, each with its own
     /// speed, and with what no model knows: up to an eighth either way.
     fn held(slices: u64) -> f64 {
         let share = |bits: u64| (crate::predict::place::mix(bits) >> 11) as f64 / (1u64 << 53) as f64;

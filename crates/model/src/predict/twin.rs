@@ -17,14 +17,14 @@ const MOST_TRIED: usize = 8;
 const MOST_ROWS_TRIED: usize = 20_000;
 /// Slices of which it is looked which places they have in common: the largest.
 const MOST_COMPARED: usize = 128;
-/// Rows that are left out to choose a twin.
+/// Rows that are left out to choose another slice.
 const MOST_LEFT_OUT: usize = 400;
 /// Common places below which two slices do not know each other.
 const FEWEST_COMMON: usize = 20;
-/// The share that is tried to choose a twin.
+/// The share that is tried to choose another slice.
 const TRIED_SHARE: f64 = 0.5;
 
-/// What another slice tells of the places of a model.
+/// What another slice says about the places of a model.
 #[derive(Debug, Clone)]
 pub(crate) struct Twin {
     /// Which one, among those that were tried.
@@ -47,7 +47,7 @@ pub struct TwinRow {
     pub share: f64,
 }
 
-/// What the twin has at a place that is asked for.
+/// What the other slice has at a place that is asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'t> {
     twin: &'t Twin,
@@ -67,12 +67,12 @@ impl Seen<'_> {
         self.twin.calibration.has_share(class)
     }
 
-    /// What the twin has, or would have, at rows of the model.
+    /// What the other slice has, or would have, at rows of the model.
     pub(crate) fn values_of(&self, rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
         values_of(&self.twin.values, rows)
     }
 
-    /// The row, where this is what follows for the place from what the twin has at rows of the model.
+    /// The row, where this is what follows for the place from what the other slice has at rows of the model.
     pub(crate) fn row(&self, share: f64, expected: f64) -> TwinRow {
         let excess = (self.value - expected).exp_m1();
         TwinRow { row: self.row, slice: self.twin.slice, excess, share }

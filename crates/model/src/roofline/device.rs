@@ -17,7 +17,7 @@ pub struct Device {
     pub name: Cow<'static, str>,
     /// Operations on 16-bit floating numbers per second, in 10¹².
     pub sixteen_bit_tflop_s: f64,
-    /// 8-bit operations per second (integer, or floating where there is no integer unit), in 10¹².
+    /// 8-bit operations per second (integer, or floating without integer unit), in 10¹².
     #[serde(default)]
     pub eight_bit_tflop_s: Option<f64>,
     /// 8-bit integer operations per second where they are not as fast as others of 8 bits, in 10¹².

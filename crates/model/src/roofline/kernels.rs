@@ -215,7 +215,7 @@ impl Collective {
     }
 }
 
-/// The work of a kernel that reads and writes each element: so many bytes of it.
+/// The work of a kernel that reads and writes each element: this many bytes of it.
 pub fn elementwise(elements: f64, bytes_per_element: f64) -> Work {
     Work { operations: 0.0, bytes: elements * bytes_per_element }
 }

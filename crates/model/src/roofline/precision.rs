@@ -1,4 +1,4 @@
-//! Element types, as far as they change operations per second and bytes.
+//! Element types, where they change operations per second and bytes.
 
 use std::str::FromStr;
 

@@ -21,7 +21,7 @@ pub fn variance_of_sum(distances: &[f64], length: usize) -> f64 {
 }
 
 /// By what the variance of a sum is larger than that of independent values if each value inherits from the one before as
-/// much as these do (AR(1)); 1 where neighbours are not alike by more than so many standard deviations. Short blocks alone
+/// much as these do (AR(1)); 1 where neighbours are not alike by more than this many standard deviations. Short blocks alone
 /// would find less.
 pub(crate) fn inherited(distances: &[f64], deviations: f64) -> f64 {
     let count = distances.len() as f64;

@@ -12,7 +12,7 @@ use crate::statistics::distribution::{f_above, t_outside};
 use crate::statistics::series::{Series, without_outliers};
 use crate::statistics::spread::{Spread, Variance, sums_by_cluster, variance_of_samples};
 
-/// Clusters of both sides from which on they are the samples, whatever their calls say.
+/// Clusters of both sides from which on they are the samples, for any number of calls.
 pub const CLUSTERS_AS_SAMPLES: usize = 5;
 /// Degrees of freedom that the model of [`Drift`] counts for.
 const MODEL_DEGREES: f64 = 20.0;

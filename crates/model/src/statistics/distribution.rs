@@ -1,6 +1,6 @@
 //! Student's t and Fisher's F, by the regularised incomplete beta function.
 
-/// Probability that |t| is above `limit` under Student's distribution with so many degrees of freedom.
+/// Probability that |t| is above `limit` under Student's distribution with this many degrees of freedom.
 pub(crate) fn t_outside(limit: f64, degrees_of_freedom: f64) -> f64 {
     incomplete_beta(degrees_of_freedom / 2.0, 0.5, degrees_of_freedom / (degrees_of_freedom + limit * limit))
 }
@@ -24,7 +24,7 @@ pub(crate) fn t_quantile(outside: f64, degrees_of_freedom: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Probability that the ratio of two estimates of one variance, of so many degrees of freedom each, is above `ratio`.
+/// Probability that the ratio of two estimates of one variance, of this many degrees of freedom each, is above `ratio`.
 pub(crate) fn f_above(ratio: f64, [first, second]: [f64; 2]) -> f64 {
     incomplete_beta(second / 2.0, first / 2.0, second / (second + first * ratio))
 }

@@ -43,7 +43,7 @@ const PAIRED_CORRELATION: f64 = 0.93;
 /// the one is call *n* of the other; where both vary together, what they share then cancels out. From [`CLUSTERS_AS_SAMPLES`] clusters of
 /// both sides on, clusters are the samples.
 ///
-/// `None` where there are too few calls to tell how much they vary.
+/// `None` where there are too few calls to show how much they vary.
 pub fn estimate(sides: [&Series; 2], divisors: [f64; 2], same_calls: bool) -> Option<Estimate> {
     estimate_with_drift(sides, divisors, same_calls, [None; 2])
 }

@@ -51,7 +51,7 @@ mod tests {
     use super::like_calls;
     use crate::statistics::{Series, estimate};
 
-    /// So many calls of each of these lengths, a stratum each.
+    /// This many calls of each of these lengths, a stratum each.
     fn series(calls: &[(u32, f64)]) -> Series {
         let mut series = Series::default();
         for (stratum, (count, time)) in (0..).zip(calls) {

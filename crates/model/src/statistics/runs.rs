@@ -21,7 +21,7 @@ pub struct RunVariation {
 const KNOWN: f64 = 1e9;
 
 impl RunVariation {
-    /// Of runs whose times vary by so many percent.
+    /// Of runs whose times vary by this many percent.
     pub fn of_percent(percent: f64) -> RunVariation {
         RunVariation { assumed: std::f64::consts::SQRT_2 * (percent / 100.0).ln_1p(), seen: None }
     }

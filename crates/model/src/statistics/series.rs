@@ -39,7 +39,7 @@ impl Series {
         self.values.len()
     }
 
-    /// Whether there are no calls.
+    /// Whether it has no calls.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -65,7 +65,7 @@ pub(crate) fn beyond(numbers: &[u32]) -> usize {
 const FARTHEST: f64 = 4.0;
 /// Standard deviations of a normal distribution per median distance from the median.
 const DEVIATIONS: f64 = 1.4826;
-/// Where more of the values are that far out, they are no outliers.
+/// Where more of the values are that far out, they are not outliers.
 const OUTLIERS: f64 = 0.05;
 /// So few values have no outliers that anyone could tell.
 const FEWEST: usize = 8;

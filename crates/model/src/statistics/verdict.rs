@@ -28,7 +28,7 @@ impl Verdict {
     }
 }
 
-/// A verdict and what it rests on.
+/// A verdict and what it is based on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.

@@ -64,7 +64,7 @@ pub struct Message<'a> {
 }
 
 impl Call {
-    /// A call; `None` where the lists are no lists of shapes, names and values.
+    /// A call; `None` where the lists are not lists of shapes, names and values.
     pub fn new(operator: &str, arguments: Arguments<'_>) -> Option<Call> {
         Some(Call {
             operator: base_name(operator).to_owned(),
@@ -162,7 +162,7 @@ impl Call {
         Some(self.element(at)?.bytes())
     }
 
-    /// The value of an argument as a text; `None` where values were not recorded, or not so many.
+    /// The value of an argument as a text; `None` where values were not recorded, or not this many.
     pub(crate) fn value(&self, at: usize) -> Option<&str> {
         Some(self.values.as_ref()?.get(at)?.trim())
     }

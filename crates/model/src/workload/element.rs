@@ -30,7 +30,7 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// The type of a name: `c10::BFloat16`, `float`, `long int`, in any case; `None` for numbers that are no tensors.
+    /// The type of a name: `c10::BFloat16`, `float`, `long int`, in any case; `None` for numbers that are not tensors.
     pub fn of_name(name: &str) -> Option<ElementType> {
         let lower = name.to_ascii_lowercase();
         let plain = lower.rsplit("::").next().unwrap_or(&lower);
@@ -91,7 +91,7 @@ impl ElementType {
         })
     }
 
-    /// What the other units compute in: 32 bits, whatever is stored, and 64 where that is asked for.
+    /// What the other units compute in: 32 bits for anything stored, and 64 where that is asked for.
     pub(crate) fn vector_precision(self) -> Precision {
         if self == ElementType::Double { Precision::Fp64 } else { Precision::Fp32 }
     }

@@ -1,4 +1,4 @@
-//! What the names of kernels tell of their work. The sizes of tiles in a name are not those of the problem.
+//! What the names of kernels say about their work. The sizes of tiles in a name are not those of the problem.
 
 use crate::roofline::Precision;
 

@@ -7,7 +7,7 @@
 //!     tc_trace: b/trace.json
 //! ```
 //!
-//! Whatever is not written in just these ways is left to the parser, and so is every error: the answer is the same, or none.
+//! What is not written in just these ways is left to the parser, and so is every error: the answer is the same, or none.
 
 use super::compose::MAX_NODES;
 use super::{Key, Map, Node, scalar};
@@ -129,7 +129,7 @@ mod tests {
     use crate::yaml::compose::compose;
     use proptest::prelude::*;
 
-    /// The document as it is read here, after a look that the parser has the same. Not a number is no obstacle in texts.
+    /// The document as it is read here, after a look that the parser has the same. Not a number is not an obstacle in texts.
     fn same(text: &str) -> Option<String> {
         let read = format!("{:?}", read(text)?);
         let parsed = compose(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));

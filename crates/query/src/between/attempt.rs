@@ -47,7 +47,7 @@ pub(crate) struct Value {
     pub(crate) places: Vec<(SlicePlace, f64)>,
     pub(crate) candidates: usize,
     pub(crate) range: Option<[f64; 2]>,
-    /// How sure it is, where that is known.
+    /// The confidence of it, where that is known.
     pub(crate) prediction: Option<Box<Predicted>>,
 }
 

@@ -110,7 +110,7 @@ fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Answer, Miss> {
     between(table, points, *target as f64, if any_scaled { 0.6 } else { 0.7 })
 }
 
-/// Between attention rows of other lengths, whatever their layout.
+/// Between attention rows of other lengths, for any layout.
 fn attention(context: &Context<'_>, table: &KernelRows) -> Result<Answer, Miss> {
     let call = AttentionCall::of(context).map_err(Miss::new)?;
     let [tokens, heads, size] = call.normalised;

@@ -187,7 +187,7 @@ type RoundedSlices = FxHashMap<(usize, [u64; MOST_AXES]), Arc<Slice>>;
 /// Numbers of points by the coordinates on which they agree.
 type Numbers = FxHashMap<[u64; MOST_AXES], Vec<u32>>;
 
-/// Most slices that are kept for rounded coordinates; then all are made anew.
+/// Most slices that are kept for rounded coordinates; then all are made again.
 const MOST_ROUNDED_SLICES: usize = 4096;
 
 /// Points among which is interpolated.

@@ -35,7 +35,7 @@ impl Predicted {
         }
     }
 
-    /// The estimate alone: the places it rests on follow with their rows.
+    /// The estimate alone: the places it is based on follow with their rows.
     pub(crate) fn note(&self) -> String {
         let estimate = self.0.estimate;
         format!("{}: {estimate}", estimate.class.name())

@@ -1,6 +1,6 @@
 //! Linear interpolation on the Delaunay simplex around a target, as a linear programme.
 //!
-//! Of all weights λ ≥ 0 with Σλ = 1 and Σλp = target, those with the least Σλ|p|² stand on the simplex whose circumscribed sphere is empty. Where
+//! Of all weights λ ≥ 0 with Σλ = 1 and Σλp = target, those with the least Σλ|p|² lie on the simplex whose circumscribed sphere is empty. Where
 //! more places than that lie on the sphere, several triangulations are right: then the mean of the lowest and the highest value over all of them
 //! is taken, which no order of rows changes.
 

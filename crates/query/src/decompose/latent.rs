@@ -93,7 +93,7 @@ impl<'q> LatentCall<'q> {
         context.query.tp_size.filter(|tp| context.query.sequence_parallel && *tp > 1)
     }
 
-    /// Tokens and heads of the first of so many ranks.
+    /// Tokens and heads of the first of this many ranks.
     fn share(&self, tp: i64) -> (i64, i64) {
         let heads = if self.heads_are_global() { self.heads } else { self.heads * tp };
         ((self.tokens + tp - 1).div_euclid(tp), heads)

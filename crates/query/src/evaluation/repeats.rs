@@ -4,9 +4,9 @@ use super::score::quantile;
 use perfdb_model::predict::Place;
 use rustc_hash::FxHashMap;
 
-/// Repeats that differ by a larger share contradict each other: repeats of one kernel on one machine lie within 5 % in nine of ten cases.
+/// Repeats that differ by a larger share contradict each other: repeats of one kernel on one machine lie within 5 % in 90 % of cases.
 const CONTRADICTION: f64 = 0.1;
-/// Places with several rows from which on a drift is told, the share of them that go the same way, and by how much.
+/// Places with several rows from which on a drift is reported, the share of them that go the same way, and by how much.
 const FEWEST_OF_A_DRIFT: usize = 5;
 const SAME_WAY: f64 = 0.8;
 const LEAST_DRIFT: f64 = 0.05;
@@ -46,7 +46,7 @@ pub struct Drift {
     pub change: f64,
     /// In how many places it goes this way.
     pub places: usize,
-    /// Of so many.
+    /// Of this many.
     pub of: usize,
 }
 

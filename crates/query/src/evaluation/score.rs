@@ -11,7 +11,7 @@ pub struct Score {
     pub asked: usize,
     /// The median error, as |ln(predicted / measured)|.
     pub median: f64,
-    /// Nine of ten errors are at most this.
+    /// 90 % of the errors are at most this.
     pub p90: f64,
     /// By how much predictions are too long (above 0) or too short, in the median.
     pub bias: f64,

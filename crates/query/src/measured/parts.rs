@@ -123,7 +123,7 @@ fn find_row<'d>(
     selection.result()
 }
 
-/// Whether a row writes so many tokens into a cache of this form, whatever its number of blocks.
+/// Whether a row writes this many tokens into a cache of this form, for any number of blocks.
 fn fits_cache(part: &CachePart, row: KernelRow<'_>) -> bool {
     let CachePart { tokens, kv, rank, rope, block, dtype } = *part;
     if [tokens, kv, rank, rope, block].iter().any(|number| *number <= 0) {
@@ -143,7 +143,7 @@ fn fits_cache(part: &CachePart, row: KernelRow<'_>) -> bool {
         && formats[..7].iter().all(|format| &**format == "ND")
 }
 
-/// Whether a row writes so many tokens of this size, whatever it writes into.
+/// Whether a row writes this many tokens of this size, into any cache.
 fn fits_scatter(part: &ScatterPart, row: KernelRow<'_>) -> bool {
     let ScatterPart { tokens, feature, dtype, .. } = *part;
     let (inputs, outputs) = (row.inputs(), row.outputs());

@@ -103,13 +103,13 @@ impl CollectiveRows {
         self.groups[at].rows.push(row);
     }
 
-    /// The rows of so many devices, and of this tier where the table knows tiers.
+    /// The rows of this many devices, and of this tier where the table knows tiers.
     pub(crate) fn group(&self, devices: i64, tier: Option<i64>) -> Option<&Group> {
         let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
         self.groups.iter().find(|group| group.devices == devices as f64 && group.tier == tier)
     }
 
-    /// What rows of all numbers of devices say of a message: its duration, and how sure that is.
+    /// What rows of all numbers of devices say of a message: its duration, and the confidence of that.
     pub(crate) fn predict(&self, bytes: f64, devices: i64, tier: Option<i64>) -> Option<(f64, Prediction)> {
         let tier = tier.filter(|_| self.has_tier).map(|tier| tier as f64);
         let place = Place::collective(Collective { message_bytes: bytes, ranks: devices as f64 });

@@ -15,7 +15,7 @@ pub(crate) struct RowIndex {
 }
 
 impl RowIndex {
-    /// An index of so many rows; rows without a key are left out.
+    /// An index of this many rows; rows without a key are left out.
     pub(crate) fn new(rows: usize, key: impl Fn(u32) -> Option<u64>) -> Self {
         let size = (rows * 3 / 2 + 1).next_power_of_two();
         let mut index =
@@ -67,7 +67,7 @@ fn folded(key: u64) -> u32 {
 /// How alike shapes with the same key are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Likeness {
-    /// The same dimensions, whatever their order and however many ones.
+    /// The same dimensions, for any order and however many ones.
     Same,
     /// The same blocks of 64: also everything to which a kernel rounds up.
     Padded,

@@ -179,7 +179,7 @@ impl<'p> RowReader<'p> {
         }
     }
 
-    /// The columns that tell how far the durations of a row spread. A deviation of nought is that of one call alone, which tells nothing.
+    /// The columns that show how far the durations of a row spread. A deviation of zero is that of one call alone, which tells nothing.
     fn spread(&self) -> Option<[usize; 2]> {
         let pairs = [PROFILED_SPREAD, OLD_SPREAD];
         let pairs = &pairs[..if self.has[PROFILED] { 1 } else { 2 }];

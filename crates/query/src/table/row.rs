@@ -126,7 +126,7 @@ impl<'t> KernelRow<'t> {
         (other.unwrap_or(self.measured_us()), self.record().is_preferred)
     }
 
-    /// Shapes of the arguments as matrices, whatever their format.
+    /// Shapes of the arguments as matrices, for any format.
     #[inline]
     pub(crate) fn matrices(self) -> Shapes<'t> {
         match self.table.content.matrices.get(self.number as usize) {

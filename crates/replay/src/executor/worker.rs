@@ -20,7 +20,7 @@ use process::{Incoming, WorkerProcess};
 /// Version of the protocol.
 pub(crate) const PROTOCOL: u32 = 1;
 
-/// Lines that a worker may print before it greets: a program that is no worker may print without end.
+/// Lines that a worker may print before it greets: a program that is not a worker may print without end.
 const LINES_BEFORE_GREETING: usize = 10_000;
 
 /// How long a worker may take to say goodbye.
@@ -50,7 +50,7 @@ pub enum WorkerOutput {
     Noise(String),
     /// A log message.
     Log(String),
-    /// So many timed runs of the case in work are done.
+    /// This number of timed runs of the case in work are done.
     Progress(u64),
 }
 
@@ -120,7 +120,7 @@ enum NoMessage {
     Timeout,
     Ended,
     Interrupted(i32),
-    /// Many lines that are no message.
+    /// Many lines that are not messages.
     OnlyNoise,
 }
 
@@ -197,7 +197,7 @@ impl WorkerExecutor {
         }
     }
 
-    /// The next message that is an answer; log messages go to the listener. `most_noise` limits the lines that are no message.
+    /// The next message that is an answer; log messages go to the listener. `most_noise` limits the lines that are not messages.
     fn next_message(
         &mut self,
         deadline: Instant,

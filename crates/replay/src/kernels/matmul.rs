@@ -23,7 +23,7 @@ const DEPTH: usize = 1024;
 const TILE: usize = 512;
 /// Columns of the smallest tile that a small product is cut into, for the sake of many threads.
 const SMALLEST_TILE: usize = 128;
-/// Up to so many rows the second operand is used where it lies: a product is then bound by reading it.
+/// Up to this number of rows the second operand is used in place: a product is then bound by reading it.
 const NARROW: usize = 4;
 
 /// The result lines of one tile and where it lies.
@@ -99,7 +99,7 @@ pub fn product<F, G, O>(
     jobs.run();
 }
 
-/// Cuts the result into tiles: the same ones whatever the number of threads.
+/// Cuts the result into tiles: the same ones at any number of threads.
 fn cut<O>(lines: Vec<&mut [O]>, columns: usize) -> Vec<Tile<'_, O>> {
     if columns == 0 || lines.is_empty() {
         return Vec::new();

@@ -146,7 +146,7 @@ mod tests {
 
     const GUARD: usize = 70;
 
-    /// Values between guards that are no numbers: one that is read makes a sum none, one that is written is one.
+    /// Values between guards that are not numbers: one that is read makes a sum none, one that is written is one.
     fn between_guards(values: impl Iterator<Item = f64>) -> Vec<f64> {
         let guard = || std::iter::repeat_n(f64::NAN, GUARD);
         guard().chain(values).chain(guard()).collect()

@@ -86,7 +86,7 @@ impl AsRef<[usize]> for Shape {
     }
 }
 
-/// Equal to whatever holds the same sizes: another shape, an array, a vector.
+/// Equal to everything with the same sizes: another shape, an array, a vector.
 impl<T: AsRef<[usize]> + ?Sized> PartialEq<T> for Shape {
     fn eq(&self, other: &T) -> bool {
         **self == *other.as_ref()

@@ -22,7 +22,7 @@ pub enum Data {
     Bool(Vec<bool>),
 }
 
-/// Evaluates an expression with `$values` bound to the vector inside a [`Data`], whatever its type.
+/// Evaluates an expression with `$values` bound to the vector inside a [`Data`] of any type.
 #[macro_export]
 macro_rules! with_data {
     ($data:expr, $values:ident => $body:expr) => {

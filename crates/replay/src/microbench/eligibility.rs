@@ -67,7 +67,7 @@ pub(crate) fn check_custom_operators(operators: Option<&[String]>, has: impl Fn(
     Err(Error::CustomOperators(custom.join(", ")))
 }
 
-/// Times of a backend must be at home in the directory that they are written to.
+/// Times of a backend must belong to the directory that they are written to.
 pub(crate) fn check_home(backend: Backend, home: Home) -> Result<(), Error> {
     let origin = match backend {
         Backend::Npu if home == Home::Host => "an accelerator",

@@ -21,7 +21,7 @@ pub enum Error {
     /// Operators that do not exist, with near names.
     #[error("unknown operator(s): {0}")]
     UnknownOperators(String),
-    /// There is no accelerator to measure on.
+    /// No accelerator to measure on.
     #[error("NPU not found")]
     NoAccelerator,
     /// msprof is not there.
@@ -46,7 +46,7 @@ pub enum Error {
     )]
     CustomOperators(String),
     /// The times of a backend do not belong into this database.
-    #[error("times of backend {backend} come from {origin} and are not at home in this database")]
+    #[error("times of backend {backend} come from {origin} and do not belong to this database")]
     ForeignTimes {
         /// Who measures.
         backend: Backend,

@@ -34,7 +34,7 @@ pub struct Origin {
 /// `[operator, shape, task_type, samples, min_us, median_us, mean_us, std_us]`.
 type CaseOrigin = (String, String, String, u64, f64, f64, f64, f64);
 
-/// What was asked of a run, as far as its journal does not have it.
+/// What a run was asked for that its journal does not have.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Backend.
@@ -45,7 +45,7 @@ pub struct Asked {
     pub warmup: u32,
     /// Seed of random inputs.
     pub seed: u64,
-    /// Inputs are built anew before every run.
+    /// New inputs are built before every run.
     pub fresh_inputs: bool,
     /// An interrupted run was continued.
     pub resumed: bool,

@@ -100,7 +100,7 @@ pub struct ReportTexts {
     pub hotspots: Vec<u8>,
 }
 
-/// What is said about an update. How it is said is no concern of measuring: crates above this one know, and this is how they are asked.
+/// What is said about an update. The words are chosen by the crates above this one.
 pub trait Publisher {
     /// Why an update cannot be published.
     type Error: From<Error>;
@@ -251,7 +251,7 @@ impl Microbench<'_> {
         Ok(samples)
     }
 
-    /// Updates the tables, writes the report and whatever the publisher adds: all or nothing.
+    /// Updates the tables, writes the report and what the publisher adds: all or nothing.
     fn write_back<P: Publisher>(
         &self,
         samples: &Samples,

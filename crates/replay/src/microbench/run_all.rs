@@ -102,7 +102,7 @@ fn run_each(options: &RunAllOptions, mut run: impl FnMut(&'static Operator) -> S
     (status, None)
 }
 
-/// Runs the operators in this process. The status file is written whatever happens on the way.
+/// Runs the operators in this process. The status file is written in every case.
 pub fn run(
     options: &RunAllOptions,
     settings: &RunSettings,

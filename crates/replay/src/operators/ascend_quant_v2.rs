@@ -93,7 +93,7 @@ fn quantise<E: Float>(
         "quint8" => saturated::<E, u8>(x, apply, [0, 255], |value| value as u8),
         "int32" => saturated::<E, i32>(x, apply, [i32::MIN, i32::MAX], |value| value),
         "quint4x2" => {
-            require(columns.is_multiple_of(PACKED), || format!("{columns} columns are no multiple of {PACKED}"))?;
+            require(columns.is_multiple_of(PACKED), || format!("{columns} columns are not a multiple of {PACKED}"))?;
             let mut shape = x.shape().to_vec();
             shape.last_mut().into_iter().for_each(|size| *size /= PACKED);
             let mut out = zeros::<i32>(&shape)?;

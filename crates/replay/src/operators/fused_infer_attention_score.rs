@@ -232,7 +232,7 @@ impl Runtime {
         let list = |column: &str| {
             let text = row.cell(column).trim().trim_matches('"');
             let parts: Vec<&str> = text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
-            let wrong = || runtime_metadata(format!("{column}: {text:?} is no list of integers"));
+            let wrong = || runtime_metadata(format!("{column}: {text:?} is not a list of integers"));
             let values = parts
                 .into_iter()
                 .map(|part| part.parse::<i64>().map_err(|_| wrong()))
@@ -251,7 +251,7 @@ impl Runtime {
             let value =
                 text.parse::<f64>().ok().filter(|value| value.fract() == 0.0 && (least as f64..1e15).contains(value));
             let value = value
-                .ok_or_else(|| runtime_metadata(format!("{column}: {text:?} is no number of at least {least}")))?;
+                .ok_or_else(|| runtime_metadata(format!("{column}: {text:?} is not a number of at least {least}")))?;
             Ok::<_, Refusal>(Some(value as i64))
         };
         let layout = row.cell("Runtime input_layout").trim().trim_matches('"');
@@ -273,7 +273,7 @@ struct Lengths<'a> {
     runtime: &'a Runtime,
     form: Form,
     key: &'a [usize],
-    /// Positions of a block of the key, whatever is passed as block size.
+    /// Positions of a block of the key, for any block size passed.
     page: i64,
     paged: bool,
 }

@@ -34,7 +34,7 @@ fn plan(row: &Row<'_>, _: &PlanOptions) -> Result<Planned, Refusal> {
         Call::new("torch.transpose").arg_tensor(spec).arg(first).arg(second)
     } else {
         let order = smallest_permutation(&shape, &recorded)
-            .ok_or_else(|| shape_mismatch(format!("{recorded:?} is no permutation of {shape:?}")))?;
+            .ok_or_else(|| shape_mismatch(format!("{recorded:?} is not a permutation of {shape:?}")))?;
         let order: Vec<i64> = order.into_iter().map(|at| at as i64).collect();
         Call::new("torch.permute").arg_tensor(spec).arg(order)
     };
@@ -98,7 +98,7 @@ fn run(bindings: &mut Bindings<'_>) -> Result<Vec<Output>, CaseError> {
     };
     let mut sorted = order.clone();
     sorted.sort_unstable();
-    require(sorted.into_iter().eq(0..rank), || format!("{order:?} is no order of {rank} dimensions"))?;
+    require(sorted.into_iter().eq(0..rank), || format!("{order:?} is not an order of {rank} dimensions"))?;
     with_type!(x.dtype(), T => permuted::<T>(x, &order)).map(|permuted| vec![permuted])
 }
 

@@ -17,7 +17,7 @@ pub struct Slots<'a> {
 }
 
 impl<'a> Slots<'a> {
-    /// Pairs the parts of three cells by position. Refuses parts that are no shape.
+    /// Pairs the parts of three cells by position. Refuses parts that are not shapes.
     pub(super) fn read(
         side: &'static str,
         mut shapes: impl Iterator<Item = &'a str>,
@@ -96,7 +96,7 @@ impl<'a> Slots<'a> {
         (0..count.min(self.count())).try_for_each(|position| self.get(position).required().map(drop))
     }
 
-    /// The slots whose shape is there, numbered anew.
+    /// The slots whose shape is there, renumbered.
     pub(crate) fn present(&self) -> Present<'a> {
         let mut slots = Vec::with_capacity(self.count());
         slots.extend(self.iter().cloned().filter_map(Slot::recorded));

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::plan::PlannedRow;
 use crate::removal::{Removal, dropped_path, folder_of, stage_removal};
 
-/// The op_summary of a run and the tables that rows leave: staged, and written together with whatever the caller adds. Dropped without
+/// The op_summary of a run and the tables that rows leave: staged, and written together with what the caller adds. Dropped without
 /// [`RunFiles::commit`], they change nothing.
 #[derive(Debug, Default)]
 pub struct RunFiles {
@@ -32,7 +32,7 @@ struct Removed {
 }
 
 impl RunFiles {
-    /// Stages removals under the locks of their folders, which are held until the files are written. `warn` is told which tables have
+    /// Stages removals under the locks of their folders, which are held until the files are written. `warn` gets the tables that have
     /// changed meanwhile and stay as they are.
     ///
     /// # Errors

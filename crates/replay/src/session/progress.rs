@@ -18,7 +18,7 @@ use crate::settings::RunSettings;
 /// How an operator ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperatorOutcome {
-    /// Well, whatever became of single rows.
+    /// Well, also where single rows failed.
     Success,
     /// It failed; the reason as in a status file.
     Failed(String),

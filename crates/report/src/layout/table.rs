@@ -54,7 +54,7 @@ impl Column {
         Column::new(heading, Kind::Number)
     }
 
-    /// Bars of [`Cell::part`]; there is no such column where a layout has no bars.
+    /// Bars of [`Cell::part`]; a layout without bars lacks the column.
     pub fn bar() -> Column {
         Column::new("", Kind::Bar).at_least(BAR_WIDTH)
     }
@@ -182,7 +182,7 @@ impl Table {
         Table { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0 }
     }
 
-    /// Every line begins with so many spaces.
+    /// Every line begins with this number of spaces.
     pub fn indented(self, indent: usize) -> Table {
         Table { indent, ..self }
     }

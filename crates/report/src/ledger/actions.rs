@@ -75,7 +75,7 @@ fn asks_for_a_row(leaf: &Leaf) -> bool {
     matches!(leaf.cause, Cause::Time | Cause::Shape) && !leaf.kernel_type.starts_with("hcom_")
 }
 
-/// What to do about a leaf, on one line whatever its names hold.
+/// What to do about a leaf, on one line, for any text in its names.
 fn action(leaf: &Leaf) -> Option<String> {
     advice(leaf).map(|text| one_line(&text))
 }

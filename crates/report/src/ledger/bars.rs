@@ -49,7 +49,7 @@ pub(super) fn why(cause: Cause) -> &'static str {
     }
 }
 
-/// What a leaf is, on one line whatever its names hold.
+/// What a leaf is, on one line, for any text in its names.
 fn described(leaf: &Leaf) -> String {
     let text = describe(leaf);
     let calls = match &leaf.detail {

@@ -19,7 +19,7 @@ const HEADER: [&str; 10] = [
     "source",
 ];
 
-/// The columns behind them where a database knows how sure some leaf is: its predicted calls, all together.
+/// The columns after them where a database has an interval for a contribution: its predicted calls, all together.
 const INTERVAL: [&str; 4] = ["simulated_us", "best_us", "low_us", "high_us"];
 
 /// Writes header and leaves, largest first within a scenario, lines ending in LF. `difference_us` is exact. Texts that a spreadsheet

@@ -20,7 +20,7 @@ const STEPS: usize = 16;
 /// Families that have a colour of their own.
 const FAMILIES: usize = 8;
 
-/// Below these shares of the measured time whose shapes meet, trust is limited, or low.
+/// Below these shares of the measured time with matching shapes, trust is limited, or low.
 const MOST_JOINED: f64 = 0.9;
 const HALF_JOINED: f64 = 0.6;
 
@@ -103,7 +103,7 @@ fn verdict(explanation: &Explanation) -> String {
     let gross = share(ledger.gross_ps, ledger.measured_ps);
     let largest = bars(explanation).into_iter().next();
     if cancelled(explanation) > 0.5 && gross > 5.0 {
-        text += &format!(", but errors of {} lie behind it, most of which cancel.", percent(gross));
+        text += &format!(", but the gross error is {}, most of which cancels.", percent(gross));
     } else if let Some(bar) = largest {
         text += &format!("; most of it: {}.", why(bar.cause));
     } else {
@@ -126,7 +126,7 @@ fn trust(explanation: &Explanation) -> Trust {
     }
     let joined = ledger.joined_ps as f64 / ledger.measured_ps as f64;
     let reason = format!(
-        "shapes meet for {} of the measured time ({} with collectives by name alone); the parts add up to the difference exactly",
+        "shapes match for {} of the measured time ({} with collectives by name alone); the parts add up to the difference exactly",
         percent(100.0 * joined),
         percent(share(ledger.joined_with_names_ps, ledger.measured_ps))
     );
@@ -151,7 +151,7 @@ fn figures(explanation: &Explanation) -> Vec<KeyFigure> {
         figures.insert(
             2,
             KeyFigure::new("By the database", time_us(us(interval.best_ps))).note(format!(
-                "nine times in ten {} to {}",
+                "90 % interval {} to {}",
                 time_us(us(interval.low_ps)),
                 time_us(us(interval.high_ps))
             )),
@@ -175,7 +175,7 @@ fn notes(explanation: &Explanation) -> Vec<String> {
     if let Some(interval) = &explanation.interval {
         let place = super::place(interval, ledger.measured_ps);
         let mut note = format!(
-            "The database predicts {} for these kernels, nine times in ten {} to {}; the measured pass is {place} of that.",
+            "The database predicts {} for these kernels, 90 % interval {} to {}; the measured pass is {place} of that.",
             time_us(us(interval.best_ps)),
             time_us(us(interval.low_ps)),
             time_us(us(interval.high_ps))

@@ -11,6 +11,15 @@ use perfdb_pycompat::format::{fixed, pad_left};
 /// How many kinds of layers are shown.
 const KINDS: usize = 5;
 
+/// Causes on a screen, where there is room for them.
+const CAUSES: [usize; 2] = [4, 10];
+
+/// The text of one explanation on one screen.
+pub fn screen(named: &NamedExplanation, layout: Layout) -> String {
+    let [fewest, most] = CAUSES;
+    crate::screen::fitting(most, fewest, |limit| text(named, limit, layout))
+}
+
 /// The text of one explanation, with at most `limit` causes and things to do. Control characters of names are escaped.
 pub fn text(named: &NamedExplanation, limit: usize, layout: Layout) -> String {
     let explanation = &named.explanation;
@@ -50,8 +59,8 @@ fn opening(explanation: &Explanation) -> String {
         fixed(explanation.m6, 3)
     );
     out += &format!(
-        "errors of {} us ({}) lie behind it, {} % of them cancel; {} of the measured time is predicted within 10 %; \
-         shapes meet for {} ({} with collectives by name alone)\n",
+        "gross error {} us ({}); {} % of it cancels in the total; {} of the measured time is predicted within 10 %; \
+         shapes matched for {} ({} with collectives by name alone)\n",
         us(ledger.gross_ps),
         percent(ledger.gross_ps, measured_ps),
         fixed(100.0 * cancelled(explanation), 0),
@@ -67,12 +76,12 @@ fn opening(explanation: &Explanation) -> String {
     out + &by_database(explanation)
 }
 
-/// How sure the prediction is, where a database tells.
+/// The interval of the prediction, where a database has one.
 fn by_database(explanation: &Explanation) -> String {
     let Some(pass) = &explanation.interval else { return String::new() };
     let (interval, place) = (super::interval(pass, 1.0), super::place(pass, explanation.ledger.measured_ps));
     let mut out = format!(
-        "the database predicts {interval} for these kernels; the measured pass is {place} of that interval of 90 %"
+        "the database predicts {interval} for these kernels; the measured pass is {place} of that 90 % interval"
     );
     if pass.unanswered_ps != 0 {
         let unanswered = percent(pass.unanswered_ps, pass.simulated_ps);
@@ -130,15 +139,13 @@ fn to_do(explanation: &Explanation, limit: usize) -> String {
     if actions.is_empty() || limit == 0 {
         return String::new();
     }
+    let limit = limit.div_ceil(2);
     let mut out = "\nWhat to do:\n".to_owned();
     for action in actions.iter().take(limit) {
         out += &format!("{} us  {}\n", pad_left(&us(action.worth_ps), 12), action.text);
-        if let Some(row) = action.row_text() {
-            out += &format!("{}  {}\n", " ".repeat(15), one_line(&row));
-        }
     }
     if actions.len() > limit {
-        out += &format!("{}  {} more in the JSON\n", " ".repeat(15), actions.len() - limit);
+        out += &format!("{}  {} more (--limit, -o FILE.json)\n", " ".repeat(12), actions.len() - limit);
     }
     out
 }
@@ -148,14 +155,14 @@ fn beside(explanation: &Explanation) -> String {
     let passes = explanation.ledger.passes;
     let whole = if passes == 1.0 { String::new() } else { format!(" (all {} passes)", super::calls(passes)) };
     let mut out = format!(
-        "\nBeside the sum: measured{whole} {} us on the clock = kernels {} + idle {} - overlap {}",
+        "\nOn the clock: measured{whole} {} us = kernels {} + idle {} - overlap {}",
         us(measured.elapsed_ps),
         us(measured.kernels_ps),
         us(measured.idle_ps),
         us(measured.overlap_ps)
     );
     if let Some(predicted) = explanation.timeline.predicted {
-        out += &format!("; predicted {} us on the clock", us(predicted.elapsed_ps));
+        out += &format!("; predicted {} us", us(predicted.elapsed_ps));
     }
     let reconcile = &explanation.reconcile;
     out + &format!(
@@ -185,7 +192,7 @@ fn layer_table(explanation: &Explanation, layout: Layout) -> String {
         out += &layer_row(kind, layout);
     }
     if layers.kinds.len() > KINDS {
-        out += &format!("{} more kinds in the JSON\n", layers.kinds.len() - KINDS);
+        out += &format!("{} more kinds of layers (-o FILE.json)\n", layers.kinds.len() - KINDS);
     }
     out
 }

@@ -8,7 +8,7 @@ use crate::page::scale::Scale;
 /// Points that are drawn; a page with more is slow to scroll, and points would hide each other.
 const MOST_POINTS: usize = 1500;
 
-/// Longer durations are no kernel's; one of them would press all others into a corner.
+/// Longer durations are not of a kernel; one of them would press all others into a corner.
 const LONGEST_US: f64 = 1e9;
 
 const SIZE: (f64, f64) = (640.0, 470.0);

@@ -12,7 +12,7 @@ pub enum Error {
     /// A table has numbers or texts that JSON cannot hold, which no input can cause.
     #[error("the rows of a table cannot be written: {0}")]
     Json(#[from] serde_json::Error),
-    /// A file to be bundled is no report page.
+    /// A file to be bundled is not a report page.
     #[error("{}: not a report page of perfdb", .path.display())]
     NoReport {
         /// The file.

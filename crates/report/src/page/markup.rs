@@ -44,7 +44,7 @@ pub(crate) fn shortened(text: &str, characters: usize) -> String {
     }
 }
 
-/// Where a text stands beside its point.
+/// The side of a text at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,

@@ -2,7 +2,7 @@
 
 use perfdb_pycompat::format::{fixed, fixed_grouped};
 
-/// From here on a number is told by its magnitude: nobody counts so many digits.
+/// From here on a number is shown by its magnitude.
 const BY_MAGNITUDE: f64 = 1e15;
 
 /// A number with thousands separated by commas; `–` where there is none.

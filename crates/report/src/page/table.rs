@@ -65,7 +65,7 @@ impl Column {
         Column::new(title, Cells::Text(cells.into_iter().map(Into::into).collect()))
     }
 
-    /// Numbers with so many decimals; NaN is an empty cell.
+    /// Numbers with this number of decimals; NaN is an empty cell.
     pub fn decimal(title: impl Into<String>, values: impl IntoIterator<Item = f64>, decimals: usize) -> Column {
         Column::number(title, values, Form::Plain, decimals)
     }

@@ -10,7 +10,7 @@ use perfdb_audit::coverage::{Asked, Audit, KernelAudit, Standing, Suggestions, W
 
 /// Kernels of the heat map.
 const KERNELS_DRAWN: usize = 24;
-/// Shares of the time that stands on rows, from which on trust is high, or limited.
+/// Shares of the time based on rows from which on trust is high, or limited.
 const MOST: f64 = 0.95;
 const MANY: f64 = 0.8;
 
@@ -40,7 +40,7 @@ fn workload(one: &WorkloadAudit) -> Part {
     let on_rows: f64 = Standing::ALL.into_iter().filter(answered).map(of).sum();
     let exact = of(Standing::Exact);
     let reason = format!(
-        "{} of the {what} stands on rows of just these calls or around them; {} on predictions alone, {} is partial, {} is missing",
+        "{} of the {what} is based on exact matches or rows around them; {} on predictions alone, {} is partial, {} is missing",
         percent(100.0 * on_rows),
         percent(100.0 * of(Standing::Beyond)),
         percent(100.0 * of(Standing::Partial)),
@@ -56,14 +56,14 @@ fn workload(one: &WorkloadAudit) -> Part {
     Part {
         name: one.name.clone(),
         verdict: format!(
-            "{}{} of the calls stand on rows of just these calls.{unknown}",
+            "{}{} of the calls have an exact match.{unknown}",
             if shares.has_time() { format!("{} of the time and ", percent(100.0 * exact)) } else { String::new() },
             percent(100.0 * shares.of_calls(Standing::Exact))
         ),
         trust: Some(trust),
         figures: vec![
             KeyFigure::new("Calls", grouped(total.calls as f64, 0)),
-            KeyFigure::new("Time", time_us(total.time_us)).note("as far as it is known"),
+            KeyFigure::new("Time", time_us(total.time_us)).note("where known"),
             KeyFigure::new("Exact", percent(100.0 * exact)).note(format!("of the {what}")),
             KeyFigure::new("Interpolated", percent(100.0 * of(Standing::Interpolated))).note(format!("of the {what}")),
             KeyFigure::new(
@@ -87,7 +87,7 @@ fn standings(one: &WorkloadAudit) -> Chart {
         bars: vec![StackedBar { name: "calls", values: calls }, StackedBar { name: "time", values: times }],
         unit: "%",
     }
-    .chart("What the answers stand on")
+    .chart("What the results are based on")
     .width(ChartWidth::Whole)
 }
 
@@ -129,12 +129,10 @@ fn questions(one: &WorkloadAudit) -> Table {
 
 fn kernels_verdict(kernels: &[KernelAudit]) -> String {
     match kernels.first().filter(|kernel| kernel.doubtful_us() > 0.0) {
-        Some(worst) => format!(
-            "{} has most time that does not stand on rows of its own: {}.",
-            worst.kernel_type,
-            time_us(worst.doubtful_us())
-        ),
-        None => "All known time stands on rows of its own.".to_owned(),
+        Some(worst) => {
+            format!("{} has most time without an exact match: {}.", worst.kernel_type, time_us(worst.doubtful_us()))
+        }
+        None => "All known time has an exact match.".to_owned(),
     }
 }
 
@@ -171,8 +169,8 @@ fn heat_map(kernels: &[KernelAudit]) -> Chart {
         columns: Standing::ALL.map(|standing| standing.name().to_owned()).to_vec(),
         cells: shown.iter().flat_map(|kernel| Standing::ALL.map(|standing| cell(kernel, standing))).collect(),
     }
-    .chart("What the calls of each kernel stand on, % of its calls")
-    .note("Green stands on rows, red on nothing. Kernels with the most doubtful time first.")
+    .chart("What the calls of each kernel are based on, % of its calls")
+    .note("Green is based on rows, red on nothing. Kernels with the most doubtful time first.")
 }
 
 fn kernel_table(kernels: &[KernelAudit]) -> Table {

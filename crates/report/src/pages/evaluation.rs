@@ -59,7 +59,7 @@ pub fn evaluation_page(evaluations: &[Evaluation], provenance: Provenance) -> Pa
     Page { title: "What predictions of this database are worth".to_owned(), parts: vec![part], provenance }
 }
 
-/// Whether durations of a table cannot be trusted whatever is predicted from them.
+/// Whether durations of a table are not reliable, nor predictions from them.
 fn is_inconsistent(one: &Evaluation) -> bool {
     one.drift().is_some()
         || share(one.contradictions().count() as f64, one.repeats.len() as f64) > 100.0 * MANY_CONTRADICT
@@ -165,7 +165,7 @@ fn errors(scored: &[(&Evaluation, Vec<Score>)]) -> Chart {
             share: if is_judged(score) { 1.0 - (score.p90 * 2.0).min(1.0) } else { f64::NAN },
             text: grouped(100.0 * score.p90.exp_m1(), 0),
             title: format!(
-                "nine of ten of {} within {}, bias {}, intervals hold {}",
+                "p90 of {}: {}, bias {}, coverage {}",
                 counted(score.asked, "row", "rows"),
                 percent(100.0 * score.p90.exp_m1()),
                 signed_percent(100.0 * score.bias),
@@ -181,7 +181,7 @@ fn errors(scored: &[(&Evaluation, Vec<Score>)]) -> Chart {
         cells: scored.iter().flat_map(|(_, scores)| columns.iter().map(|column| cell(scores, column))).collect(),
         columns,
     }
-    .chart("Error that nine of ten predictions stay within, %")
+    .chart("p90 of the error, %")
     .note(format!("What was judged by fewer than {FEWEST_TO_JUDGE} rows is not shaded."))
     .width(width)
 }
@@ -236,7 +236,7 @@ mod tests {
     use crate::page::TrustLevel;
     use perfdb_query::{Class, Repeats};
 
-    /// A table of so many rows, all predicted with this error; `repeats` are pairs of durations of one shape.
+    /// A table of this number of rows, all predicted with this error; `repeats` are pairs of durations of one shape.
     fn table(name: &str, rows: u32, error: f64, repeats: &[(f64, f64)]) -> Evaluation {
         let trial = |line: u32| Trial {
             line,

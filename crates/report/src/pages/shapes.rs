@@ -9,7 +9,7 @@ use perfdb_compare::shapes::{ShapeComparison, ShapeRow};
 
 /// Steps of the waterfall.
 const STEPS: usize = 14;
-/// Shares of the measured time whose shapes meet, from which on trust is high, or limited.
+/// Shares of the measured time with matching shapes, from which on trust is high, or limited.
 const MOST_JOINED: f64 = 0.9;
 const HALF_JOINED: f64 = 0.6;
 
@@ -44,7 +44,7 @@ pub fn shapes_page(comparison: &ShapeComparison, provenance: Provenance) -> Page
 }
 
 fn trust(joined: f64) -> Trust {
-    let reason = format!("shapes meet for {} of the measured time", percent(100.0 * joined));
+    let reason = format!("shapes match for {} of the measured time", percent(100.0 * joined));
     match joined {
         joined if joined >= MOST_JOINED => Trust::high(reason),
         joined if joined >= HALF_JOINED => Trust::limited(reason),

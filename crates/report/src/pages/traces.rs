@@ -372,7 +372,7 @@ mod tests {
 
     use super::*;
 
-    /// A trace of so many steps with four products each.
+    /// A trace of this number of steps with four products each.
     fn trace(us: u32, steps: u32) -> Trace {
         let step = |step: u32| {
             let begin = 2000 * step;

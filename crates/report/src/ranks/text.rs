@@ -90,7 +90,7 @@ fn straggler(out: &mut String, ranks: &Ranks, found: &Straggler, layout: Layout)
         per(ranks),
         100.0 * found.last_share
     );
-    let saved = if is_of_the_beginning(found) { "" } else { "; that is what mending it can save" };
+    let saved = if is_of_the_beginning(found) { "" } else { "; a fix of this rank saves at most that" };
     let _ = writeln!(out, "  cost: all others wait {:.3} ms{} for it alone{saved}", found.held_up_ms, per(ranks));
     let longer: Vec<String> =
         found.longer_ms.iter().take(3).map(|(what, more_ms)| format!("{what} {more_ms:+.3} ms")).collect();

@@ -44,7 +44,7 @@ pub(crate) fn is_known(whole: &Verdict) -> bool {
     whole.samples != [0, 0]
 }
 
-/// The heading of intervals, all of which hold together: times per call stand beside them, which pass by pass are another thing.
+/// The heading of intervals, which cover together: times per call are next to them, which differ from those per pass.
 pub(crate) fn per_what(confidence: &Confidence) -> String {
     let per = confidence.operations.first().map_or_else(String::new, |row| format!(", per {}", row.verdict.per));
     format!("99 % interval{per}")
@@ -55,7 +55,7 @@ pub(crate) fn of_operation<'d>(confidence: &'d Confidence, operation: &str) -> O
     confidence.operations.iter().find(|row| row.operation == operation).map(|row| &row.verdict)
 }
 
-/// `slower by 1.2 to 3.4 %`, and its like; of like calls alone where the traces hold other ones.
+/// `slower by 1.2 to 3.4 %` and similar; of calls of the same shape where the traces have other ones.
 pub(crate) fn words(verdict: &Verdict) -> String {
     if !verdict.together_with.is_empty() {
         return format!("{}, together with {}", of_calls(verdict), verdict.together_with.join(", "));

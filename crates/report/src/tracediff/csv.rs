@@ -26,7 +26,7 @@ trace2_over_trace1,avg_trace2_over_trace1,difference_ms,status,trace1_kernel,tra
 detectable_percent\n";
 const LAYERS: &str = "layer,trace1_kernels,trace2_kernels,trace1_total_ms,trace2_total_ms,trace2_over_trace1,difference_ms,status,in_both\n";
 
-/// A table of a document; empty for documents that are no tables (alignments, launch counts).
+/// A table of a document; empty for documents that are not tables (alignments, launch counts).
 pub fn csv(document: &Document, table: CsvTable) -> String {
     match document {
         Document::Plain(plain) if table == CsvTable::Explanation => {

@@ -12,7 +12,13 @@ use crate::layout::{Cell, Column, Layout, Table, Tone};
 /// Share of the time of trace 1 below which a row is one of the smaller ones.
 const SMALL_SHARE: f64 = 0.01;
 /// Steps that are shown.
-const STEPS_SHOWN: usize = 5;
+const STEPS_SHOWN: usize = 3;
+/// Rows of the parts of time, with that of the smaller ones and that of the whole.
+const PARTS_SHOWN: usize = 7;
+/// Lines of a step: names of kernels are long.
+const LINES_OF_A_STEP: usize = 2;
+/// Kinds of copies that are shown.
+const COPIES_SHOWN: usize = 2;
 
 /// How far the traces can be trusted, where that is not all the way.
 pub(super) fn trust(out: &mut String, trust: &Trust) {
@@ -49,14 +55,17 @@ pub(super) fn text(
             super::confidence::whole(out, confidence);
         }
     });
+    if let Some(found) = trust {
+        escaped(out, layout, |out| self::trust(out, found));
+    }
     if trust.is_some_and(|trust| trust.trace1.names_not_trusted || trust.trace2.names_not_trusted) {
         let _ = writeln!(
             out,
-            "names slid against durations: elapsed time and its parts hold, rows of operations, layers and kernels do not"
+            "kernel names are shifted by one against durations: elapsed time is reliable, per-kernel rows are not"
         );
     }
     waterfall(out, report, show_all, layout);
-    escaped(out, layout, |out| copies(out, &report.elapsed));
+    escaped(out, layout, |out| copies(out, &report.elapsed, show_all));
     escaped(out, layout, |out| next_steps(out, report, show_all, layout));
     out.push('\n');
 }
@@ -77,7 +86,7 @@ fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layou
         trace1.per_pass_ms
     );
     let _ = match basis {
-        Basis::Whole => write!(out, "; nothing tells forward passes apart)"),
+        Basis::Whole => write!(out, "; forward passes not found)"),
         Basis::Pass | Basis::Step => write!(out, "; {}", passes(trace1, trace2, one)),
     };
     for (number, trace) in (1..).zip([trace1, trace2]) {
@@ -162,7 +171,12 @@ fn passes(trace1: &TraceElapsed, trace2: &TraceElapsed, one: &str) -> String {
 fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool, layout: Layout) {
     let Elapsed { trace1, trace2, basis, .. } = &report.elapsed;
     let _ = writeln!(out, "\nFROM TRACE 1 TO TRACE 2, ms{}", per(*basis));
-    let is_small = |row: &&WaterfallRow| !show_all && row.share.is_some_and(|share| share.abs() < SMALL_SHARE);
+    let is_slight = |row: &&WaterfallRow| row.share.is_some_and(|share| share.abs() < SMALL_SHARE);
+    let mut sizes: Vec<f64> =
+        report.waterfall.iter().filter(|row| !is_slight(row)).map(|row| row.difference_ms.abs()).collect();
+    sizes.sort_by(|a, b| b.total_cmp(a));
+    let least = sizes.get(PARTS_SHOWN - 3).copied().unwrap_or(0.0);
+    let is_small = |row: &&WaterfallRow| !show_all && (is_slight(row) || row.difference_ms.abs() < least);
     let largest = report.waterfall.iter().map(|row| row.difference_ms.abs()).fold(0.0, f64::max);
     let mut table = Table::new([
         Column::name("").at_least(26),
@@ -206,9 +220,16 @@ fn waterfall(out: &mut String, report: &ElapsedReport, show_all: bool, layout: L
     out.push_str(&table.text(layout));
 }
 
-fn copies(out: &mut String, elapsed: &Elapsed) {
-    for (number, trace) in (1..).zip([&elapsed.trace1, &elapsed.trace2]) {
-        for copies in &trace.copies {
+fn copies(out: &mut String, elapsed: &Elapsed, show_all: bool) {
+    let limit = if show_all { usize::MAX } else { COPIES_SHOWN };
+    let sides = (1..).zip([&elapsed.trace1, &elapsed.trace2]);
+    let mut all: Vec<_> =
+        sides.flat_map(|(number, trace): (u8, _)| trace.copies.iter().map(move |one| (number, one))).collect();
+    if all.len() > limit {
+        all.sort_by(|(_, a), (_, b)| b.exposed_ms.total_cmp(&a.exposed_ms));
+    }
+    for (number, copies) in all.into_iter().take(limit) {
+        {
             let speed = copies.gb_per_s.map_or_else(String::new, |speed| format!(", {speed:.1} GB/s"));
             let _ = writeln!(
                 out,
@@ -228,6 +249,15 @@ fn next_steps(out: &mut String, report: &ElapsedReport, show_all: bool, layout: 
     for (number, step) in (1..).zip(report.next_steps.iter().take(limit)) {
         let line =
             format!("trace {} takes {:.3} ms longer in {}: {}", step.trace, step.excess_ms, step.row, step.advice);
-        let _ = writeln!(out, "{number:>3}. {}", layout.wrapped(&line, 5));
+        let text = layout.wrapped(&line, 5);
+        let limit = if show_all { usize::MAX } else { LINES_OF_A_STEP };
+        let mut lines: Vec<&str> = text.lines().take(limit).collect();
+        if text.lines().count() > limit {
+            lines.push("     …");
+        }
+        let _ = writeln!(out, "{number:>3}. {}", lines.join("\n").replace("\n     …", " …"));
+    }
+    if report.next_steps.len() > limit {
+        let _ = writeln!(out, "     {} more (--all)", report.next_steps.len() - limit);
     }
 }

@@ -1,4 +1,4 @@
-//! The operations of a comparison as the rows of its tables, in whatever form those are.
+//! The operations of a comparison as the rows of its tables, in any form.
 
 use perfdb_tracediff::{Comparison, Confidence, OperationRow, Status, UnmatchedOperation, Verdict};
 
@@ -18,7 +18,7 @@ pub(crate) struct Operation<'d> {
     pub(crate) kernels: [Option<&'d str>; 2],
     pub(crate) host_operators: [Option<&'d str>; 2],
     pub(crate) phases: &'d [&'static str],
-    /// How sure the difference is, where that was asked for and both traces have the operation.
+    /// The confidence of the difference, where it was wanted and both traces have the operation.
     pub(crate) verdict: Option<&'d Verdict>,
 }
 

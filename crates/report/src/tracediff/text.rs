@@ -8,12 +8,12 @@ use perfdb_tracediff::{
 
 use super::confidence::{mark, of_operation, per_what, words};
 use super::explanation;
+use super::screen::{FEWEST_OPERATIONS, OPERATIONS};
 use super::text_parts::{layers, python_stacks, unknown, warnings};
 use super::wording::{KERNEL, OPERATION, counted, escaped, general, operation_column, part, per};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
+use crate::screen::fitting;
 
-/// Operations that are shown although they do not matter.
-const OPERATIONS_SHOWN: usize = 8;
 /// Operations whose kernels are shown.
 const ROWS_WITH_KERNELS: usize = 5;
 /// How much the text report shows.
@@ -23,8 +23,12 @@ pub struct TextOptions {
     pub show_all: bool,
     /// Whether Python stacks are shown.
     pub stack_traces: bool,
-    /// Whether layers are shown.
+    /// Whether layers are shown, and one typical layer of each trace.
     pub layers: bool,
+    /// Whether the kernels of operations are shown, and operations of one trace.
+    pub kernels: bool,
+    /// Whether it is shown what limits operators, by their shapes.
+    pub shapes: bool,
     /// Gap in ms beyond which an operation is slower or faster, if one was asked for.
     pub threshold_ms: Option<f64>,
     /// How lines are laid out.
@@ -45,36 +49,66 @@ pub fn text(document: &Document, options: &TextOptions) -> String {
 
 // Writing to a String cannot fail: results of `write!` are dropped throughout.
 fn report(found: &Overview<'_>, options: &TextOptions) -> String {
-    let Overview { comparison, elapsed, confidence, trust, strips, roofline, .. } = *found;
+    let Overview { comparison, elapsed, confidence, trust, .. } = *found;
     let layout = options.layout;
+    let all = options.show_all;
     let mut out = String::new();
-    if let Some(trust) = trust {
-        escaped(&mut out, layout, |out| super::elapsed::trust(out, trust));
+    match (elapsed, trust) {
+        (Some(elapsed), _) => super::elapsed::text(&mut out, elapsed, confidence, trust, all, layout),
+        (None, Some(trust)) => escaped(&mut out, layout, |out| super::elapsed::trust(out, trust)),
+        (None, None) => {}
     }
-    if let Some(elapsed) = elapsed {
-        super::elapsed::text(&mut out, elapsed, confidence, trust, options.show_all, layout);
+    let mut below = String::new();
+    escaped(&mut below, layout, |out| warnings(out, &comparison.warnings, all, layout));
+    if !all {
+        below.push_str(&super::screen::left_out(found, options, layout));
     }
-    escaped(&mut out, layout, |out| head(out, &comparison.metadata, layout));
-    operations(&mut out, comparison, elapsed, confidence, options);
-    unmatched(&mut out, comparison, elapsed, layout);
-    if let Some(roofline) = roofline {
+    escaped(&mut out, layout, |out| head(out, &comparison.metadata, all, layout));
+    if all {
+        operations(&mut out, comparison, elapsed, confidence, options, usize::MAX);
+    } else {
+        let above = std::mem::take(&mut out);
+        out = fitting(OPERATIONS, FEWEST_OPERATIONS, |room| {
+            let mut screen = above.clone();
+            operations(&mut screen, comparison, elapsed, confidence, options, room);
+            screen + &below
+        });
+        out.truncate(out.len() - below.len());
+    }
+    sections(&mut out, found, options);
+    out.push_str(&below);
+    out
+}
+
+/// The parts that only flags show.
+fn sections(out: &mut String, found: &Overview<'_>, options: &TextOptions) {
+    let Overview { comparison, elapsed, strips, roofline, .. } = *found;
+    let (layout, all) = (options.layout, options.show_all);
+    if all || options.kernels {
+        unmatched(out, comparison, elapsed, layout);
+    }
+    if let Some(roofline) = roofline.filter(|_| all || options.shapes) {
         let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
-        super::rooflines::text(&mut out, roofline, basis, options.show_all, layout);
+        super::rooflines::text(out, roofline, basis, all, layout);
     }
-    super::strips::text(&mut out, strips, options.show_all, layout);
-    for row in rows_that_matter(&comparison.operations, options.show_all) {
-        escaped(&mut out, layout, |out| kernels(out, row, options.show_all, layout));
+    if all || options.layers {
+        super::strips::text(out, strips, all, layout);
+    }
+    if all || options.kernels {
+        for row in rows_that_matter(&comparison.operations, all) {
+            escaped(out, layout, |out| kernels(out, row, all, layout));
+        }
     }
     if options.stack_traces {
-        escaped(&mut out, layout, |out| python_stacks(out, &comparison.operations, options.show_all));
+        escaped(out, layout, |out| python_stacks(out, &comparison.operations, all));
     }
-    if options.layers {
-        layers(&mut out, &comparison.layers, options.show_all, layout);
+    if all || options.layers {
+        layers(out, &comparison.layers, all, layout);
     }
-    // Patterns are copied into a file: their lines stay whole.
-    escaped(&mut out, Layout::default(), |out| unknown(out, &comparison.unknown_kernels, options.show_all));
-    escaped(&mut out, layout, |out| warnings(out, &comparison.warnings, layout));
-    out
+    if all || options.kernels {
+        // Patterns are copied into a file: their lines stay whole.
+        escaped(out, Layout::default(), |out| unknown(out, &comparison.unknown_kernels, all));
+    }
 }
 
 /// Rows whose kernels are shown: those beyond the threshold, else those that differ most.
@@ -93,13 +127,10 @@ fn rows_that_matter(rows: &[OperationRow], show_all: bool) -> Vec<&OperationRow>
     found
 }
 
-fn head(out: &mut String, metadata: &Metadata, layout: Layout) {
-    let phase = if metadata.phase == "all" { String::new() } else { format!(" (phase: {})", metadata.phase) };
-    let _ = writeln!(
-        out,
-        "GPU TRACE COMPARISON{phase}\n{}",
-        "=".repeat(layout.columns.map_or(132, |columns| columns.min(132)))
-    );
+fn head(out: &mut String, metadata: &Metadata, all: bool, layout: Layout) {
+    if metadata.phase != "all" {
+        let _ = writeln!(out, "phase: {}", metadata.phase);
+    }
     let sides = [
         (
             &metadata.trace1_name,
@@ -123,17 +154,22 @@ fn head(out: &mut String, metadata: &Metadata, layout: Layout) {
         ),
     ];
     for (number, (name, platform, gpu, device, kernels, [total, busy, compared], layers, passes)) in (1..).zip(sides) {
-        let _ = writeln!(out, "trace {number}: {} [{name}]", with_platform(platform, gpu));
+        let line = format!("trace {number}: {} [{name}]", with_platform(platform, gpu));
+        let passes = counted(passes, "pass", "passes");
+        if !all {
+            let used = passes.chars().count() + 2;
+            let _ = writeln!(out, "{}, {passes}", layout.shortened(&line, used));
+            continue;
+        }
         let _ = writeln!(
             out,
-            "  compute {}, {:.1} GB, {} SMs, warp {}",
+            "{line}\n  compute {}, {:.1} GB, {} SMs, warp {}",
             device.compute_capability, device.total_memory_gb, device.sm_count, device.warp_size
         );
         let _ = writeln!(
             out,
-            "  {kernels} kernels, total {total:.3} ms, busy {busy:.3} ms, compared {compared:.3} ms, {}, {}",
+            "  {kernels} kernels, total {total:.3} ms, busy {busy:.3} ms, compared {compared:.3} ms, {}, {passes}",
             counted(layers, "layer", "layers"),
-            counted(passes, "pass", "passes")
         );
     }
 }
@@ -146,13 +182,14 @@ fn with_platform(platform: Platform, gpu: &str) -> String {
     }
 }
 
-/// Rows of both traces by their difference per pass; those that do not matter stand together.
+/// Rows of both traces by their difference per pass: as many as there is room for, and the sum of the smaller ones.
 fn operations(
     out: &mut String,
     comparison: &Comparison,
     elapsed: Option<&ElapsedReport>,
     confidence: Option<&Confidence>,
     options: &TextOptions,
+    room: usize,
 ) {
     let (rows, layout) = (&comparison.operations, options.layout);
     let basis = elapsed.map_or(Basis::Whole, |elapsed| elapsed.elapsed.basis);
@@ -177,7 +214,7 @@ fn operations(
         true => format!("{:+.1}", 100.0 * difference / whole),
         false => "-".to_owned(),
     };
-    let limit = if options.show_all { usize::MAX } else { matter.max(OPERATIONS_SHOWN) };
+    let limit = if rows.len() <= room.saturating_add(1) { usize::MAX } else { room };
     let intervals = confidence.map_or_else(String::new, per_what);
     let mut table = Table::new([
         operation_column(),

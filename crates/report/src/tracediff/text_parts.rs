@@ -110,13 +110,19 @@ pub(super) fn unknown(out: &mut String, rows: &[UnknownKernel], show_all: bool) 
     }
 }
 
+/// Warnings that are shown.
+const WARNINGS_SHOWN: usize = 3;
+
 /// The warnings.
-pub(super) fn warnings(out: &mut String, warnings: &[Warning], layout: Layout) {
+pub(super) fn warnings(out: &mut String, warnings: &[Warning], show_all: bool, layout: Layout) {
     if warnings.is_empty() {
         return;
     }
-    out.push_str("\nWARNINGS\n");
-    for warning in warnings {
+    let shown = if show_all { warnings.len() } else { warnings.len().min(WARNINGS_SHOWN) };
+    let more =
+        if shown < warnings.len() { format!(" ({} more: --all)", warnings.len() - shown) } else { String::new() };
+    let _ = writeln!(out, "\nWARNINGS{more}");
+    for warning in &warnings[..shown] {
         let whose = warning.trace.map_or_else(|| "pair".to_owned(), |trace| format!("trace {trace}"));
         let line = format!("{}: {whose}: {} ({})", warning.severity, warning.message, warning.code);
         let _ = writeln!(out, "  {}", layout.wrapped(&line, 2));

@@ -56,7 +56,7 @@ fn lost(tables: &[TableSummary], total: &Tally) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// What the two databases are of, as far as it differs; else their names.
+/// Devices and versions of the two databases where they differ; else their names.
 fn which(found: &Comparison<'_>) -> String {
     let differences = &found.diff.differences;
     if differences.is_empty() {

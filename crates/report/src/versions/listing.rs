@@ -21,7 +21,7 @@ pub struct Listed {
     pub outcome: Outcome,
 }
 
-/// Keeps the rows that changed most, so many of them.
+/// Keeps a number of rows that changed most.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
     most: usize,
@@ -29,7 +29,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Will keep so many rows.
+    /// Will keep this number of rows.
     pub fn new(most: usize) -> Listing {
         Listing { most, rows: Vec::new() }
     }

@@ -46,7 +46,7 @@ fn kernel_types(found: &Comparison<'_>, layout: Layout) -> String {
         count("same").optional(2),
         count("slower"),
         count("faster"),
-        count("can't tell").optional(1),
+        count("inconclusive").optional(1),
         count("only A"),
         count("only B"),
         Column::number("mean").at_least(8),
@@ -128,7 +128,7 @@ fn of_workload(workload: &WorkloadDiff) -> String {
     let ratio = if a_us > 0.0 { change(b_us / a_us) } else { "-".to_owned() };
     let mut out = format!("\n{name}: {} -> {} ({ratio}) over {calls} calls", time_us(a_us), time_us(b_us));
     let [a, b] = workload.intervals_us.map(|[low, high]| format!("{} .. {}", time_us(low), time_us(high)));
-    out += &format!("; nine times in ten {a} and {b}\n");
+    out += &format!("; 90 % intervals {a} and {b}\n");
     let [only_a, only_b, neither] = workload.unanswered_calls;
     if only_a + only_b + neither > 0 {
         out += &format!(

@@ -48,7 +48,7 @@ pub(crate) fn product_nanoseconds(tokens: u64, k: u64, n: u64) -> u64 {
     3_000 + (bytes / 1_200).max(2 * tokens * k * n / 200_000)
 }
 
-/// The kernels of one forward pass of so many tokens.
+/// The kernels of one forward pass of this many tokens.
 pub(crate) fn pass_of(tokens: u64) -> Vec<Call> {
     let vector = "AI_VECTOR_CORE";
     let sequences = if tokens == 256 { 1 } else { tokens };

@@ -71,7 +71,7 @@ pub(super) enum BadRow {
 pub(super) struct Part {
     pub(super) file: usize,
     pub(super) worker: usize,
-    /// Whether the worker has forgotten its variants, and counts those of this part from nought.
+    /// Whether the worker has forgotten its variants, and counts those of this part from zero.
     pub(super) counts_anew: bool,
     /// Variants that this worker had not seen before.
     pub(super) new_variants: Vec<Variant>,

@@ -94,7 +94,7 @@ pub struct FileSummary {
     pub rows: usize,
     /// Samples in all groups.
     pub samples: usize,
-    /// Rows of the table that it replaces; `None` for a new file (or one that is no readable table).
+    /// Rows of the table that it replaces; `None` for a new file (or one that is not a readable table).
     pub replaces_rows: Option<usize>,
 }
 
@@ -106,7 +106,7 @@ pub fn parse(options: &Options<'_>) -> Result<Summary, Error> {
     Ok(summary)
 }
 
-/// New tables that lie beside the old ones and wait for [`commit`](Prepared::commit). The directory stays locked. Dropped, everything is as it
+/// New tables that are next to the old ones and wait for [`commit`](Prepared::commit). The directory stays locked. Dropped, everything is as it
 /// was.
 #[derive(Debug)]
 #[must_use = "nothing has changed before `commit`"]

@@ -3,7 +3,7 @@
 use super::rows::VALUES;
 use smallvec::SmallVec;
 
-/// Sums of the duration and of all counters. What was nought in every sample takes no room: most kernels have few counters.
+/// Sums of the duration and of all counters. What was zero in every sample takes no room: most kernels have few counters.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     /// A bit for each value that some sample had.
@@ -15,7 +15,7 @@ pub(super) struct Sums {
 const _: () = assert!(VALUES <= u32::BITS as usize);
 
 impl Sums {
-    /// Adds the values of a sample. Adding nought to a sum of nought leaves it, so that values that come later have the same sum as
+    /// Adds the values of a sample. Adding zero to a sum of zero leaves it, so that values that come later have the same sum as
     /// if they had always been there.
     pub(super) fn add(&mut self, values: &[f64; VALUES]) {
         let present = values.iter().enumerate().fold(0, |bits, (at, value)| bits | u32::from(*value != 0.0) << at);

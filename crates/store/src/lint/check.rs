@@ -83,7 +83,7 @@ impl Checked {
 /// Without a mapping no table is looked up, which is one finding and not one for each table.
 fn missing_mapping(path: &Path) -> Finding {
     let message =
-        "there is no operator mapping, so nothing looks the tables up; copy it from the database of another version"
+        "the operator mapping is missing, so no table is looked up; copy it from the database of another version"
             .to_owned();
     Finding { kind: Kind::MappingWithoutTable, file: path.to_owned(), line: None, message }
 }

@@ -45,7 +45,7 @@ pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<
                 file: mapping_path.to_owned(),
                 line: line_of(operator),
                 message: format!(
-                    "{} is looked up in {kernels}, and there is no such table; measure it or remove the entry",
+                    "{} is looked up in {kernels}, which has no table; measure it or remove the entry",
                     excerpt(operator)
                 ),
             });

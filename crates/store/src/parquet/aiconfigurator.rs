@@ -2,7 +2,7 @@
 //!
 //! Its tables stand in folders `SYSTEM/FAMILY/FRAMEWORK/VERSION/` as Parquet, in older versions in `SYSTEM/FRAMEWORK/VERSION/` as CSV named
 //! `.txt`. Read are products (`gemm`), attention, latent attention, experts and collectives; each of `SYSTEM/FRAMEWORK/VERSION` becomes a
-//! database directory. Latencies are milliseconds there; durations are microseconds here. What is no shape or type of a call (kernels,
+//! database directory. Latencies are milliseconds there; durations are microseconds here. What is not a shape or type of a call (kernels,
 //! distributions) is part of the kernel type's name, and behind perfdb's columns stand all of theirs but in collectives, whose tables have
 //! columns of their own.
 

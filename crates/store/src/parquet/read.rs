@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Rows read at a time, so that a file that claims more than it has costs no memory.
 const BATCH_ROWS: usize = 8192;
 
-/// Cells that a file may have whatever its size, and those that it may have for each of its bytes beyond that.
+/// Cells that a file of any size may have, and those that it may have for each of its bytes beyond that.
 const MOST_CELLS_OF_SMALL_FILE: u64 = 1 << 22;
 const MOST_CELLS_PER_BYTE: u64 = 64;
 
@@ -45,7 +45,7 @@ impl ParquetFile {
     /// Opens a file and reads what it says of its columns.
     ///
     /// # Errors
-    /// When it cannot be read or is no whole Parquet file.
+    /// When it cannot be read or is not a whole Parquet file.
     pub fn open(path: &Path) -> Result<ParquetFile, Error> {
         let file = input::open(path, Kind::RegularFile).map_err(|source| Error::io(path, source))?;
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
@@ -193,7 +193,7 @@ fn values(
                 }
                 match std::str::from_utf8(bytes.data()) {
                     Ok(text) => Ok(text.to_owned()),
-                    Err(_) => Err(Fault::Unfit("has bytes that are no UTF-8".to_owned())),
+                    Err(_) => Err(Fault::Unfit("has bytes that are not UTF-8".to_owned())),
                 }
             };
             Values::Text(texts.into_iter().map(|cell| cell.map(text).transpose()).collect::<Result<_, _>>()?)

@@ -6,7 +6,7 @@ use perfdb_files::paths::absolute;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Versions of the software that kernels ran under, as far as they are known.
+/// Versions of the software that kernels ran under, where known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Versions {
     /// vLLM-Ascend.
@@ -20,7 +20,7 @@ pub struct Versions {
     pub cann: Option<String>,
 }
 
-/// The device and the versions that durations belong to, as far as they are known.
+/// The device and the versions that durations belong to, where known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Identity {
     /// The device.
@@ -42,7 +42,7 @@ pub struct Difference {
 
 impl Identity {
     /// What the path of a database tells: `<DEVICE>/vllm_ascend/vllm<V>_torch<T>_cann<C>`, or `<DEVICE>/hccl/v<C>` of collectives. Words
-    /// behind the versions, such as `_shape_generated`, are no part of them.
+    /// behind the versions, such as `_shape_generated`, are not part of them.
     pub fn of_path(directory: &Path) -> Identity {
         let path = std::fs::canonicalize(directory).unwrap_or_else(|_| absolute(directory));
         let parts: Vec<String> =

@@ -15,7 +15,7 @@ use std::path::Path;
 pub const FILE_NAME: &str = "database.toml";
 
 const FORMAT_VERSION: u32 = 1;
-const HEADING: &str = "# Where the durations of this database come from. Tools of perfdb write it anew, without comments; nothing needs it.\n";
+const HEADING: &str = "# Where the durations of this database come from. Tools of perfdb rewrite it, without comments; nothing needs it.\n";
 
 /// What `database.toml` holds. Keys that are not known here are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

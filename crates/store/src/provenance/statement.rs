@@ -34,7 +34,7 @@ impl Statement {
         })
     }
 
-    /// What it is of, as far as anything tells.
+    /// What it is of, where anything tells.
     pub fn identity(&self) -> Identity {
         self.named.clone().or(self.mapping.clone())
     }

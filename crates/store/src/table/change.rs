@@ -6,7 +6,7 @@ impl Table {
     /// Gives a cell a new text.
     ///
     /// # Panics
-    /// When there is no such row or column, as for a slice.
+    /// When the row or column is missing, as for a slice.
     pub fn set(&mut self, row: usize, column: usize, text: &str) {
         assert!(column < self.columns.len(), "column {column} of {}", self.columns.len());
         let span = self.append(text);

@@ -35,7 +35,7 @@ pub(crate) struct Pass<'f> {
 pub(crate) struct FileRow<'r> {
     /// Its position among the rows, from 0.
     pub(crate) index: usize,
-    /// The physical line on which it starts (the header stands on line 1).
+    /// The physical line on which it starts (the header is on line 1).
     pub(crate) line: u64,
     text: &'r str,
     cells: &'r [Cell],

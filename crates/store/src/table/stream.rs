@@ -108,7 +108,7 @@ impl StreamedRow {
     /// The cell at a position.
     ///
     /// # Panics
-    /// When there is no such column, as for a slice.
+    /// When the column is missing, as for a slice.
     pub fn cell(&self, column: usize) -> &str {
         let start = if column == 0 { 0 } else { self.ends[column - 1] };
         &self.text[start..self.ends[column]]

@@ -25,7 +25,7 @@ impl LineEnd {
     }
 }
 
-/// The form in which a table is written anew.
+/// The form in which a table is written again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Whether the file begins with a byte order mark.

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct AggregateOptions {
     /// Expert-parallel size of the replay of `DispatchFFNCombine`; 0 = unknown.
     pub ep_size: i64,
-    /// Refuse measurements that are not at home here; `None` takes them all.
+    /// Refuse measurements that do not belong here; `None` takes them all.
     pub home: Option<Home>,
     /// Keep all durations of a case, not only the shortest.
     pub keep_durations: bool,
@@ -57,7 +57,7 @@ const FIRST_BASE: usize = REQUIRED.len();
 const ROW_EP_SIZE: usize = FIRST_BASE + OPTIONAL.len() - 1;
 const FIRST_METRIC: usize = ROW_EP_SIZE + 1;
 
-/// Reads summaries, in order. A measurement is a row with a valid duration; sums run in row order, whatever the number of threads.
+/// Reads summaries, in order. A measurement is a row with a valid duration; sums run in row order, for any number of threads.
 pub fn aggregate(summaries: &[PathBuf], options: &AggregateOptions) -> Result<Samples, Error> {
     let _span = tracing::info_span!("read op_summary files", files = summaries.len()).entered();
     let optional = [OPTIONAL.as_slice(), METRICS.as_slice()].concat();

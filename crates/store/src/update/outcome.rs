@@ -74,7 +74,7 @@ impl Gap {
         self.measured_us / self.profiled_us
     }
 
-    /// Ratios that are no hotspot.
+    /// Ratios that are not a hotspot.
     pub const USUAL_RATIOS: RangeInclusive<f64> = 0.8..=1.2;
 
     /// Whether the durations are far apart.

@@ -32,7 +32,7 @@ pub(super) struct NewCells {
 }
 
 impl NewCells {
-    /// None, for rows of so many columns.
+    /// None, for rows of this many columns.
     pub(super) fn new(width: usize) -> NewCells {
         NewCells { texts: vec![String::new(); width], is_new: vec![false; width], any: false }
     }

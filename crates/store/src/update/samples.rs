@@ -135,7 +135,7 @@ pub(super) type OperatorSamples = IndexMap<Signature, Sample, FxBuildHasher>;
 #[derive(Debug, Default)]
 pub struct Samples {
     pub(super) by_operator: IndexMap<String, OperatorSamples>,
-    /// Rows of the summaries that are no measurement.
+    /// Rows of the summaries that are not a measurement.
     pub ignored_rows: u64,
     /// Files that break off inside a quoted cell, taken as they stand: where the quote opens.
     pub open_quotes: Vec<(std::path::PathBuf, u64)>,

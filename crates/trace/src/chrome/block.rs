@@ -40,7 +40,7 @@ pub(super) enum BlockEnd {
     Limit(u64),
     /// Behind the `]` of the list.
     List(u64),
-    /// The bytes are no JSON from here on, or end.
+    /// The bytes are not JSON from here on, or end.
     Fault { kind: FaultKind, position: u64 },
 }
 
@@ -54,7 +54,7 @@ pub(super) struct BlockReader<'r, M> {
 
 impl<M> BlockReader<'_, M> {
     /// The events of a block, from the first place on where one seems to start, or from its start if one is known to start
-    /// there; none if there is no such place.
+    /// there; none if the place is missing.
     pub(super) fn guess<C, E>(
         &self,
         from: u64,

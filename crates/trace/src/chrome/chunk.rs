@@ -9,7 +9,7 @@ use crate::scan::{Fault, TextRule};
 pub(super) struct Chunk<C, E> {
     /// What the caller made of the events.
     pub(super) state: C,
-    /// How many there were, those that are no objects included.
+    /// How many there were, those that are not objects included.
     pub(super) events: u64,
     /// The first thing that was wrong with one of them.
     pub(super) problem: Option<Problem<E>>,
@@ -28,11 +28,11 @@ pub(super) enum ChunkEnd {
     Limit(usize),
     /// Behind the `]` of the list.
     List(usize),
-    /// The bytes are no JSON from here on, or end.
+    /// The bytes are not JSON from here on, or end.
     Fault(Fault),
 }
 
-/// A valid JSON value that is no good as an event.
+/// A valid JSON value that is not usable as an event.
 #[derive(Debug)]
 pub(super) struct Problem<E> {
     /// Position of the event in the input.

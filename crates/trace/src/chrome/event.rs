@@ -109,13 +109,13 @@ pub struct Event<'r> {
 }
 
 impl<'r> Event<'r> {
-    /// `name`, if it is a text; what is no text in it becomes U+FFFD.
+    /// `name`, if it is a text; what is not text in it becomes U+FFFD.
     #[inline]
     pub fn name(&self) -> Option<Cow<'r, str>> {
         self.text(Field::Name).map(|name| name.decode_lossy())
     }
 
-    /// `cat`, if it is a text; what is no text in it becomes U+FFFD.
+    /// `cat`, if it is a text; what is not text in it becomes U+FFFD.
     #[inline]
     pub fn category(&self) -> Option<Cow<'r, str>> {
         self.text(Field::Category).map(|category| category.decode_lossy())
@@ -151,7 +151,7 @@ impl<'r> Event<'r> {
         self.field(Field::Id)
     }
 
-    /// The member of `args` at a position, if it is a text; what is no text in it becomes U+FFFD. See [`Event::arg`].
+    /// The member of `args` at a position, if it is a text; what is not text in it becomes U+FFFD. See [`Event::arg`].
     #[inline]
     pub fn text_arg(&self, position: usize) -> Option<Cow<'r, str>> {
         self.arg(position)?.as_text().map(|text| text.decode_lossy())
@@ -163,7 +163,7 @@ impl<'r> Event<'r> {
         self.arg(position)?.as_number()
     }
 
-    /// A field, whatever it is; `None` where it is absent.
+    /// A field, of any kind; `None` where it is absent.
     #[inline]
     pub fn field(&self, field: Field) -> Option<Value<'r>> {
         self.record.fields[field as usize].of(self.window, self.rule)

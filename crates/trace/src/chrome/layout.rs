@@ -168,7 +168,7 @@ impl Layouts {
         self.add(before, text_between(fast, from, outline.end), gap).map(drop)
     }
 
-    /// The gap of this text behind another one; `None` where there is no room for it.
+    /// The gap of this text behind another one; `None` without room for it.
     fn add(&mut self, before: u16, text: &[u8], mut gap: Gap) -> Option<u16> {
         gap.set_text(text)?;
         if self.gaps.is_empty() {
@@ -198,7 +198,7 @@ impl Layouts {
 enum Behind {
     /// It stands there already, under this number.
     Known(u16),
-    /// Behind so many alternatives, the first and the last of them with these numbers (`ROOT` where there is none).
+    /// Behind this many alternatives, the first and the last of them with these numbers (`ROOT` where there is none).
     New { first: u16, last: u16, count: usize },
 }
 

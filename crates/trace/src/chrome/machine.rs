@@ -14,7 +14,7 @@ use crate::scan::{Fast, Fault, FaultKind, Kind, Scanner, Skip, Span};
 pub(super) enum Step {
     /// The record holds an event.
     Event,
-    /// An element of `traceEvents` that is no object stood at this position.
+    /// An element of `traceEvents` that is not an object stood at this position.
     NoEvent(usize),
     /// A `traceEvents` begins; this is not the first one if `again`.
     Events { again: bool },

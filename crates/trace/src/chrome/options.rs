@@ -46,7 +46,7 @@ impl ReadOptions {
         }
     }
 
-    /// Traces of a profiler: a bare list of events is fine, and what is no text becomes U+FFFD. Profilers cut names in the
+    /// Traces of a profiler: a bare list of events is fine, and what is not text becomes U+FFFD. Profilers cut names in the
     /// middle of a character, and a name is a label here.
     pub fn profiler() -> ReadOptions {
         ReadOptions { top_level: TopLevel::ObjectOrList, text_rule: TextRule::Replace, ..ReadOptions::simulator() }

@@ -1,6 +1,6 @@
 //! Args that were seen before.
 //!
-//! The layers of a model are alike, and so are the args of their events: in the simulator's traces more than nine in ten
+//! The layers of a model are alike, and so are the args of their events: in the simulator's traces more than 90 %
 //! repeat earlier ones byte for byte. What begins with the same bytes has the same meaning up to where it differs, so such
 //! args are compared instead of being taken apart again. Where nothing repeats, this switches itself off.
 

@@ -154,7 +154,7 @@ impl<'r> Record<'r> {
         self.cells.len()
     }
 
-    /// Never: empty lines are no records.
+    /// Never: empty lines are not records.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }

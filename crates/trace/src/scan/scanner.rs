@@ -35,7 +35,7 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// Takes the value that comes next, whatever it is; lists and objects are checked and handed over as text.
+    /// Takes the value that comes next, of any kind; lists and objects are checked and handed over as text.
     pub fn value(&mut self) -> Result<Value<'a>, Fault> {
         self.space();
         let span = self.value_span()?;

@@ -76,7 +76,7 @@ struct Layers<'s, S: ?Sized> {
     symbols: FxHashSet<u32>,
     /// Per segment the largest gap behind its anchor, up to the next anchor, and the latest end before its anchor.
     gaps_ps: Vec<(i64, i64)>,
-    /// Gap that nine in ten ordinary segments stay below.
+    /// Gap that 90 % of ordinary segments stay below.
     typical_ps: i64,
 }
 
@@ -97,7 +97,7 @@ fn cut_by_sequence<S: Sequence + ?Sized>(kernels: &S, anchor: u32) -> Vec<usize>
     starts
 }
 
-/// Kinds that stand beside themselves somewhere, or come back soon at least twice.
+/// Kinds that are next to themselves somewhere, or come back soon at least twice.
 fn ordinary_kinds(segments: &Segments) -> Vec<bool> {
     let mut ordinary = vec![false; segments.kinds()];
     let mut last: Vec<Option<usize>> = vec![None; segments.kinds()];

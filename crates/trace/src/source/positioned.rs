@@ -34,7 +34,7 @@ impl Positioned {
         self.size
     }
 
-    /// All bytes, if they are no more than `limit`.
+    /// All bytes, if they are at most `limit`.
     pub(super) fn read_all(&mut self, limit: u64) -> io::Result<Vec<u8>> {
         match &mut self.bytes {
             Bytes::File(file) => {

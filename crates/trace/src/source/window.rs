@@ -207,7 +207,7 @@ fn before(bytes: &Positioned, position: u64) -> Gone {
     gone
 }
 
-/// Characters of a UTF-8 text; of bytes that are none, those that are no continuation.
+/// Characters of a UTF-8 text; of bytes that are none, those that are not continuations.
 fn characters(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64
 }

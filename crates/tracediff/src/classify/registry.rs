@@ -130,7 +130,7 @@ impl Pattern {
     }
 }
 
-/// The lines, from 1, on which keys named `pattern` stand, as far as that shows without parsing.
+/// The lines, from 1, on which keys named `pattern` stand, where that shows without parsing.
 fn lines_of_patterns(text: &str) -> Vec<usize> {
     let keys = |line: &str| {
         let data = line.split(" #").next().unwrap_or_default();

@@ -46,7 +46,7 @@ impl<'a> Subject<'a> {
         false
     }
 
-    /// Whether a word begins or ends at a place: beside anything that is no letter or digit, in `aB`, before `B` in `ABc`,
+    /// Whether a word begins or ends at a place: beside anything that is not a letter or digit, in `aB`, before `B` in `ABc`,
     /// and where letters change to digits or back.
     fn is_boundary(&self, at: usize) -> bool {
         let bytes = self.name.as_bytes();

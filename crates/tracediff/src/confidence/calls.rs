@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// Calls of one name in so many layers, and the first of all outside of them.
+    /// Calls of one name in this many layers, and the first of all outside of them.
     fn calls(first: f64, layers: u32) -> OperationCalls {
         let mut gathered = Gathered::default();
         let mut push = |time: f64, layer: u32, unit: u32| {

@@ -20,7 +20,7 @@ struct Evidence {
 /// What a step says of its sequences, by the number of its pass.
 pub(crate) type LengthsOfPasses = [Option<BatchLengths>];
 
-/// Gives calls of attention over packed sequences their work, as far as it is known. `unwindowed`: somebody who knows the model says
+/// Gives calls of attention over packed sequences their work, where known. `unwindowed`: somebody who knows the model says
 /// that none of its layers has a window.
 pub(crate) fn resolve(
     calls: &mut Calls,

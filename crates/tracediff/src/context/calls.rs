@@ -19,7 +19,7 @@ pub(crate) const NO_CALL: u32 = u32::MAX;
 /// Calls of operators of which a formula says what they must do.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Per kernel its call or [`NO_CALL`]; empty where there is no call at all.
+    /// Per kernel its call or [`NO_CALL`]; empty without any call.
     pub(crate) of_kernels: Vec<u32>,
     /// Per call its number in `shapes`.
     pub(crate) shape_of: Vec<u32>,

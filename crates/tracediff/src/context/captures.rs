@@ -52,7 +52,7 @@ type Step = Option<NameId>;
 /// Longest stretches without a counterpart that are compared step by step.
 const LONGEST_CHANGE: usize = 1000;
 
-/// Of so many steps of a replay with a known name, this many must be those of the capture.
+/// Of this many steps of a replay with a known name, this many must be those of the capture.
 const LIKE: (usize, usize) = (95, 100);
 
 /// Joins each replay to the capture that is like it.

@@ -1,4 +1,4 @@
-//! The layer of every kernel: attention or state-space kernels open layers, in every pass and on every device anew.
+//! The layer of every kernel: attention or state-space kernels open layers, in every pass and on every device again.
 
 use super::OUTSIDE;
 use super::classes::Classes;

@@ -71,7 +71,7 @@ pub(crate) struct PassFinder<'a> {
     launches: &'a Launches<'a>,
 }
 
-/// A kernel or a copy, as far as its pass depends on it.
+/// A kernel or a copy, where its pass depends on it.
 #[derive(Clone, Copy)]
 struct Event {
     start: Picoseconds,

@@ -15,7 +15,7 @@ pub struct Overview<'a> {
     pub trust: Option<&'a Trust>,
     /// Operations and layers.
     pub comparison: &'a Comparison,
-    /// How sure differences are, if asked for.
+    /// the confidence of differences, if asked for.
     pub confidence: Option<&'a Confidence>,
     /// Elapsed times.
     pub elapsed: Option<&'a ElapsedReport>,

@@ -1,4 +1,4 @@
-//! How much of each trace a comparison rests on.
+//! How much of each trace a comparison is based on.
 
 use serde::Serialize;
 

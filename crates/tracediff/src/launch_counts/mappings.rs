@@ -1,4 +1,4 @@
-//! Guesses about which type was fused into which, each with the kind of evidence it rests on.
+//! Guesses about which type was fused into which, each with the kind of evidence it is based on.
 
 use indexmap::IndexMap;
 use serde::Serialize;

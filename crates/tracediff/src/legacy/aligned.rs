@@ -20,7 +20,7 @@ use crate::trace::Trace;
 
 const UNKNOWN: &str = "Fused (Unknown)";
 
-/// Operations that are no fusion even when one side lacks them.
+/// Operations that are not a fusion even when one side lacks them.
 const PLAIN: [&str; 6] =
     ["Attention (Prefill)", "Attention (Decode)", "Dense GEMM", "KV Cache", "MoE GEMM", "MoE Routing"];
 

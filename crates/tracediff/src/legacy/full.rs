@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::name_marks::name_marks;
 use crate::trace::Trace;
 
-/// Stacks per operation, whatever was asked for.
+/// Stacks per operation, with any limit that was asked for.
 const STACKS: usize = 3;
 
 /// The whole result of 0.1.33. If only the second trace is AMD, the traces are exchanged.

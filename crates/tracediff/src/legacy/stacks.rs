@@ -1,5 +1,5 @@
 //! Host operators and Python stacks as 0.1.33 finds them: by the kernel's own External id, else by the frames around the
-//! first kernel of each name, on whatever thread.
+//! first kernel of each name, on any thread.
 
 use rustc_hash::FxHashMap;
 

@@ -26,9 +26,9 @@ const RANKS_FOR_OUTLIERS: usize = 4;
 const FARTHEST: f64 = 4.0;
 /// Standard deviations of a normal distribution per median distance from the median.
 const DEVIATIONS: f64 = 1.4826;
-/// Part of the lateness of a rank from which on a place is told.
+/// Part of the lateness of a rank from which on a place is reported.
 const SMALLEST_PLACE: f64 = 0.05;
-/// Places that are told.
+/// Places that are reported.
 const PLACES: usize = 3;
 
 /// The latest rank, if it is late by 1 % of the time of a step.

@@ -19,7 +19,7 @@ use crate::error::Error;
 /// ```
 ///
 /// # Errors
-/// When the file cannot be read, is no list of devices, or a peak is no positive number.
+/// When the file cannot be read, is not a list of devices, or a peak is not a positive number.
 pub fn open_devices(path: &Path) -> Result<Devices, Error> {
     let text = Source::open(path)?.read_text()?;
     let devices: Devices = yaml::from_str(&text).map_err(|source| Error::yaml(path, &source))?;

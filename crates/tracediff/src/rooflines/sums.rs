@@ -57,7 +57,7 @@ pub(super) struct Sum {
 pub(super) struct Sums {
     /// By first call.
     pub(super) operators: IndexMap<Key, Sum>,
-    /// Time of all kernels that are no collectives.
+    /// Time of all kernels that are not collectives.
     pub(super) computing: Picoseconds,
     /// Time of all kernels.
     pub(super) all: Picoseconds,

@@ -74,13 +74,13 @@ pub struct Finding {
     pub line: Option<u64>,
     /// The axis, or what else it is about.
     pub axis: String,
-    /// The bucket: what is equal in its rows, as far as it is not empty.
+    /// The bucket: what is equal in its rows, where it is not empty.
     pub bucket: Vec<(String, String)>,
     /// Where values are missing.
     pub hole: Option<Hole>,
     /// More about it, for people.
     pub text: String,
-    /// Whether it makes its condition fail; others are told only.
+    /// Whether it makes its condition fail; others are reported only.
     pub fails: bool,
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for Finding {
 pub enum Verdict {
     /// It holds.
     Passed,
-    /// It does not, for so many reasons.
+    /// It does not, for this many reasons.
     Failed(usize),
     /// An input that it needs is not given.
     NotJudged(&'static str),

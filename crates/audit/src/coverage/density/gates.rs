@@ -22,7 +22,7 @@ use std::path::Path;
 
 /// How many conditions there are.
 const GATES: u8 = 9;
-/// A database may have so many times the signatures of the one in use now.
+/// A database may have this many times the signatures of the one in use now.
 const MOST_SIGNATURES: usize = 8;
 
 /// Whether the generator's own values, and those of benches of collectives, are dense enough; and measured where that is declared.

@@ -1,4 +1,4 @@
-//! The calls of a manifest: by what their answers stand on.
+//! The calls of a manifest: by what their answers are based on.
 
 use super::finding::{Finding, Kind};
 use super::inputs::Inputs;

@@ -48,7 +48,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// As a matrix, whatever its layout.
+    /// As a matrix, for any layout.
     fn matrix(&self) -> Shape {
         match (self.is_blocks(), self.shape.as_slice()) {
             (true, [rest @ .., h, w, block_h, block_w]) => {
@@ -219,7 +219,7 @@ enum Lies {
 }
 
 impl Lies {
-    /// As in the row that is followed, or, `turned`, the other way round. A square weight does not show it: then as in the other rows of the table,
+    /// As in the row that is followed, or, `turned`, the other way round. A square weight leaves it open: then as in the other rows of the table,
     /// those with the same data types and formats before all others.
     fn of(table: &Table, pattern: usize, turned: bool) -> Lies {
         let column = |name: &str| table.column(name);

@@ -71,7 +71,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Nothing yet; rows will have so many columns that describe them.
+    /// Nothing yet; rows will have this many columns that describe them.
     pub(super) fn new(metadata: usize) -> Groups {
         Groups { metadata, ..Groups::default() }
     }

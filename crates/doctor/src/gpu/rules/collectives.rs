@@ -83,7 +83,7 @@ fn waiting(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
 }
 
 /// A collective among the first hundredth of the kernels that takes a twentieth of the kernel time and ten times as long as
-/// its like do.
+/// similar ones do.
 fn skewed_start(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
     if collectives.is_empty() {
         return;

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::finding::{Evidence, Findings};
 use crate::gpu::Prepared;
 
-/// Shorter pauses are no jump.
+/// Shorter pauses are not jumps.
 const PAUSE: Picoseconds = 20_000 * MICROSECOND;
 /// Rows that must follow.
 const ROWS: usize = 10;

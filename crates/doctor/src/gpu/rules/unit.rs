@@ -1,4 +1,4 @@
-//! Times that are no microseconds.
+//! Times that are not microseconds.
 
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use rustc_hash::FxHashSet;
@@ -16,7 +16,7 @@ const KERNELS: usize = 20;
 const LONG: Picoseconds = 700 * MICROSECOND;
 /// No launch call is that short.
 const SHORT_CALL: Picoseconds = 90_000;
-/// A kernel below this shows that times are no nanoseconds, even where launch calls take as long as a replay of the profiler.
+/// A kernel below this shows that times are not nanoseconds, even where launch calls take as long as a replay of the profiler.
 const ORDINARY_KERNEL: Picoseconds = 200 * MICROSECOND;
 /// No kernel is that short.
 const SHORT_KERNEL: Picoseconds = 50_000;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::predict::kriging::SQRT_3;
 
-/// Rows of one slice whose distances from a place at nought are given in lengths; in this order in the tree, which has one leaf.
+/// Rows of one slice whose distances from a place at zero are given in lengths; in this order in the tree, which has one leaf.
 struct Rows {
     forest: Forest,
     values: [f64; MOST_NEIGHBOURS],

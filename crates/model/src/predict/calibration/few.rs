@@ -1,4 +1,4 @@
-//! Few rows: the roofline is fitted anew without those that are left out. Three numbers that were fitted to few rows follow each of
+//! Few rows: the roofline is fitted again without those that are left out. Three numbers that were fitted to few rows follow each of
 //! them, so that a row that was fitted to seems easier to predict than a new one is.
 
 use super::LARGEST_SIZES;
@@ -7,7 +7,7 @@ use crate::predict::build::fit_means;
 use crate::predict::model::Model;
 use crate::roofline::Work;
 
-/// Rows up to which the roofline is fitted anew; with more, one of them moves it too little.
+/// Rows up to which the roofline is fitted again; with more, one of them moves it too little.
 pub(crate) const FEW: usize = 32;
 /// The same of several slices: what is fitted to each alone follows its few rows, however many there are in all.
 pub(crate) const FEW_TOGETHER: usize = 200;

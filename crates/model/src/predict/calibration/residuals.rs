@@ -8,7 +8,7 @@ use crate::predict::model::{Model, Spot};
 use crate::predict::rows::choose;
 use smallvec::SmallVec;
 
-/// With all rows nearer than so many median distances.
+/// With all rows nearer than this many median distances.
 const LEVELS: [f64; 5] = [0.0, 1.5, 3.0, 6.0, 12.0];
 const MOST_CONFIGURATIONS: usize = 24;
 const MOST_OF_A_CONFIGURATION: usize = 40;
@@ -24,7 +24,7 @@ pub(crate) struct Residual {
     pub(crate) class: Class,
     pub(crate) sigma: f64,
     pub(crate) own: Misses,
-    /// By how much the same neighbours miss what a twin has there; nought without one.
+    /// By how much the same neighbours miss what another slice has there; zero without one.
     pub(crate) twin: Misses,
 }
 
@@ -43,13 +43,13 @@ impl Misses {
 }
 
 impl Residual {
-    /// What is missed by a method that counts a share of what the twin has more than its neighbours.
+    /// What is missed by a method that counts a share of what the other slice has more than its neighbours.
     pub(crate) fn missed(&self, method: Method, share: f64) -> f64 {
         (self.own.of(method) - share * self.twin.of(method)).abs()
     }
 }
 
-/// The rows of a model that may be left out, and what a twin has at all of them.
+/// The rows of a model that may be left out, and what another slice has at all of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     /// In order.
@@ -198,7 +198,7 @@ pub(super) fn residual(model: &Model, twin: Option<&[f32]>, row: u32, from: &[(u
     }
 }
 
-/// What a twin has at some rows.
+/// What another slice has at some rows.
 pub(crate) fn values_of(twin: &[f32], rows: &[u32]) -> [f64; MOST_NEIGHBOURS] {
     let mut values = [0.0; MOST_NEIGHBOURS];
     for (value, row) in values.iter_mut().zip(rows) {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::predict::place::mix;
 
-/// Numbers between nought and one, always the same.
+/// Numbers between zero and one, always the same.
 fn drawn(count: usize) -> Vec<f64> {
     (0..count as u64).map(|number| (mix(number) >> 11) as f64 / (1u64 << 53) as f64).collect()
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::predict::place::mix;
 
-/// Numbers between nought and one that have nothing to do with each other.
+/// Numbers between zero and one that have nothing to do with each other.
 fn drawn(seed: u64) -> f64 {
     (mix(mix(seed)) >> 11) as f64 / (1u64 << 53) as f64
 }

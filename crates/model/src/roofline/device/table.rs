@@ -21,7 +21,7 @@ use std::borrow::Cow;
 
 use super::Device;
 
-/// Columns: 16, 8 and 4 bits, TF32, FP32 and FP64 in TFLOP/s, and the memory in TB/s; 0 where there are no units for it, or no sheet says.
+/// Columns: 16, 8 and 4 bits, TF32, FP32 and FP64 in TFLOP/s, and the memory in TB/s; 0 without units for it, or where no sheet has it.
 const fn device(name: &'static str, peaks: [f64; 7]) -> Device {
     with_int8(name, 0.0, peaks)
 }

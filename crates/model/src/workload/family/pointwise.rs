@@ -60,7 +60,7 @@ pub(super) fn copy(call: &Call) -> Option<CallWork> {
     vector(Work { operations: 0.0, bytes: source + elements * element.bytes() }, element)
 }
 
-/// Work of the units that are no matrix units.
+/// Work of the units that are not matrix units.
 pub(super) fn vector(work: Work, element: ElementType) -> Option<CallWork> {
     Some(CallWork { work, unit: Unit::Vector, precision: element.vector_precision() })
 }

@@ -48,7 +48,7 @@ pub(super) fn work(product: Product, call: &Call) -> Option<CallWork> {
     matrix(work, element)
 }
 
-/// Sizes of `batch` products (m, k)·(k, n) with so many different weights.
+/// Sizes of `batch` products (m, k)·(k, n) with this many different weights.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub(super) batch: f64,

@@ -87,7 +87,7 @@ fn known_kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Error
 }
 
 impl Failure {
-    /// `<exception>: <message>`, as far as the worker sent them.
+    /// `<exception>: <message>`, or what the worker sent of them.
     pub(super) fn text(&self) -> String {
         match self.exception.as_deref() {
             None | Some("") => self.message.clone(),
@@ -146,7 +146,7 @@ pub(super) fn read(line: &str) -> Received {
     }
 }
 
-/// What a line that is no JSON names as its type.
+/// The type of a line that is not JSON.
 fn named_type(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("\"type\"")?;
     let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;

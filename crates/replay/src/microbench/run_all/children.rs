@@ -43,7 +43,7 @@ pub fn run_in_children(
 }
 
 /// A folder in which the children of a run leave what they have measured. They write nowhere else: what is in it is committed together, with
-/// whatever else the run writes. It goes when this is dropped.
+/// everything else that the run writes. It goes when this is dropped.
 #[derive(Debug)]
 pub struct HandedOver {
     folder: PrivateFolder,

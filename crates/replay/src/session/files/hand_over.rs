@@ -67,7 +67,7 @@ pub(in crate::session) fn content_beside(document: &Path, profile: &Path) -> Pat
 }
 
 impl RunFiles {
-    /// Stages a document about the files of a run instead of the files. `warn` is told which tables have changed meanwhile and stay as they are.
+    /// Stages a document about the files of a run instead of the files. `warn` gets the tables that have changed meanwhile and stay as they are.
     pub(in crate::session) fn hand_over(
         document: &Path,
         removals: Vec<Removal>,
@@ -98,7 +98,7 @@ impl RunFiles {
     }
 
     /// Stages what runs have handed over in these documents; those that are not there are passed over. Each run has said which of
-    /// its rows leave their tables. `warn` is told which tables have changed since then and stay as they are.
+    /// its rows leave their tables. `warn` gets the tables that have changed since then and stay as they are.
     ///
     /// # Errors
     /// A document that cannot be read, an op_summary that cannot be written.

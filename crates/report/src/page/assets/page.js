@@ -271,7 +271,7 @@
     }
 
     // Rows in view, between two empty ones that are as tall as all others.
-    draw(anew = false) {
+    draw(again = false) {
       const visible = Math.ceil(this.scroll.clientHeight / ROW_PX);
       const height = Math.min(this.order.length * ROW_PX, TALLEST_PX);
       const reach = Math.max(1, height - this.scroll.clientHeight);
@@ -280,7 +280,7 @@
         : Math.floor((this.scroll.scrollTop / reach) * (this.order.length - visible));
       const from = Math.max(0, Math.min(first - AROUND, this.order.length - visible));
       const to = Math.min(this.order.length, first + visible + AROUND);
-      if (!anew && this.drawn && this.drawn[0] === from && this.drawn[1] === to) return;
+      if (!again && this.drawn && this.drawn[0] === from && this.drawn[1] === to) return;
       this.drawn = [from, to];
       const rows = [];
       for (let at = from; at < to; at++) rows.push(this.row(at));

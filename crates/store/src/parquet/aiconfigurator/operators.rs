@@ -30,7 +30,7 @@ pub(super) enum Form {
     Collective,
 }
 
-/// The tables do not tell of tiers.
+/// The tables say nothing about tiers.
 const TIER: &str = "0";
 
 impl Form {

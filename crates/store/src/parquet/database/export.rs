@@ -19,7 +19,7 @@ pub struct Exported {
     pub tables: usize,
     /// Their rows.
     pub rows: usize,
-    /// Files that are no tables, copied as they are.
+    /// Files that are not tables, copied as they are.
     pub copied: usize,
 }
 

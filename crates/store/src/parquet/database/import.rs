@@ -17,16 +17,16 @@ pub struct Imported {
     pub tables: usize,
     /// Their rows.
     pub rows: usize,
-    /// Files that are no tables, copied as they are.
+    /// Files that are not tables, copied as they are.
     pub copied: usize,
 }
 
-/// Writes every table of an export below `database`, and copies the other files. Cells that were changed since, by whatever program, are
+/// Writes every table of an export below `database`, and copies the other files. Cells that were changed since, by any program, are
 /// what is written; where none was, the bytes are those that were exported. All or nothing, under the lock of the database; what a killed
 /// import has begun is finished by the next one.
 ///
 /// # Errors
-/// When a file is no table of an export, and when a file with another content is there already: nothing is replaced.
+/// When a file is not a table of an export, and when a file with another content is there already: nothing is replaced.
 pub fn import(source: &Path, database: &Path, lock: &LockOptions<'_>) -> Result<Imported, Error> {
     check_apart(source, database)?;
     if source.is_file() {
@@ -70,7 +70,7 @@ fn table(file: &ParquetFile) -> Result<(Vec<u8>, usize), Error> {
     let line_end = line_end.ok_or_else(|| Error::unfit(path, "metadata: no line end"))?;
     let texts = |name: &str| match file.read_column(name)? {
         Some(Values::Text(cells)) => Ok(cells),
-        Some(_) => Err(Error::column(path, name, "is no text any more")),
+        Some(_) => Err(Error::column(path, name, "is not text any more")),
         None => Err(Error::column(path, name, "is missing")),
     };
     let columns = written.columns.iter().map(|(_, name)| texts(name)).collect::<Result<Vec<_>, _>>()?;

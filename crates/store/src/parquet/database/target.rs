@@ -43,7 +43,7 @@ impl Target {
         Ok(())
     }
 
-    /// Whether there is no such file yet. One of the same content is that of an import that was killed after it.
+    /// Whether the file is missing yet. One of the same content is that of an import that was killed after it.
     fn is_new(&self, path: &Path, content: &mut dyn Read) -> Result<bool, Error> {
         if path.symlink_metadata().is_err() {
             return Ok(true);

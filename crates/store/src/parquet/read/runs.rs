@@ -5,7 +5,7 @@ use super::varint::{LONGEST, varint};
 /// Values of a group of a run that is not of one value.
 const GROUP: u64 = 8;
 
-/// Whether the lengths of the runs that hold so many values of so many bits are numbers. The decoder panics on others. Runs that end early are
+/// Whether the lengths of the runs that hold this many values of this many bits are numbers. The decoder panics on others. Runs that end early are
 /// its own business.
 pub(super) fn have_lengths(mut runs: &[u8], bits: u8, mut values: u64) -> bool {
     loop {

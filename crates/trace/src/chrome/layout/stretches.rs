@@ -137,7 +137,7 @@ fn put(role: Role, value: Span, fields: &mut [Span; Field::COUNT], wanted: &mut 
 }
 
 impl Stretches {
-    /// Puts an event into the tree whose values are those of its layout where `stays` says so; `None` where there is no room for all of
+    /// Puts an event into the tree whose values are those of its layout where `stays` says so; `None` without room for all of
     /// it.
     fn add_event(&mut self, fast: Fast<'_>, outline: &Outline, stays: &[bool]) -> Option<()> {
         let (mut before, mut from) = (ROOT, outline.start);
@@ -174,7 +174,7 @@ impl Stretches {
         Some(())
     }
 
-    /// The number of a stretch behind another one; `None` where there is no room for it.
+    /// The number of a stretch behind another one; `None` without room for it.
     fn add(&mut self, before: u16, mut stretch: Stretch) -> Option<u16> {
         if self.all.is_empty() {
             self.all.push(Stretch { text: Box::default(), values: Box::default(), ..stretch.clone() });
@@ -270,7 +270,7 @@ impl Sample {
     }
 }
 
-/// Whether a value tells nothing more than itself: no text but ASCII without escapes, no objects and no words that are no JSON in it.
+/// Whether a value tells nothing more than itself: no text but ASCII without escapes, no objects and no words that are not JSON in it.
 fn is_plain(fast: Fast<'_>, value: Span) -> bool {
     let mut form = Form { ascii: true, ..Form::NEW };
     form.value(fast.all(), value);

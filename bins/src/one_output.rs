@@ -1,0 +1,295 @@
+//! `-o FILE`: one option for every form of a result; the suffix of the file chooses the form.
+//!
+//! The option becomes the one that a tool has for that form (`-o x.json` is `--json x.json`). Markdown is what the tool prints.
+
+use crate::Failure;
+use clap::{Arg, ArgAction, Command};
+use perfdb_files::replace::{Parents, Staged, commit};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Suffixes, and the options that write the form; a tool has at most one of them for files.
+const FORMS: [(&str, &[&str]); 4] = [
+    (".json", &["result-json", "json", "json-output"]),
+    (".csv", &["result-csv", "csv"]),
+    (".html", &["html", "html-output"]),
+    (".parquet", &["parquet"]),
+];
+
+/// Forms that are the text which a tool prints.
+const TEXTS: [&str; 2] = [".md", ".txt"];
+
+/// Tools whose options are those of an original.
+const DROP_INS: [&str; 14] = [
+    "compute-m6",
+    "fill-fia-runtime-metadata",
+    "generate-comm-microbench",
+    "generate-op-comparison",
+    "generate-per-shape-comparison",
+    "generate-shape-grid",
+    "op-replay",
+    "parse-kernel-details",
+    "probe-dfc-constraints",
+    "run-all-op",
+    "run-comm-bench",
+    "start-microbench",
+    "trace-to-csv",
+    "validate-comm-alignment",
+];
+
+/// Options with which `--output` of compare-traces keeps its older meaning: the form does not follow the suffix.
+const OLDER: [&str; 5] = ["--format", "--compat", "--aligned", "--full", "--fusion"];
+
+const ID: &str = "output_by_suffix";
+
+/// Whether a tool has the option.
+fn is_offered(command: &Command) -> bool {
+    !DROP_INS.contains(&command.get_name()) && !command.has_subcommands() && command.get_name() != "perfdb"
+}
+
+/// Gives a tool the option, and hides the options of single forms.
+pub(crate) fn add(mut command: Command) -> Command {
+    if !is_offered(&command) {
+        return command;
+    }
+    let suffixes = suffixes(&command).join(" ");
+    let own = command.get_arguments().any(|known| known.get_long() == Some("output"));
+    if own {
+        // Its own --output is the product of the tool, or is shown in place of this one.
+        return command.mut_arg("output", |option| option.short('o'));
+    }
+    let by_form: Vec<String> = FORMS.iter().filter_map(|(_, names)| option_of(&command, names)).collect();
+    for option in by_form {
+        let is_plain =
+            |known: &Arg| known.get_value_names().is_some_and(|names| names.len() == 1 && names[0] == "FILE");
+        let id = command.get_arguments().find(|known| known.get_long() == Some(&option) && is_plain(known));
+        if let Some(id) = id.map(|known| known.get_id().to_string()) {
+            command = command.mut_arg(id, |option| option.hide(true));
+        }
+    }
+    let help = format!("Write FILE as {suffixes}; repeatable");
+    let option = Arg::new(ID).short('o').long("output").value_name("FILE").action(ArgAction::Append).help(help);
+    let option = option.value_parser(clap::value_parser!(OsString));
+    command.arg(option.display_order(0))
+}
+
+/// The suffixes that a tool writes.
+fn suffixes(command: &Command) -> Vec<&'static str> {
+    let forms = FORMS.iter().filter(|(_, names)| option_of(command, names).is_some()).map(|(suffix, _)| *suffix);
+    forms.chain([".md"]).collect()
+}
+
+/// The option of a command that writes a file of a form.
+fn option_of(command: &Command, names: &[&str]) -> Option<String> {
+    let takes_file = |known: &&Arg| known.get_action().takes_values();
+    let known = |name: &&&str| command.get_arguments().filter(takes_file).any(|known| known.get_long() == Some(name));
+    names.iter().find(known).map(|name| (*name).to_owned())
+}
+
+static TEXT_FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static TEXT: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// Puts the options of single forms in the place of `-o`. The error says which forms there are.
+pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<Vec<OsString>, String> {
+    if !is_offered(command) {
+        return Ok(arguments);
+    }
+    let is_older = command.get_name() == "compare-traces"
+        && arguments.iter().any(|argument| OLDER.iter().any(|name| argument.as_bytes().starts_with(name.as_bytes())));
+    let is_own = command.get_arguments().any(|known| known.get_long() == Some("output") && known.get_id() != ID);
+    if is_own && (is_older || command.get_name() != "compare-traces") {
+        return Ok(arguments);
+    }
+    let mut named: Vec<OsString> = Vec::with_capacity(arguments.len());
+    let mut texts = Vec::new();
+    let mut forms = Vec::new();
+    let mut words = arguments.into_iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            named.push(word);
+            named.extend(words);
+            break;
+        }
+        let Some(file) = value(&word, &mut words) else {
+            named.push(word);
+            continue;
+        };
+        let form = match (form(&file, command), takes_other(command, &word)) {
+            (Err(_), Some(option)) => Ok(Form::Other(option)),
+            (form, _) => form,
+        };
+        match form? {
+            Form::Other(option) => named.push(with_value(option, &file)),
+            Form::Stdout => {}
+            Form::Text => texts.push(PathBuf::from(file)),
+            Form::Option(option) if forms.contains(&option) => {
+                return Err(format!("--output: there are two files of one form: {}", file.display()));
+            }
+            Form::Option(option) => {
+                let is_stream = file.as_bytes().starts_with(b"-.");
+                let value = if is_stream { OsStr::new("-") } else { file.as_os_str() };
+                named.push(with_value(&option, value));
+                forms.push(option);
+            }
+        }
+    }
+    keep_text(texts);
+    Ok(named)
+}
+
+/// The value of `-o` or `--output`, if a word is that option.
+fn value(word: &OsStr, rest: &mut impl Iterator<Item = OsString>) -> Option<OsString> {
+    let bytes = word.as_bytes();
+    let behind = |at: usize| Some(OsString::from_vec(bytes[at..].to_vec()));
+    match bytes {
+        b"-o" | b"--output" => Some(rest.next().unwrap_or_default()),
+        _ if bytes.starts_with(b"--output=") => behind(b"--output=".len()),
+        _ if bytes.starts_with(b"-o") && bytes.len() > 2 => behind(if bytes[2] == b'=' { 3 } else { 2 }),
+        _ => None,
+    }
+}
+
+/// The option that has the values of `--output` which are not files of a form: the older meanings of that name.
+fn takes_other(command: &Command, word: &OsStr) -> Option<&'static str> {
+    match command.get_name() {
+        "query-database" => Some("result"),
+        "compare-traces" if word.as_bytes().starts_with(b"--") => Some("output"),
+        _ => None,
+    }
+}
+
+enum Form {
+    /// Another option than one of a form.
+    Other(&'static str),
+    /// The text, where it is printed anyway.
+    Stdout,
+    Text,
+    Option(String),
+}
+
+fn form(file: &OsStr, command: &Command) -> Result<Form, String> {
+    if file == "-" || file == "/dev/stdout" {
+        return Ok(Form::Stdout);
+    }
+    let name = file.to_string_lossy().to_lowercase();
+    if TEXTS.iter().any(|suffix| name.ends_with(suffix)) {
+        return Ok(Form::Text);
+    }
+    let form = FORMS.iter().find(|(suffix, _)| name.ends_with(suffix));
+    match form.and_then(|(_, names)| option_of(command, names)) {
+        Some(option) => Ok(Form::Option(option)),
+        None => {
+            let shown = perfdb_files::escape::excerpt(&file.to_string_lossy());
+            let forms = suffixes(command).join(", ");
+            Err(format!("--output: {shown}: the suffix chooses the form: {forms}; - is stdout, -.json JSON on stdout"))
+        }
+    }
+}
+
+fn with_value(option: &str, value: &OsStr) -> OsString {
+    let mut bytes = format!("--{option}=").into_bytes();
+    bytes.extend_from_slice(value.as_bytes());
+    OsString::from_vec(bytes)
+}
+
+fn keep_text(files: Vec<PathBuf>) {
+    if let Ok(mut text) = TEXT.lock() {
+        *text = (!files.is_empty()).then(Vec::new);
+    }
+    if let Ok(mut kept) = TEXT_FILES.lock() {
+        *kept = files;
+    }
+}
+
+/// Keeps what is printed, if a file of it was asked for.
+pub(crate) fn printed(bytes: &[u8]) {
+    if let Ok(mut text) = TEXT.lock()
+        && let Some(text) = text.as_mut()
+    {
+        text.extend_from_slice(bytes);
+    }
+}
+
+/// Writes the files of text that were asked for.
+pub(crate) fn write_texts() -> Result<(), Failure> {
+    let files = TEXT_FILES.lock().map(|mut files| std::mem::take(&mut *files)).unwrap_or_default();
+    if files.is_empty() {
+        return Ok(());
+    }
+    let text = TEXT.lock().ok().and_then(|mut text| text.take()).unwrap_or_default();
+    let text = plain(&String::from_utf8_lossy(&text));
+    let staged = files.iter().map(|path| {
+        let is_text = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("txt"));
+        let content = if is_text { text.clone() } else { markdown(&text) };
+        Staged::with(path, content.as_bytes(), Parents::MustExist)
+    });
+    Ok(commit(staged.collect::<Result<Vec<_>, _>>()?)?)
+}
+
+/// The verdict as a paragraph, and what follows it as it is on the screen.
+fn markdown(text: &str) -> String {
+    let (verdict, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let rest = rest.trim_matches('\n');
+    let fence = if rest.contains("```") { "~~~~" } else { "```" };
+    match rest.is_empty() {
+        true => format!("**{}**\n", verdict.trim()),
+        false => format!("**{}**\n\n{fence}text\n{rest}\n{fence}\n", verdict.trim()),
+    }
+}
+
+/// The text without its colours.
+fn plain(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    plain
+}
+
+/// Refuses files of text that are among the inputs.
+pub(crate) fn refuse_inputs<'i>(inputs: impl IntoIterator<Item = &'i Path>) -> Result<(), String> {
+    let files = TEXT_FILES.lock().map(|files| files.clone()).unwrap_or_default();
+    perfdb_files::replace::refuse_inputs(files.iter().map(PathBuf::as_path), inputs)
+        .map_err(|error| crate::error_line(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Command {
+        let file = |name: &'static str| Arg::new(name).long(name).value_name("FILE");
+        add(Command::new("some-tool").arg(file("json")).arg(file("html")).arg(Arg::new("label").long("label")))
+    }
+
+    fn named(line: &str) -> Result<String, String> {
+        let words = line.split(' ').map(OsString::from).collect();
+        let named = by_suffix(words, &command())?;
+        Ok(named.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn the_suffix_chooses_the_form() {
+        for (line, expected) in [
+            ("-o a.json x", "--json=a.json x"),
+            ("--output=a.HTML -ob.json", "--html=a.HTML --json=b.json"),
+            ("x -o -", "x"),
+            ("x -o -.json", "x --json=-"),
+            ("x -- -o", "x -- -o"),
+        ] {
+            assert_eq!(named(line).unwrap(), expected, "{line}");
+        }
+        assert!(named("-o a.csv").unwrap_err().contains(".json, .html, .md"));
+        assert!(named("-o a.json -o b.json").unwrap_err().contains("two files of one form"));
+    }
+
+    #[test]
+    fn markdown_begins_with_the_verdict() {
+        assert_eq!(markdown("all is well\n"), "**all is well**\n");
+        assert_eq!(markdown("verdict\n\na  b\n1  2\n"), "**verdict**\n\n```text\na  b\n1  2\n```\n");
+        assert_eq!(plain("\u{1b}[1mbold\u{1b}[0m"), "bold");
+    }
+}
