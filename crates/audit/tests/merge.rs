@@ -33,6 +33,7 @@ fn merge_with(
     let options = Options {
         into: &folder.join(into),
         from: &from,
+        names: &[],
         prefer,
         decisions,
         dry_run: false,

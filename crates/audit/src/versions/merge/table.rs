@@ -272,7 +272,7 @@ impl Merger<'_> {
                 kernel_type: self.result.kernel_type.clone(),
                 case: found.case.clone(),
                 duration: source,
-                from: theirs.place.directory.clone(),
+                from: theirs.place.name.clone(),
                 from_line: row.line().unwrap_or_default(),
                 into_line: table.line(at),
                 into_us: into_us.or(into.answer()).unwrap_or_default(),
@@ -320,7 +320,7 @@ impl Merger<'_> {
 
     /// Keeps a row that lost beside the table.
     fn keep(&mut self, what: &'static str, place: &Place, cells: Vec<(String, String)>) {
-        self.kept.push(Kept { what, database: place.directory.to_string_lossy().into_owned(), cells });
+        self.kept.push(Kept { what, database: place.name.to_string_lossy().into_owned(), cells });
     }
 
     /// Copies the durations that are taken over with their counters, and fills empty cells that belong to no duration.
@@ -364,7 +364,7 @@ impl Merger<'_> {
             Prefer::Fastest => is_faster,
             Prefer::Newest => {
                 let no_date = |place: &Place| Error::NoDate {
-                    path: place.directory.clone(),
+                    path: place.name.clone(),
                     kernel_type: conflict.kernel_type.clone(),
                 };
                 let from = dates.1.ok_or_else(|| no_date(place))?;
