@@ -59,6 +59,33 @@ fn every_byte_comes_back() -> TestResult {
 }
 
 #[test]
+fn collectives_of_another_folder_come_along() -> TestResult {
+    let Folders { database, tables, back, .. } = &folders()?;
+    let collective =
+        "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1,2,DT_BF16,0,1.0,2.0\n";
+    let mapping = "communication_data_ref: ../shared\noperator_mappings: {}\n";
+    fs::write(database.join("op_mapping.yaml"), mapping)?;
+    fs::write(database.join("Add.csv"), "x\n1\n")?;
+    let shared = database.with_file_name("shared");
+    let missing = export(database, tables)?;
+    assert_eq!((missing.missing_collectives, missing.collectives), (Some(shared.clone()), None));
+    fs::create_dir(&shared)?;
+    fs::write(shared.join("hcom_allReduce_.csv"), collective)?;
+    fs::write(shared.join("other.csv"), collective)?;
+    let exported = export(database, tables)?;
+    assert_eq!((exported.tables, exported.collectives), (2, Some((shared, "hccl".to_owned()))));
+    import(tables, back, &LOCK)?;
+    assert_eq!(fs::read_to_string(back.join("hccl/hcom_allReduce_.csv"))?, collective);
+    assert!(!back.join("hccl/other.csv").exists());
+    let expected = "communication_data_ref: hccl\noperator_mappings: {}\n";
+    assert_eq!(fs::read_to_string(back.join("op_mapping.yaml"))?, expected);
+    // They lie in the database now: another export is its bytes.
+    let again = export(back, &database.with_file_name("again"))?;
+    assert_eq!((again.tables, again.collectives), (2, None));
+    Ok(())
+}
+
+#[test]
 fn nothing_is_replaced_and_nothing_half_written() -> TestResult {
     let Folders { database, tables, back, .. } = &folders()?;
     fs::write(database.join("A.csv"), "x\n1\n")?;
