@@ -11,24 +11,44 @@ use std::path::{Path, PathBuf};
 const NAMED: usize = 5;
 const LOOKED_INTO: usize = 2000;
 
-/// Refuses a folder without tables and without a mapping.
+/// Refuses a folder without tables and without a mapping. What is no folder is left to its readers.
 pub(crate) fn refuse_other(directory: &Path) -> Result<(), Failure> {
-    if !directory.is_dir() || is_database(directory) {
-        return Ok(());
+    match directory.is_dir() && !is_database(directory) {
+        true => Err(refusal(directory, "neither a table (*.csv) nor op_mapping.yaml is in it")),
+        false => Ok(()),
     }
+}
+
+/// Refuses a folder without tables, of which nothing can be compared or copied.
+pub(crate) fn refuse_without_tables(directory: &Path) -> Result<(), Failure> {
+    refuse_other(directory)?;
+    match directory.is_dir() && tables_in(directory).is_ok_and(|tables| tables.is_empty()) {
+        true => Err(refusal(directory, "no table (*.csv) is in it")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a folder that is no database and no place for one: something other than tables is in it.
+pub(crate) fn refuse_target(directory: &Path) -> Result<(), Failure> {
+    let is_visible = |entry: std::fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+    let mut entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    if entries.any(is_visible) { refuse_without_tables(directory) } else { Ok(()) }
+}
+
+fn refusal(directory: &Path, reason: &str) -> Failure {
     let below = databases_below(directory);
-    let reason = "not a database: neither a table (*.csv) nor op_mapping.yaml is in it";
     let named: Vec<String> = below.iter().take(NAMED).map(|path| shown(path).to_string()).collect();
     let hint = match below.len() {
         0 => String::new(),
         1..=NAMED => format!("; databases below it: {}", named.join(" ")),
         count => format!("; databases below it: {} and {} more", named.join(" "), count - NAMED),
     };
-    Err(Failure::lines(vec![format!("{}: {reason}{hint}", shown(directory))]))
+    Failure::lines(vec![format!("{}: not a database: {reason}{hint}", shown(directory))])
 }
 
 fn is_database(folder: &Path) -> bool {
-    folder.join("op_mapping.yaml").is_file() || tables_in(folder).is_ok_and(|tables| !tables.is_empty())
+    // A table that cannot be read is reported by who reads it.
+    folder.join("op_mapping.yaml").is_file() || !tables_in(folder).is_ok_and(|tables| tables.is_empty())
 }
 
 /// The databases below a folder, those that are nearest to it first.

@@ -52,6 +52,19 @@ impl JsonFile {
         path.map(Path::new).map(open).transpose()
     }
 
+    /// [`JsonFile::open`] where tools would take a CSV in the folder `database` for a table of it.
+    pub fn open_beside_tables(path: Option<&OsStr>, database: &Path) -> Result<Option<JsonFile>, Failure> {
+        let folder = |path: &Path| std::fs::canonicalize(path).ok();
+        let is_table = |path: &Path| {
+            path.extension().is_some_and(|extension| extension == "csv")
+                && folder(&parent_of(path)).is_some_and(|parent| Some(parent) == folder(database))
+        };
+        if let Some(path) = path.map(Path::new).filter(|path| is_table(path)) {
+            return Err(Failure::usage(format!("{}: a CSV in the database would be a table of it", shown(path))));
+        }
+        JsonFile::open(path)
+    }
+
     /// [`JsonFile::open`] for work that makes the folder `output`: below that, a missing folder is not an error yet.
     pub fn open_for(path: Option<&OsStr>, output: &Path) -> Result<Option<JsonFile>, Failure> {
         match path.map(Path::new) {

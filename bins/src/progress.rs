@@ -46,6 +46,7 @@ pub fn items(label: &'static str, total: Option<u64>) -> ProgressBar {
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     label: &'static str,
+    /// 0 where they are not counted.
     files: usize,
     done: usize,
     /// Those that are known before they are opened; of a pipe nobody knows.
@@ -62,6 +63,17 @@ pub fn files<'p>(label: &'static str, paths: impl IntoIterator<Item = &'p Path>)
         *reading = Some(Reading { label, files, done: 0, bytes });
     }
     Files { _private: () }
+}
+
+/// Shows the bytes of these tables while they are read, in any order, until it is dropped.
+pub fn tables<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Files {
+    let reading = files("tables", paths);
+    if let Ok(mut reading) = READING.lock()
+        && let Some(reading) = reading.as_mut()
+    {
+        reading.files = 0;
+    }
+    reading
 }
 
 /// Files whose reading is shown.
@@ -161,7 +173,7 @@ pub(crate) fn watch_reading() -> Option<Watch> {
                 bar.set_length(total.max(read_bytes));
             }
             if let Some(Reading { label, files, done, .. }) = reading {
-                bar.set_prefix(format!("{label} {done}/{files}"));
+                bar.set_prefix(if files == 0 { label.to_owned() } else { format!("{label} {done}/{files}") });
             }
             bar.set_position(read_bytes);
             if is_new {

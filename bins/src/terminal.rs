@@ -5,7 +5,7 @@ use perfdb_report::layout::Layout;
 use std::io::IsTerminal as _;
 
 /// How much of a line is shown.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct TerminalArguments {
     /// Names and lines as long as they are, not shortened to the width of the terminal
     #[arg(long)]

@@ -42,6 +42,39 @@ fn database() -> Result<tempfile::TempDir, Box<dyn Error>> {
     Ok(folder)
 }
 
+#[test]
+fn what_an_audit_writes_is_a_manifest_again() -> TestResult {
+    let folder = database()?;
+    let at = folder.path();
+    let own = "{\"query\": {\"op\": \"my.mm\", \"entry\": {\"kernel_type\": \"MatMulV2\"}, \"inputs\": [{\"shape\": [16, 512], \"dtype\": \"bf16\"}, {\"shape\": [512, 256], \"dtype\": \"bf16\"}]}}\n";
+    fs::write(at.join("calls.jsonl"), fs::read_to_string(at.join("calls.jsonl"))? + own)?;
+    let questions = |manifest: &str| -> Result<Vec<Value>, Box<dyn Error>> {
+        let arguments = ["--database-path", ".", "--manifest", manifest, "--json", "o.json"];
+        let (status, _, stderr) = run(at, "audit-coverage", &arguments)?;
+        assert_eq!(status, Some(0), "{stderr}");
+        let json: Value = serde_json::from_slice(&fs::read(at.join("o.json"))?)?;
+        let of = |workload: &Value| workload["questions"].as_array().cloned().unwrap_or_default();
+        Ok(json["workloads"].as_array().into_iter().flatten().flat_map(of).collect())
+    };
+    let first = questions("calls.jsonl")?;
+    let line =
+        |question: &Value| format!("{}\n", serde_json::json!({"query": question["query"], "calls": question["calls"]}));
+    fs::write(at.join("again.jsonl"), first.iter().map(line).collect::<String>())?;
+    let again = questions("again.jsonl")?;
+    assert_eq!(again.len(), first.len());
+    for (first, again) in first.iter().zip(&again) {
+        for key in ["query", "calls", "standing", "duration_us", "reason"] {
+            assert_eq!(first[key], again[key], "{first}");
+        }
+    }
+    assert!(
+        first
+            .iter()
+            .any(|question| question["query"]["entry"]["kernel_type"] == "MatMulV2" && question["duration_us"] == 3.2)
+    );
+    Ok(())
+}
+
 const AUDIT: [&str; 4] = ["--database-path", ".", "--manifest", "calls.jsonl"];
 
 #[test]

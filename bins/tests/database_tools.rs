@@ -98,6 +98,57 @@ fn a_killed_parse_leaves_every_table_old_or_new_and_loses_no_measurement() -> Te
 }
 
 #[test]
+fn a_parse_says_what_it_replaces_and_a_merge_replaces_nothing() -> TestResult {
+    let folder = TempDir::new()?;
+    let (profile, database) = profile_and_database(folder.path())?;
+    let table = |name: &str| database.join(format!("{name}.csv"));
+    // The profile has the shape 0 of Add; Sort has been filled in, and Other is not in the profile.
+    fs::write(table("Add"), "Input Shapes,Average Duration(us)\r\n0,\r\n4000,\r\n")?;
+    fs::write(table("Sort"), "Input Shapes,Runtime topk\r\n4001,2048\r\n")?;
+    fs::write(table("Other"), "Input Shapes\r\n1\r\n")?;
+    let parse = |flags: &[&str]| -> Result<(String, String), Box<dyn Error>> {
+        let mut command = Command::new(PARSE);
+        command.arg("--profiling-path").arg(&profile).arg("--database-path").arg(&database).args(flags);
+        let output = command.output()?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok((String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?))
+    };
+    let before = tables(&database)?;
+    let (_, stderr) = parse(&["--dry-run"])?;
+    assert!(stderr.contains("warning: would replace 5 tables and drop "), "{stderr}");
+    assert_eq!(tables(&database)?, before);
+    let (stdout, stderr) = parse(&["--merge"])?;
+    assert!(stdout.starts_with("5 tables changed: ") && stdout.contains(" 0 answers changed"), "{stdout}");
+    assert!(!stderr.contains("replace"), "{stderr}");
+    for (name, row) in [("Add", "4000,"), ("Sort", "4001,2048"), ("MatMulV2", "4,5.000000 of MatMulV2")] {
+        let text = fs::read_to_string(table(name))?;
+        assert!(text.contains(&format!("\n{row}")), "{name}: {text}");
+    }
+    let record = fs::read_to_string(database.join("database.toml"))?;
+    assert!(
+        record.contains("tool = \"parse-kernel-details\"")
+            && record.contains(&format!("from = [\"{}\"]", profile.display())),
+        "{record}"
+    );
+    let merged = tables(&database)?;
+    let (stdout, _) = parse(&["--merge"])?;
+    assert!(stdout.starts_with("0 tables changed: 0 rows added"), "{stdout}");
+    assert_eq!(tables(&database)?, merged);
+    let (_, stderr) = parse(&[])?;
+    let line =
+        stderr.lines().find(|line| line.starts_with("warning: replaced 5 tables and dropped ")).unwrap_or_default();
+    assert!(line.ends_with("; --merge keeps them"), "{stderr}");
+    assert!(database.join("Sort.csv.replaced").exists());
+    let (_, stderr) = parse(&[])?;
+    assert_eq!(
+        stderr.lines().filter(|line| line.starts_with("note: replaced 5 tables; the profile has all their ")).count(),
+        1
+    );
+    assert_eq!(fs::read_to_string(table("Other"))?, "Input Shapes\r\n1\r\n");
+    Ok(())
+}
+
+#[test]
 fn two_updates_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
     const ROUNDS: usize = 100;
     let folder = TempDir::new()?;
@@ -137,6 +188,7 @@ fn two_updates_at_once_lose_nothing_in_a_hundred_rounds() -> TestResult {
 #[test]
 fn a_folder_without_tables_is_no_clean_database() -> TestResult {
     let folder = TempDir::new()?;
+    fs::write(folder.path().join("op_mapping.yaml"), "")?;
     let output = Command::new(CHECK).arg("--database-path").arg(folder.path()).output()?;
     assert_eq!(
         (output.status.code(), output.stdout.as_slice()),

@@ -124,16 +124,62 @@ fn programs_read_every_case() -> TestResult {
 }
 
 #[test]
+fn a_folder_above_the_databases_is_the_same_error_in_every_tool() -> TestResult {
+    let folder = versions()?;
+    fs::create_dir(folder.path().join("above"))?;
+    for name in ["vllm1_torch2_cann8.5", "vllm1_torch2_cann8.6"] {
+        fs::rename(folder.path().join(name), folder.path().join("above").join(name))?;
+    }
+    write(folder.path(), "above/notes.txt", "")?;
+    let (first, second) = ("above/vllm1_torch2_cann8.5", "above/vllm1_torch2_cann8.6");
+    let below = format!("is in it; databases below it: {first} {second}\n");
+    for line in [
+        "check-database --database-path above".to_owned(),
+        "check-density --database-path above".to_owned(),
+        format!("check-density --database-path {first} --baseline-database above"),
+        "evaluate-database --database-path above".to_owned(),
+        "query-database --database-path above --list".to_owned(),
+        "audit-coverage --database-path above --manifest none".to_owned(),
+        format!("diff-databases above {second}"),
+        format!("diff-databases {first} above"),
+        format!("merge-databases above {second}"),
+        format!("merge-databases {first} above"),
+    ] {
+        let (status, _, stderr) = run(folder.path(), &line)?;
+        assert_eq!(status, Some(1), "{line}: {stderr}");
+        assert!(stderr.starts_with("error: above: not a database: ") && stderr.ends_with(&below), "{line}: {stderr}");
+    }
+    Ok(())
+}
+
+#[test]
+fn no_output_of_a_merge_is_a_table_of_its_database() -> TestResult {
+    let folder = versions()?;
+    let merge = "merge-databases vllm1_torch2_cann8.5 vllm1_torch2_cann8.5b --dry-run";
+    write(folder.path(), "vllm1_torch2_cann8.5b/MatMulV2.csv", &table(&[(1, 7.0)]))?;
+    for output in ["--json", "--conflicts"] {
+        let (status, _, stderr) = run(folder.path(), &format!("{merge} {output} ./vllm1_torch2_cann8.5/Add.csv"))?;
+        assert_eq!(status, Some(2), "{stderr}");
+        assert!(stderr.contains("would be a table of it"), "{stderr}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_compared_is_said() -> TestResult {
     let folder = versions()?;
     let at = folder.path();
     fs::create_dir(at.join("empty"))?;
     for (line, status, said) in [
-        ("diff-databases empty vllm1_torch2_cann8.5", 1, "error: empty: no table (*.csv) is here"),
+        (
+            "diff-databases empty vllm1_torch2_cann8.5",
+            1,
+            "error: empty: not a database: neither a table (*.csv) nor op_mapping.yaml is in it",
+        ),
         ("diff-databases nowhere vllm1_torch2_cann8.5", 1, "error: nowhere: "),
         ("diff-databases empty/../vllm1_torch2_cann8.5 vllm1_torch2_cann8.5", 2, "are the same database"),
         ("diff-databases vllm1_torch2_cann8.5", 2, "error: "),
-        ("merge-databases vllm1_torch2_cann8.5 empty", 1, "error: empty: no table"),
+        ("merge-databases vllm1_torch2_cann8.5 empty", 1, "error: empty: not a database: "),
         ("merge-databases vllm1_torch2_cann8.5 nowhere", 1, "error: nowhere: "),
         ("merge-databases vllm1_torch2_cann8.5 vllm1_torch2_cann8.5", 2, "are the same database"),
         ("merge-databases vllm1_torch2_cann8.5 vllm1_torch2_cann8.6", 1, "CANN 8.5 and 8.6"),

@@ -26,6 +26,7 @@ use perfdb_report::coverage::{csv, document, suggestions_text, text};
 use perfdb_report::density::text as density_text;
 use perfdb_report::pages::coverage_page;
 use perfdb_report::tables;
+use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -203,10 +204,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let workloads = workloads(asked, &arguments.forecast)?;
     let density = check_density(&arguments.density, &directory, &workloads)?;
     if database.kernel_types().is_empty() {
-        warn(&format!(
-            "{}: no table (*.csv) is here; is this a database directory?",
-            one_line(&directory.display().to_string())
-        ));
+        warn(&format!("{}: no table (*.csv) is in this database", one_line(&directory.display().to_string())));
     }
     let options = Options {
         directory,
@@ -214,7 +212,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         mapping: OpMapping::load(&mapping)?.unwrap_or_default(),
         leave_out: !arguments.no_leave_out,
     };
-    let bar = progress::items("audit", None);
+    let reading = progress::tables(tables_in(&options.directory)?.iter().map(PathBuf::as_path));
     let (audit, suggestions, locks) = match arguments.suggestions.suggest {
         0 => (audit(&database, workloads, &options)?, None, None),
         count if arguments.suggestions.append => {
@@ -228,7 +226,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             (audit, Some(suggestions), None)
         }
     };
-    bar.finish_and_clear();
+    drop(reading);
     let mut staged = Vec::new();
     if let Some(file) = json {
         staged.push(file.stage_text(&document(

@@ -1,10 +1,11 @@
 //! Lint of a database directory.
 
 use crate::database::{DatabaseArguments, files_of};
+use crate::database_folder::refuse_other;
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
-use crate::{Failure, Status, command_of, print_styled, run, warn};
+use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_files::escape::shown as path;
@@ -13,6 +14,7 @@ use perfdb_files::replace::refuse_inputs;
 use perfdb_query::add_findings;
 use perfdb_replay::plan::refusal;
 use perfdb_report::database_check::{Shown, Summary, text};
+use perfdb_store::directory::tables_in;
 use perfdb_store::kernel::operator_name;
 use perfdb_store::lint::{Checked, Finding, Kind, check_with, disagreements};
 use perfdb_store::provenance::{Error as RecordError, FILE_NAME, Record};
@@ -70,7 +72,7 @@ Examples:
   check-database db/ --against-samples --all
   check-database db/ -o findings.json --ignore no-duration table-without-mapping
 
-Exit status: 0 nothing found, 1 failed, 2 wrong usage, 3 something found (also that there is no table).";
+Exit status: 0 nothing found, 1 failed, 2 wrong usage, 3 something found (also a mapping without tables).";
 
 fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
@@ -78,6 +80,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let database = arguments.database.directory(None)?;
+    refuse_other(&database)?;
     let json = JsonFile::open_for(arguments.json.as_deref(), &database)?;
     if let (Some(json), true) = (&json, database.is_dir()) {
         let inputs = files_of(&database)?;
@@ -86,7 +89,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let refused = |kernel: &str, columns: &[String], cells: &[&str]| {
         refusal(operator_name(kernel), columns, cells).map(|refusal| refusal.to_string())
     };
+    let reading = progress::tables(tables_in(&database).unwrap_or_default().iter().map(PathBuf::as_path));
     let mut checked = check_with(&database, &refused)?;
+    drop(reading);
     add_findings(&database, &mut checked);
     if arguments.against_samples {
         checked.findings.extend(disagreements(&database)?);
@@ -94,7 +99,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let record = read_record(&database, &mut checked)?;
     if checked.tables == 0 {
-        warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));
+        warn(&format!("{}: no table (*.csv) is in this database", path(&database)));
     }
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();

@@ -1,6 +1,7 @@
 //! Where a database is measured too sparsely.
 
 use crate::database::{DatabaseArguments, files_of};
+use crate::database_folder::refuse_without_tables;
 use crate::density::warn_of_unmet;
 use crate::json_file::JsonFile;
 use crate::measure_folder::{self, RowsToMeasure, refuse_database};
@@ -128,6 +129,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         .map(PathBuf::from)
         .collect();
     for database in [Some(&directory), baseline.as_ref()].into_iter().flatten() {
+        refuse_without_tables(database)?;
         files.extend(files_of(database)?);
     }
     refuse_inputs(arguments.json.as_deref().map(Path::new), files.iter().map(PathBuf::as_path))?;

@@ -1,6 +1,7 @@
 //! What changed between two databases.
 
 use crate::database::description_of;
+use crate::database_folder::refuse_without_tables;
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
@@ -141,8 +142,11 @@ impl Documents {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let open =
-        |path: &OsString| -> Result<Place, Error> { Place::open(&normalised(path.as_ref()))?.with_collectives() };
+    let open = |path: &OsString| -> Result<Place, Failure> {
+        let directory = normalised(path.as_ref());
+        refuse_without_tables(&directory)?;
+        Ok(Place::open(&directory)?.with_collectives()?)
+    };
     let (a, b) = (open(&arguments.a)?, open(&arguments.b)?);
     if let Err(error @ Error::SameDatabase { .. }) = a.check_other_than(&b) {
         return Err(Failure::usage(error.to_string()));
@@ -170,9 +174,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let options = Options { tolerance: arguments.tolerance / 100.0 };
     let (mut slowest, mut changed) = (Listing::new(arguments.worst), Listing::new(ROWS_OF_A_PAGE));
-    let bar = progress::items("compare", None);
+    let reading = progress::tables(a.tables().chain(b.tables()).map(|(_, path)| path));
     let diff = compare(&a, &b, &options, |table| {
-        bar.inc(1);
         slowest.add_where(table, |outcome| outcome == Outcome::Slower);
         if page.is_some() {
             changed.add(table);
@@ -180,7 +183,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         documents.add(table)
     })?;
     let workloads = if workloads.is_empty() { Vec::new() } else { workload::compare(&a, &b, &workloads)? };
-    bar.finish_and_clear();
+    drop(reading);
     diff.unreadable.iter().for_each(|one| warn(&one.message));
     let found = Comparison { a: &a, b: &b, diff: &diff, workloads: &workloads, tolerance: options.tolerance };
     let mut staged = Vec::new();

@@ -1,7 +1,7 @@
 //! What the predictions of a database are worth.
 
 use crate::database::{DatabaseArguments, files_of};
-use crate::database_folder::refuse_other;
+use crate::database_folder::{refuse_other, refuse_without_tables};
 use crate::json_file::JsonFile;
 use crate::provenance::provenance;
 use crate::registry::{Job, Tool};
@@ -87,8 +87,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let is_asked = |name: &str| arguments.kernel.is_empty() || arguments.kernel.iter().any(|asked| asked == name);
     let names: Vec<_> = known.iter().filter(|name| is_asked(name)).collect();
     if names.is_empty() {
+        refuse_without_tables(&directory)?;
         let folder = one_line(&directory.display().to_string());
-        return Err(Failure::lines(vec![format!("{folder}: no table (*.csv) is here; is this a database directory?")]));
+        return Err(Failure::lines(vec![format!("{folder}: no table with durations is in this database")]));
     }
     let bar = progress::items("tables", Some(names.len() as u64));
     let (mut evaluations, mut failed) = (Vec::new(), Vec::new());

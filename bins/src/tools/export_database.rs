@@ -1,10 +1,13 @@
 //! A database as Parquet.
 
 use crate::database::lock_options;
+use crate::database_folder::refuse_without_tables;
 use crate::registry::{Job, Tool};
-use crate::{Failure, Status, command_of, print, run, warn};
+use crate::{Failure, Status, command_of, print, print_note, progress, run, warn};
 use clap::Parser;
+use perfdb_files::escape::shown;
 use perfdb_files::lock::{DEFAULT_TIMEOUT, finish_pending};
+use perfdb_store::directory::{tables_below, tables_in};
 use perfdb_store::parquet::export;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,7 +26,7 @@ pub const TOOL: Tool = Tool {
 ///
 /// Every table below DIR becomes a file of the same path with the columns kernel_type, line and duration_us in front and all
 /// columns of the table as text behind them. Other files (op_mapping.yaml) are copied; reports and profiles of runs stay where
-/// they are.
+/// they are. Collectives that op_mapping.yaml takes from elsewhere come along as hccl.
 #[derive(Parser)]
 #[command(
     name = TOOL.name,
@@ -54,9 +57,21 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 fn execute(Arguments { database, parquet }: Arguments) -> Result<Status, Failure> {
     // What a killed run has begun is finished first, so that all tables are of one run.
     finish_pending([&database], &lock_options(TOOL.name, DEFAULT_TIMEOUT))?;
+    if tables_below(&database)?.is_empty() {
+        refuse_without_tables(&database)?;
+    }
+    let tables: Vec<PathBuf> = tables_in(&database)?;
+    let reading = progress::tables(tables.iter().map(PathBuf::as_path));
     let done = export(&database, &parquet)?;
-    if done.tables == 0 {
-        warn(&format!("{}: no table (*.csv) is here; is this a database directory?", database.display()));
+    drop(reading);
+    if let Some((folder, name)) = &done.collectives {
+        print_note(&format!(
+            "the collectives of {} came along as {name}; the exported op_mapping.yaml refers to them there",
+            shown(folder)
+        ));
+    }
+    if let Some(folder) = &done.missing_collectives {
+        warn(&format!("{}: the folder of its collectives is missing: {}", shown(&database), shown(folder)));
     }
     let (tables, rows, copied) = (done.tables, done.rows, done.copied);
     print(&format!("{tables} tables with {rows} rows → {} ({copied} other files copied)\n", parquet.display()))?;

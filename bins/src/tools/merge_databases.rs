@@ -1,16 +1,16 @@
 //! Several databases brought into one.
 
 use crate::database::{LockArguments, files_of};
+use crate::database_folder::{refuse_target, refuse_without_tables};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::run_record::run_of;
 use crate::terminal::TerminalArguments;
-use crate::{Failure, Status, command_of, print_escaped, print_note, run};
+use crate::{Failure, Status, command_of, print_escaped, print_note, progress, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_audit::versions::Error;
 use perfdb_audit::versions::merge::{Decisions, Options, Prefer, TableMerge, Taken, prepare};
-use perfdb_files::escape::shown;
 use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
@@ -93,21 +93,20 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let into = normalised(arguments.into.as_ref());
     let from: Vec<PathBuf> = arguments.from.iter().map(|path| normalised(path.as_ref())).collect();
     let mut inputs: Vec<PathBuf> = arguments.decisions.iter().map(PathBuf::from).collect();
+    from.iter().try_for_each(|directory| refuse_without_tables(directory))?;
+    refuse_target(&into)?;
     for directory in std::iter::once(&into).filter(|into| into.exists()).chain(&from) {
         inputs.extend(files_of(directory)?);
     }
     let outputs = [&arguments.json, &arguments.conflicts].into_iter().flatten().map(Path::new);
     refuse_inputs(outputs, inputs.iter().map(PathBuf::as_path))?;
-    if let Some(path) =
-        [&arguments.json, &arguments.conflicts].into_iter().flatten().find(|path| is_table_of(&into, path))
-    {
-        return Err(Failure::usage(format!("{}: a CSV in the database would be a table of it", shown(path.as_ref()))));
-    }
     let made = !into.exists() && !arguments.dry_run;
     if made {
         std::fs::create_dir(&into).map_err(|error| perfdb_files::Error::io(&into, error))?;
     }
+    let reading = progress::tables(inputs.iter().map(PathBuf::as_path));
     let done = merge(&arguments, &into, &from);
+    drop(reading);
     if made && done.is_err() {
         // Only an empty folder goes.
         std::fs::remove_dir(&into).ok();
@@ -115,22 +114,14 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     done
 }
 
-/// Whether tools would take an output for a table of the database.
-fn is_table_of(into: &Path, output: &OsString) -> bool {
-    let output = Path::new(output);
-    let folder =
-        |path: &Path| std::fs::canonicalize(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok();
-    output.extension().is_some_and(|extension| extension == "csv")
-        && output.parent().and_then(folder).is_some_and(|parent| Some(parent) == folder(into))
-}
-
 fn merge(arguments: &Arguments, into: &Path, from: &[PathBuf]) -> Result<Status, Failure> {
     // What cannot be written is reported before the work.
-    let json = JsonFile::open(arguments.json.as_deref())?;
-    let list = JsonFile::open(arguments.conflicts.as_deref())?;
+    let json = JsonFile::open_beside_tables(arguments.json.as_deref(), into)?;
+    let list = JsonFile::open_beside_tables(arguments.conflicts.as_deref(), into)?;
     let options = Options {
         into,
         from,
+        names: &[],
         prefer: arguments.prefer.parse()?,
         decisions: &decisions(arguments.decisions.as_ref())?,
         dry_run: arguments.dry_run,

@@ -1,12 +1,14 @@
 //! Profiler output to database tables.
 
+mod merged;
+
 use crate::database::{DATABASE_OPTIONS, DatabaseArguments, LockArguments};
 use crate::json_file::{JsonFile, Versioned};
 use crate::registry::{Job, Tool};
 use crate::shards::{GivenArguments, Part, ShardArguments, finish, is_recorded};
-use crate::{Failure, Status, command_of, error_line, print, progress, run, warn};
+use crate::{Failure, Status, command_of, error_line, print, print_note, progress, run, warn};
 use clap::Parser;
-use perfdb_files::escape::shown;
+use perfdb_files::escape::{excerpt, shown};
 use perfdb_files::paths::normalised;
 use perfdb_files::replace::refuse_inputs;
 use perfdb_files::shards::{Case, InputFile, Shard, ShardWriter};
@@ -31,7 +33,7 @@ pub const TOOL: Tool = Tool {
 /// with mean, median and standard deviation of the durations and the mean of every hardware counter.
 ///
 /// Existing tables of the same kernel types are replaced, all or none; other files of the directory are left alone.
-/// Measured columns that a replaced table had are kept beside it as `<Type>.csv.replaced`.
+/// A replaced table with measured or filled values is kept as `<Type>.csv.replaced`. --merge replaces none and adds the rows that are new.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
@@ -42,6 +44,10 @@ struct Arguments {
     /// Drop rows that would stop the run (a duration that is nan, infinite or negative, a cell that is too long)
     #[arg(long)]
     skip_bad_rows: bool,
+
+    /// Add to existing tables the rows and durations that they lack, as merge-databases does; change no duration
+    #[arg(long, conflicts_with_all = ["shard", "from_shards"])]
+    merge: bool,
 
     /// Write nothing, show which tables would be written
     #[arg(long)]
@@ -68,6 +74,7 @@ Examples:
       --device ATLAS_800_A3_752T_128G_DIE --vllm-version 0.18.0 \\
       --torch-version 2.9.0 --cann-version 8.5
   parse-kernel-details profile/ db/ --dry-run
+  parse-kernel-details profile/ db/ --merge
   parse-kernel-details profile/ db/ --shard 3/8    # a part of the kernel types
 
 Exit status: 0 done, 1 failed, 2 wrong usage.";
@@ -97,6 +104,9 @@ fn execute(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
     options.skip_bad_rows = arguments.skip_bad_rows;
     options.dry_run = arguments.dry_run;
     options.progress = &progress;
+    if arguments.merge {
+        return merged::merge(&options, json);
+    }
     let prepared = match part {
         Part::Whole => {
             let prepared = kernel_details::prepare(&options);
@@ -119,8 +129,14 @@ fn execute(arguments: Arguments, given: &GivenArguments) -> Result<Status, Failu
         }
     };
     let json = json.map(|json| json.stage(&Versioned::first(prepared.summary()))).transpose()?;
+    let replaced = replaced(prepared.summary());
     // A stdout that takes nothing fails before any table changes.
     print(&report(prepared.summary(), arguments.profiling_path.as_ref()))?;
+    match replaced {
+        Some((line, true)) => warn(&line),
+        Some((line, false)) => print_note(&line),
+        None => {}
+    }
     prepared.commit(json.into_iter().collect())?;
     Ok(Status::Success)
 }
@@ -170,8 +186,35 @@ fn with_options(error: Error) -> Failure {
     }
 }
 
-/// `profile` is the path as it was given: the original prints it so, and every other path normalised.
-fn report(summary: &Summary, profile: &Path) -> String {
+/// How many tables a run replaces, and how many of their rows it drops: the line, and whether rows are lost.
+fn replaced(summary: &Summary) -> Option<(String, bool)> {
+    let old = || summary.files.iter().filter_map(|file| Some((file, file.replaces_rows?)));
+    let (tables, rows) = old().fold((0, 0), |(tables, rows), (_, count)| (tables + 1, rows + count));
+    if tables == 0 {
+        return None;
+    }
+    let verb = if summary.dry_run { "would replace" } else { "replaced" };
+    let plural = if tables == 1 { "" } else { "s" };
+    let mut lost: Vec<(usize, &str)> = old()
+        .filter_map(|(file, _)| Some((file.drops_rows.filter(|count| *count > 0)?, file.kernel_type.as_str())))
+        .collect();
+    if lost.is_empty() {
+        return Some((format!("{verb} {tables} table{plural}; the profile has all their {rows} rows"), false));
+    }
+    lost.sort_by(|first, second| second.0.cmp(&first.0).then(first.1.cmp(second.1)));
+    let dropped: usize = lost.iter().map(|(count, _)| count).sum();
+    let named: Vec<String> = lost.iter().take(3).map(|(count, name)| format!("{} {count}", excerpt(name))).collect();
+    let more = if lost.len() > 3 { ", …" } else { "" };
+    let drop = if summary.dry_run { "drop" } else { "dropped" };
+    let line = format!(
+        "{verb} {tables} table{plural} and {drop} {dropped} of their {rows} rows, which the profile lacks ({}{more}); --merge keeps them",
+        named.join(", ")
+    );
+    Some((line, true))
+}
+
+/// Warns of what is no part of the output, and returns what is.
+fn warn_of(summary: &Summary) -> String {
     let mut out = String::new();
     for warning in &summary.warnings {
         match warning {
@@ -180,6 +223,12 @@ fn report(summary: &Summary, profile: &Path) -> String {
             _ => warn(&warning.to_string()),
         }
     }
+    out
+}
+
+/// `profile` is the path as it was given: the original prints it so, and every other path normalised.
+fn report(summary: &Summary, profile: &Path) -> String {
+    let mut out = warn_of(summary);
     let verb = if summary.dry_run { "Would generate" } else { "Generated" };
     let (count, directory) = (summary.files.len(), summary.output.display());
     out.push_str(&format!("{verb} {count} csv file(s) under {directory} from {}\n", profile.display()));

@@ -33,6 +33,7 @@ fn merge_with(
     let options = Options {
         into: &folder.join(into),
         from: &from,
+        names: &[],
         prefer,
         decisions,
         dry_run: false,
@@ -180,6 +181,36 @@ fn what_somebody_decided_counts() -> TestResult {
     let decisions = Decisions::parse("list.csv".as_ref(), list.as_bytes())?;
     merge_with(at, "into", &["from"], Prefer::AskList, &decisions)?;
     assert_eq!(read(at, "into/Add.csv")?, [["4", "12"], ["5", "10"]]);
+    Ok(())
+}
+
+#[test]
+fn the_order_of_databases_decides_nothing_under_ask_list() -> TestResult {
+    let mut found = Vec::new();
+    for order in [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["c", "b", "a"]] {
+        let folder = tempfile::tempdir()?;
+        let at = folder.path();
+        write(at, "into/Add.csv", "Input Shapes,Average Duration(us)\n1,1\n")?;
+        for (name, us) in [("a", 5), ("b", 3), ("c", 4)] {
+            write(at, &format!("{name}/Add.csv"), &format!("Input Shapes,Average Duration(us)\n4,{us}\n"))?;
+        }
+        let tables = merge(at, "into", &order, Prefer::AskList)?;
+        assert_eq!(tables[0].answers_changed, 0);
+        let mut asked: Vec<_> = tables[0]
+            .conflicts
+            .iter()
+            .map(|one| {
+                let name = one.from.file_name().map(|name| name.to_string_lossy().into_owned());
+                (name.unwrap_or_default(), one.into_us.to_string(), one.from_us.to_string(), one.taken)
+            })
+            .collect();
+        asked.sort_by(|first, second| first.0.cmp(&second.0));
+        found.push((read(at, "into/Add.csv")?, asked));
+    }
+    assert_eq!(found[0].0, [["1", "1"], ["4", "3"]]);
+    let question = |name: &str, us: &str| (name.to_owned(), "3".to_owned(), us.to_owned(), Taken::Undecided);
+    assert_eq!(found[0].1, [question("a", "5"), question("c", "4")]);
+    assert!(found.windows(2).all(|two| two[0] == two[1]), "{found:?}");
     Ok(())
 }
 

@@ -30,6 +30,7 @@ pub use crate::replace::journal::JOURNAL_FILE;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How to take locks, and who is notified.
+#[derive(Clone, Copy)]
 pub struct LockOptions<'a> {
     /// Name of the tool, for the line that others see.
     pub tool: &'a str,

@@ -26,6 +26,8 @@ mod yaml;
 
 pub use seeds::seeds;
 
+use std::time::Duration;
+
 /// What must hold for one kind of input.
 #[derive(Debug, Clone, Copy)]
 pub struct Property {
@@ -59,7 +61,26 @@ pub const PROPERTIES: [Property; 12] = [
 /// When it does not hold, and when there is none of this name.
 pub fn check(property: &str, bytes: &[u8]) {
     let property = find(property).unwrap_or_else(|| panic!("{property} is not a property"));
+    let before = cpu_time();
     (property.check)(bytes);
+    if let (Some(before), Some(after)) = (before, cpu_time()) {
+        let (took, limit) = (
+            after.saturating_sub(before),
+            LEAST_TIME + TIME_OF_A_BYTE * u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        );
+        assert!(took <= limit, "{}: {} bytes took {took:?}, more than {limit:?}", property.name, bytes.len());
+    }
+}
+
+/// What a check may take: several readings of the same bytes, without optimisation and under a fuzzer's instrumentation. Work that grows with
+/// the square of the bytes passes it within some thousand.
+const LEAST_TIME: Duration = Duration::from_secs(1);
+const TIME_OF_A_BYTE: Duration = Duration::from_micros(200);
+
+/// How long this thread has computed, where the system says so. Waiting for others does not count.
+fn cpu_time() -> Option<Duration> {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    statistics.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// The property of a name.

@@ -8,6 +8,7 @@ use crate::trace::Surroundings;
 use perfdb_pycompat::yaml;
 use perfdb_store::op_mapping::Entry;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Why a JSON value is no question: the field, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -146,6 +147,7 @@ impl Query {
             let map = yaml::parse(&entry.to_string()).ok().and_then(yaml::Node::into_map);
             let Some(map) = map else { return malformed("entry", "not an object") };
             query = query.entry(Entry::from_map(map));
+            query.entry_json = Some(Arc::new(entry.clone()));
         }
         Ok(query)
     }

@@ -183,6 +183,8 @@ pub struct Query {
     pub(crate) tier: Option<i64>,
     /// In place of the mapping's entry.
     pub(crate) entry: Option<Arc<Entry>>,
+    /// The entry as a manifest has it.
+    pub(crate) entry_json: Option<Arc<serde_json::Value>>,
 }
 
 impl Query {
@@ -213,6 +215,7 @@ impl Query {
             grid: None,
             tier: None,
             entry: None,
+            entry_json: None,
         }
     }
 

@@ -19,6 +19,7 @@
 mod attention;
 mod groups;
 mod inputs;
+mod old;
 mod overview;
 mod rows;
 mod run;

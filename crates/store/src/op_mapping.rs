@@ -25,7 +25,7 @@ pub use policies::{
     CoreEnvelopeFallback, GenericCompute, InterpolationOverride, InterpolationPolicy, SelectionOverride,
     SelectionPolicy,
 };
-pub use reference::{Api, KernelReference};
+pub use reference::{Api, KernelReference, with_collectives_in};
 
 use fields::Fields;
 use indexmap::IndexMap;

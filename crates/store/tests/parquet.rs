@@ -41,7 +41,7 @@ fn every_byte_comes_back() -> TestResult {
     fs::write(database.join("Empty.csv"), "a,a_2")?;
     fs::write(database.join("op_mapping.yaml"), b"\xffno text")?;
     fs::write(database.join("inner/reports/r.csv"), "not,exported\n")?;
-    assert_eq!(export(database, tables)?, Exported { tables: 2, rows: 3, copied: 1 });
+    assert_eq!(export(database, tables)?, Exported { tables: 2, rows: 3, copied: 1, ..Exported::default() });
     assert_eq!(import(tables, back, &LOCK)?, Imported { tables: 2, rows: 3, copied: 1 });
     for name in ["inner/Add.csv", "Empty.csv", "op_mapping.yaml"] {
         assert_eq!(fs::read(back.join(name))?, fs::read(database.join(name))?, "{name}");
@@ -55,6 +55,33 @@ fn every_byte_comes_back() -> TestResult {
     assert_eq!(file.read_column("line")?, Some(Values::Integer(vec![Some(2), Some(4), Some(5)])));
     let as_written = ["\"16,512\",5.0,a\r\n\r\n", "\"8\",,\n", "1;2,\"x\"\"y\",b"].map(|text| Some(text.to_owned()));
     assert_eq!(file.read_column("as_written")?, Some(Values::Text(as_written.into())));
+    Ok(())
+}
+
+#[test]
+fn collectives_of_another_folder_come_along() -> TestResult {
+    let Folders { database, tables, back, .. } = &folders()?;
+    let collective =
+        "message_bytes,num_devices,dtype,topology_tier,Duration(us),bandwidth_gbps\n1,2,DT_BF16,0,1.0,2.0\n";
+    let mapping = "communication_data_ref: ../shared\noperator_mappings: {}\n";
+    fs::write(database.join("op_mapping.yaml"), mapping)?;
+    fs::write(database.join("Add.csv"), "x\n1\n")?;
+    let shared = database.with_file_name("shared");
+    let missing = export(database, tables)?;
+    assert_eq!((missing.missing_collectives, missing.collectives), (Some(shared.clone()), None));
+    fs::create_dir(&shared)?;
+    fs::write(shared.join("hcom_allReduce_.csv"), collective)?;
+    fs::write(shared.join("other.csv"), collective)?;
+    let exported = export(database, tables)?;
+    assert_eq!((exported.tables, exported.collectives), (2, Some((shared, "hccl".to_owned()))));
+    import(tables, back, &LOCK)?;
+    assert_eq!(fs::read_to_string(back.join("hccl/hcom_allReduce_.csv"))?, collective);
+    assert!(!back.join("hccl/other.csv").exists());
+    let expected = "communication_data_ref: hccl\noperator_mappings: {}\n";
+    assert_eq!(fs::read_to_string(back.join("op_mapping.yaml"))?, expected);
+    // They lie in the database now: another export is its bytes.
+    let again = export(back, &database.with_file_name("again"))?;
+    assert_eq!((again.tables, again.collectives), (2, None));
     Ok(())
 }
 
@@ -163,7 +190,7 @@ fn links_out_of_a_folder_and_what_would_wait_are_errors() -> TestResult {
     // A link within the database is as good as a file.
     std::os::unix::fs::symlink("A.csv", database.join("B.csv"))?;
     fs::write(database.join(".perfdb.journal"), "of somebody else")?;
-    assert_eq!(export(database, tables)?, Exported { tables: 2, rows: 6, copied: 0 });
+    assert_eq!(export(database, tables)?, Exported { tables: 2, rows: 6, ..Exported::default() });
     assert!(!tables.join(".perfdb.journal").exists());
     Ok(())
 }

@@ -17,6 +17,7 @@
 //! ```
 
 use crate::records::Cell;
+use crate::source::{LARGEST_VALUE_BYTES, too_long};
 use crate::split::{Bound, Split, split};
 use std::io::{self, Read};
 
@@ -84,7 +85,7 @@ impl<R: Read> SelectedRecords<R> {
     /// The next record. Completely empty lines are none.
     ///
     /// # Errors
-    /// What the stream refuses.
+    /// What the stream refuses, and a record of more than 64 MiB.
     #[inline]
     pub fn next_record(&mut self) -> io::Result<Option<SelectedRecord<'_>>> {
         let (start, line, open_quote) = loop {
@@ -125,6 +126,9 @@ impl<R: Read> SelectedRecords<R> {
         self.base += self.at as u64;
         self.filled -= self.at;
         self.at = 0;
+        if self.filled >= LARGEST_VALUE_BYTES {
+            return Err(too_long(self.base));
+        }
         if self.filled * 2 > self.window.len() {
             self.window.resize(self.window.len() * 2, 0);
         }
@@ -308,6 +312,13 @@ mod tests {
             rows.push((record.line, cells.len(), own.collect()));
         }
         (rows, splitter.open_quote())
+    }
+
+    #[test]
+    fn a_record_without_end_is_refused() {
+        let mut records = SelectedRecords::new(io::repeat(0), 4096);
+        let error = records.next_record().map(|record| record.is_some()).map_err(|error| error.to_string());
+        assert!(error.as_ref().is_err_and(|line| line.contains("64 MiB")), "{error:?}");
     }
 
     proptest! {

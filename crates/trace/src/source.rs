@@ -16,7 +16,7 @@ mod window;
 
 pub use bound::{LARGEST_DOCUMENT_BYTES, LARGEST_TEXT_BYTES, LARGEST_VALUE_BYTES, too_long};
 pub use open::Source;
-pub use progress::{Progress, progress};
+pub use progress::{Counted, Progress, progress};
 
 pub(crate) use open::Content;
 pub(crate) use positioned::{Buffer, Positioned};

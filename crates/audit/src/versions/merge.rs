@@ -19,7 +19,7 @@ use perfdb_files::lock::{DirectoryLocks, LockOptions, is_half_replaced};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{self, Parents, Staged};
 use perfdb_store::directory::tables_below;
-use perfdb_store::op_mapping::OpMapping;
+use perfdb_store::op_mapping::with_collectives_in;
 use perfdb_store::provenance::Run;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub struct Options<'a> {
     pub into: &'a Path,
     /// The databases that they come from, in this order.
     pub from: &'a [PathBuf],
+    /// What the rows are said to be from, where the databases were made for this run; else nothing.
+    pub names: &'a [PathBuf],
     /// What decides conflicts.
     pub prefer: Prefer,
     /// What was decided about single conflicts.
@@ -102,7 +104,11 @@ pub fn prepare(options: &Options<'_>) -> Result<Pending, Error> {
         locks = DirectoryLocks::acquire(std::iter::once(options.into.to_owned()).chain(elsewhere), &options.lock)?;
     }
     let into = Place::open_target(options.into)?;
-    let from = options.from.iter().map(|directory| Place::open(directory)).collect::<Result<Vec<Place>, Error>>()?;
+    let mut from =
+        options.from.iter().map(|directory| Place::open(directory)).collect::<Result<Vec<Place>, Error>>()?;
+    for (place, name) in from.iter_mut().zip(options.names) {
+        place.name.clone_from(name);
+    }
     check(&into, &from)?;
     let mut pending = Pending { tables: Vec::new(), notes: Vec::new(), staged: Vec::new(), locks };
     tables(&into, &from, options.into, options, &mut pending)?;
@@ -240,7 +246,10 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
             (None, Some(found)) => {
                 pending.notes.push(format!("{} is taken over", shown(&other)));
                 taken = place.collectives()?.is_some();
-                let text = if taken { with_own_collectives(&other, &found)? } else { found.clone() };
+                let text = match taken {
+                    true => with_collectives_in(&found, COLLECTIVES).ok_or(Error::Reference { path: other })?,
+                    false => found.clone(),
+                };
                 if !dry_run {
                     pending.staged.push(Staged::with(&path, &text, Parents::MustExist)?);
                 }
@@ -250,26 +259,6 @@ fn mapping(into: &Place, from: &[Place], dry_run: bool, pending: &mut Pending) -
         }
     }
     Ok(taken)
-}
-
-/// The mapping of a database that has its collectives in a folder of its own.
-fn with_own_collectives(path: &Path, mapping: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut text = Vec::with_capacity(mapping.len());
-    for line in mapping.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(b"communication_data_ref:") {
-            text.extend_from_slice(format!("communication_data_ref: {COLLECTIVES}\n").as_bytes());
-        } else {
-            text.extend_from_slice(line);
-        }
-    }
-    let refers = |text: &[u8]| {
-        let mapping = OpMapping::parse(std::str::from_utf8(text).ok()?).ok()?;
-        mapping.communication_data_ref
-    };
-    match refers(&text).as_deref() {
-        Some(COLLECTIVES) => Ok(text),
-        _ => Err(Error::Reference { path: path.to_owned() }),
-    }
 }
 
 /// `database.toml` keeps what the others say of themselves, and this merge. Where no table changes it stays as it is.
@@ -290,7 +279,7 @@ fn record(into: &Place, from: &[Place], options: &Options<'_>, pending: &mut Pen
         place.statement.record.iter().for_each(|other| record.unite(other));
         collection(place, &types).into_iter().for_each(|run| record.add(run));
     }
-    let names = from.iter().map(|place| place.directory.to_string_lossy().into_owned()).collect();
+    let names = from.iter().map(|place| place.name.to_string_lossy().into_owned()).collect();
     let mut run = options.run.clone();
     (run.types, run.from) = (types, names);
     record.add(run);

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub struct Place {
     /// The directory, as it was given.
     pub directory: PathBuf,
+    /// Where its rows are said to be from: the directory, or what it was made of.
+    pub(crate) name: PathBuf,
     /// What it is of.
     pub statement: Statement,
     /// Its operator mapping; empty without one.
@@ -49,7 +51,7 @@ impl Place {
         let tables = by_kernel_type(tables_in(directory)?);
         let mapping = OpMapping::load(&directory.join("op_mapping.yaml"))?.unwrap_or_default();
         let statement = Statement::of(directory, &mapping)?;
-        Ok(Place { directory: directory.to_owned(), statement, mapping, tables })
+        Ok(Place { directory: directory.to_owned(), name: directory.to_owned(), statement, mapping, tables })
     }
 
     /// The folder of collectives that the operator mapping refers to.
@@ -65,7 +67,7 @@ impl Place {
         };
         let mut tables = by_kernel_type(tables_in(&folder)?);
         tables.retain(|name, _| name.starts_with("hcom_"));
-        Ok((!tables.is_empty()).then(|| Place { directory: folder, tables, ..self.clone() }))
+        Ok((!tables.is_empty()).then(|| Place { name: folder.clone(), directory: folder, tables, ..self.clone() }))
     }
 
     /// Takes in the communication tables that the operator mapping refers to, where they lie elsewhere.

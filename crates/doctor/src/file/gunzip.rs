@@ -37,17 +37,24 @@ impl GzipState {
     }
 }
 
+/// A gzip file may inflate to so many bytes, or to this multiple of its size: traces shrink to a tenth or a thirtieth, bombs to a thousandth.
+const INFLATED_BYTES: u64 = 1 << 30;
+const MOST_INFLATED: u64 = 200;
+
 /// The inflated bytes of all members up to the end or a fault, which is not an error here.
 pub(super) struct Gunzip<R: BufRead> {
     member: Option<GzDecoder<R>>,
     inflated: u64,
+    limit: u64,
     state: GzipState,
 }
 
 impl<R: BufRead> Gunzip<R> {
-    pub(super) fn new(input: R) -> (Gunzip<R>, GzipState) {
+    /// Inflates a file of so many bytes.
+    pub(super) fn new(input: R, file_bytes: u64) -> (Gunzip<R>, GzipState) {
         let state = GzipState::default();
-        (Gunzip { member: Some(GzDecoder::new(input)), inflated: 0, state: state.clone() }, state)
+        let limit = file_bytes.saturating_mul(MOST_INFLATED).max(INFLATED_BYTES);
+        (Gunzip { member: Some(GzDecoder::new(input)), inflated: 0, limit, state: state.clone() }, state)
     }
 
     fn ended(&mut self, end: GzipEnd) {
@@ -90,6 +97,13 @@ impl<R: BufRead> Read for Gunzip<R> {
                 }
                 Ok(count) => {
                     self.inflated += count as u64;
+                    if self.inflated > self.limit {
+                        let reason = format!(
+                            "inflates to more than {} MiB, {MOST_INFLATED} times its size; inflate it first",
+                            self.limit >> 20
+                        );
+                        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+                    }
                     return Ok(count);
                 }
                 Err(error) => match error.kind() {
@@ -118,7 +132,7 @@ mod tests {
     }
 
     fn inflate(bytes: &[u8]) -> (Vec<u8>, GzipEnd) {
-        let (mut reader, state) = Gunzip::new(bytes);
+        let (mut reader, state) = Gunzip::new(bytes, bytes.len() as u64);
         let mut text = Vec::new();
         reader.read_to_end(&mut text).expect("faults are no errors");
         (text, state.get().0)
@@ -128,6 +142,15 @@ mod tests {
     fn whole_streams() {
         let two = [packed(b"one "), packed(b"two"), vec![0; 9]].concat();
         assert_eq!(inflate(&two), (b"one two".to_vec(), GzipEnd::Good));
+    }
+
+    #[test]
+    fn a_stream_that_inflates_without_measure_is_refused() {
+        let bytes = packed(&vec![b' '; 1 << 20]);
+        let (mut reader, _) = Gunzip::new(&bytes[..], bytes.len() as u64);
+        reader.limit = 1 << 19;
+        let error = io::copy(&mut reader, &mut io::sink()).expect_err("too much");
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 
     #[test]

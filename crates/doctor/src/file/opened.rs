@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read, Seek};
 use std::path::Path;
 
-use perfdb_trace::source::{LARGEST_VALUE_BYTES, too_long};
+use perfdb_trace::source::{Counted, LARGEST_VALUE_BYTES, too_long};
 
 use super::gunzip::{Gunzip, GzipEnd, GzipState, MAGIC};
 use super::utf16::{ByteOrder, Recoded};
@@ -84,9 +84,9 @@ fn of_file(mut file: File) -> io::Result<Opened> {
     let mut first = [0; 2];
     let count = read_up_to(&mut file, &mut first)?;
     file.rewind()?;
-    let input = BufReader::with_capacity(1 << 16, file);
+    let input = BufReader::with_capacity(1 << 16, Counted::of_file(file)?);
     let (reader, gzip): (Box<dyn Read + Send>, _) = if count == 2 && first == MAGIC {
-        let (reader, state) = Gunzip::new(input);
+        let (reader, state) = Gunzip::new(input, file_bytes);
         (Box::new(reader), Some(state))
     } else {
         (Box::new(input), None)

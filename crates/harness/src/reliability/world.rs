@@ -64,6 +64,9 @@ pub const WRITERS: &[(&str, &[&str])] = &[
         &["o.csv", "o.html"],
     ),
     ("check-trace odd.json --repair o.json --result-json r.json", &["o.json", "r.json"]),
+    ("bundle-reports page.html page.html --output o.html", &["o.html"]),
+    ("merge-databases copied db", &[]),
+    ("parse-kernel-details --profiling-path kd --database-path db --merge", &[]),
     ("export-database db --parquet parquet", &[]),
     ("import-database --from aiconfigurator measured --database-path imported", &[]),
     ("explain-prediction --scenarios scenarios.yaml --data-dir db --json o.json --shard 1/2 --shard-dir parts", &[]),
@@ -134,6 +137,7 @@ pub fn inputs() -> Result<Files, Error> {
         ("gpu1.json", GPU_TRACE.to_owned()),
         ("gpu2.json", GPU_TRACE.to_owned()),
         ("registry.yaml", "rules: []\n".to_owned()),
+        ("page.html", PAGE.to_owned()),
         ("db/Add.csv", TABLE.to_owned()),
         ("db/op_mapping.yaml", MAPPING.to_owned()),
         ("q.jsonl", format!("{QUESTION}\n")),
@@ -152,6 +156,9 @@ pub fn inputs() -> Result<Files, Error> {
     inputs.extend(results.into_iter().map(|(path, entry)| (Path::new("results").join(path), entry)));
     Ok(inputs)
 }
+
+/// What bundle-reports takes for a page.
+const PAGE: &str = "<meta name=\"generator\" content=\"perfdb report 1\"><!--report--><h1>Page</h1><!--/report-->";
 
 fn kernel_details() -> String {
     let mut columns = vec!["Type", "Duration(us)"];

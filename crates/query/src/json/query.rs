@@ -4,7 +4,7 @@ use crate::query::{Argument, Query, Results, Target, Tensor};
 use serde_json::{Value, json};
 
 impl Query {
-    /// The JSON form, as in a line of a manifest. An entry of the mapping that the query brings along is left out.
+    /// The JSON form, as in a line of a manifest. An entry of the mapping that the query brings along is there where a manifest gave it.
     ///
     /// ```
     /// use perfdb_query::{DType, Query, Tensor};
@@ -37,6 +37,9 @@ impl Query {
         }
         if let Some(grid) = &self.grid {
             object["grid"] = json!({"shape": grid.shape, "tiers": grid.tiers});
+        }
+        if let Some(entry) = &self.entry_json {
+            object["entry"] = Value::clone(entry);
         }
         object
     }

@@ -2,25 +2,22 @@
 
 use super::groups::Groups;
 use super::inputs;
+use super::old::{Old, place_to_keep};
 use super::overview::Overview;
 use super::rows::{Part, RowEntry, Rows, Worker, required_columns};
 use super::tables::{NewTable, Outline, Tables};
 use super::warning::Warning;
-use crate::columns::{EP_SIZE, MEASURED_DURATION};
-use crate::error::{CsvFault, Error};
+use crate::error::Error;
 use crate::kernel::file_stem;
 use crate::profile::{Piece, ProfileFiles, Wanted, check_header};
-use crate::table::{ReadOptions, Table};
 use perfdb_files::folders::MadeFolders;
 use perfdb_files::lock::{DirectoryLocks, LockOptions};
 use perfdb_files::parallel::on_all_cores;
 use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_files::paths::within;
 use perfdb_files::replace::{Parents, Staged};
-use perfdb_pycompat::text::trim;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::fs;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -96,6 +93,8 @@ pub struct FileSummary {
     pub samples: usize,
     /// Rows of the table that it replaces; `None` for a new file (or one that is not a readable table).
     pub replaces_rows: Option<usize>,
+    /// Those of them whose case the new table lacks.
+    pub drops_rows: Option<usize>,
 }
 
 /// Reads a profile and writes one table per kernel type. All or nothing: on an error every table is as it was.
@@ -217,7 +216,7 @@ fn prepare_written(
         }
     }
     let (old, staged) = if options.dry_run {
-        (judge_old(options, tables)?, Staging::default())
+        (judge_old(options, tables, write)?, Staging::default())
     } else {
         stage(options, tables, write, &mut warnings)?
     };
@@ -227,6 +226,7 @@ fn prepare_written(
         rows: table.rows,
         samples: table.samples,
         replaces_rows: old.rows,
+        drops_rows: old.dropped,
     };
     let summary = Summary {
         input: options.profile.to_owned(),
@@ -285,45 +285,12 @@ fn read<'f>(
     Ok(groups)
 }
 
-/// The file that a new table replaces.
-#[derive(Debug, Default)]
-struct Old {
-    /// Its rows, if it is a readable table.
-    rows: Option<usize>,
-    /// Its bytes, if they hold what the new table has not.
-    to_keep: Option<Vec<u8>>,
-}
-
-fn judge_old(options: &Options<'_>, tables: &[Outline]) -> Result<Vec<Old>, Error> {
-    on_all_cores(|| tables.par_iter().map(|table| Old::of(&table_path(options, table))).collect())
-}
-
-impl Old {
-    fn of(path: &Path) -> Result<Old, Error> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Old::default()),
-            Err(error) => return Err(Error::io(path, error)),
-        };
-        match Table::parse(path, bytes, &ReadOptions::database()) {
-            Ok(table) => {
-                let to_keep = has_measurements(&table).then(|| table.source().to_vec());
-                Ok(Old { rows: Some(table.row_count()), to_keep })
-            }
-            Err(Error::Csv { fault: CsvFault::NoHeader, .. }) => Ok(Old::default()),
-            Err(error @ Error::Csv { fault: CsvFault::LfsPointer, .. }) => Err(error),
-            // Whatever it is, it is not lost.
-            Err(_) => Ok(Old { rows: None, to_keep: Some(fs::read(path).map_err(|source| Error::io(path, source))?) }),
-        }
-    }
-}
-
-/// Whether a table has values in columns that a parsed table lacks.
-fn has_measurements(table: &Table) -> bool {
-    let is_measured = |name: &str| name == MEASURED_DURATION || name == EP_SIZE || name.starts_with("MicroBench ");
-    let measured: Vec<usize> =
-        (0..table.columns().len()).filter(|&column| is_measured(&table.columns()[column])).collect();
-    table.rows().any(|row| measured.iter().any(|&column| !trim(row.cell(column)).is_empty()))
+fn judge_old(options: &Options<'_>, tables: &[Outline], write: WriteTable<'_>) -> Result<Vec<Old>, Error> {
+    let judge = |(number, table): (usize, &Outline)| {
+        let path = table_path(options, table);
+        Old::of(&path, |out| write(number, out).map_err(|source| Error::io(&path, source)))
+    };
+    on_all_cores(|| tables.par_iter().enumerate().map(judge).collect())
 }
 
 fn stage(
@@ -337,7 +304,7 @@ fn stage(
         ..Staging::default()
     };
     staging.locks = DirectoryLocks::acquire([options.database], &options.lock)?;
-    let old = judge_old(options, tables)?;
+    let old = judge_old(options, tables, write)?;
     for (table, old) in tables.iter().zip(&old) {
         if let Some(bytes) = &old.to_keep {
             let path = table_path(options, table);
@@ -358,51 +325,4 @@ fn stage(
     let staged: Vec<Staged> = on_all_cores(|| tables.par_iter().enumerate().map(stage).collect::<Result<_, _>>())?;
     staging.set.extend(staged);
     Ok((old, staging))
-}
-
-/// Where an old table is kept: the first free name, or one that holds these bytes already.
-fn place_to_keep(path: &Path, bytes: &[u8]) -> Result<(PathBuf, bool), Error> {
-    let mut number = 1;
-    loop {
-        let mut name = path.as_os_str().to_owned();
-        name.push(if number == 1 { ".replaced".to_owned() } else { format!(".replaced_{number}") });
-        let place = PathBuf::from(name);
-        match fs::read(&place) {
-            Ok(there) if there == bytes => return Ok((place, true)),
-            Ok(_) => number += 1,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((place, false)),
-            Err(error) if error.kind() == io::ErrorKind::IsADirectory => number += 1,
-            Err(error) => return Err(Error::io(place, error)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    type TestResult = Result<(), Box<dyn std::error::Error>>;
-
-    #[test]
-    fn a_name_is_taken_by_other_content_alone() -> TestResult {
-        let folder = tempfile::tempdir()?;
-        let table = folder.path().join("Add.csv");
-        let place = |number: &str| folder.path().join(format!("Add.csv.replaced{number}"));
-        assert_eq!(place_to_keep(&table, b"old")?, (place(""), false));
-        fs::write(place(""), "older")?;
-        fs::create_dir(place("_2"))?;
-        assert_eq!(place_to_keep(&table, b"old")?, (place("_3"), false));
-        fs::write(place("_3"), "old")?;
-        assert_eq!(place_to_keep(&table, b"old")?, (place("_3"), true));
-        Ok(())
-    }
-
-    #[test]
-    fn a_name_that_cannot_be_read_ends_the_run() -> TestResult {
-        let folder = tempfile::tempdir()?;
-        std::os::unix::fs::symlink("Add.csv.replaced", folder.path().join("Add.csv.replaced"))?;
-        let error = place_to_keep(&folder.path().join("Add.csv"), b"old").err().ok_or("a link to itself is taken")?;
-        assert!(error.to_string().contains("Add.csv.replaced: "), "{error}");
-        Ok(())
-    }
 }

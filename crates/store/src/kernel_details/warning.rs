@@ -1,7 +1,18 @@
 //! What a user should know about a profile that was parsed.
 
 use perfdb_files::escape::{excerpt, shown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+impl Warning {
+    /// Names a table of one folder as that of another.
+    pub fn move_table(&mut self, from: &Path, to: &Path) {
+        if let Warning::MixedGroups { path, .. } | Warning::SharedFile { path, .. } = self
+            && let Ok(below) = path.strip_prefix(from)
+        {
+            *path = to.join(below);
+        }
+    }
+}
 
 /// Something that a user should know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +53,7 @@ pub enum Warning {
         kernel_types: Vec<String>,
     },
     /// An old table had values that the new one has not.
-    #[error("{}: had measured columns, which a parsed table lacks; the old file is kept as {}", shown(.path), shown(.kept))]
+    #[error("{}: had measured or filled values, which the new table lacks; the old file is kept as {}", shown(.path), shown(.kept))]
     Kept {
         /// The table.
         path: PathBuf,

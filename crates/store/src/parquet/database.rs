@@ -5,6 +5,7 @@
 //! line end, cells that a record lacks, blank lines). The header's bytes, byte order mark and line end included, stand in the metadata
 //! under [`CSV`].
 
+mod collectives;
 mod export;
 mod files;
 mod import;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 /// The key under which a file says how its table was written.
 const CSV: &str = "perfdb.csv";
+
+const MAPPING: &str = "op_mapping.yaml";
 
 const KERNEL_TYPE: &str = "kernel_type";
 const LINE: &str = "line";

@@ -3,8 +3,10 @@
 use super::read::{has_long_cell, header_start};
 use crate::error::{CsvFault, Error};
 use crate::profile::{cell_text, utf8};
+use perfdb_files::input::{self, Kind};
 use perfdb_trace::blocks::{BLOCK_BYTES, Block, Blocks};
 use perfdb_trace::records::{Cell, Splitter};
+use perfdb_trace::source::Counted;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -21,7 +23,7 @@ pub(crate) struct TableFile<'p> {
 #[derive(Debug)]
 pub(crate) struct Pass<'f> {
     path: &'f Path,
-    blocks: Blocks<&'f File>,
+    blocks: Blocks<Counted<&'f File>>,
     columns: Vec<String>,
     /// The block that the header stands in.
     block: Block,
@@ -43,7 +45,7 @@ pub(crate) struct FileRow<'r> {
 
 impl<'p> TableFile<'p> {
     pub(crate) fn open(path: &'p Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let file = input::open(path, Kind::RegularFile).map_err(|source| Error::io(path, source))?;
         Ok(TableFile { path, file })
     }
 
@@ -52,7 +54,7 @@ impl<'p> TableFile<'p> {
         let path = self.path;
         let failed = |source| Error::io(path, source);
         self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut blocks = Blocks::new(&self.file, BLOCK_BYTES);
+        let mut blocks = Blocks::new(Counted::of_pass(&self.file).map_err(failed)?, BLOCK_BYTES);
         let no_header = || Error::csv(path, CsvFault::NoHeader);
         let block = blocks.next_block(Vec::new()).map_err(failed)?.ok_or_else(no_header)?;
         let text = utf8(path, &block.text, 0)?;

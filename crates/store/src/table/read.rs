@@ -2,8 +2,10 @@
 
 use super::{LineEnd, Origin, Span, Table};
 use crate::error::{CELL_LIMIT, CsvFault, Error};
+use perfdb_files::input::{self, Kind, LARGEST_DOCUMENT_BYTES};
 use perfdb_trace::records::{Cell, Form, Record, Splitter, unescape};
-use std::fs;
+use perfdb_trace::source::Counted;
+use std::io;
 use std::path::Path;
 
 /// What a reader accepts. The two presets are what there is.
@@ -24,12 +26,19 @@ impl ReadOptions {
     }
 }
 
+/// The bytes of a file, which count as read.
+fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    let file = input::open(path, Kind::Stream)?;
+    let size = file.metadata()?.len();
+    input::read_all(Counted::of_file(file)?, size, LARGEST_DOCUMENT_BYTES)
+}
+
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Table {
     /// Reads a table from its file.
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Table, Error> {
-        let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = whole(path).map_err(|source| Error::io(path, source))?;
         let table = Table::parse(path, bytes, options)?;
         let (rows, bytes) = (table.row_count(), table.source_length);
         tracing::debug!("read {}: {rows} rows, {bytes} bytes", perfdb_files::escape::shown(path));

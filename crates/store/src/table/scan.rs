@@ -4,8 +4,10 @@ use super::read::{has_long_cell, header_start};
 use crate::duration::{number, short_decimal};
 use crate::error::{CELL_LIMIT, CsvFault, Error};
 use crate::profile::{cell_text, utf8};
+use perfdb_files::input::{self, Kind};
 use perfdb_trace::records::{Cell, Form, Splitter};
 use perfdb_trace::selected::{SelectedRecord, SelectedRecords};
+use perfdb_trace::source::Counted;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,7 +21,7 @@ const HEADER_BYTES: usize = 4 * 1024;
 /// The rows of a table under the rules of a database, of which only the wanted columns are looked at. The file is read through a window; what
 /// [`Table::parse`](super::Table::parse) refuses is refused here, too.
 #[derive(Debug)]
-pub struct Scan<'p, R = File> {
+pub struct Scan<'p, R = Counted<File>> {
     path: &'p Path,
     records: SelectedRecords<R>,
     /// Where the wanted columns are among the selected ones.
@@ -93,7 +95,7 @@ impl<'p> Scan<'p> {
     /// # Errors
     /// As [`Scan::open`].
     pub fn column_names(path: &'p Path) -> Result<Vec<String>, Error> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let file = input::open(path, Kind::RegularFile).map_err(|source| Error::io(path, source))?;
         Ok(Scan::with_names(path, file, HEADER_BYTES, &[])?.1)
     }
 
@@ -103,8 +105,9 @@ impl<'p> Scan<'p> {
     /// When the file cannot be read, is no UTF-8, has no header or names a column twice.
     pub fn open(path: &'p Path, wanted: &[&str]) -> Result<Self, Error> {
         let io = |source: io::Error| Error::io(path, source);
-        let file = File::open(path).map_err(io)?;
+        let file = input::open(path, Kind::RegularFile).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
+        let file = Counted::of_file(file).map_err(io)?;
         // One byte more than the file has, so that one reading finds its end.
         Scan::new(path, file, length.saturating_add(1).min(WINDOW_BYTES) as usize, wanted)
     }

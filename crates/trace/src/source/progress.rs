@@ -28,9 +28,31 @@ pub(super) fn add_read(bytes: u64) {
     READ.fetch_add(bytes, Ordering::Relaxed);
 }
 
-/// A file that is read as a stream.
+/// A file that is read as a stream, whose bytes count.
 #[derive(Debug)]
-pub(super) struct Counted<R>(pub(super) R);
+pub struct Counted<R>(pub(super) R);
+
+impl Counted<std::fs::File> {
+    /// A file that was just opened, or is read once more from its beginning.
+    ///
+    /// # Errors
+    /// When the system does not tell how long it is.
+    pub fn of_file(file: std::fs::File) -> std::io::Result<Self> {
+        add_opened(file.metadata()?.len());
+        Ok(Counted(file))
+    }
+}
+
+impl<'f> Counted<&'f std::fs::File> {
+    /// [`Counted::of_file`] for one that is read again later.
+    ///
+    /// # Errors
+    /// When the system does not tell how long it is.
+    pub fn of_pass(file: &'f std::fs::File) -> std::io::Result<Self> {
+        add_opened(file.metadata()?.len());
+        Ok(Counted(file))
+    }
+}
 
 impl<R: std::io::Read> std::io::Read for Counted<R> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

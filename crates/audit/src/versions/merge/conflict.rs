@@ -127,12 +127,13 @@ impl Decisions {
             *place = found.ok_or_else(|| wrong(1, format!("no column {name}; is this the list of a merge?")))?;
         }
         let mut decisions = HashMap::new();
+        let mut lines = Lines { text, at: 0, line: 1 };
         for record in reader.records() {
             let record = record.map_err(|error| {
-                let line = error.position().map_or(1, csv::Position::line);
+                let line = error.position().map_or(1, |position| lines.line_of(position));
                 wrong(line, error.to_string())
             })?;
-            let line = record.position().map_or(1, csv::Position::line);
+            let line = record.position().map_or(1, |position| lines.line_of(position));
             let [kernel_type, case, duration, from, into_us, from_us, keep] =
                 places.map(|place| record.get(place).unwrap_or_default());
             let takes_from = match keep.trim() {
@@ -173,6 +174,27 @@ impl Decisions {
     }
 }
 
+/// Counts lines up to records, one after the other.
+struct Lines<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// The line on which a record begins. Its position may be that of the line end before it.
+    fn line_of(&mut self, position: &csv::Position) -> u64 {
+        let mut begin = usize::try_from(position.byte()).unwrap_or(usize::MAX).min(self.text.len());
+        while self.text.get(begin).is_some_and(|byte| matches!(byte, b'\r' | b'\n')) {
+            begin += 1;
+        }
+        let passed = self.text.get(self.at..begin).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.at = begin;
+        self.line
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +209,16 @@ mod tests {
             read(&format!("{header}Add,x,measured,2,db,3,from\nAdd,y,measured,2,db,3,mine\n")),
             Err("list.csv:3: keep is mine; one of into, from, or nothing".to_owned())
         );
+        for end in ["\n", "\r\n"] {
+            let rows =
+                ["Add,\"x\ny\",measured,2,db,3,into", "", "Add,y,measured,2,db,3,", "Add,z,measured,2,db,3,mine"];
+            let text = format!("{}{end}{}{end}", header.trim_end(), rows.join(end));
+            assert_eq!(
+                read(&text),
+                Err("list.csv:6: keep is mine; one of into, from, or nothing".to_owned()),
+                "{end:?}"
+            );
+        }
         assert_eq!(
             read("a,b\n1,2\n"),
             Err("list.csv:1: no column kernel_type; is this the list of a merge?".to_owned())

@@ -84,6 +84,8 @@ impl Job<'_> {
             },
             table: own,
             kept: Vec::new(),
+            origins: FxHashMap::default(),
+            open: Vec::new(),
         };
         let mut copied = None;
         for place in self.from {
@@ -94,6 +96,7 @@ impl Job<'_> {
                 merger.take(place, &other)?;
             }
         }
+        merger.settle_open();
         let Merger { mut result, table, kept, .. } = merger;
         result.differs |= result.is_new && table.is_some();
         if let Some(table) = &table {
@@ -137,6 +140,10 @@ struct Merger<'a> {
     result: TableMerge,
     table: Option<Table>,
     kept: Vec<Kept>,
+    /// Database and line of the durations that this merge has added, by row.
+    origins: FxHashMap<(usize, &'static str), (PathBuf, u64)>,
+    /// The open conflicts of such durations, by number, with their row.
+    open: Vec<(usize, usize)>,
 }
 
 fn known(naming: &Naming, row: Row<'_>) -> Known {
@@ -207,6 +214,11 @@ impl Merger<'_> {
                         (None, Some(source)) => row.cell(source),
                         _ => "",
                     });
+                    let durations = theirs.durations.of_row(row);
+                    let at = table.row_count() - 1;
+                    for source in Source::ALL.into_iter().filter(|source| durations.of(*source).is_some()) {
+                        self.note_origin(at, source, theirs.place, row);
+                    }
                     self.result.dates.push(theirs.dates.of_row(row.index()));
                     self.result.added += 1;
                     self.result.differs = true;
@@ -272,7 +284,7 @@ impl Merger<'_> {
                 kernel_type: self.result.kernel_type.clone(),
                 case: found.case.clone(),
                 duration: source,
-                from: theirs.place.directory.clone(),
+                from: theirs.place.name.clone(),
                 from_line: row.line().unwrap_or_default(),
                 into_line: table.line(at),
                 into_us: into_us.or(into.answer()).unwrap_or_default(),
@@ -284,6 +296,14 @@ impl Merger<'_> {
                 Some(_) => self.decide(&conflict, theirs.place, dates)?,
                 None => Taken::Into,
             };
+            if conflict.taken == Taken::Undecided && conflict.into_line.is_none() {
+                if self.take_provisionally(at, conflict) {
+                    taken_over.push(source);
+                    after = with;
+                    self.note_origin(at, source, theirs.place, row);
+                }
+                continue;
+            }
             match conflict.taken {
                 Taken::From => {
                     taken_over.push(source);
@@ -304,7 +324,7 @@ impl Merger<'_> {
             let measured = own.measured.map(|column| (column, theirs.durations.measured_text(row)));
             self.keep("not taken", theirs.place, theirs.cells(row).chain(measured).map(named).collect());
         }
-        self.result.answers_changed += usize::from(into.is_contradicted_by(&after));
+        self.result.answers_changed += usize::from(table.line(at).is_some() && into.is_contradicted_by(&after));
         self.copy(table, at, theirs.cells(row), &taken_over);
         if taken_over.contains(&Source::Measured) {
             own.set_measured(table, at, theirs.durations.measured_text(row));
@@ -318,9 +338,48 @@ impl Merger<'_> {
         Ok(())
     }
 
+    fn note_origin(&mut self, at: usize, source: Source, place: &Place, row: Row<'_>) {
+        self.origins.insert((at, source.name()), (place.name.clone(), row.line().unwrap_or_default()));
+    }
+
+    /// Adds an open conflict of a row that the target never had, as if the shorter duration had come first: the order of the databases decides
+    /// nothing. Returns whether the other duration is taken until somebody has decided.
+    fn take_provisionally(&mut self, at: usize, conflict: Conflict) -> bool {
+        let origin = self.origins.get(&(at, conflict.duration.name())).cloned();
+        let Some((from, from_line)) = origin else {
+            self.result.conflicts.push(conflict);
+            return false;
+        };
+        let (into_us, from_us) = (conflict.from_us, conflict.into_us);
+        let mut turned = Conflict { from, from_line, into_us, from_us, ..conflict.clone() };
+        let takes = match self.job.decisions.of(&turned) {
+            Some(decided) => {
+                turned.taken = decided;
+                self.result.conflicts.push(turned);
+                return decided == Taken::Into;
+            }
+            None => into_us < from_us,
+        };
+        self.open.push((self.result.conflicts.len(), at));
+        self.result.conflicts.push(if takes { turned } else { conflict });
+        takes
+    }
+
+    /// The open conflicts of added rows are with what the table has in the end.
+    fn settle_open(&mut self) {
+        let Some(table) = &self.table else { return };
+        let durations = Durations::of(table);
+        for (number, at) in &self.open {
+            let conflict = &mut self.result.conflicts[*number];
+            if let Some(us) = durations.of_row(table.row(*at)).of(conflict.duration) {
+                conflict.into_us = us;
+            }
+        }
+    }
+
     /// Keeps a row that lost beside the table.
     fn keep(&mut self, what: &'static str, place: &Place, cells: Vec<(String, String)>) {
-        self.kept.push(Kept { what, database: place.directory.to_string_lossy().into_owned(), cells });
+        self.kept.push(Kept { what, database: place.name.to_string_lossy().into_owned(), cells });
     }
 
     /// Copies the durations that are taken over with their counters, and fills empty cells that belong to no duration.
@@ -364,7 +423,7 @@ impl Merger<'_> {
             Prefer::Fastest => is_faster,
             Prefer::Newest => {
                 let no_date = |place: &Place| Error::NoDate {
-                    path: place.directory.clone(),
+                    path: place.name.clone(),
                     kernel_type: conflict.kernel_type.clone(),
                 };
                 let from = dates.1.ok_or_else(|| no_date(place))?;

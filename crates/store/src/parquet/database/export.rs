@@ -1,7 +1,8 @@
 //! A database as Parquet.
 
+use super::collectives::Collectives;
 use super::files::{File, check_apart, copied, files_below, is_parquet};
-use super::{AS_WRITTEN, CSV, DURATION, FORMAT_VERSION, KERNEL_TYPE, LINE, Written};
+use super::{AS_WRITTEN, CSV, DURATION, FORMAT_VERSION, KERNEL_TYPE, LINE, MAPPING, Written};
 use crate::columns;
 use crate::duration;
 use crate::parquet::error::Error;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What was written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Tables.
     pub tables: usize,
@@ -21,28 +22,46 @@ pub struct Exported {
     pub rows: usize,
     /// Files that are not tables, copied as they are.
     pub copied: usize,
+    /// The folder of the collectives that came along, where they lie outside the database, and its name in the export.
+    pub collectives: Option<(PathBuf, String)>,
+    /// The folder of collectives that the mapping refers to and that is not there.
+    pub missing_collectives: Option<PathBuf>,
 }
 
-/// Writes every table below `database` as a Parquet file of the same path below `target`, and copies the other files. All or nothing.
+/// Writes every table below `database` as a Parquet file of the same path below `target`, and copies the other files. Collectives that the operator
+/// mapping takes from elsewhere come along, and the mapping of the export refers to them. All or nothing.
 ///
 /// # Errors
 /// When a table cannot be read, or `target` has Parquet files of something else: importing it would bring them along.
 pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
     check_apart(database, target)?;
     let files = files_below(database)?;
-    refuse_others(&files, target)?;
-    let mut exported = Exported::default();
+    let collectives = Collectives::of(database)?;
+    refuse_others(&files, &collectives, target)?;
+    let mut exported = Exported { missing_collectives: collectives.missing.clone(), ..Exported::default() };
     let mut staged = Vec::new();
+    let add_table = |from: &Path, to: &Path, exported: &mut Exported| -> Result<Staged, Error> {
+        let table = Table::read(from, &ReadOptions::database())?;
+        exported.tables += 1;
+        exported.rows += table.row_count();
+        write_table(&table, Staged::create(to, Parents::Create)?)
+    };
+    if let Some(folder) = &collectives.folder {
+        for table in &collectives.tables {
+            let to = target.join(&collectives.name).join(table.file_name().unwrap_or_default());
+            staged.push(add_table(table, &to.with_extension("parquet"), &mut exported)?);
+        }
+        exported.collectives = Some((folder.clone(), collectives.name.clone()));
+    }
     for File { below, is_table } in files {
         let from = database.join(&below);
         if is_table {
-            let table = Table::read(&from, &ReadOptions::database())?;
-            let to = target.join(below).with_extension("parquet");
-            staged.push(write_table(&table, Staged::create(&to, Parents::Create)?)?);
-            exported.tables += 1;
-            exported.rows += table.row_count();
+            staged.push(add_table(&from, &target.join(below).with_extension("parquet"), &mut exported)?);
         } else if is_parquet(&below) {
             return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
+        } else if let Some(mapping) = collectives.mapping.as_ref().filter(|_| below == Path::new(MAPPING)) {
+            staged.push(Staged::with(&target.join(below), mapping, Parents::Create)?);
+            exported.copied += 1;
         } else {
             staged.push(copied(&from, Staged::create(&target.join(below), Parents::Create)?)?);
             exported.copied += 1;
@@ -53,12 +72,14 @@ pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
 }
 
 /// Refuses a folder with files that an earlier export left and that are of no table any more.
-fn refuse_others(files: &[File], target: &Path) -> Result<(), Error> {
+fn refuse_others(files: &[File], collectives: &Collectives, target: &Path) -> Result<(), Error> {
     if !target.is_dir() {
         return Ok(());
     }
     let tables = files.iter().filter(|file| file.is_table);
-    let ours: BTreeSet<PathBuf> = tables.map(|table| table.below.with_extension("parquet")).collect();
+    let mut ours: BTreeSet<PathBuf> = tables.map(|table| table.below.with_extension("parquet")).collect();
+    let names = collectives.tables.iter().filter_map(|table| table.file_name());
+    ours.extend(names.map(|name| Path::new(&collectives.name).join(name).with_extension("parquet")));
     for File { below, .. } in files_below(target)? {
         if is_parquet(&below) && !ours.contains(&below) {
             let reason = "is of no table of this database; export into another folder";
