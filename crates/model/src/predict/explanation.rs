@@ -145,7 +145,7 @@ impl Explanation {
         };
         // Writing to a string does not fail.
         let _ = match (self.estimate.class, self.octaves_beyond) {
-            (Class::Measured, _) => write!(text, ", measured: {rows}"),
+            (Class::Measured | Class::Padded, _) => write!(text, ", measured: {rows}"),
             (Class::Inside, _) if names.len() == 1 => write!(text, ", near {rows}"),
             (Class::Inside, _) => write!(text, ", between {rows}"),
             (Class::Beyond, Some(octaves)) => write!(text, ", {octaves:.1} octaves beyond {rows}"),

@@ -128,6 +128,11 @@ impl Place {
         }
     }
 
+    /// A kernel that nobody described: all its sizes are axes.
+    pub fn generic(sizes: &[f64]) -> Place {
+        Place { lean: &[], ..Place::sizes(sizes) }
+    }
+
     /// A kernel of which nothing is known but its sizes; the first is that along which it grows.
     pub fn sizes(sizes: &[f64]) -> Place {
         let elements: f64 = sizes.iter().map(|size| size.max(1.0)).product();

@@ -62,7 +62,7 @@ impl Value {
             kernels: smallvec![table.kernel_type.clone()],
             rule: Some(self.rule),
             rows: rows.collect(),
-            is_padded: false,
+            share: 1.0,
             more: Some(Box::new(More {
                 prediction: self.prediction.map(|predicted| predicted.of_table(table)),
                 interpolation: Some(Interpolation {

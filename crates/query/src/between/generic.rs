@@ -148,8 +148,14 @@ fn push_inputs(
     let [rows, rest @ ..] = strip(&first) else { return None };
     let Some((columns, inner)) = rest.split_last().filter(|_| rules.predicts()) else {
         key.shape(rest);
-        shapes.for_each(|shape| {
-            key.shape(strip(&shape));
+        shapes.for_each(|shape| match strip(&shape) {
+            // Inputs that have a row for each of the first one's go along with it.
+            [own, inner @ ..] if rules.bracket_before_padding && own == rows => {
+                key.text("rows").shape(inner);
+            }
+            shape => {
+                key.shape(shape);
+            }
         });
         return Some([*rows as f64, ABSENT, ABSENT, ABSENT, ABSENT]);
     };
