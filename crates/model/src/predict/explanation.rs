@@ -74,7 +74,7 @@ impl Model {
         let measured = self.row_at(&spot, &found.near);
         let estimate = match measured {
             Some(row) => self.measured(row),
-            None => self.estimate(slice, place.work, &found),
+            None => self.estimate(slice, self.work(slice, place), &found),
         };
         let weights = match measured {
             Some(row) => vec![(row, 1.0)],
@@ -102,7 +102,7 @@ impl Model {
         };
         Some(Explanation {
             slice,
-            efficiency: roofline.time_us(place.work) / estimate.duration_us,
+            efficiency: roofline.time_us(self.work(slice, place)) / estimate.duration_us,
             method: found.method,
             twin: found.twin,
             known: self.len(),

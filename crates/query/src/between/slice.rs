@@ -1,9 +1,11 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
 use super::points::{AxisSet, Point};
-use super::simplex;
+use super::simplex::{self, Planes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
 /// Coordinates on the axes of a set.
@@ -37,6 +39,10 @@ struct Several {
     /// The places along the first axis.
     along_first: Vec<u32>,
     is_flat: OnceLock<bool>,
+    is_flat_scaled: OnceLock<bool>,
+    /// On logarithmic axes, by place; made when it is first needed.
+    scaled: OnceLock<Box<[[f64; 3]]>>,
+    pub(crate) planes: Planes,
 }
 
 impl Slice {
@@ -115,6 +121,66 @@ impl Slice {
         })
     }
 
+    /// The coordinates of all places on scaled axes, and planes that have all of them on one side; `None` of a single axis. The scale is
+    /// the same one at each call.
+    pub(crate) fn scaled(&self, scaled: fn(f64) -> f64) -> Option<(&[[f64; 3]], &Planes)> {
+        let several = self.several.as_ref()?;
+        let of_place = |place: &SlicePlace| {
+            let mut at = [0.0; 3];
+            at.iter_mut().zip(&place.at).for_each(|(at, own)| *at = scaled(*own));
+            at
+        };
+        let all = several.scaled.get_or_init(|| self.places.iter().map(of_place).collect());
+        Some((all, &several.planes))
+    }
+
+    /// Whether the places on scaled axes lie on a line or a plane.
+    pub(crate) fn is_flat_scaled(&self, all: &[[f64; 3]], axes: usize) -> bool {
+        let Some(several) = &self.several else { return false };
+        *several.is_flat_scaled.get_or_init(|| {
+            let coordinates: Vec<&[f64]> = all.iter().map(|at| &at[..axes]).collect();
+            coordinates.len() <= axes || simplex::is_flat(&coordinates, axes)
+        })
+    }
+
+    /// The same of [`nearest`](Self::nearest), of places on scaled axes.
+    pub(crate) fn nearest_scaled(&self, all: &[[f64; 3]], target: &[f64], count: usize) -> Vec<u32> {
+        let along = self.several.as_ref().map(|several| several.along_first.as_slice()).unwrap_or_default();
+        let first = |at: usize| all[along[at] as usize][0] - target[0];
+        let mut above = along.partition_point(|place| all[*place as usize][0] < target[0]);
+        let mut below = above;
+        let mut near: BinaryHeap<NearPlace> = BinaryHeap::with_capacity(count + 1);
+        loop {
+            let down = below.checked_sub(1).map(|at| -first(at));
+            let up = (above < along.len()).then(|| first(above));
+            let (gap, number) = match (down, up) {
+                (Some(down), up) if up.is_none_or(|up| down < up) => {
+                    below -= 1;
+                    (down, along[below])
+                }
+                (_, Some(up)) => {
+                    above += 1;
+                    (up, along[above - 1])
+                }
+                _ => break,
+            };
+            let worst = near.peek().filter(|_| near.len() >= count).map(|worst| worst.distance);
+            if worst.is_some_and(|worst| gap * gap > worst) {
+                break;
+            }
+            let at = all[number as usize];
+            let distance = at.iter().zip(target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+            if worst.is_some_and(|worst| distance > worst) {
+                continue;
+            }
+            near.push(NearPlace { distance, at, number });
+            if near.len() > count {
+                near.pop();
+            }
+        }
+        near.into_sorted_vec().into_iter().map(|place| place.number).collect()
+    }
+
     /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not
     /// the order of rows.
     pub(crate) fn nearest(&self, target: &[f64], scaled: fn(f64) -> f64, count: usize) -> Vec<(At, u32)> {
@@ -180,9 +246,38 @@ impl Several {
         });
         let mut along_first: Vec<u32> = (0..places.len() as u32).collect();
         along_first.sort_by(|a, b| places[*a as usize].at[0].total_cmp(&places[*b as usize].at[0]));
-        Several { by_bits, values: values.collect(), along_first, is_flat: OnceLock::new() }
+        Several { by_bits, values: values.collect(), along_first, ..Several::default() }
     }
 }
+
+/// A place by its distance; of equal ones its coordinates decide.
+#[derive(Debug, Clone, Copy)]
+struct NearPlace {
+    distance: f64,
+    at: [f64; 3],
+    number: u32,
+}
+
+impl Ord for NearPlace {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_place = || self.at.iter().zip(&other.at).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+        self.distance.total_cmp(&other.distance).then_with(|| by_place().unwrap_or(Ordering::Equal))
+    }
+}
+
+impl PartialOrd for NearPlace {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for NearPlace {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for NearPlace {}
 
 fn bits(at: &[f64]) -> SmallVec<[u64; 3]> {
     at.iter().map(|coordinate| coordinate.to_bits()).collect()
