@@ -6,7 +6,9 @@ mod composite;
 mod corrected;
 mod elementwise;
 mod experts;
+mod floor;
 mod generic;
+mod generic_sizes;
 mod groups;
 mod kind;
 mod length_aware;
@@ -20,6 +22,7 @@ mod simplex;
 mod slice;
 mod tables;
 
+pub(crate) use generic_sizes::PlansByCount;
 pub(crate) use groups::learnt;
 pub(crate) use points::{Point, PointIndexes};
 pub(crate) use tables::Learnt;

@@ -1,6 +1,7 @@
 //! Trying groups of points until one of them answers.
 
 use super::corrected;
+use super::floor;
 use super::points::{AxisSet, Coordinates, Group, PointIndex, PointSet};
 use super::predicted::{self, Predicted};
 use super::simplex;
@@ -114,7 +115,7 @@ pub(crate) fn of_points(
     naming: Naming,
 ) -> Result<Value, Status> {
     if context.rules.predicts() {
-        let value = predicted::value(index, points, target)?;
+        let value = predicted::value(context, index, points, target)?;
         context.note(|| value.prediction.as_ref().map(|predicted| predicted.note()).unwrap_or_default());
         return Ok(value);
     }
@@ -126,7 +127,8 @@ pub(crate) fn of_points(
         }
     };
     if context.rules.between == Between::NarrowestBracket {
-        return narrowest(context, points, target, limit, slice);
+        let value = narrowest(context, points, target, limit, slice)?;
+        return Ok(floor::raise(context, points, target, value));
     }
     let mut status: Option<Status> = None;
     let mut note = |found: Status, set: AxisSet| {
