@@ -13,6 +13,7 @@ mod groups;
 mod kind;
 mod length_aware;
 mod matmul;
+mod near;
 mod one_axis;
 mod points;
 mod predicted;

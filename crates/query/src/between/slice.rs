@@ -1,11 +1,10 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
+use super::near::Tree;
 use super::points::{AxisSet, Point};
 use super::simplex::{self, Planes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
 /// Coordinates on the axes of a set.
@@ -42,6 +41,7 @@ struct Several {
     is_flat_scaled: OnceLock<bool>,
     /// On logarithmic axes, by place; made when it is first needed.
     scaled: OnceLock<Box<[[f64; 3]]>>,
+    tree: OnceLock<Tree>,
     pub(crate) planes: Planes,
 }
 
@@ -145,40 +145,10 @@ impl Slice {
 
     /// The same of [`nearest`](Self::nearest), of places on scaled axes.
     pub(crate) fn nearest_scaled(&self, all: &[[f64; 3]], target: &[f64], count: usize) -> Vec<u32> {
-        let along = self.several.as_ref().map(|several| several.along_first.as_slice()).unwrap_or_default();
-        let first = |at: usize| all[along[at] as usize][0] - target[0];
-        let mut above = along.partition_point(|place| all[*place as usize][0] < target[0]);
-        let mut below = above;
-        let mut near: BinaryHeap<NearPlace> = BinaryHeap::with_capacity(count + 1);
-        loop {
-            let down = below.checked_sub(1).map(|at| -first(at));
-            let up = (above < along.len()).then(|| first(above));
-            let (gap, number) = match (down, up) {
-                (Some(down), up) if up.is_none_or(|up| down < up) => {
-                    below -= 1;
-                    (down, along[below])
-                }
-                (_, Some(up)) => {
-                    above += 1;
-                    (up, along[above - 1])
-                }
-                _ => break,
-            };
-            let worst = near.peek().filter(|_| near.len() >= count).map(|worst| worst.distance);
-            if worst.is_some_and(|worst| gap * gap > worst) {
-                break;
-            }
-            let at = all[number as usize];
-            let distance = at.iter().zip(target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-            if worst.is_some_and(|worst| distance > worst) {
-                continue;
-            }
-            near.push(NearPlace { distance, at, number });
-            if near.len() > count {
-                near.pop();
-            }
-        }
-        near.into_sorted_vec().into_iter().map(|place| place.number).collect()
+        let Some(several) = &self.several else { return Vec::new() };
+        let mut at = [0.0; 3];
+        at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
+        several.tree.get_or_init(|| Tree::new(all)).nearest(all, at, count)
     }
 
     /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not
@@ -249,35 +219,6 @@ impl Several {
         Several { by_bits, values: values.collect(), along_first, ..Several::default() }
     }
 }
-
-/// A place by its distance; of equal ones its coordinates decide.
-#[derive(Debug, Clone, Copy)]
-struct NearPlace {
-    distance: f64,
-    at: [f64; 3],
-    number: u32,
-}
-
-impl Ord for NearPlace {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_place = || self.at.iter().zip(&other.at).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
-        self.distance.total_cmp(&other.distance).then_with(|| by_place().unwrap_or(Ordering::Equal))
-    }
-}
-
-impl PartialOrd for NearPlace {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for NearPlace {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for NearPlace {}
 
 fn bits(at: &[f64]) -> SmallVec<[u64; 3]> {
     at.iter().map(|coordinate| coordinate.to_bits()).collect()
