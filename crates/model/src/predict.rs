@@ -38,6 +38,7 @@ mod outliers;
 mod pass;
 mod place;
 pub mod plan;
+mod power;
 mod reach;
 mod repeats;
 mod rows;

@@ -45,22 +45,55 @@ impl Columns for Row<'_> {
     }
 }
 
+/// What the columns of a table mean.
+enum Kind {
+    Known(Family),
+    /// Sizes of a kernel that nobody described.
+    Generic(Vec<String>),
+}
+
+impl Kind {
+    fn of(task: &Value, axes: Vec<String>) -> Option<Kind> {
+        match task["family"].as_str()? {
+            "generic" => Some(Kind::Generic(axes)),
+            name => Family::named(name).map(Kind::Known),
+        }
+    }
+
+    fn place(&self, row: &Row<'_>) -> Option<Place> {
+        match self {
+            Kind::Known(family) => family.place(row),
+            Kind::Generic(axes) => {
+                let sizes: Option<Vec<f64>> = axes.iter().map(|axis| row.number(axis)).collect();
+                Some(Place::generic(&sizes?))
+            }
+        }
+    }
+
+    fn size(&self, task: &Value, known: &[Rows]) -> Option<usize> {
+        match self {
+            Kind::Known(family) => size_axis(task, *family, known),
+            Kind::Generic(axes) => axes.iter().position(|axis| Some(axis.as_str()) == task["size_axis"].as_str()),
+        }
+    }
+}
+
 /// A slice of the table: the rows that are known, and the places asked for with their identifiers.
 type Slice = (Option<Rows>, Vec<(String, Place)>);
 
 /// What is asked, with its answers.
 fn answer<R: std::io::Read>(task: &Value, mut rows: csv::Reader<R>) -> Result<Vec<(String, Estimate)>, Box<dyn Error>> {
-    let family = task["family"].as_str().and_then(Family::named).ok_or("unknown family")?;
     let texts = |key: &str| -> Vec<String> {
         task[key].as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
     };
     let (group, config) = (texts("group"), texts("config"));
+    let kind = Kind::of(task, texts("axes")).ok_or("unknown family")?;
     let names = rows.headers()?.clone();
     let mut slices: BTreeMap<Vec<String>, Slice> = BTreeMap::new();
     for (line, cells) in rows.records().enumerate() {
         let cells = cells?;
         let row = Row { names: &names, cells: &cells, constants: &task["constants"] };
-        let mut place = family.place(&row).ok_or("a row lacks a column")?;
+        let mut place = kind.place(&row).ok_or("a row lacks a column")?;
         let values: Vec<f64> = config.iter().filter_map(|column| row.number(column)).collect();
         place.configuration = configuration(&values);
         let key = group.iter().map(|column| row.text(column).unwrap_or_default().to_owned()).collect();
@@ -74,7 +107,7 @@ fn answer<R: std::io::Read>(task: &Value, mut rows: csv::Reader<R>) -> Result<Ve
     }
     let (known, asked): (Vec<_>, Vec<_>) =
         slices.into_values().filter_map(|(known, asked)| Some((known?, asked))).unzip();
-    let size = size_axis(task, family, &known);
+    let size = kind.size(task, &known);
     let table = Table::new(known, size);
     let mut answers = Vec::new();
     for (slice, asked) in asked.into_iter().enumerate() {

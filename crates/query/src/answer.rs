@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub enum Source {
     /// A row, or a sum of rows.
     Measured,
+    /// A smaller row, because kernels round tokens up to a tile.
+    Padded,
     /// Rows around it.
     Interpolated,
     /// Some of the parts of a composite.
@@ -24,6 +26,7 @@ impl Source {
     pub fn name(self) -> &'static str {
         match self {
             Source::Measured => "MEASURED",
+            Source::Padded => "PADDED",
             Source::Interpolated => "INTERPOLATED",
             Source::Partial => "PARTIAL",
         }
@@ -31,7 +34,11 @@ impl Source {
 
     /// How an answer from there lies to the rows, where nothing else tells.
     pub(crate) fn class(self) -> Class {
-        if self == Source::Measured { Class::Measured } else { Class::Inside }
+        match self {
+            Source::Measured => Class::Measured,
+            Source::Padded => Class::Padded,
+            Source::Interpolated | Source::Partial => Class::Inside,
+        }
     }
 }
 
@@ -111,8 +118,8 @@ pub struct Answer {
     pub rule: Option<&'static str>,
     /// The rows that it is based on.
     pub rows: SmallVec<[RowRef; 1]>,
-    /// Whether its row is smaller than what is asked for, and is taken because kernels round up.
-    pub(crate) is_padded: bool,
+    /// The share of the queried elements that its row has: less than 1 if it is padded.
+    pub(crate) share: f64,
     /// More about it, where it is more than one row.
     pub(crate) more: Option<Box<More>>,
 }
@@ -180,7 +187,7 @@ impl Answer {
 
     /// Whether it is that of a smaller row, because kernels round sizes up. Only told by rules that look for a bracket first.
     pub fn is_padded(&self) -> bool {
-        self.is_padded
+        self.share < 1.0
     }
 
     /// The kernels that add up to the answer; none where it is one row.
@@ -231,7 +238,7 @@ impl Answer {
             kernels: SmallVec::from_elem(kernel_type, 1),
             rule: Some(rule),
             rows: SmallVec::new(),
-            is_padded: false,
+            share: 1.0,
             more: None,
         }
     }

@@ -32,7 +32,7 @@ fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {
     // The one value that is returned, so that an answer is made where the caller wants it and not copied.
     let mut answer = measured::lookup(context);
     let is_final = match &answer {
-        Ok(answer) => answer.source != Source::Partial && !(answer.is_padded && context.rules.bracket_before_padding),
+        Ok(answer) => answer.source != Source::Partial && !(answer.is_padded() && context.rules.bracket_before_padding),
         Err(miss) => miss.reason.code() == "unreadable",
     };
     if !is_final && layer == Layer::Interpolating {

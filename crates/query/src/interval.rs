@@ -50,13 +50,33 @@ pub(crate) fn interval_us(context: &Context<'_>, answer: &Answer) -> Option<[f64
     if let Some(interval_us) = answer.interval_us() {
         return Some(interval_us);
     }
-    row_interval_us(context, measured_row(context, answer)?, answer.duration_us)
+    let measured_us = row_interval_us(context, measured_row(context, answer)?, answer.duration_us);
+    padded_interval_us(context, answer.share, answer.duration_us, measured_us)
+}
+
+/// The interval of a row that has a share of what is queried: from its own time to one that grows as the elements do. `None` where the
+/// rules have no intervals, and of a row that has all of it the one given.
+pub(crate) fn padded_interval_us(
+    context: &Context<'_>,
+    share: f64,
+    duration_us: f64,
+    measured_us: Option<[f64; 2]>,
+) -> Option<[f64; 2]> {
+    if share >= 1.0 || !context.rules.predicts() {
+        return measured_us;
+    }
+    let Estimate { low_us, high_us, .. } = measured_interval(Timed::Kernel, duration_us, None);
+    let [low_us, high_us] = measured_us.unwrap_or([low_us, high_us]);
+    Some([low_us, high_us / share])
 }
 
 /// The row that is the whole answer, of a kernel.
 fn measured_row<'c>(context: &Context<'c>, answer: &Answer) -> Option<KernelRow<'c>> {
     let ([row], [kernel_type]) = (answer.rows.as_slice(), answer.kernels.as_slice()) else { return None };
-    if !context.rules.predicts() || answer.source != Source::Measured || kernel_type.starts_with("hcom_") {
+    if !context.rules.predicts()
+        || !matches!(answer.source, Source::Measured | Source::Padded)
+        || kernel_type.starts_with("hcom_")
+    {
         return None;
     }
     context.table(kernel_type).ok()??.at_line(row.line)
@@ -121,7 +141,11 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
     let Estimate { low_us, high_us, class, .. } = estimate;
     let rows: Vec<_> = answer.rows.iter().map(|row| (row.clone(), 1.0 / answer.rows.len() as f64)).collect();
     let lines: Vec<String> = rows.iter().map(|(row, _)| row.to_string()).collect();
-    let how = if class == Class::Measured { "measured" } else { "interpolated" };
+    let how = match class {
+        Class::Measured => "measured",
+        Class::Padded => "measured for a smaller shape that the kernel rounds up",
+        _ => "interpolated",
+    };
     let sentence = format!("{estimate}, {how}: {}", lines.join(", "));
     Prediction { low_us, high_us, class, rows, twin: None, efficiency: None, doubt: None, sentence }
 }

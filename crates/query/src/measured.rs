@@ -62,11 +62,11 @@ pub(crate) fn of_row(found: &Found<'_>, confidence: f64, rule: &'static str) -> 
     Answer {
         duration_us: found.duration_us,
         confidence: confidence * found.share * if found.is_of_other_type { OTHER_TYPE_CONFIDENCE } else { 1.0 },
-        source: Source::Measured,
+        source: if found.share < 1.0 { Source::Padded } else { Source::Measured },
         kernels: SmallVec::from_buf([found.row.table().kernel_type.clone()]),
         rule: Some(if found.is_of_other_type { OTHER_TYPE } else { rule }),
         rows: SmallVec::from_buf([found.row.reference()]),
-        is_padded: found.share < 1.0,
+        share: found.share,
         more: None,
     }
 }

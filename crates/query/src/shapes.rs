@@ -173,17 +173,21 @@ impl Tolerance {
         None
     }
 
-    /// Whether a padded input is padded in its tokens alone: not in heads, sizes or weights.
+    /// Whether a padded input is padded in its tokens alone, at most to the next tile: not in batch, heads, sizes or weights.
     pub(crate) fn pads_tokens_only(&self, at: usize, query: &[i64], row: &[i64]) -> bool {
         let stripped = strip(query);
         let only = |query: &[i64], row: &[i64], tokens: &[usize]| {
             query.len() == row.len()
-                && query.iter().zip(row).enumerate().all(|(at, (query, row))| query == row || tokens.contains(&at))
+                && query
+                    .iter()
+                    .zip(row)
+                    .enumerate()
+                    .all(|(at, (query, row))| query == row || tokens.contains(&at) && is_next_tile(*query, *row))
         };
         let tokens: &[usize] = match (self.is_matmul, stripped.len()) {
             (true, _) if at > 0 => &[],
             (true, rank) if rank >= 3 => &[rank - 2],
-            (false, rank) if rank >= 4 => &[0, 1],
+            (false, rank) if rank >= 4 => &[1],
             _ => &[0],
         };
         let is_matrix = |matrix: Option<[i64; 2]>| matrix.is_some_and(|matrix| only(&matrix, row, &[0]));
@@ -254,6 +258,11 @@ pub(crate) fn is_rounded(query: i64, row: i64) -> bool {
             || (row >= FINE_FROM && round_up(8) == Some(query)))
 }
 
+/// Whether a dimension lies at most one tile above another one.
+pub(crate) fn is_next_tile(query: i64, row: i64) -> bool {
+    (0..=BLOCKS[0]).contains(&query.saturating_sub(row))
+}
+
 /// Equal, or one of them is the other rounded up.
 pub(crate) fn is_equal_or_rounded(a: i64, b: i64) -> bool {
     a == b || is_rounded(a, b) || is_rounded(b, a)
@@ -304,6 +313,10 @@ mod tests {
         let batched = Tolerance::of("BatchMatMulV2", true);
         assert!(batched.pads_tokens_only(0, &[8, 16, 512], &[8, 10, 512]));
         assert!(!batched.pads_tokens_only(0, &[16, 16, 512], &[8, 16, 512]), "heads are not tokens");
+        let (rope, far) = (Tolerance::of("ApplyRotaryPosEmb", true), Tolerance::of("MatMulV2", true));
+        assert!(rope.pads_tokens_only(0, &[8, 16, 4, 64], &[8, 10, 4, 64]));
+        assert!(!rope.pads_tokens_only(0, &[16, 10, 4, 64], &[8, 10, 4, 64]), "a batch is not padded");
+        assert!(!far.pads_tokens_only(0, &[64, 512], &[1, 512]), "64 is more than one tile from 1");
         let norm = Tolerance::of("RmsNorm", true);
         assert!(norm.pads_tokens_only(0, &[2, 8, 512], &[10, 512]));
         assert!(!norm.pads_tokens_only(0, &[16, 512], &[16, 500]));

@@ -8,6 +8,7 @@ use crate::table::KernelRows;
 use crate::table::collective::CollectiveRows;
 use crate::table::policy::KernelPolicy;
 use perfdb_files::paths::{normalised, parent_of};
+use perfdb_model::roofline::Device;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::{Entry, OpMapping};
 use perfdb_store::{CsvFault, Error as StoreError};
@@ -30,6 +31,8 @@ pub(crate) struct State {
     operators: FxHashMap<Box<str>, Operator>,
     slots: Vec<Slot>,
     by_name: FxHashMap<Arc<str>, u32>,
+    /// The accelerator, where the mapping names one that is known.
+    pub(crate) device: Option<&'static Device>,
     /// Where collectives are that were measured with another version.
     pub(crate) foreign_collectives: Option<PathBuf>,
 }
@@ -124,7 +127,8 @@ impl State {
         let operators = operators(&mapping, &by_name);
         let foreign_collectives = foreign_collectives(directory, &mapping);
         let directory = directory.to_owned();
-        Ok(State { directory, mapping, mapping_stamp, operators, slots, by_name, foreign_collectives })
+        let device = mapping.device.as_deref().and_then(Device::recognise);
+        Ok(State { device, directory, mapping, mapping_stamp, operators, slots, by_name, foreign_collectives })
     }
 
     /// Whether files were replaced, added or removed.

@@ -10,7 +10,7 @@ mod row;
 
 pub use row::KernelRow;
 
-use crate::between::PointIndexes;
+use crate::between::{PlansByCount, PointIndexes};
 use crate::shapes::Tolerance;
 use columns::{Column, TextColumns};
 use index::{Likeness, RowIndex, block, key, key_of_row};
@@ -36,6 +36,7 @@ pub struct KernelRows {
     by_output: OnceLock<RowIndex>,
     by_attention: OnceLock<FxHashMap<(i64, i64), Vec<u32>>>,
     pub(crate) points: PointIndexes,
+    pub(crate) sizes: PlansByCount,
 }
 
 /// What a table holds.
@@ -97,6 +98,7 @@ impl KernelRows {
             by_output: OnceLock::new(),
             by_attention: OnceLock::new(),
             points: PointIndexes::default(),
+            sizes: PlansByCount::default(),
             content,
         }
     }

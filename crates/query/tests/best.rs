@@ -4,6 +4,9 @@ use perfdb_model::predict::{Collective, MatMul, Operands, Place, Precision, Rows
 use perfdb_query::{Argument, Class, DType, Database, Layer, Query, ReaderSemantics, Source, Tensor, answer_to_json};
 use std::fmt::Write;
 
+#[path = "best/physics.rs"]
+mod physics;
+
 const MAPPING: &str = "operator_mappings:\n  \
     aten.mm.default: {kernel_type: MatMulV2}\n  \
     two.default: {composite: true, sub_kernels: [MatMulV2, hcom_allReduce_]}\n  \

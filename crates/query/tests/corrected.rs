@@ -1,6 +1,6 @@
 //! What the product answers where the simulator's readers are wrong, and what every rule set must hold.
 
-use perfdb_query::{Argument, DType, Database, Grid, Layer, Query, Reader, ReaderSemantics, Source, Tensor};
+use perfdb_query::{Argument, Class, DType, Database, Grid, Layer, Query, Reader, ReaderSemantics, Source, Tensor};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -89,7 +89,7 @@ fn a_bracket_comes_before_a_smaller_row() -> AnyResult<()> {
     let (_folder, alone) =
         database(&[("MatMulV2.csv", &products(&[(16, 512, 256, 8.0)])), ("op_mapping.yaml", &entry)])?;
     let answer = reader(&alone, ReaderSemantics::Corrected).lookup(&query)?;
-    assert_eq!((answer.duration_us, answer.confidence, answer.source), (8.0, 0.5, Source::Measured));
+    assert_eq!((answer.duration_us, answer.confidence, answer.source), (8.0, 0.5, Source::Padded));
     assert!(answer.is_padded());
     Ok(())
 }
@@ -107,6 +107,43 @@ fn inner_sizes_are_not_padded() -> AnyResult<()> {
         ),
         Some(8.0)
     );
+    Ok(())
+}
+
+#[test]
+fn a_batch_is_not_padded_and_tokens_at_most_to_the_next_tile() -> AnyResult<()> {
+    let table = products(&[(1, 512, 256, 8.0)]);
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    let reader = reader(&database, ReaderSemantics::Corrected);
+    assert_eq!([16, 32, 64].map(|m| us(&reader, &product(m, 512, 256))), [Some(8.0), None, None]);
+    Ok(())
+}
+
+#[test]
+fn rows_of_two_equal_inputs_bracket_before_padding() -> AnyResult<()> {
+    let mut table = format!("{COLUMNS}\n");
+    for (m, us) in [(24, 25.0), (40, 42.0)] {
+        let _ = writeln!(table, "\"{m},512;{m},512\",DT_BF16;DT_BF16,ND;ND,\"{m},512\",DT_BF16,ND,{us}");
+    }
+    let (_folder, database) = database(&[("Add.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: Add"))])?;
+    let query = Query::operator("op").input(bf16(&[32, 512])).input(bf16(&[32, 512]));
+    let answer = reader(&database, ReaderSemantics::Corrected).lookup(&query)?;
+    assert_eq!(answer.source, Source::Interpolated);
+    assert!((31.0..37.0).contains(&answer.duration_us), "{}", answer.duration_us);
+    Ok(())
+}
+
+#[test]
+fn a_padded_answer_is_no_measured_one_and_its_interval_reaches_to_the_work() -> AnyResult<()> {
+    let table = products(&[(8, 512, 256, 100.0)]);
+    let (_folder, database) =
+        database(&[("MatMulV2.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: MatMulV2"))])?;
+    let entry = database.reader(ReaderSemantics::Best, Layer::Measured).lookup(&product(16, 512, 256))?;
+    assert_eq!((entry.source, entry.source.name()), (Source::Padded, "PADDED"));
+    let prediction = entry.prediction().ok_or("an interval")?;
+    assert_eq!(prediction.class, Class::Padded);
+    assert!(prediction.low_us < 100.0 && prediction.high_us >= 200.0, "{}", prediction.high_us);
     Ok(())
 }
 

@@ -83,6 +83,7 @@ impl Answered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     measured: u64,
+    padded: u64,
     interpolated: u64,
     partial: u64,
     missed: u64,
@@ -93,6 +94,7 @@ impl Counts {
     pub fn add(&mut self, answer: &Result<Answer, Miss>, count: u64) {
         *match answer.as_ref().map(|answer| answer.source) {
             Ok(Source::Measured) => &mut self.measured,
+            Ok(Source::Padded) => &mut self.padded,
             Ok(Source::Interpolated) => &mut self.interpolated,
             Ok(Source::Partial) => &mut self.partial,
             Err(_) => &mut self.missed,
@@ -101,7 +103,7 @@ impl Counts {
 
     /// All of them.
     pub fn all(&self) -> u64 {
-        self.measured + self.interpolated + self.partial + self.missed
+        self.measured + self.padded + self.interpolated + self.partial + self.missed
     }
 
     /// Those without an answer.
@@ -113,6 +115,7 @@ impl Counts {
     pub fn text(&self, what: &str) -> String {
         let parts = [
             (self.measured, "measured"),
+            (self.padded, "padded"),
             (self.interpolated, "interpolated"),
             (self.partial, "partial"),
             (self.missed, "without an answer"),
@@ -157,8 +160,10 @@ pub fn one(answered: &Answered, layout: Layout) -> String {
 fn origin(answer: &Answer) -> String {
     match (answer.source, answer.prediction().map(|prediction| prediction.class)) {
         (Source::Measured, _) if answer.rule == Some("other_type") => "measured with another data type".to_owned(),
+        (Source::Padded, _) => "padded: measured for a smaller shape that the kernel rounds up".to_owned(),
+        // The simulator's readers tell it by the rule alone.
         (Source::Measured, _) if answer.rule.is_some_and(|rule| rule.ends_with("padding")) => {
-            "measured for a smaller shape that the kernel rounds up".to_owned()
+            "padded: measured for a smaller shape that the kernel rounds up".to_owned()
         }
         (Source::Measured, _) => "measured".to_owned(),
         (Source::Interpolated, Some(Class::Beyond)) => "extrapolated, outside the measured range".to_owned(),

@@ -186,7 +186,8 @@ impl<'d> Judge<'d> {
                 Some(Class::Beyond | Class::NewConfiguration) => Standing::Beyond,
                 _ => Standing::Interpolated,
             },
-            Source::Measured if answer.is_padded() || self.is_of_other_length(query, answer) => Standing::Padded,
+            Source::Padded => Standing::Padded,
+            Source::Measured if self.is_of_other_length(query, answer) => Standing::Padded,
             Source::Measured => {
                 let rules = answer.rule.into_iter().chain(answer.parts().iter().map(|part| part.rule));
                 rules.map(|rule| of_part(Source::Measured, rule)).max().unwrap_or(Standing::Exact)
@@ -211,6 +212,7 @@ fn of_part(source: Source, rule: &str) -> Standing {
     match source {
         Source::Partial => Standing::Partial,
         Source::Interpolated => Standing::Interpolated,
+        Source::Padded => Standing::Padded,
         Source::Measured if rule.contains("padding") => Standing::Padded,
         Source::Measured => Standing::Exact,
     }

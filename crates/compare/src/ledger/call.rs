@@ -52,6 +52,7 @@ impl TimeSource {
     pub(crate) fn of_event(source: Option<&str>, rule: &str) -> TimeSource {
         match source {
             Some("MEASURED") if rule.contains("padding") => TimeSource::Padded,
+            Some("PADDED") => TimeSource::Padded,
             Some("MEASURED") => TimeSource::Measured,
             Some("INTERPOLATED") => TimeSource::Interpolated,
             Some("EXTRAPOLATED") => TimeSource::Extrapolated,

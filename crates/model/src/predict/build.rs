@@ -5,10 +5,11 @@ use crate::predict::forest::Forest;
 use crate::predict::kriging::{Correlation, Kriged, MOST_NEIGHBOURS, SQRT_3};
 use crate::predict::model::{FEWEST_ROWS, Mean, Model, short};
 use crate::predict::outliers;
+use crate::predict::power::{FEWEST_PER_POWER, Power};
 use crate::predict::reach::Reach;
 use crate::predict::rows::{Rows, Settled, choose};
 use crate::predict::scale::Scale;
-use crate::predict::search::{Field, Ranges};
+use crate::predict::search::{Field, Ranges, most_descents};
 use crate::roofline::{Roofline, Work};
 use std::ops::Range;
 
@@ -22,6 +23,8 @@ pub(crate) const FEW_AXES: usize = 4;
 const MOST_FITTED: usize = 4000;
 /// Rows below which a slice shares its roofline with the others.
 const FEWEST_FOR_ROOFLINE: usize = 12;
+/// Descents of the search for ranges, where the work is learnt.
+const GENERIC_DESCENTS: usize = 5;
 /// The share of difficulties above which they are cut.
 const CUT: f64 = 0.98;
 /// The length of an axis on which no row varies, in octaves.
@@ -35,7 +38,8 @@ impl Model {
     /// # Panics
     /// With slices of different numbers of axes.
     pub fn build(slices: Vec<Rows>, size: Option<usize>) -> Option<Model> {
-        let settled: Vec<Settled> = slices.into_iter().map(Rows::settle).collect();
+        let mut settled: Vec<Settled> = slices.into_iter().map(Rows::settle).collect();
+        let powers = learn_work(&mut settled);
         let count: usize = settled.iter().map(|slice| slice.measured.len()).sum();
         if count == 0 {
             return None;
@@ -67,14 +71,19 @@ impl Model {
         coordinates.chunks_exact_mut(dims).for_each(|row| scale.lean(row));
         let within_reach: Vec<f64> = values.iter().map(|value| outliers::within_reach(*value)).collect();
         let field = Field { dims, coordinates: &coordinates, values: &within_reach, slices: &ranges, steps: &steps };
-        let neighbours = neighbours(dims).min(count.saturating_sub(1));
-        let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours) };
+        // Sizes that nobody described need more rows to tell them apart, and what is found depends more on where the search began.
+        let (most, descents) = match powers.is_empty() {
+            true => (neighbours(dims), most_descents(dims)),
+            false => (MOST_NEIGHBOURS, GENERIC_DESCENTS),
+        };
+        let neighbours = most.min(count.saturating_sub(1));
+        let found = if count < FEWEST_ROWS { of_few(dims, ranges.len()) } else { field.search(neighbours, descents) };
         for ((_, factor), length) in scale.varying.iter_mut().zip(&found.lengths) {
             *factor = SQRT_3 / length;
         }
         let (forest, order) = field.plant(&found.lengths, &found.slice_lengths);
         drop((coordinates, within_reach));
-        Some(Model::learn(scale, forest, &order, settled, &values, means, reference_us, found.correlation))
+        Some(Model::learn(scale, forest, &order, settled, &values, means, reference_us, found.correlation, powers))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of a model, each made in its own step")]
@@ -87,6 +96,7 @@ impl Model {
         means: Vec<Mean>,
         reference_us: f64,
         correlation: Correlation,
+        powers: Vec<Power>,
     ) -> Model {
         let measured: Vec<_> = settled.iter().flat_map(|slice| slice.measured.iter()).collect();
         let first_row = |slice: &Settled| slice.measured.iter().map(|row| row.row).min().unwrap_or_default();
@@ -100,7 +110,7 @@ impl Model {
         let is_few = order.len() <= if means.len() > 1 { FEW_TOGETHER } else { FEW };
         let reach = Reach::of(in_order().map(|row| row.work), is_few);
         let has_spreads = measured.iter().any(|row| row.spread.is_finite());
-        let most = neighbours(forest.dims);
+        let most = if powers.is_empty() { neighbours(forest.dims) } else { MOST_NEIGHBOURS };
         let mut model = Model {
             residuals: order.iter().map(|row| values[*row as usize]).collect(),
             times_us: in_order().map(|row| row.time_us).collect(),
@@ -124,6 +134,7 @@ impl Model {
             first_rows,
             reference_us,
             correlation,
+            powers,
         };
         let works: Option<Vec<Work>> = is_few.then(|| in_order().map(|row| row.work).collect());
         drop(settled);
@@ -179,6 +190,35 @@ pub(crate) struct LeftOut {
     pub(crate) variance: f64,
     /// That of the nearest other row.
     distance: f64,
+}
+
+/// Where no row has any work, the powers of the sizes by which it goes, for each slice: of small slices those of all.
+fn learn_work(settled: &mut [Settled]) -> Vec<Power> {
+    if settled.iter().flat_map(|slice| &slice.measured).any(|row| row.work != Work::default()) {
+        return Vec::new();
+    }
+    let chosen = |slice: &Settled| choose(slice.measured.len(), MOST_FITTED / 2, 7);
+    let fit = |slices: &[Settled]| {
+        let of_slice = |slice: &Settled| -> Vec<(Vec<f64>, f64)> {
+            let row = |index: usize| (slice.axes(index).to_vec(), steady(slice.measured[index].time_us.ln()));
+            chosen(slice).into_iter().map(row).collect()
+        };
+        let all: Vec<(Vec<f64>, f64)> = slices.iter().flat_map(of_slice).collect();
+        let some = choose(all.len(), MOST_FITTED, 7);
+        Power::fit(&some.iter().map(|at| (&all[*at].0[..], all[*at].1)).collect::<Vec<_>>())
+    };
+    let shared = fit(settled);
+    let of_slice = |slice: &Settled| match slice.measured.len() < FEWEST_PER_POWER * (slice.axis_count() + 2) {
+        true => shared.clone(),
+        false => fit(std::slice::from_ref(slice)),
+    };
+    let powers: Vec<Power> = settled.iter().map(of_slice).collect();
+    for (slice, power) in settled.iter_mut().zip(&powers) {
+        for index in 0..slice.measured.len() {
+            slice.measured[index].work = power.work(slice.axes(index));
+        }
+    }
+    powers
 }
 
 /// A logarithm without the last digits, so that times in another unit make the same choices.

@@ -5,6 +5,8 @@
 pub enum Class {
     /// It is a measured row.
     Measured,
+    /// It is a row with fewer tokens, which the kernel rounds up to the queried ones.
+    Padded,
     /// Between rows.
     Inside,
     /// None of the neighbours is as large.
@@ -21,6 +23,7 @@ impl Class {
     pub fn name(self) -> &'static str {
         match self {
             Class::Measured => "measured",
+            Class::Padded => "padded",
             Class::Inside => "inside",
             Class::Beyond => "beyond",
             Class::NewConfiguration => "new configuration",
@@ -30,7 +33,7 @@ impl Class {
     /// Its place among the predicted ones.
     pub(crate) fn index(self) -> Option<usize> {
         match self {
-            Class::Measured => None,
+            Class::Measured | Class::Padded => None,
             Class::Inside => Some(0),
             Class::Beyond => Some(1),
             Class::NewConfiguration => Some(2),

@@ -74,7 +74,7 @@ impl Model {
         let measured = self.row_at(&spot, &found.near);
         let estimate = match measured {
             Some(row) => self.measured(row),
-            None => self.estimate(slice, place.work, &found),
+            None => self.estimate(slice, self.work(slice, place), &found),
         };
         let weights = match measured {
             Some(row) => vec![(row, 1.0)],
@@ -102,7 +102,7 @@ impl Model {
         };
         Some(Explanation {
             slice,
-            efficiency: roofline.time_us(place.work) / estimate.duration_us,
+            efficiency: roofline.time_us(self.work(slice, place)) / estimate.duration_us,
             method: found.method,
             twin: found.twin,
             known: self.len(),
@@ -145,7 +145,7 @@ impl Explanation {
         };
         // Writing to a string does not fail.
         let _ = match (self.estimate.class, self.octaves_beyond) {
-            (Class::Measured, _) => write!(text, ", measured: {rows}"),
+            (Class::Measured | Class::Padded, _) => write!(text, ", measured: {rows}"),
             (Class::Inside, _) if names.len() == 1 => write!(text, ", near {rows}"),
             (Class::Inside, _) => write!(text, ", between {rows}"),
             (Class::Beyond, Some(octaves)) => write!(text, ", {octaves:.1} octaves beyond {rows}"),

@@ -8,6 +8,7 @@ use crate::predict::forest::{Forest, Nearest};
 use crate::predict::kriging::{Correlation, Correlations, Kriged, Likeness, MOST_NEIGHBOURS, SQRT_3};
 use crate::predict::outliers::{Moved, Outlier};
 use crate::predict::place::{MOST_AXES, Place};
+use crate::predict::power::Power;
 use crate::predict::reach::Reach;
 use crate::predict::repeats::Timed;
 use crate::predict::scale::Scale;
@@ -41,6 +42,8 @@ pub struct Model {
     /// Times within are relative to this.
     pub(crate) reference_us: f64,
     pub(crate) correlation: Correlation,
+    /// By which the work of each slice goes, where it is learnt.
+    pub(crate) powers: Vec<Power>,
     /// The mean difficulty.
     pub(crate) typical: f64,
     /// Where difficulties are cut.
@@ -166,7 +169,12 @@ impl Model {
         if let Some(row) = self.row_at(&spot, &found.near) {
             return Some(self.measured(row));
         }
-        Some(self.estimate(slice, place.work, &found))
+        Some(self.estimate(slice, self.work(slice, place), &found))
+    }
+
+    /// The work of a call: what is said of it, or what was learnt.
+    pub(crate) fn work(&self, slice: usize, place: &Place) -> Work {
+        self.powers.get(slice).map_or(place.work, |power| power.work(&place.axes))
     }
 
     /// Where a question lies.

@@ -14,7 +14,7 @@ pub const MOST_AXES: usize = 8;
 pub struct Place {
     /// The numbers that may differ from those of a row, at most [`MOST_AXES`].
     pub axes: SmallVec<[f64; 4]>,
-    /// What the kernel does.
+    /// What the kernel does; nothing where that is to be learnt from the rows.
     pub work: Work,
     /// A hash of all that makes up a configuration: everything but size and batch ([`configuration`]).
     pub configuration: u64,
@@ -126,6 +126,11 @@ impl Place {
             configuration: configuration(&[tensor_parallel]),
             lean: &[],
         }
+    }
+
+    /// A kernel that nobody described: all its sizes are axes, and its work is learnt from the rows.
+    pub fn generic(sizes: &[f64]) -> Place {
+        Place { lean: &[], work: Work::default(), ..Place::sizes(sizes) }
     }
 
     /// A kernel of which nothing is known but its sizes; the first is that along which it grows.

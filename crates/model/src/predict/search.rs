@@ -11,7 +11,7 @@ fn most_left_out(axes: usize) -> usize {
     if axes <= 2 { 400 } else { 800 }
 }
 /// Descents at most: one or two axes are found soon; with many, and their neighbours, each takes long.
-fn most_descents(axes: usize) -> usize {
+pub(crate) fn most_descents(axes: usize) -> usize {
     if (3..=FEW_AXES).contains(&axes) { 4 } else { 2 }
 }
 /// What counts as good as the best.
@@ -80,7 +80,7 @@ impl Field<'_> {
 
     /// Coordinate descent from a fixed start, some times: each with the neighbours that the one before found to be near. What is near
     /// changes with the lengths, so that a descent may end where rows are predicted much worse: the last is taken that is as good as any.
-    pub(crate) fn search(&self, neighbours: usize) -> Ranges {
+    pub(crate) fn search(&self, neighbours: usize, descents: usize) -> Ranges {
         let slice_count = self.slices.len();
         let mut ranges = Ranges {
             lengths: self.steps.iter().map(|step| (4.0 * step).max(2.0)).collect(),
@@ -92,7 +92,7 @@ impl Field<'_> {
         let mut cases = self.cases(&chosen, self.steps, &vec![1.0; slice_count], neighbours);
         let mut errors: Vec<f64> = errors_of(&cases, &ranges);
         let mut found: Vec<(f64, Ranges)> = Vec::new();
-        for _ in 0..most_descents(self.dims) {
+        for _ in 0..descents {
             self.descend(&mut ranges, &cases, errors);
             if found.iter().any(|(_, earlier)| *earlier == ranges) {
                 break;

@@ -1,6 +1,7 @@
 //! Trying groups of points until one of them answers.
 
 use super::corrected;
+use super::floor;
 use super::points::{AxisSet, Coordinates, Group, PointIndex, PointSet};
 use super::predicted::{self, Predicted};
 use super::simplex;
@@ -62,7 +63,7 @@ impl Value {
             kernels: smallvec![table.kernel_type.clone()],
             rule: Some(self.rule),
             rows: rows.collect(),
-            is_padded: false,
+            share: 1.0,
             more: Some(Box::new(More {
                 prediction: self.prediction.map(|predicted| predicted.of_table(table)),
                 interpolation: Some(Interpolation {
@@ -114,7 +115,7 @@ pub(crate) fn of_points(
     naming: Naming,
 ) -> Result<Value, Status> {
     if context.rules.predicts() {
-        let value = predicted::value(index, points, target)?;
+        let value = predicted::value(context, index, points, target)?;
         context.note(|| value.prediction.as_ref().map(|predicted| predicted.note()).unwrap_or_default());
         return Ok(value);
     }
@@ -125,6 +126,10 @@ pub(crate) fn of_points(
             Some(padded) => Some(SliceRef::Shared(points.rounded_slice(set, target, padded))),
         }
     };
+    if context.rules.between == Between::NarrowestBracket {
+        let value = narrowest(context, points, target, limit, slice)?;
+        return Ok(floor::raise(context, points, target, value));
+    }
     let mut status: Option<Status> = None;
     let mut note = |found: Status, set: AxisSet| {
         context.note(|| format!("axes {}: {found}", names(axes.names, set).join(",")));
@@ -132,7 +137,6 @@ pub(crate) fn of_points(
             status.get_or_insert(found);
         }
     };
-    let mut best: Option<(f64, Value)> = None;
     for (at, &set) in axes.sets.iter().enumerate() {
         if limit.is_some_and(|limit| set.len() as i64 > limit) {
             note(DISABLED, set);
@@ -147,28 +151,62 @@ pub(crate) fn of_points(
         let wanted = &first[..set.len()];
         let found = match slice(at) {
             None => Err(FEW),
-            Some(slice) if context.rules.between == Between::NarrowestBracket => {
-                let narrowest = best.as_ref().map_or(f64::INFINITY, |(narrowest, _)| *narrowest);
-                match corrected::least_width(&slice, wanted) {
-                    Some(width) if width >= narrowest => continue,
-                    _ => corrected::value(&slice, set, wanted, naming),
-                }
-            }
-            Some(slice) => value(&slice, set, wanted, naming).map(|value| (0.0, value)),
+            Some(slice) => value(&slice, set, wanted, naming),
         };
         match found {
-            Ok((width, mut value)) => {
-                value.names = axes.names;
-                if context.rules.between == Between::FirstSet {
-                    return Ok(value);
-                }
-                if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) {
-                    best = Some((width, value));
-                }
-            }
+            Ok(value) => return Ok(Value { names: axes.names, ..value }),
             Err(found) => note(found, set),
         }
     }
+    Err(status.unwrap_or(NO_AXIS))
+}
+
+/// The set of axes whose line or box around the target is narrowest; where there is none, the narrowest triangle, which costs more to find.
+fn narrowest<'p>(
+    context: &Context<'_>,
+    points: &'p PointSet,
+    target: &Coordinates,
+    limit: Option<i64>,
+    slice: impl Fn(usize) -> Option<SliceRef<'p>>,
+) -> Result<Value, Status> {
+    let axes = points.axes;
+    let mut statuses: SmallVec<[Option<Status>; 16]> = smallvec![None; axes.sets.len()];
+    let mut best: Option<(f64, Value)> = None;
+    for in_triangles in [false, true] {
+        for (at, &set) in axes.sets.iter().enumerate() {
+            if statuses[at].is_some() {
+                continue;
+            }
+            let mut first = [0.0; 3];
+            first.iter_mut().zip(set).for_each(|(wanted, axis)| *wanted = target[usize::from(*axis)]);
+            let wanted = &first[..set.len()];
+            let tried = match slice(at) {
+                _ if limit.is_some_and(|limit| set.len() as i64 > limit) => Err(DISABLED),
+                _ if wanted.iter().any(|wanted| wanted.is_nan()) => Err(NO_AXIS),
+                None => Err(FEW),
+                Some(slice) => match (corrected::least_width(&slice, wanted), &best) {
+                    (Some(width), Some((narrowest, _))) if width >= *narrowest => continue,
+                    _ if in_triangles => corrected::in_triangle(&slice, set, wanted).map(Some),
+                    _ => corrected::boxed(&slice, set, wanted),
+                },
+            };
+            match tried {
+                Ok(None) => {}
+                Ok(Some((width, value))) if best.as_ref().is_none_or(|(narrowest, _)| width < *narrowest) => {
+                    best = Some((width, Value { names: axes.names, ..value }));
+                }
+                Ok(Some(_)) => {}
+                Err(status) => {
+                    context.note(|| format!("axes {}: {status}", names(axes.names, set).join(",")));
+                    statuses[at] = Some(status);
+                }
+            }
+        }
+        if best.is_some() {
+            break;
+        }
+    }
+    let status = statuses.into_iter().flatten().find(|status| *status != NO_AXIS);
     best.map(|(_, value)| value).ok_or(status.unwrap_or(NO_AXIS))
 }
 

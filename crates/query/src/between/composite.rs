@@ -48,7 +48,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
             kernels: SmallVec::new(),
             rule: None,
             rows,
-            is_padded: false,
+            share: 1.0,
             more: Some(Box::new(more)),
         });
     }
@@ -61,7 +61,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         kernels,
         rule: Some(if is_exact { "composite_measured" } else { "interpolated_composite" }),
         rows,
-        is_padded: false,
+        share: 1.0,
         more: Some(Box::new(more)),
     })
 }

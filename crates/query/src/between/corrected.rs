@@ -1,6 +1,6 @@
 //! Interpolation without the faults of the simulator's: logarithmic axes and durations, boxes before triangles, confidence by the width of the bracket.
 
-use super::attempt::{FEW, Naming, OUTSIDE, Status, Value};
+use super::attempt::{FEW, OUTSIDE, Status, Value};
 use super::points::AxisSet;
 use super::simplex;
 use super::slice::{Slice, SlicePlace};
@@ -23,27 +23,32 @@ pub(super) fn least_width(slice: &Slice, wanted: &[f64]) -> Option<f64> {
     })
 }
 
-/// The value at a target, and the width of its bracket: the sum of the logarithms over all axes.
-pub(super) fn value(slice: &Slice, set: AxisSet, wanted: &[f64], _: Naming) -> Result<(f64, Value), Status> {
+/// The value at a target, and the width of its bracket: the sum of the logarithms over all axes. At a place, on a line or in a whole box;
+/// `None` where that takes a triangle.
+pub(super) fn boxed(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<Option<(f64, Value)>, Status> {
     if let Some(place) = slice.place(wanted) {
         let used = vec![(place.clone(), 1.0)];
-        return Ok((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used)));
+        return Ok(Some((0.0, made(slice, set, wanted, place.duration_us, 0.0, "exact_place", used))));
     }
     if slice.places.len() < 2 {
         return Err(FEW);
     }
-    let (used, width, rule) = match wanted {
-        [wanted] => line(slice, *wanted)?,
-        several => match whole_box(slice, several) {
-            Some((used, width)) => (used, width, boxed_rule(several.len())),
-            None => {
-                let (used, width) = triangle(slice, several)?;
-                (used, width, simplex_rule(several.len()))
-            }
-        },
+    let found = match wanted {
+        [wanted] => Some(line(slice, *wanted)?),
+        several => whole_box(slice, several).map(|(used, width)| (used, width, boxed_rule(several.len()))),
     };
+    Ok(found.map(|(used, width, rule)| weighted(slice, set, wanted, used, width, rule)))
+}
+
+/// The same in a triangle or tetrahedron of places.
+pub(super) fn in_triangle(slice: &Slice, set: AxisSet, wanted: &[f64]) -> Result<(f64, Value), Status> {
+    let (used, width) = triangle(slice, wanted)?;
+    Ok(weighted(slice, set, wanted, used, width, simplex_rule(wanted.len())))
+}
+
+fn weighted(slice: &Slice, set: AxisSet, wanted: &[f64], used: Used, width: f64, rule: &'static str) -> (f64, Value) {
     let log: f64 = used.iter().map(|(place, weight)| weight * place.duration_us.ln()).sum();
-    Ok((width, made(slice, set, wanted, log.exp(), width, rule, used)))
+    (width, made(slice, set, wanted, log.exp(), width, rule, used))
 }
 
 fn boxed_rule(axes: usize) -> &'static str {
@@ -128,27 +133,33 @@ fn whole_box(slice: &Slice, wanted: &[f64]) -> Option<(Used, f64)> {
     Some((used, width))
 }
 
-/// A triangle or tetrahedron of near places around the target.
+/// A triangle or tetrahedron of near places around the target, else of all.
 fn triangle(slice: &Slice, wanted: &[f64]) -> Result<(Used, f64), Status> {
     // No triangle reaches further than the places do.
     least_width(slice, wanted).ok_or(OUTSIDE)?;
     let target: SmallVec<[f64; 3]> = wanted.iter().map(|x| scaled(*x)).collect();
-    for count in [NEAREST_PLACES, usize::MAX] {
-        let near = slice.nearest(&target, scaled, count.min(slice.places.len()));
-        let coordinates: Vec<&[f64]> = near.iter().map(|(at, _)| at.as_slice()).collect();
-        if near.len() <= target.len() || simplex::is_flat(&coordinates, target.len()) {
-            continue;
-        }
-        let place = |at: usize| &slice.places[near[at].1 as usize];
-        let valued: Vec<(&[f64], f64)> =
-            near.iter().map(|(at, number)| (at.as_slice(), slice.places[*number as usize].duration_us.ln())).collect();
-        let Some(inside) = simplex::interpolated(&valued, &target) else { continue };
-        let used: Used = inside.weights.iter().map(|(at, weight)| (place(*at).clone(), *weight)).collect();
-        let extent = |axis: usize| {
-            let on_axis = || inside.weights.iter().map(|(at, _)| near[*at].0[axis]);
-            on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
-        };
-        return Ok((used, (0..target.len()).map(extent).sum()));
+    let (all, planes) = slice.scaled(scaled).ok_or(OUTSIDE)?;
+    if planes.exclude(&target) || slice.is_flat_scaled(all, target.len()) {
+        return Err(OUTSIDE);
     }
-    Err(OUTSIDE)
+    let near = slice.nearest_scaled(all, &target, NEAREST_PLACES);
+    let value = |number: u32| slice.places[number as usize].duration_us.ln();
+    let valued: Vec<(&[f64], f64)> =
+        near.iter().map(|number| (&all[*number as usize][..target.len()], value(*number))).collect();
+    let of_near = || {
+        let coordinates: Vec<&[f64]> = valued.iter().map(|(at, _)| *at).collect();
+        if simplex::is_flat(&coordinates, target.len()) {
+            return None;
+        }
+        let mut inside = simplex::interpolated(&valued, &target)?;
+        inside.weights.iter_mut().for_each(|(place, _)| *place = near[*place] as usize);
+        Some(inside)
+    };
+    let inside = of_near().or_else(|| simplex::among(all, value, near.clone(), &target, planes)).ok_or(OUTSIDE)?;
+    let used: Used = inside.weights.iter().map(|(at, weight)| (slice.places[*at].clone(), *weight)).collect();
+    let extent = |axis: usize| {
+        let on_axis = || inside.weights.iter().map(|(at, _)| all[*at][axis]);
+        on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
+    };
+    Ok((used, (0..target.len()).map(extent).sum()))
 }

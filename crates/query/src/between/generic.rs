@@ -2,6 +2,7 @@
 
 use super::attempt::{Status, UNMATCHED, of_group};
 use super::elementwise::{MATRIX, matrix};
+use super::generic_sizes::{Plans, SIZES};
 use super::matmul::projected_operands;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
@@ -12,6 +13,7 @@ use crate::query::elements;
 use crate::semantics::Rules;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
+use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -73,7 +75,9 @@ pub(super) fn of_tables(
 
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Arc<PointIndex> {
+    let plans = plans(rules, table, count, over_output);
     let (kind, axes) = match (rules.predicts(), over_output) {
+        _ if plans.is_some() => ("sizes", &SIZES),
         (true, true) => ("output_matrix", &MATRIX),
         (true, false) => ("first_matrix", &MATRIX),
         (false, true) => ("output", &OUTPUT),
@@ -81,8 +85,22 @@ pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, ove
     };
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
     table.points.get_or_make(name, || {
-        PointIndex::new(table, axes, false, name.is_corrected, |row| place(rules, table, row, count, over_output))
+        PointIndex::new(table, axes, false, name.is_corrected, |row| match &plans {
+            Some(plans) => {
+                let types = row.input_types().iter().map(|name| table.tolerance(true).type_class(name));
+                let shapes = row.matrices().iter().take(count.unwrap_or(usize::MAX));
+                let (key, at) = plans.place(count, types, shapes)?;
+                Some(Placed { key, at, extra: Extra::default() })
+            }
+            None => place(rules, table, row, count, over_output),
+        })
     })
+}
+
+/// The sizes of a table of which more varies than rows and columns, where that is to be predicted.
+fn plans(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Option<Arc<Plans>> {
+    let plans = (rules.predicts() && !over_output).then(|| table.sizes.of(table, count))?;
+    plans.is_generic.then_some(plans)
 }
 
 fn target(
@@ -97,6 +115,11 @@ fn target(
     let mut key = Key::default();
     key.integer(count.unwrap_or(operands.len()) as i64);
     operands.first()?;
+    if let Some(plans) = plans(rules, table, count, over_output) {
+        let types: Option<SmallVec<[&str; 4]>> =
+            operands.iter().map(|operand| Some(tolerance.type_class(operand.dtype?))).collect();
+        return plans.place(count, types?.into_iter(), operands.iter().map(|operand| &*operand.shape));
+    }
     for operand in operands {
         key.text(tolerance.type_class(operand.dtype?));
     }
@@ -148,8 +171,14 @@ fn push_inputs(
     let [rows, rest @ ..] = strip(&first) else { return None };
     let Some((columns, inner)) = rest.split_last().filter(|_| rules.predicts()) else {
         key.shape(rest);
-        shapes.for_each(|shape| {
-            key.shape(strip(&shape));
+        shapes.for_each(|shape| match strip(&shape) {
+            // Inputs that have a row for each of the first one's go along with it.
+            [own, inner @ ..] if rules.bracket_before_padding && own == rows => {
+                key.text("rows").shape(inner);
+            }
+            shape => {
+                key.shape(shape);
+            }
         });
         return Some([*rows as f64, ABSENT, ABSENT, ABSENT, ABSENT]);
     };

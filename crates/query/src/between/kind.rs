@@ -3,28 +3,40 @@
 use super::points::{Axes, AxisSet, Coordinates, Point, PointSet};
 use crate::table::KernelRow;
 use crate::table::columns::Column;
-use perfdb_model::predict::{Attention, BY_ROUTED_ROWS, Experts, MatMul, Operands, Place, Precision, configuration};
+use perfdb_model::predict::{
+    Attention, BY_ROUTED_ROWS, Experts, MatMul, Operands, Place, Precision, Work, configuration,
+};
+use perfdb_model::roofline::Device;
 use smallvec::{SmallVec, smallvec};
 
 /// What the rows of a group agree in and the work of a call depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     operands: Operands,
+    /// The types of the first two inputs.
+    types: [Precision; 2],
     kv_heads: f64,
     expert_parallel: f64,
 }
 
 impl Default for Setting {
     fn default() -> Self {
-        Setting { operands: Operands::of(Precision::Bf16), kv_heads: 1.0, expert_parallel: 1.0 }
+        Setting {
+            operands: Operands::of(Precision::Bf16),
+            types: [Precision::Bf16; 2],
+            kv_heads: 1.0,
+            expert_parallel: 1.0,
+        }
     }
 }
 
 impl Setting {
     pub(crate) fn of(row: KernelRow<'_>) -> Setting {
-        let bytes = |types: &[Box<str>], at: usize| {
-            types.get(at).and_then(|name| name.parse().ok()).unwrap_or(Precision::Bf16).bytes()
+        let precision = |types: &[Box<str>], at: usize| -> Precision {
+            types.get(at).and_then(|name| name.parse().ok()).unwrap_or(Precision::Bf16)
         };
+        let bytes = |types: &[Box<str>], at: usize| precision(types, at).bytes();
+        let types = [0, 1].map(|at| precision(row.input_types(), at));
         let operands = Operands {
             activation_bytes: bytes(row.input_types(), 0),
             weight_bytes: bytes(row.input_types(), 1),
@@ -32,18 +44,30 @@ impl Setting {
         };
         let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
         let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
-        Setting { operands, kv_heads, expert_parallel }
+        Setting { operands, types, kv_heads, expert_parallel }
     }
 }
 
-/// Which axes a target has, as bits, and as the set of those.
-pub(super) fn pattern(target: &Coordinates) -> Option<(u8, AxisSet)> {
+/// Tokens per request up to which attention decodes: one new token, or a few that are guessed and checked.
+const MOST_DECODED: f64 = 8.0;
+/// The bit of attention that decodes, which is another kernel than that of prompts.
+const DECODES: u8 = 0b10_0000;
+
+/// Which axes a target has, as bits, and as the set of those. Attention has another pattern where it decodes.
+pub(super) fn pattern(kind: Kind, target: &Coordinates) -> Option<(u8, AxisSet)> {
+    let (bits, axes) = axes_of(target)?;
+    let decodes = kind == Kind::Attention && target[2] <= MOST_DECODED;
+    Some((if decodes { bits | DECODES } else { bits }, axes))
+}
+
+fn axes_of(target: &Coordinates) -> Option<(u8, AxisSet)> {
     let bits = target.iter().enumerate().filter(|(_, value)| !value.is_nan()).map(|(axis, _)| 1u8 << axis);
     let bits = bits.fold(0, |all, bit| all | bit);
     let axes: AxisSet = match bits {
         0b1 => &[0],
         0b11 => &[0, 1],
         0b111 => &[0, 1, 2],
+        0b1111 => &[0, 1, 2, 3],
         0b1_1011 => &[0, 1, 3, 4],
         0b1_1111 => &[0, 1, 2, 3, 4],
         _ => return None,
@@ -62,6 +86,8 @@ pub(super) enum Kind {
     Matrix,
     /// Tokens, hidden and intermediate size, experts of a rank and top-k.
     Experts,
+    /// All sizes that vary, of a kernel that nobody described.
+    Generic,
     /// Sizes without further meaning.
     Sizes,
 }
@@ -73,6 +99,7 @@ impl Kind {
             ["q_tokens", "seq", _, "heads", "head_dim"] => Kind::Attention,
             ["rows", "columns"] => Kind::Matrix,
             ["tokens", "hidden", ..] => Kind::Experts,
+            ["size_0", ..] => Kind::Generic,
             _ => Kind::Sizes,
         }
     }
@@ -88,8 +115,28 @@ impl Kind {
 
     /// The points that have these axes, with their places.
     pub(super) fn places(self, points: &PointSet, bits: u8) -> impl Iterator<Item = (Place, Point)> {
-        let own = points.points.iter().filter(move |point| pattern(&point.at).is_some_and(|(own, _)| own == bits));
+        let own =
+            points.points.iter().filter(move |point| pattern(self, &point.at).is_some_and(|(own, _)| own == bits));
         own.map(move |point| (self.place(&point.at, points.setting), *point))
+    }
+
+    /// The least time that the peaks of a device allow a call, in microseconds, where what it does is known. What may lie in caches or not
+    /// be read, such as experts without a token, does not count.
+    pub(super) fn least_us(self, at: &Coordinates, setting: Setting, device: &Device) -> Option<f64> {
+        let work = match self {
+            Kind::Product => self.place(at, setting).work,
+            Kind::Attention if at[4] > 0.0 => {
+                // Keys and values may have fewer bytes than the query.
+                let [query, key] = setting.types.map(Precision::bytes);
+                let operands = Operands { activation_bytes: query.min(key), ..setting.operands };
+                self.place(at, Setting { operands, ..setting }).work
+            }
+            Kind::Experts => Work { bytes: 0.0, ..self.place(at, setting).work },
+            _ => return None,
+        };
+        let of_type = |precision: Precision| device.shortest_us(work, precision);
+        let [a, b] = setting.types.map(of_type);
+        a.into_iter().chain(b).min_by(f64::total_cmp).filter(|least_us| least_us.is_finite())
     }
 
     /// The axes of places.
@@ -98,7 +145,7 @@ impl Kind {
             (Kind::Product, _) => smallvec!["M", "N", "K"],
             (Kind::Attention, 4) => smallvec!["q_tokens", "seq", "heads", "head_dim"],
             (Kind::Attention, _) => smallvec!["batch", "tokens_per_request", "seq", "heads", "head_dim"],
-            (Kind::Sizes | Kind::Matrix | Kind::Experts, _) => {
+            (Kind::Sizes | Kind::Matrix | Kind::Experts | Kind::Generic, _) => {
                 axes.iter().map(|axis| all.names[usize::from(*axis)]).collect()
             }
         }
@@ -141,6 +188,10 @@ impl Kind {
                     configuration: configuration(&at[1..]),
                     lean: BY_ROUTED_ROWS,
                 }
+            }
+            (Kind::Generic, at) => {
+                let sizes: SmallVec<[f64; 5]> = at.iter().copied().filter(|size| !size.is_nan()).collect();
+                Place::generic(&sizes)
             }
             (_, at) => {
                 let sizes: SmallVec<[f64; 5]> = at.iter().copied().filter(|size| !size.is_nan()).collect();

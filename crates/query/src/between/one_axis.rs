@@ -154,7 +154,7 @@ fn between(table: &KernelRows, mut points: Vec<Point<'_>>, target: f64, confiden
         kernels: smallvec![table.kernel_type.clone()],
         rule: Some("interpolated"),
         rows: [below, above].into_iter().map(|point| point.row.reference()).collect::<SmallVec<_>>(),
-        is_padded: false,
+        share: 1.0,
         more: None,
     })
 }

@@ -1,10 +1,12 @@
 //! All axes at once, from the nearest rows.
 
 use super::attempt::{Status, Value};
+use super::floor;
 use super::kind::{Kind, pattern};
 use super::points::{Coordinates, PointIndex, PointSet};
 use super::slice::SlicePlace;
 use crate::answer::{Prediction, Twin};
+use crate::context::Context;
 use crate::table::KernelRows;
 use perfdb_model::predict::{Class, Doubt, Explanation, Neighbour};
 use smallvec::{SmallVec, smallvec};
@@ -43,12 +45,24 @@ impl Predicted {
 }
 
 /// The value at a target, asked of a set of points of an index.
-pub(super) fn value(index: &PointIndex, points: &PointSet, target: &Coordinates) -> Result<Value, Status> {
-    let (bits, axes) = pattern(target).ok_or(NO_AXES)?;
+pub(super) fn value(
+    context: &Context<'_>,
+    index: &PointIndex,
+    points: &PointSet,
+    target: &Coordinates,
+) -> Result<Value, Status> {
+    let kind = Kind::of(index.axes);
+    let (bits, axes) = pattern(kind, target).ok_or(NO_AXES)?;
     let learning = index.tables.of(index, bits);
     let slice = learning.slice_of(points).ok_or(NO_POINTS)?;
-    let place = Kind::of(index.axes).place(target, points.setting);
-    let explanation = learning.table.explain(slice, &place).ok_or(NO_POINTS)?;
+    let place = kind.place(target, points.setting);
+    let mut explanation = learning.table.explain(slice, &place).ok_or(NO_POINTS)?;
+    if explanation.estimate.class != Class::Measured {
+        let own = explanation.neighbours.iter().filter(|near| near.slice == slice).map(|near| near.row);
+        if let Some(least_us) = floor::of(context, points, target, own) {
+            explanation.estimate = floor::raised(explanation.estimate, least_us);
+        }
+    }
     let estimate = explanation.estimate;
     let is_row = estimate.class == Class::Measured;
     let place = |near: &Neighbour| {

@@ -4,7 +4,10 @@
 //! more places than that lie on the sphere, several triangulations are right: then the mean of the lowest and the highest value over all of them
 //! is taken, which no order of rows changes.
 
+mod among;
 mod programme;
+
+pub(crate) use among::{Planes, among};
 
 use super::slice::Slice;
 use programme::{Programme, Side};
@@ -90,9 +93,14 @@ pub(crate) fn interpolated(places: &[(&[f64], f64)], target: &[f64]) -> Option<I
 }
 
 fn interpolated_on(places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
-    let rows = target.len() + 1;
     let mut programme = Programme::new(places, target);
-    programme.find_feasible()?;
+    programme.find_feasible().ok()?;
+    of_feasible(programme, places, target)
+}
+
+/// The value in the simplex whose sphere holds no place.
+fn of_feasible(mut programme: Programme, places: &[(&[f64], f64)], target: &[f64]) -> Option<(Inside, Sphere)> {
+    let rows = target.len() + 1;
     let squares = programme.squares();
     let allowed: Vec<usize> = (0..places.len()).collect();
     let multipliers = programme.minimise(&allowed, &squares, true)?;

@@ -1,7 +1,8 @@
 //! Places of points that agree in all axes but some, and what finds the near ones.
 
+use super::near::Tree;
 use super::points::{AxisSet, Point};
-use super::simplex;
+use super::simplex::{self, Planes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -37,6 +38,11 @@ struct Several {
     /// The places along the first axis.
     along_first: Vec<u32>,
     is_flat: OnceLock<bool>,
+    is_flat_scaled: OnceLock<bool>,
+    /// On logarithmic axes, by place; made when it is first needed.
+    scaled: OnceLock<Box<[[f64; 3]]>>,
+    tree: OnceLock<Tree>,
+    pub(crate) planes: Planes,
 }
 
 impl Slice {
@@ -115,6 +121,36 @@ impl Slice {
         })
     }
 
+    /// The coordinates of all places on scaled axes, and planes that have all of them on one side; `None` of a single axis. The scale is
+    /// the same one at each call.
+    pub(crate) fn scaled(&self, scaled: fn(f64) -> f64) -> Option<(&[[f64; 3]], &Planes)> {
+        let several = self.several.as_ref()?;
+        let of_place = |place: &SlicePlace| {
+            let mut at = [0.0; 3];
+            at.iter_mut().zip(&place.at).for_each(|(at, own)| *at = scaled(*own));
+            at
+        };
+        let all = several.scaled.get_or_init(|| self.places.iter().map(of_place).collect());
+        Some((all, &several.planes))
+    }
+
+    /// Whether the places on scaled axes lie on a line or a plane.
+    pub(crate) fn is_flat_scaled(&self, all: &[[f64; 3]], axes: usize) -> bool {
+        let Some(several) = &self.several else { return false };
+        *several.is_flat_scaled.get_or_init(|| {
+            let coordinates: Vec<&[f64]> = all.iter().map(|at| &at[..axes]).collect();
+            coordinates.len() <= axes || simplex::is_flat(&coordinates, axes)
+        })
+    }
+
+    /// The same of [`nearest`](Self::nearest), of places on scaled axes.
+    pub(crate) fn nearest_scaled(&self, all: &[[f64; 3]], target: &[f64], count: usize) -> Vec<u32> {
+        let Some(several) = &self.several else { return Vec::new() };
+        let mut at = [0.0; 3];
+        at.iter_mut().zip(target).for_each(|(at, own)| *at = *own);
+        several.tree.get_or_init(|| Tree::new(all)).nearest(all, at, count)
+    }
+
     /// The places nearest to a target on several axes, measured on scaled axes, nearest first; of equally near ones their coordinates decide, not
     /// the order of rows.
     pub(crate) fn nearest(&self, target: &[f64], scaled: fn(f64) -> f64, count: usize) -> Vec<(At, u32)> {
@@ -180,7 +216,7 @@ impl Several {
         });
         let mut along_first: Vec<u32> = (0..places.len() as u32).collect();
         along_first.sort_by(|a, b| places[*a as usize].at[0].total_cmp(&places[*b as usize].at[0]));
-        Several { by_bits, values: values.collect(), along_first, is_flat: OnceLock::new() }
+        Several { by_bits, values: values.collect(), along_first, ..Several::default() }
     }
 }
 

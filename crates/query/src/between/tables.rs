@@ -84,7 +84,7 @@ pub(super) fn learnt(index: &PointIndex) -> Vec<Learnt> {
     let kind = Kind::of(index.axes);
     let sets = index.sets_in_order();
     let points = || sets.iter().flat_map(|set| &set.points);
-    let mut patterns: Vec<(u8, AxisSet)> = points().filter_map(|point| pattern(&point.at)).collect();
+    let mut patterns: Vec<(u8, AxisSet)> = points().filter_map(|point| pattern(kind, &point.at)).collect();
     patterns.sort_unstable();
     patterns.dedup();
     let learnt = |(bits, axes): (u8, AxisSet)| Learnt {

@@ -8,7 +8,7 @@ use crate::query::{Argument, Tensor};
 use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
 use crate::semantics::{Choice, Rules};
-use crate::shapes::is_equal_or_rounded;
+use crate::shapes::{is_equal_or_rounded, is_next_tile};
 use crate::table::columns::{Column, integers};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
@@ -233,6 +233,9 @@ pub(crate) fn find<'d>(context: &Context<'d>, names: &[&str], fields: &Fields) -
             if context.rules.attention_tokens
                 && let Some(own) = row_tokens(row, query)
             {
+                if own != query[0] && !is_next_tile(query[0], own) {
+                    continue;
+                }
                 // Exact tokens first, then the nearest; the length decides among those.
                 distance += (own - query[0]).abs() as f64 * 1e6;
                 share = own.min(query[0]) as f64 / own.max(query[0]).max(1) as f64;

@@ -90,7 +90,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
                     kernels: smallvec::smallvec![sent.kernel_type],
                     rule: Some("comm"),
                     rows: sent.rows,
-                    is_padded: false,
+                    share: 1.0,
                     more: sent
                         .prediction
                         .map(|prediction| Box::new(More { prediction: Some(prediction), ..More::default() })),

@@ -106,7 +106,7 @@ pub(crate) fn add_collectives(
         more.parts.push(sent.part());
         answer.rows.extend(sent.rows);
     }
-    let share = if answer.is_padded { answer.confidence / COMPUTE_CONFIDENCE } else { 1.0 };
+    let share = if answer.is_padded() { answer.confidence / COMPUTE_CONFIDENCE } else { 1.0 };
     answer.confidence = share * if collectives.is_empty() { COMPUTE_CONFIDENCE } else { 0.9 };
     answer.rule = None;
     answer.more = Some(Box::new(more));

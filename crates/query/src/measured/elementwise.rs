@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::dtype::profiler_name;
 use crate::query::{Tensor, elements};
 use crate::search::{Fit, Selection};
-use crate::shapes::{flattened, is_padded, strip};
+use crate::shapes::{flattened, is_next_tile, is_padded, strip};
 use crate::table::KernelRow;
 use perfdb_store::op_mapping::Entry;
 
@@ -86,11 +86,12 @@ fn ranked(fit: Fit, wanted: &[i64], row: KernelRow<'_>) -> Fit {
     Fit { changed: u8::from(*shape != *wanted), share, ..fit }
 }
 
-/// Whether only the first dimension is padded.
+/// Whether only the first dimension is padded, at most to the next tile.
 fn pads_tokens(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bool {
     let Some(shape) = row.outputs().get(0) else { return false };
     let shape = strip(&shape);
-    let only = |query: &[i64]| query.len() == shape.len() && query.get(1..) == shape.get(1..);
+    let is_near = |query: &[i64]| query.iter().zip(shape).all(|(query, own)| is_next_tile(*query, *own));
+    let only = |query: &[i64]| query.len() == shape.len() && query.get(1..) == shape.get(1..) && is_near(query);
     only(wanted) || flat.is_some_and(|flat| only(&flat))
 }
 

@@ -5,13 +5,12 @@ use super::{attention, inputs, opaque};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::context::{Context, Names};
 use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
-use crate::interval::row_interval_us;
+use crate::interval::{padded_interval_us, row_interval_us};
 use crate::operands::{Dims, Operand, Operands};
 use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
 use crate::table::KernelRow;
 use crate::table::pool::Dimensions;
-use perfdb_model::predict::Class;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -21,12 +20,13 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
     let mut more = More::default();
     let mut rows = SmallVec::new();
     let mut total = 0.0;
-    let mut is_interpolated = false;
+    let (mut is_interpolated, mut is_padded) = (false, false);
     for query in list {
         match answer(context, query) {
             Ok(found) => {
                 total += found.part.duration_us;
                 is_interpolated |= found.part.source == Source::Interpolated;
+                is_padded |= found.part.source == Source::Padded;
                 rows.extend(found.rows);
                 more.parts.push(found.part);
             }
@@ -47,7 +47,7 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
         return Err(Reason::about("sub_kernel_miss", more.missed.join(",")).into());
     }
     let (confidence, source, kernels) = match (missed, is_interpolated) {
-        (0, false) => (0.8, Source::Measured, kernels),
+        (0, false) => (0.8, if is_padded { Source::Padded } else { Source::Measured }, kernels),
         (0, true) => (0.75, Source::Interpolated, kernels),
         _ => (hits as f64 / (hits + missed) as f64, Source::Partial, SmallVec::new()),
     };
@@ -58,7 +58,7 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
         kernels,
         rule: None,
         rows,
-        is_padded: false,
+        share: 1.0,
         more: Some(Box::new(more)),
     })
 }
@@ -91,14 +91,17 @@ pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Mea
 
 fn measured(context: &Context<'_>, found: &Found<'_>) -> MeasuredPart {
     let table = found.row.table();
+    let source = if found.share < 1.0 { Source::Padded } else { Source::Measured };
+    let measured_us = row_interval_us(context, found.row, found.duration_us);
+    let interval_us = padded_interval_us(context, found.share, found.duration_us, measured_us);
     MeasuredPart {
         part: Part {
             kernel_type: table.kernel_type.clone(),
             duration_us: found.duration_us,
-            source: Source::Measured,
+            source,
             rule: found.rule,
-            interval_us: row_interval_us(context, found.row, found.duration_us),
-            class: Class::Measured,
+            interval_us,
+            class: source.class(),
         },
         rows: smallvec::smallvec![found.row.reference()],
     }

@@ -5,12 +5,17 @@ use super::LARGEST_SIZES;
 use super::residuals::{Residual, leave_out};
 use crate::predict::build::fit_means;
 use crate::predict::model::Model;
+use crate::predict::power::{FEWEST_PER_POWER, Power};
+use crate::predict::rows::choose;
 use crate::roofline::Work;
+use smallvec::SmallVec;
 
 /// Rows up to which the roofline is fitted again; with more, one of them moves it too little.
 pub(crate) const FEW: usize = 32;
 /// The same of several slices: what is fitted to each alone follows its few rows, however many there are in all.
 pub(crate) const FEW_TOGETHER: usize = 200;
+/// Rows of a slice, on average, from which powers are learnt anew.
+const MOST_RELEARNT: usize = 400;
 /// Rows to which a roofline can be fitted.
 const FEWEST_FITTED: usize = 3;
 
@@ -42,6 +47,41 @@ pub(super) fn residuals(model: &Model, works: &[Work], configurations: &[u32]) -
     all
 }
 
+/// The model as it would be if work and roofline had been learnt without some rows; `None` where the work is not learnt, or nothing is left of
+/// a slice.
+pub(super) fn relearnt(model: &Model, is_hidden: impl Fn(u32) -> bool) -> Option<Model> {
+    if model.powers.is_empty() {
+        return None;
+    }
+    let slices = &model.forest.slices;
+    let log = |row: u32| (model.times_us[row as usize] / model.reference_us).ln();
+    let mut known: Vec<Vec<(SmallVec<[f64; 4]>, f64)>> = vec![Vec::new(); slices.len()];
+    let shown: Vec<u32> = (0..model.len() as u32).filter(|row| !is_hidden(*row)).collect();
+    for at in choose(shown.len(), MOST_RELEARNT * slices.len(), 23) {
+        known[model.forest.slice_of(shown[at])].push((model.axes_of(shown[at]), log(shown[at])));
+    }
+    let fit = |rows: &[(SmallVec<[f64; 4]>, f64)]| {
+        Power::fit(&rows.iter().map(|(axes, log)| (&axes[..], *log)).collect::<Vec<_>>())
+    };
+    let all = known.concat();
+    let fewest = FEWEST_PER_POWER * (all.first()?.0.len() + 2);
+    let powers: Vec<Power> = known.iter().map(|rows| fit(if rows.len() < fewest { &all } else { rows })).collect();
+    let works: Vec<Vec<(Work, f64)>> = known
+        .iter()
+        .zip(&powers)
+        .map(|(rows, power)| rows.iter().map(|(axes, log)| (power.work(axes), *log)).collect())
+        .collect();
+    if works.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let means = fit_means(&works)?;
+    let residual = |row: u32| {
+        let slice = model.forest.slice_of(row);
+        log(row) + model.moved_by(row) - means[slice].log(powers[slice].work(&model.axes_of(row)))
+    };
+    Some(Model { residuals: (0..model.len() as u32).map(residual).collect(), ..model.clone() })
+}
+
 /// Predicts the rows that are asked from those that are not hidden.
 fn leave_out_few(
     model: &Model,
@@ -51,6 +91,14 @@ fn leave_out_few(
     all: &mut Vec<Residual>,
 ) {
     let rows = || 0..model.len() as u32;
+    if let Some(blind) = relearnt(model, &is_hidden) {
+        all.extend(
+            rows()
+                .filter(|row| is_asked(*row))
+                .filter_map(|row| leave_out(&blind, None, row, |other| !is_hidden(other))),
+        );
+        return;
+    }
     let log = |row: u32| (model.times_us[row as usize] / model.reference_us).ln();
     let mut known: Vec<Vec<(Work, f64)>> = vec![Vec::new(); model.means.len()];
     for row in rows().filter(|row| !is_hidden(*row)) {

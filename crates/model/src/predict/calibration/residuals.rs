@@ -1,6 +1,6 @@
 //! Rows of a model that are left out, alone or with others, and predicted from the rest.
 
-use super::{LARGEST_SIZES, MOST_ROWS};
+use super::{LARGEST_SIZES, MOST_ROWS, few};
 use crate::predict::beyond::{Method, Near, hold, plane};
 use crate::predict::class::Class;
 use crate::predict::kriging::{Correlations, Likeness, MOST_NEIGHBOURS};
@@ -125,6 +125,9 @@ fn by_configuration(model: &Model, asked: Asked<'_>, configurations: &[u32], all
             continue;
         }
         let rows: Vec<u32> = asked.rows.iter().copied().filter(is_of).collect();
+        // Powers that were learnt from the configuration follow it.
+        let relearnt = few::relearnt(model, |row| is_of(&row));
+        let model = relearnt.as_ref().unwrap_or(model);
         for row in some(&rows, MOST_OF_A_CONFIGURATION, 9) {
             all.extend(leave_out(model, asked.twin, row, |other| !is_of(&other)));
         }

@@ -82,8 +82,9 @@ impl Programme {
         Some(weights.map(|(place, weight)| (*place, weight)).collect())
     }
 
-    /// Looks for places around the target: artificial columns are driven out one by one.
-    pub(super) fn find_feasible(&mut self) -> Option<()> {
+    /// Looks for places around the target: artificial columns are driven out one by one. Without any, the multipliers tell a plane between
+    /// the target and the places.
+    pub(super) fn find_feasible(&mut self) -> Result<(), Option<[f64; MOST]>> {
         let places = self.columns.len();
         // Scaled like the places, so that the tolerance means the same on every axis.
         let scale: [f64; MOST] = std::array::from_fn(|row| {
@@ -98,11 +99,11 @@ impl Programme {
         self.extra = self.rows;
         let costs: Vec<f64> = (0..self.columns.len()).map(|at| f64::from(u8::from(at >= places))).collect();
         let allowed: Vec<usize> = (0..places).collect();
-        self.minimise(&allowed, &costs, false)?;
-        let amounts = self.amounts()?;
+        let multipliers = self.minimise(&allowed, &costs, false).ok_or(None)?;
+        let amounts = self.amounts().ok_or(None)?;
         let left: f64 = (0..self.rows).filter(|at| self.basis[*at] >= places).map(|at| amounts[at].abs()).sum();
         if left > WEIGHT_TOLERANCE {
-            return None;
+            return Err(Some(multipliers));
         }
         // Artificial columns that stayed with nothing: another column takes their place where one is independent.
         for at in 0..self.rows {
@@ -111,13 +112,14 @@ impl Programme {
                     !self.is_basic(place)
                         && solved(self.matrix(), self.columns[place], self.rows)
                             .is_some_and(|share| share[at].abs() > 1e-9)
-                })?;
+                });
+                let spare = spare.ok_or(None)?;
                 self.basis[at] = spare;
             }
         }
         self.columns.truncate(places);
         self.extra = 0;
-        Some(())
+        Ok(())
     }
 
     /// Swaps columns in as long as the costs get less; the multipliers of the last basis.

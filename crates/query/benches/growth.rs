@@ -1,0 +1,88 @@
+//! What a query costs as its table grows: between rows, and outside of them, under the default rules.
+//!
+//! Processor time, which other work on the machine does not change much. `cargo bench -p perfdb-query --bench growth` makes tables of 6,000 and 60,000 rows of products: a grid with holes, and shapes that have no grid.
+#![allow(clippy::print_stdout, missing_docs)]
+
+use perfdb_query::{DType, Database, Layer, Query, Reader, ReaderSemantics, Tensor};
+use std::fmt::Write as _;
+use std::hint::black_box;
+
+type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
+
+const QUERIES: usize = 1000;
+const RUNS: usize = 3;
+
+fn main() -> AnyResult<()> {
+    for rows in [200, 6_000, 60_000] {
+        for (name, shape) in [("grid", grid as fn(usize, usize) -> [i64; 3]), ("scattered", scattered)] {
+            let folder = tempfile::tempdir()?;
+            std::fs::write(folder.path().join("MatMulV2.csv"), table(rows, shape))?;
+            std::fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {op: {kernel_type: MatMulV2}}")?;
+            let database = Database::open(folder.path())?;
+            let reader = database.reader(ReaderSemantics::Corrected, Layer::default());
+            for (kind, of) in kinds() {
+                let queries: Vec<Query> = (0..QUERIES).map(|at| of(at, shape(at * 7919 % rows, rows))).collect();
+                let hits = asked(&reader, &queries);
+                let mut best = f64::INFINITY;
+                for _ in 0..RUNS {
+                    let start = processor_us()?;
+                    black_box(asked(&reader, &queries));
+                    best = best.min((processor_us()? - start) / QUERIES as f64);
+                }
+                println!("{rows} rows, {name}, {kind}: {best:.2} us per query, {hits} of {QUERIES} answered");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How long this thread has run.
+fn processor_us() -> AnyResult<f64> {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds: f64 = statistics.split_whitespace().next().ok_or("no number")?.parse()?;
+    Ok(nanoseconds / 1e3)
+}
+
+fn asked(reader: &Reader, queries: &[Query]) -> usize {
+    queries.iter().filter(|query| reader.lookup(query).is_ok()).count()
+}
+
+type OfRow = fn(usize, [i64; 3]) -> Query;
+
+fn kinds() -> [(&'static str, OfRow); 4] {
+    [
+        ("new M", |_, [m, n, k]| product(m + 1, n, k)),
+        ("new N", |at, [m, n, k]| product(m, n + 8 * (1 + at as i64 % 5), k)),
+        ("new M, N and K", |at, [m, n, k]| product(m + 1, n + 8 * (1 + at as i64 % 5), k + 8)),
+        ("outside", |at, [m, n, k]| product(m, n * 1000 + at as i64, k)),
+    ]
+}
+
+fn product(m: i64, n: i64, k: i64) -> Query {
+    let tensor = |shape: [i64; 2]| Tensor::new(shape, DType::BFloat16);
+    Query::operator("op").input(tensor([m, k])).input(tensor([k, n]))
+}
+
+fn table(rows: usize, shape: fn(usize, usize) -> [i64; 3]) -> String {
+    let mut text = "Input Shapes,Input Data Types,Input Formats,Average Duration(us)\n".to_owned();
+    for row in 0..rows {
+        let [m, n, k] = shape(row, rows);
+        let us = 3.0 + (m * n * k) as f64 / 1.5e8 + (m * k + n * k + m * n) as f64 / 8e5;
+        let _ = writeln!(text, "\"{m},{k};{n},{k}\",DT_BF16;DT_BF16,ND;ND,{us:.3}");
+    }
+    text
+}
+
+/// Sizes of a grid, of which every seventh row is missing.
+fn grid(row: usize, rows: usize) -> [i64; 3] {
+    let row = row * 7 / 6;
+    let side = ((rows as f64 / 64.0).sqrt() as usize).max(2);
+    [1 + 4 * (row % 64) as i64, 256 * (1 + row / 64 % side) as i64, 512 * (1 + row / 64 / side) as i64]
+}
+
+/// Sizes that no other row has.
+fn scattered(row: usize, _: usize) -> [i64; 3] {
+    let mixed =
+        |seed: u64| (row as u64 + 1).wrapping_mul(seed).rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    [0x2545_f491_4f6c_dd1d, 0xd129_0d3a_5b2c_86e1, 0x9fb2_1c65_1e98_df25].map(|seed| 16 + (mixed(seed) % 8192) as i64)
+}

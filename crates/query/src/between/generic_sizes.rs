@@ -1,0 +1,131 @@
+//! The sizes of kernels that nobody described: all dimensions of the inputs that vary from row to row are axes.
+
+use super::points::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
+use crate::table::KernelRows;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::ops::Deref;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// For predictions; points have as many of them as vary.
+pub(super) static SIZES: Axes = Axes {
+    names: &["size_0", "size_1", "size_2", "size_3", "size_4"],
+    sets: &[&[0], &[0, 1], &[0, 1, 2]],
+    padded: None,
+};
+
+/// The dimensions of all inputs, one after another.
+type Dimensions = SmallVec<[i64; 16]>;
+
+/// What the dimensions of rows with the same number of inputs, ranks and types are.
+#[derive(Debug, Clone, PartialEq)]
+struct Plan {
+    /// The axes, the first the one along which calls grow.
+    axes: SmallVec<[usize; MOST_AXES]>,
+    /// Of each dimension an earlier one that is the same in every row.
+    same_as: Vec<Option<usize>>,
+}
+
+/// The plans of a table, by what must agree.
+#[derive(Debug, Default)]
+pub(crate) struct Plans {
+    by_form: FxHashMap<Key, Plan>,
+    /// Whether more varies than the rows and columns of the first input.
+    pub(super) is_generic: bool,
+}
+
+/// The plans of a table by the number of inputs that count.
+#[derive(Debug, Default)]
+pub(crate) struct PlansByCount(RwLock<FxHashMap<Option<usize>, Arc<Plans>>>);
+
+impl PlansByCount {
+    pub(super) fn of(&self, table: &KernelRows, count: Option<usize>) -> Arc<Plans> {
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&count) {
+            return known.clone();
+        }
+        let made = Arc::new(Plans::new(table, count));
+        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(count).or_insert(made).clone()
+    }
+}
+
+/// Number of inputs, their ranks and types.
+fn form<'s>(
+    count: Option<usize>,
+    types: impl Iterator<Item = &'s str>,
+    shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
+) -> (Key, Dimensions) {
+    let (mut key, mut all, mut inputs) = (Key::default(), Dimensions::new(), 0);
+    for shape in shapes {
+        key.integer(shape.len() as i64);
+        all.extend(shape.iter().copied());
+        inputs += 1;
+    }
+    key.integer(count.unwrap_or(inputs) as i64).texts(types.take(inputs));
+    (key, all)
+}
+
+impl Plans {
+    fn new(table: &KernelRows, count: Option<usize>) -> Plans {
+        let limit = count.unwrap_or(usize::MAX);
+        let mut forms: FxHashMap<Key, Vec<Dimensions>> = FxHashMap::default();
+        for row in table.rows() {
+            let types = row.input_types().iter().map(|name| table.tolerance(true).type_class(name));
+            let (key, dimensions) = form(count, types, row.matrices().iter().take(limit));
+            forms.entry(key).or_default().push(dimensions);
+        }
+        let mut plans = Plans::default();
+        for (key, rows) in forms {
+            let (plan, is_generic) = Plan::of(&rows);
+            plans.is_generic |= is_generic;
+            plans.by_form.insert(key, plan);
+        }
+        plans
+    }
+
+    /// What must agree, and the coordinates of a row or a call; `None` where no row has its form.
+    pub(super) fn place<'s>(
+        &self,
+        count: Option<usize>,
+        types: impl Iterator<Item = &'s str>,
+        shapes: impl Iterator<Item = impl Deref<Target = [i64]>>,
+    ) -> Option<(Key, Coordinates)> {
+        let (mut key, dimensions) = form(count, types, shapes);
+        let plan = self.by_form.get(&key)?;
+        for (at, &size) in dimensions.iter().enumerate().filter(|(at, _)| !plan.axes.contains(at)) {
+            match plan.same_as[at] {
+                Some(earlier) if dimensions[earlier] == size => key.text("same"),
+                _ => key.integer(size),
+            };
+        }
+        let mut coordinates = [ABSENT; MOST_AXES];
+        for (coordinate, at) in coordinates.iter_mut().zip(&plan.axes) {
+            *coordinate = dimensions[*at] as f64;
+        }
+        // A table of one shape still has an axis.
+        if plan.axes.is_empty() {
+            coordinates[0] = 1.0;
+        }
+        Some((key, coordinates))
+    }
+}
+
+impl Plan {
+    /// Of rows of one form, and whether more varies than the first and the last dimension.
+    fn of(rows: &[Dimensions]) -> (Plan, bool) {
+        let count = rows.first().map_or(0, |row| row.len());
+        let is_same = |a: usize, b: usize| rows.iter().all(|row| row[a] == row[b]);
+        let same_as: Vec<Option<usize>> = (0..count).map(|at| (0..at).find(|earlier| is_same(*earlier, at))).collect();
+        let distinct = |at: usize| {
+            let mut values: Vec<i64> = rows.iter().map(|row| row[at]).collect();
+            values.sort_unstable();
+            values.dedup();
+            values.len()
+        };
+        let varying = (0..count).filter(|at| same_as[*at].is_none()).map(|at| (distinct(at), at));
+        let mut varying: Vec<(usize, usize)> = varying.filter(|(distinct, _)| *distinct > 1).collect();
+        // The first dimension is mostly that of tokens; of the others those with the most values count.
+        varying.sort_by_key(|(distinct, at)| (*at != 0, std::cmp::Reverse(*distinct), *at));
+        let axes = varying.iter().take(MOST_AXES).map(|(_, at)| *at).collect();
+        (Plan { axes, same_as }, varying.len() > 2)
+    }
+}

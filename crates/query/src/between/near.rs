@@ -1,0 +1,148 @@
+//! The places nearest to a target, without looking at the others.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Places in a leaf at most.
+const LEAF: usize = 8;
+
+/// A tree of places: each half of a range lies on one side of the place in its middle.
+#[derive(Debug)]
+pub(super) struct Tree {
+    /// Numbers of places in the order of the tree.
+    order: Box<[u32]>,
+    /// The axis along which the range around each middle is split.
+    axes: Box<[u8]>,
+}
+
+impl Tree {
+    /// A tree of all places, by their coordinates.
+    pub(super) fn new(all: &[[f64; 3]]) -> Tree {
+        let mut tree = Tree { order: (0..all.len() as u32).collect(), axes: vec![0; all.len()].into() };
+        split(all, &mut tree.order, &mut tree.axes);
+        tree
+    }
+
+    /// The nearest ones, nearest first; of equally near ones their coordinates decide.
+    pub(super) fn nearest(&self, all: &[[f64; 3]], target: [f64; 3], count: usize) -> Vec<u32> {
+        let mut search = Search { all, target, count, near: BinaryHeap::with_capacity(count + 1) };
+        search.visit(&self.order, &self.axes);
+        search.near.into_sorted_vec().into_iter().map(|place| place.number).collect()
+    }
+}
+
+fn split(all: &[[f64; 3]], order: &mut [u32], axes: &mut [u8]) {
+    if order.len() <= LEAF {
+        return;
+    }
+    let spread = |axis: usize| {
+        let on_axis = || order.iter().map(|number| all[*number as usize][axis]);
+        on_axis().fold(f64::NEG_INFINITY, f64::max) - on_axis().fold(f64::INFINITY, f64::min)
+    };
+    let axis = (0..3).max_by(|a, b| spread(*a).total_cmp(&spread(*b))).unwrap_or(0);
+    let middle = order.len() / 2;
+    order.select_nth_unstable_by(middle, |a, b| all[*a as usize][axis].total_cmp(&all[*b as usize][axis]));
+    axes[middle] = axis as u8;
+    let (below, above) = order.split_at_mut(middle);
+    let (axes_below, axes_above) = axes.split_at_mut(middle);
+    split(all, below, axes_below);
+    split(all, &mut above[1..], &mut axes_above[1..]);
+}
+
+struct Search<'a> {
+    all: &'a [[f64; 3]],
+    target: [f64; 3],
+    count: usize,
+    near: BinaryHeap<NearPlace>,
+}
+
+impl Search<'_> {
+    fn visit(&mut self, order: &[u32], axes: &[u8]) {
+        if order.len() <= LEAF {
+            order.iter().for_each(|number| self.offer(*number));
+            return;
+        }
+        let middle = order.len() / 2;
+        let axis = usize::from(axes[middle]);
+        let gap = self.target[axis] - self.all[order[middle] as usize][axis];
+        let (below, above) = ((&order[..middle], &axes[..middle]), (&order[middle + 1..], &axes[middle + 1..]));
+        let (own, other) = if gap < 0.0 { (below, above) } else { (above, below) };
+        self.visit(own.0, own.1);
+        self.offer(order[middle]);
+        if self.worst().is_none_or(|worst| gap * gap <= worst) {
+            self.visit(other.0, other.1);
+        }
+    }
+
+    /// The distance of the farthest of those found, once they are enough.
+    fn worst(&self) -> Option<f64> {
+        self.near.peek().filter(|_| self.near.len() >= self.count).map(|worst| worst.distance)
+    }
+
+    fn offer(&mut self, number: u32) {
+        let at = self.all[number as usize];
+        let distance = at.iter().zip(&self.target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        if self.worst().is_some_and(|worst| distance > worst) {
+            return;
+        }
+        self.near.push(NearPlace { distance, at, number });
+        if self.near.len() > self.count {
+            self.near.pop();
+        }
+    }
+}
+
+/// A place by its distance; of equal ones its coordinates decide.
+#[derive(Debug, Clone, Copy)]
+struct NearPlace {
+    distance: f64,
+    at: [f64; 3],
+    number: u32,
+}
+
+impl Ord for NearPlace {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_place = || self.at.iter().zip(&other.at).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+        self.distance.total_cmp(&other.distance).then_with(|| by_place().unwrap_or(Ordering::Equal))
+    }
+}
+
+impl PartialOrd for NearPlace {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for NearPlace {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for NearPlace {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_nearest_are_those_of_a_scan(
+            cloud in prop::collection::btree_set((0i32..20, 0i32..20, 0i32..20), 1..200),
+            target in (0i32..20, 0i32..20, 0i32..20),
+            count in 1usize..40,
+        ) {
+            let all: Vec<[f64; 3]> = cloud.iter().map(|(a, b, c)| [*a, *b, *c].map(f64::from)).collect();
+            let target = [target.0, target.1, target.2].map(f64::from);
+            let distance = |number: &u32| {
+                all[*number as usize].iter().zip(&target).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+            };
+            // The set is in the order of its coordinates.
+            let mut expected: Vec<u32> = (0..all.len() as u32).collect();
+            expected.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+            expected.truncate(count);
+            prop_assert_eq!(Tree::new(&all).nearest(&all, target, count), expected);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Held-out accuracy on the public GPU tables of AIConfigurator: the tables in gpu-tables.md.
+
+    gpu-tables.py DATA ANSWER_TASKS [--only TEXT] [--process] [--most N] [--keep FOLDER]
+
+DATA: `aic-core/src/aiconfigurator_core/systems/data` of github.com/ai-dynamo/aiconfigurator. ANSWER_TASKS: the example of perfdb-query.
+--process also fits a Gaussian process (Matern 3/2, one range per axis, logarithmic sizes) to the rows of the tables without a formula.
+Needs pyarrow; --process needs scikit-learn. Which rows are left out depends on a hash alone.
+"""
+import argparse, csv, hashlib, io, json, math, subprocess, sys, tempfile, warnings
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+
+# Name, file, family, names of columns, group, axes, size, configuration, and the axes of which every value is left out.
+GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"])
+PREFILL = dict(
+    family="prefill_attention", rename={"isl": "query_tokens", "num_heads": "heads", "num_key_value_heads": "kv_heads", "batch_size": "batch", "attn_dtype": "dtype", "kv_cache_dtype": "kv_dtype"},
+    group=["dtype", "kv_dtype", "head_dim", "window_size", "kernel_source"], axes=["batch", "query_tokens", "heads", "kv_heads"], size="query_tokens", config=["heads", "kv_heads"], out=["query_tokens", "batch"])
+DECODE = dict(PREFILL, family="decode_attention", rename=dict(PREFILL["rename"], step="past_tokens"), axes=["batch", "past_tokens", "heads", "kv_heads"], size="past_tokens", out=["past_tokens", "batch"])
+GDN = dict(family="generic", rename={}, group=["phase", "kernel_source"], axes=["num_tokens", "batch_size", "d_model", "num_k_heads", "num_v_heads"], size="num_tokens", config=["d_model", "num_k_heads", "num_v_heads"], out=[])
+MAMBA = dict(GDN, axes=["num_tokens", "batch_size", "d_model", "d_state", "nheads", "n_groups", "chunk_size"], config=["d_model", "d_state", "nheads", "n_groups", "chunk_size"])
+DSA = dict(GDN, group=["model", "kv_cache_dtype", "gemm_type"], axes=["num_heads", "batch_size", "isl", "step"], size="isl", config=["num_heads"])
+QUANT = dict(GDN, group=["quant_dtype"], axes=["m", "k"], size="m", config=["k"])
+NCCL = dict(family="collective", rename={"num_gpus": "ranks", "message_size": "message_elements", "nccl_dtype": "dtype"}, group=["op_name", "dtype"], axes=["message_elements", "ranks"], size="message_elements", config=["ranks"], out=["ranks"])
+TABLES = [
+    ("gemm vllm", "h100_sxm/gemm/vllm/0.24.0/gemm_perf", GEMM), ("gemm trtllm", "h100_sxm/gemm/trtllm/1.3.0rc20/gemm_perf", GEMM),
+    ("prefill vllm", "h100_sxm/attention/vllm/0.24.0/context_attention_perf", PREFILL),
+    ("prefill trtllm", "h100_sxm/attention/trtllm/1.3.0rc20/context_attention_perf", PREFILL),
+    ("decode vllm", "h100_sxm/attention/vllm/0.24.0/generation_attention_perf", DECODE),
+    ("decode trtllm", "h100_sxm/attention/trtllm/1.3.0rc20/generation_attention_perf", DECODE),
+    ("gdn b300 vllm", "b300_sxm/linear_attention/vllm/0.24.0/gdn_perf", GDN), ("gdn b300 sglang", "b300_sxm/linear_attention/sglang/0.5.14/gdn_perf", GDN),
+    ("mamba b300 trtllm", "b300_sxm/linear_attention/trtllm/1.3.0rc20/mamba2_perf", MAMBA),
+    ("dsa prefill b300 vllm", "b300_sxm/sparse_attention/vllm/0.24.0/dsa_context_module_perf", DSA),
+    ("dsa decode b300 vllm", "b300_sxm/sparse_attention/vllm/0.24.0/dsa_generation_module_perf", dict(DSA, size="step")),
+    ("quant scale h100 trtllm", "h100_sxm/quantize/trtllm/1.3.0rc20/scale_matrix_perf", QUANT),
+    ("compute scale h100 trtllm", "h100_sxm/quantize/trtllm/1.3.0rc20/computescale_perf", QUANT),
+    ("nccl h100", "h100_sxm/comm/nccl/2.29.2/nccl_perf", NCCL),
+]
+
+
+def chance(*key):
+    """A number from 0 to 1 that depends on the key alone."""
+    return int.from_bytes(hashlib.sha256("|".join(map(str, key)).encode()).digest()[:7], "big") / 2.0**56
+
+
+def read(path, kind):
+    """Points of a table: group, axes, microseconds; the median of repeats."""
+    names = {kind["rename"].get(name, name): name for name in parquet.read_schema(path).names}
+    columns = {own: parquet.read_table(path, columns=[name]).column(0).to_pylist() for own, name in names.items() if own in kind["group"] + kind["axes"] + ["latency"]}
+    group = [name for name in kind["group"] if name in columns]
+    repeats = defaultdict(list)
+    for row in zip(*[columns[name] for name in group + kind["axes"] + ["latency"]]):
+        if row[-1] and row[-1] > 0:
+            repeats[tuple(map(str, row[: len(group)])), tuple(row[len(group) : -1])].append(row[-1] * 1000)
+    points = []
+    for (slice_, at), times in sorted(repeats.items()):
+        times.sort()
+        points.append((slice_, at, (times[len(times) // 2] + times[(len(times) - 1) // 2]) / 2))
+    return group, points
+
+
+def tasks(name, kind, points, most):
+    """Kind of the task, its name, and which points are asked (or nothing is known of)."""
+    for axis in kind["out"]:
+        at = kind["axes"].index(axis)
+        for value in sorted({point[1][at] for point in points}):
+            asked = {i for i, point in enumerate(points) if point[1][at] == value}
+            yield f"every {axis}", f"{name} {axis}={value}", asked, set(sorted(asked, key=lambda i: chance(name, axis, points[i][:2]))[:most])
+    if kind["out"]:
+        return
+    known = {i for i, point in enumerate(points) if chance(name, "sparse", point[:2]) < 0.1}
+    asked = set(range(len(points))) - known
+    yield "10 % known", f"{name} sparse10", asked, set(sorted(asked, key=lambda i: chance(name, "s", points[i][:2]))[: 4 * most])
+    asked = {i for i, point in enumerate(points) if chance(name, "loo", point[:2]) < 1 / 12}
+    yield "1 of 12 left out", f"{name} loo", asked, set(sorted(asked, key=lambda i: chance(name, "l", points[i][:2]))[: 4 * most])
+    places = [kind["axes"].index(axis) for axis in kind["config"]]
+    configurations = sorted({tuple(point[1][at] for at in places) for point in points})
+    for number in range(min(6, len(configurations))):
+        chosen = [one for one in configurations if int(chance(name, "config", one) * min(6, len(configurations))) == number]
+        asked = {i for i, point in enumerate(points) if tuple(point[1][at] for at in places) in chosen}
+        if asked and len(asked) < len(points):
+            yield "whole configurations", f"{name} config{number}", asked, set(sorted(asked, key=lambda i: chance(name, "c", points[i][:2]))[:most])
+
+
+def text(name, kind, group, points, hidden, asked):
+    head = dict(task=name, family=kind["family"], group=group, axes=kind["axes"], size_axis=kind["size"], config=kind["config"], constants={})
+    out = io.StringIO()
+    out.write("#" + json.dumps(head) + "\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["role", "point", *group, *kind["axes"], "time_us"])
+    for i, (slice_, at, us) in enumerate(points):
+        if i in asked:
+            writer.writerow(["ask", i, *slice_, *at, ""])
+        elif i not in hidden:
+            writer.writerow(["known", i, *slice_, *at, f"{us:.9g}"])
+    return out.getvalue()
+
+
+def answer(program, task):
+    done = subprocess.run([program], input=task, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return {int(row["point"]): tuple(float(row[column]) for column in ("predicted_us", "low_us", "high_us")) for row in csv.DictReader(io.StringIO(done.stdout))}
+
+
+def process(points, hidden, asked):
+    """A Gaussian process for each slice, as its library has it."""
+    import numpy
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    found = {}
+    for slice_ in sorted({points[i][0] for i in asked}):
+        known = [i for i, point in enumerate(points) if point[0] == slice_ and i not in hidden]
+        wanted = [i for i in asked if points[i][0] == slice_]
+        known = sorted(known, key=lambda i: chance("gp", points[i][:2]))[:600]
+        if len(known) < 3:
+            continue
+        x = lambda rows: numpy.log2(numpy.array([points[i][1] for i in rows], dtype=float) + 1)
+        y = numpy.log([points[i][2] for i in known])
+        axes = x(known).shape[1]
+        kernel = ConstantKernel(1.0, (1e-3, 1e4)) * Matern([4.0] * axes, (0.1, 1e3), nu=1.5) + WhiteKernel(1e-3, (1e-6, 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=1).fit(x(known), y)
+        mean, deviation = model.predict(x(wanted), return_std=True)
+        found.update({i: (math.exp(m), math.exp(m - 1.645 * s), math.exp(m + 1.645 * s)) for i, m, s in zip(wanted, mean, deviation)})
+    return found
+
+
+def score(points, asked, found):
+    """(error, whether the interval holds it, half width) of each answered point."""
+    out = []
+    for i in sorted(asked & found.keys()):
+        us, (predicted, low, high) = points[i][2], found[i]
+        out.append((abs(math.log(predicted / us)), low <= us <= high, math.sqrt(high / low) - 1))
+    return out
+
+
+def at(values, share):
+    values = sorted(values)
+    place = share * (len(values) - 1)
+    low = int(place)
+    return values[low] + (place - low) * (values[min(low + 1, len(values) - 1)] - values[low])
+
+
+def line(scores, count):
+    percent = lambda share: 100 * math.expm1(at([one[0] for one in scores], share))
+    covered = 100 * sum(one[1] for one in scores) / len(scores)
+    return f"{count} | {100 * len(scores) / count:.0f} % | {percent(0.5):.2f} | {percent(0.9):.1f} | {covered:.1f} | ±{100 * at([one[2] for one in scores], 0.5):.1f} %"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("program")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--process", action="store_true")
+    parser.add_argument("--most", type=int, default=200, help="rows asked of each task")
+    arguments = parser.parse_args()
+    print("| table | left out | by | queries | answered | median error, % | 90th percentile, % | coverage, % | half width |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name, file, kind in TABLES:
+        if arguments.only not in name:
+            continue
+        group, points = read(arguments.data / f"{file}.parquet", kind)
+        all_tasks = list(tasks(name, kind, points, arguments.most))
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda task: answer(arguments.program, text(task[1], kind, group, points, task[2], task[3])), all_tasks))
+        cells = defaultdict(lambda: [[], 0])
+        for (left_out, _, hidden, asked), found in zip(all_tasks, answers):
+            ways = [("perfdb", found)]
+            if arguments.process and kind["family"] in ("generic", "collective"):
+                ways.append(("Gaussian process", process(points, hidden, asked)))
+            for way, found in ways:
+                by_type = defaultdict(set)
+                for i in asked:
+                    by_type[points[i][0][0] if kind["family"] == "gemm" else ""].add(i)
+                for dtype, rows in by_type.items():
+                    cell = cells[f"{name} {dtype}".strip(), left_out, way]
+                    cell[0] += score(points, rows, found)
+                    cell[1] += len(rows)
+        for key, (scores, count) in cells.items():
+            if scores:
+                print("| " + " | ".join(key) + " | " + line(scores, count) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
