@@ -68,8 +68,10 @@ impl Candidate {
 pub(super) fn find_layers(leaves: &mut [Leaf], predicted_layers: Option<usize>) -> Option<LayersNote> {
     let is_count = |leaf: &&Leaf| leaf.cause == Cause::Count;
     let total_ps: i128 = leaves.iter().filter(is_count).map(|leaf| leaf.difference_ps.abs()).sum();
-    let counted: Vec<(usize, (i128, i128))> =
-        (0..leaves.len()).filter(|&at| is_count(&&leaves[at])).filter_map(|at| Some((at, counts(&leaves[at])?))).collect();
+    let counted: Vec<(usize, (i128, i128))> = (0..leaves.len())
+        .filter(|&at| is_count(&&leaves[at]))
+        .filter_map(|at| Some((at, counts(&leaves[at])?)))
+        .collect();
     let mut candidates: Vec<Candidate> = Vec::new();
     for (_, counts) in &counted {
         for candidate in [reduced(*counts).and_then(Candidate::of), Candidate::of(*counts)].into_iter().flatten() {
@@ -82,9 +84,7 @@ pub(super) fn find_layers(leaves: &mut [Leaf], predicted_layers: Option<usize>) 
         counted.iter().filter(|(_, counts)| candidate.explains(*counts)).map(|(at, _)| *at).collect()
     };
     let time = |voters: &[usize]| voters.iter().map(|&at| leaves[at].difference_ps.abs()).sum::<i128>();
-    let off = |candidate: &Candidate| {
-        predicted_layers.map_or(0, |layers| (candidate.predicted - layers as i128).abs())
-    };
+    let off = |candidate: &Candidate| predicted_layers.map_or(0, |layers| (candidate.predicted - layers as i128).abs());
     // Of equal ones that with as many layers as were cut, then the smallest.
     let best = candidates.into_iter().min_by_key(|candidate| {
         (-time(&voters(candidate)), off(candidate), candidate.more.abs(), candidate.predicted)

@@ -46,7 +46,10 @@ pub(super) fn other_workload(explanation: &Explanation) -> Option<String> {
     let mapped_ps: i128 = mapped.map(|leaf| leaf.difference_ps.abs()).sum();
     let is_other = ((met_ps + mapped_ps) as f64) < LEAST_SHARED * all_ps as f64;
     is_other.then(|| {
-        format!("shapes of only {} of the measured compute time are predicted at all: another model, or other sizes", percent(met_ps, all_ps))
+        format!(
+            "shapes of only {} of the measured compute time are predicted at all: another model, or other sizes",
+            percent(met_ps, all_ps)
+        )
     })
 }
 
@@ -104,7 +107,8 @@ impl Uniform {
         if mean.abs() < LEAST_FACTOR || farthest > SAME_FACTOR {
             return None;
         }
-        let difference_ps = ledger.leaves.iter().filter(|leaf| Uniform::covers(leaf)).map(|leaf| leaf.difference_ps).sum();
+        let difference_ps =
+            ledger.leaves.iter().filter(|leaf| Uniform::covers(leaf)).map(|leaf| leaf.difference_ps).sum();
         Some(Uniform { percent: 100.0 * mean.exp_m1(), within: 100.0 * farthest, difference_ps })
     }
 
@@ -116,7 +120,11 @@ impl Uniform {
     /// `all kernels take 10.0 % longer than predicted, each within 0.4 %`
     pub(super) fn text(self) -> String {
         let word = if self.percent > 0.0 { "longer" } else { "shorter" };
-        format!("all kernels take {:.1} % {word} than predicted, each within {:.1} % of that", self.percent.abs(), self.within.max(0.1))
+        format!(
+            "all kernels take {:.1} % {word} than predicted, each within {:.1} % of that",
+            self.percent.abs(),
+            self.within.max(0.1)
+        )
     }
 
     /// What to do about it.

@@ -48,6 +48,11 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
     let Overview { comparison, elapsed, confidence, trust, strips, roofline, .. } = *found;
     let layout = options.layout;
     let mut out = String::new();
+    if let Some(elapsed) = elapsed.filter(|elapsed| elapsed.different_workloads.is_some()) {
+        escaped(&mut out, layout, |out| {
+            let _ = writeln!(out, "{}", elapsed.verdict);
+        });
+    }
     if let Some(trust) = trust {
         escaped(&mut out, layout, |out| super::elapsed::trust(out, trust));
     }
