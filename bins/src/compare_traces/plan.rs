@@ -88,6 +88,7 @@ impl Common {
             registry: self.registry.clone().unwrap_or_default(),
             clip_overlaps: self.clip_overlaps,
             unwindowed: self.unwindowed,
+            collective_kinds: true,
             accept: self.accept.clone(),
             threads,
         }

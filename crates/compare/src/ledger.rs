@@ -120,6 +120,7 @@ fn split(
     passes: Passes,
     families: &Families,
     contexts: Contexts,
+    predicted_layers: Option<usize>,
 ) -> Ledger {
     let widest = widest_norm(book, predicted.iter().chain(measured));
     let groups = joined_groups(book, predicted, measured, passes, families, widest);
@@ -141,7 +142,7 @@ fn split(
         splitter.same_context(predicted, measured);
     }
     splitter.rest(predicted, measured, &sources);
-    splitter.finish(predicted, measured)
+    splitter.finish(predicted, measured, predicted_layers)
 }
 
 fn joined_groups(
@@ -173,8 +174,8 @@ impl Splitter<'_> {
         calls as f64 / self.passes.unit() as f64
     }
 
-    fn finish(mut self, predicted: &[Call], measured: &[Call]) -> Ledger {
-        let layers_note = constant::find_layers(&mut self.leaves);
+    fn finish(mut self, predicted: &[Call], measured: &[Call], predicted_layers: Option<usize>) -> Ledger {
+        let layers_note = constant::find_layers(&mut self.leaves, predicted_layers);
         let mut leaves = std::mem::take(&mut self.leaves);
         leaves.sort_by(|a, b| {
             let by_size = b.difference_ps.abs().cmp(&a.difference_ps.abs());

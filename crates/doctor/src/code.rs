@@ -53,6 +53,7 @@ codes! {
     BadEvents "BAD_EVENTS" "events without usable name or time, or that are not events, are not counted", Some("drop what is no object");
     TextTimes "TEXT_TIMES" "times written as text count as missing", Some("write plain decimals as numbers");
     NoKernels "NO_KERNELS" "there is nothing to compare", None;
+    Secrets "SECRETS" "this trace holds environment variables that look like secrets: do not pass it on, and replace them", None;
     OldCategories "OLD_CATEGORIES" "categories of an old profiler, read as the present ones", Some("rename them");
     IntegerClock "INTEGER_CLOCK" "whole microseconds: each kernel is off by up to one", None;
     NegativeDuration "NEGATIVE_DURATION" "events that end before they begin are not counted", None;
@@ -62,6 +63,7 @@ codes! {
     KernelBeforeLaunch "KERNEL_BEFORE_LAUNCH" "kernels start before their launch: the clocks differ, host-late times and phases are wrong", None;
     KernelAfterSync "KERNEL_AFTER_SYNC" "kernels end after the host waited for them: the clocks differ", None;
     DeviceStall "DEVICE_STALL" "the device stood still with work waiting: its clock jumped, or it was held from outside", None;
+    ColdStart "COLD_START" "one call set up what it launched while the device stood still: record after a warm-up, or leave that time out", None;
     ClockJump "CLOCK_JUMP" "nothing happened for very long: the clock jumped, or traces were joined", None;
     StartsInBacklog "STARTS_IN_BACKLOG" "the queue of the device was full at the start", None;
     DuplicateEvents "DUPLICATE_EVENTS" "the same event stands there more than once: it would count more than once", Some("drop the later ones");

@@ -9,6 +9,7 @@ mod device;
 mod graph;
 mod prepared;
 mod rules;
+mod secrets;
 
 pub use collect::{Collector, Taken, Times};
 

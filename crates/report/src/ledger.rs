@@ -7,6 +7,7 @@ mod document;
 mod page;
 mod rows;
 mod text;
+mod whole;
 
 pub(crate) use actions::Action;
 pub use csv::write_csv;

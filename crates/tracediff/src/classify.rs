@@ -42,8 +42,16 @@ pub(crate) const STATE_SPACE: &str = "SSM";
 /// Classes after which the next attention kernel opens a layer.
 pub(crate) const MATRIX_PRODUCTS: [&str; 3] = ["Dense GEMM", "MoE GEMM", "MoE GEMM+SwiGLU"];
 
+/// Class of kernels that talk to other devices in a way that their name does not tell.
+pub(crate) const COMMUNICATION: &str = "Communication";
+
 /// Classes of kernels that talk to other devices.
-pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-Scatter", "All-to-All", "Communication"];
+pub(crate) const COLLECTIVES: [&str; 5] = ["All-Reduce", "All-Gather", "Reduce-Scatter", "All-to-All", COMMUNICATION];
+
+/// The kind of collective that a host operator or a call of a communication library stands for.
+pub(crate) fn collective_by_host(operator: &str) -> Option<&'static str> {
+    host_operator::classify(operator).filter(|class| COLLECTIVES.contains(class))
+}
 
 /// Class of one kernel.
 ///

@@ -33,6 +33,7 @@ use crate::same_kernels::{SameKernelAnalysis, same_kernels};
 use crate::trace::Trace;
 use crate::trust::{self, Trust};
 use crate::warnings::{coverage_finding, findings};
+use crate::workload;
 
 pub use overview::Overview;
 
@@ -206,6 +207,7 @@ pub fn sections(rules: &Rules) -> &'static [&'static str] {
             "confidence",
             "elapsed",
             "waterfall",
+            "different_workloads",
             "verdict",
             "threshold_ms",
             "noise_ms",
@@ -300,6 +302,12 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         report.elapsed.ratio_per_layer = None;
     }
     let roofline = rooflines([first, second], &counted, scale.divisors, &options.devices);
+    let work_ratio = roofline.as_ref().filter(|found| !found.verdict.is_empty()).and_then(|found| found.work_ratio);
+    if let Some(report) = &mut elapsed
+        && let Some(why) = workload::difference([first, second], &counted, phase, work_ratio)
+    {
+        report.differ_in_workload(why);
+    }
     let (format_version, trust) = (FORMAT_VERSION, trust::trust([first, second], left_out));
     let metadata = &comparison.metadata;
     let total_ms = [metadata.trace1_total_ms, metadata.trace2_total_ms];

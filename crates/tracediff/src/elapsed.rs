@@ -11,6 +11,7 @@ mod waterfall;
 
 use std::collections::BTreeMap;
 
+use perfdb_doctor::Code;
 use serde::Serialize;
 
 use crate::confidence::RunVariation;
@@ -36,6 +37,8 @@ pub struct Elapsed {
     pub trace2: TraceElapsed,
     /// Time per pass (or step, or whole) of trace 2 by that of trace 1; nothing where that is 0.
     pub ratio: Option<f64>,
+    /// Time per pass of trace 2 by that of trace 1, the middle one of each, where both have three passes or more.
+    pub median_ratio: Option<f64>,
     /// Time per layer of the model of trace 2 by that of trace 1, where the numbers of layers differ.
     pub ratio_per_layer: Option<f64>,
     /// What is compared.
@@ -71,6 +74,10 @@ pub struct TraceElapsed {
     pub lead_kernel_ms: f64,
     /// Time without anything on the GPU in front of an event whose launch is not known; within `device_idle_ms`.
     pub unknown_launch_ms: f64,
+    /// Part of `host_late_ms` that lies between passes: nobody had asked for the next one yet, or its preparation took that long.
+    pub between_passes_ms: f64,
+    /// One call that set up what it launched while the device stood still.
+    pub cold_start: Option<ColdStart>,
     /// Copies and sets.
     pub copies: Vec<CopyTotal>,
     /// Each device.
@@ -79,6 +86,29 @@ pub struct TraceElapsed {
     pub large_gaps: Vec<LargeGap>,
     /// Each pass on each device.
     pub windows: Vec<WindowElapsed>,
+}
+
+/// A call that set up what it launched while the device stood still: a module that is loaded, a library that prepares itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColdStart {
+    /// The call.
+    pub call: String,
+    /// The kernel that it launched.
+    pub kernel: String,
+    /// The operator around it; empty where it is not known.
+    pub operator: String,
+    /// How long the device stood still.
+    pub stall_ms: f64,
+}
+
+impl ColdStart {
+    fn of(trace: &Trace) -> Option<ColdStart> {
+        let finding = trace.report.as_ref()?.finding(Code::ColdStart)?;
+        let evidence = finding.evidence.as_map();
+        let text = |key: &str| evidence.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+        let stall_ms = evidence.get("stall_us").and_then(|value| value.as_f64())? / 1000.0;
+        Some(ColdStart { call: text("call"), kernel: text("kernel"), operator: text("operator"), stall_ms })
+    }
 }
 
 /// A gap that is more than half of a pass.
@@ -185,6 +215,8 @@ pub struct ElapsedReport {
     pub elapsed: Elapsed,
     /// From trace 1 to trace 2, by size of the difference, then name; adds up to the difference of the times per pass.
     pub waterfall: Vec<WaterfallRow>,
+    /// Why the traces are of different workloads, and say nothing about each other's speed; nothing where they may be of one.
+    pub different_workloads: Option<String>,
     /// All of it in one sentence.
     pub verdict: String,
     /// Difference per pass below which a row is not worth a look, unless its noise is larger: 1 % of the smaller time per pass, without
@@ -212,10 +244,42 @@ pub(crate) fn elapsed(first: &Trace, second: &Trace, phase: PhaseFilter, runs: R
     let names_trusted = !traces.iter().filter_map(|trace| trace.report.as_ref()).any(trust::names_not_trusted);
     let headline = Headline::new(&compared, runs);
     let (waterfall, verdict) = waterfall::waterfall(&compared, &headline, threshold_ms, names_trusted);
-    let next_steps = next_steps::next_steps(&waterfall, traces, &compared, phase);
-    let elapsed = Elapsed { trace1, trace2, ratio, ratio_per_layer, basis };
+    let next_steps = next_steps::next_steps(&waterfall, traces, [&trace1, &trace2], &compared, phase);
+    let verdict = verdict + &without_cold_start([&trace1, &trace2]);
+    let median_ratio = headline.medians.and_then(|[first, second]| (first > 0.0).then(|| second / first));
+    let elapsed = Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis };
     let noise_ms = headline.noise_ms(elapsed.trace1.per_pass_ms.min(elapsed.trace2.per_pass_ms));
-    Some(ElapsedReport { elapsed, waterfall, verdict, threshold_ms, noise_ms, next_steps })
+    let different_workloads = None;
+    Some(ElapsedReport { elapsed, waterfall, different_workloads, verdict, threshold_ms, noise_ms, next_steps })
+}
+
+impl ElapsedReport {
+    /// Takes note that the traces are of different workloads: that comes first, and nothing follows from their times.
+    pub(crate) fn differ_in_workload(&mut self, why: String) {
+        self.verdict = format!("different workloads, not comparable: {why}; {}", self.verdict);
+        self.next_steps.clear();
+        self.elapsed.ratio_per_layer = None;
+        self.different_workloads = Some(why);
+    }
+}
+
+/// What the comparison is without the calls that set something up, where there are such: they happen once.
+fn without_cold_start(traces: [&TraceElapsed; 2]) -> String {
+    let stall = |trace: &TraceElapsed| trace.cold_start.as_ref().map_or(0.0, |cold| cold.stall_ms);
+    let per_pass = traces.map(|trace| {
+        let stall = stall(trace).min(trace.parts_ms.host_late_ms);
+        trace.per_pass_ms - stall / (trace.passes as usize * trace.devices.len().max(1)) as f64
+    });
+    let told: Vec<String> = (1..)
+        .zip(traces)
+        .filter(|(_, trace)| stall(trace) > 0.0)
+        .map(|(number, trace)| format!("{:.3} ms of trace {number}", stall(trace)))
+        .collect();
+    if told.is_empty() || per_pass[0] <= 0.0 {
+        return String::new();
+    }
+    let percent = 100.0 * (per_pass[1] / per_pass[0] - 1.0);
+    format!("; without the cold start ({}): {percent:+.1} %", told.join(", "))
 }
 
 /// The windows of both traces that are compared; nothing under rules that have no timeline.
@@ -308,6 +372,8 @@ impl<'a> Compared<'a> {
             lead_kernels: trace.lead.kernels,
             lead_kernel_ms: milliseconds(trace.lead.time),
             unknown_launch_ms: milliseconds(unknown) / devices,
+            between_passes_ms: milliseconds(self.windows.iter().map(|window| window.late_behind).sum()) / devices,
+            cold_start: ColdStart::of(trace),
             copies: self.copies(),
             devices: self.by_device(),
             large_gaps: self.large_gaps(trace),
@@ -316,7 +382,7 @@ impl<'a> Compared<'a> {
     }
 
     /// The middle one of the times of the passes.
-    fn median_pass_ms(&self) -> Option<f64> {
+    pub(super) fn median_pass_ms(&self) -> Option<f64> {
         let mut by_pass: BTreeMap<u32, Picoseconds> = BTreeMap::new();
         for window in &self.windows {
             *by_pass.entry(window.pass?).or_default() += window.length();

@@ -62,6 +62,7 @@ mod trace;
 mod trust;
 mod unknown;
 mod warnings;
+mod workload;
 
 pub use perfdb_trace::time;
 use perfdb_trace::{id, names};
@@ -79,8 +80,8 @@ pub use document::{
     analyse, sections,
 };
 pub use elapsed::{
-    CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed, WaterfallKind,
-    WaterfallRow, WindowElapsed,
+    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed,
+    WaterfallKind, WaterfallRow, WindowElapsed,
 };
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};

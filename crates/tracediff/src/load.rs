@@ -44,6 +44,8 @@ pub struct LoadOptions {
     pub clip_overlaps: bool,
     /// Whether no layer of the model hides far keys behind a window, where the trace itself does not say.
     pub unwindowed: bool,
+    /// Whether collectives whose kernels do not name their kind take it from the host; else their class is `Communication`.
+    pub collective_kinds: bool,
     /// Findings that would be errors and are none.
     pub accept: Vec<Code>,
     /// Threads that read one trace.
@@ -58,6 +60,7 @@ impl Default for LoadOptions {
             registry: Registry::default(),
             clip_overlaps: false,
             unwindowed: false,
+            collective_kinds: false,
             accept: Vec::new(),
             threads: 1,
         }
@@ -217,7 +220,11 @@ fn load(
             });
             attention::resolve(&mut calls, &kernels, &passes, &finder.lengths(), &names, options.unwindowed);
             replayed = replays.kernels_of_graphs(&names);
-            classes = classes::find(&kernels, &operators.of_kernels, &names, classifier);
+            let mut found = classes::find(&kernels, &operators.of_kernels, &names, classifier);
+            if options.collective_kinds {
+                found.tell_collectives(&kernels, &operators.of_kernels, &calls, &names);
+            }
+            classes = found;
             let sources = Sources {
                 kernels: &kernels,
                 order: &order,

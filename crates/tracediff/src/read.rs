@@ -180,7 +180,12 @@ impl Columns {
             b"kernel" => self.take_kernel(taken, index, wanted),
             b"ac2g" | b"async_cpu_to_gpu" if event.has_phase("s") => self.take_flow(taken),
             b"cuda_runtime" | b"cuda_driver" => self.take_call(taken, wanted),
-            b"mlu_runtime" | b"xpu_runtime" | b"mtia_runtime" | b"privateuse1_runtime" | b"privateuse1_driver"
+            b"mlu_runtime"
+            | b"xpu_runtime"
+            | b"xpu_driver"
+            | b"mtia_runtime"
+            | b"privateuse1_runtime"
+            | b"privateuse1_driver"
                 if wanted.findings =>
             {
                 self.take_call(taken, wanted);

@@ -23,30 +23,74 @@ pub struct LayersNote {
 /// Fewest layers that a ratio is believed from.
 const FEWEST_LAYERS: i128 = 8;
 
-/// Turns `count` leaves into `layers` where most of their time votes for one difference.
-pub(super) fn find_layers(leaves: &mut [Leaf]) -> Option<LayersNote> {
+/// Calls of a leaf in one pass, predicted and measured; in the smallest whole numbers of their ratio where passes are no whole ones.
+fn counts(leaf: &Leaf) -> Option<(i128, i128)> {
+    let Detail::Calls(calls) = &leaf.detail else { return None };
+    let whole = |calls: f64| (calls.fract() == 0.0).then_some(calls as i128);
+    let of_a_pass = whole(calls.predicted_calls).zip(whole(calls.measured_calls));
+    of_a_pass.or_else(|| reduced(calls.exact))
+}
+
+fn reduced((predicted, measured): (i128, i128)) -> Option<(i128, i128)> {
+    let common = greatest_common_divisor(predicted, measured).max(1);
+    Some((predicted / common, measured / common))
+}
+
+/// Layers that one side may have more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Candidate {
+    /// Of the predicted side.
+    predicted: i128,
+    /// Beyond those of the measured side.
+    more: i128,
+}
+
+impl Candidate {
+    fn of((predicted, measured): (i128, i128)) -> Option<Candidate> {
+        let (least, more) = (predicted.min(measured), predicted - measured);
+        (least >= FEWEST_LAYERS && more != 0 && more.abs() * FEWEST_LAYERS <= least)
+            .then_some(Candidate { predicted, more })
+    }
+
+    /// Whether so many more layers explain calls: as many in each, and up to one more or fewer per call at the ends of the model.
+    fn explains(self, (predicted, measured): (i128, i128)) -> bool {
+        let more = predicted - measured;
+        if more % self.more != 0 {
+            return false;
+        }
+        let per_layer = more / self.more;
+        per_layer >= 1 && (predicted - per_layer * self.predicted).abs() <= per_layer
+    }
+}
+
+/// Turns `count` leaves into `layers` where most of their time votes for one difference. `predicted_layers` are those that the predicted
+/// side was cut into, if it was: 64 : 62 calls are one pair of layers or two layers.
+pub(super) fn find_layers(leaves: &mut [Leaf], predicted_layers: Option<usize>) -> Option<LayersNote> {
     let is_count = |leaf: &&Leaf| leaf.cause == Cause::Count;
     let total_ps: i128 = leaves.iter().filter(is_count).map(|leaf| leaf.difference_ps.abs()).sum();
-    let vote = |leaf: &Leaf| {
-        let Detail::Calls(calls) = &leaf.detail else { return None };
-        let (predicted, measured) = calls.exact;
-        let common = greatest_common_divisor(predicted, measured).max(1);
-        let (p, q) = (predicted / common, measured / common);
-        (p.min(q) >= FEWEST_LAYERS && (p - q).abs() * FEWEST_LAYERS <= p.min(q)).then_some(p - q)
-    };
-    let mut votes: Vec<(i128, i128)> = Vec::new();
-    for leaf in leaves.iter().filter(is_count) {
-        let Some(layers) = vote(leaf) else { continue };
-        match votes.iter_mut().find(|(known, _)| *known == layers) {
-            Some((_, ps)) => *ps += leaf.difference_ps.abs(),
-            None => votes.push((layers, leaf.difference_ps.abs())),
+    let counted: Vec<(usize, (i128, i128))> = (0..leaves.len())
+        .filter(|&at| is_count(&&leaves[at]))
+        .filter_map(|at| Some((at, counts(&leaves[at])?)))
+        .collect();
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (_, counts) in &counted {
+        for candidate in [reduced(*counts).and_then(Candidate::of), Candidate::of(*counts)].into_iter().flatten() {
+            if !candidates.contains(&candidate) {
+                candidates.push(candidate);
+            }
         }
     }
-    // Of equal ones the first of the smallest.
-    votes.sort_by_key(|&(layers, ps)| (-ps, layers.abs()));
-    let &(layers, voted_ps) = votes.first()?;
-    let voters: Vec<usize> =
-        (0..leaves.len()).filter(|&at| leaves[at].cause == Cause::Count && vote(&leaves[at]) == Some(layers)).collect();
+    let voters = |candidate: &Candidate| -> Vec<usize> {
+        counted.iter().filter(|(_, counts)| candidate.explains(*counts)).map(|(at, _)| *at).collect()
+    };
+    let time = |voters: &[usize]| voters.iter().map(|&at| leaves[at].difference_ps.abs()).sum::<i128>();
+    let off = |candidate: &Candidate| predicted_layers.map_or(0, |layers| (candidate.predicted - layers as i128).abs());
+    // Of equal ones that with as many layers as were cut, then the smallest.
+    let best = candidates.into_iter().min_by_key(|candidate| {
+        (-time(&voters(candidate)), off(candidate), candidate.more.abs(), candidate.predicted)
+    })?;
+    let voters = voters(&best);
+    let voted_ps = time(&voters);
     if voters.len() < 2 || 2 * voted_ps < total_ps {
         return None;
     }
@@ -61,7 +105,7 @@ pub(super) fn find_layers(leaves: &mut [Leaf]) -> Option<LayersNote> {
         }
     }
     Some(LayersNote {
-        layers: layers as i64,
+        layers: best.more as i64,
         difference_ps,
         ratios: ratios.into_iter().collect(),
         share_of_count: round(voted_ps as f64 / total_ps as f64, 4),
@@ -71,4 +115,23 @@ pub(super) fn find_layers(leaves: &mut [Leaf]) -> Option<LayersNote> {
 /// A count with three decimals at most.
 fn short(calls: f64) -> String {
     round(calls, 3).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_explains_calls_of_every_number_in_it() {
+        let candidate = Candidate::of((64, 63)).expect("a candidate");
+        for counts in [(64, 63), (128, 126), (129, 127), (127, 125), (193, 190)] {
+            assert!(candidate.explains(counts), "{counts:?}");
+        }
+        for counts in [(64, 62), (64, 65), (128, 127), (200, 198)] {
+            assert!(!candidate.explains(counts), "{counts:?}");
+        }
+        assert_eq!(Candidate::of((7, 6)), None);
+        assert_eq!(Candidate::of((64, 64)), None);
+        assert_eq!(Candidate::of((64, 32)), None);
+    }
 }

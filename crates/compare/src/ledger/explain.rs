@@ -110,8 +110,11 @@ pub fn explain_files_and_show<S>(
     if options.passes == Passes::default() {
         warnings.extend(several_passes(&book, measured.steps, profile));
     }
+    let layers = phase("comparing layers", || layers(&book, options.passes, &families));
+    let predicted_layers = layers.as_ref().map(|layers| layers.predicted_layers);
     let ledger = phase("splitting the difference", || {
-        split(&book, &book.predicted, &book.measured, options.passes, &families, Contexts::Used)
+        let (predicted, measured) = (&book.predicted, &book.measured);
+        split(&book, predicted, measured, options.passes, &families, Contexts::Used, predicted_layers)
     });
     let measured_ps: i128 = book.measured.iter().map(|call| i128::from(call.duration_ps)).sum();
     let m6 = match measured_ps {
@@ -128,7 +131,6 @@ pub fn explain_files_and_show<S>(
         aicpu_ps: measured.aicpu_ps,
     };
     let timeline = Timelines { predicted: timeline(&book.predicted), measured: timeline(&book.measured) };
-    let layers = phase("comparing layers", || layers(&book, options.passes, &families));
     let result = Explanation { ledger, interval: interval::of_pass(&book), m6, reconcile, timeline, layers };
     let shown = show(&result, BothSides { book: &book, passes: options.passes, families: &families });
     Ok((Outcome { result, warnings }, shown))
@@ -167,7 +169,7 @@ pub(crate) fn ledger_of_files(trace: &Path, profile: &Path) -> Result<Outcome<Le
     let book = Book::new(predicted.calls, measured.calls);
     warnings.extend(several_passes(&book, measured.steps, profile));
     let families = Families::default();
-    let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Contexts::Used);
+    let ledger = split(&book, &book.predicted, &book.measured, Passes::default(), &families, Contexts::Used, None);
     Ok(Outcome { result: ledger, warnings })
 }
 

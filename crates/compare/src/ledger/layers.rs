@@ -255,7 +255,7 @@ fn kinds(book: &Book, families: &Families, predicted: &CutSide<'_>, measured: &C
             let (one, other) = (predicted.calls_of(predicted_example), measured.calls_of(example));
             row.examples =
                 Some(ExampleLayers { predicted: layer_kernels(book, one), measured: layer_kernels(book, other) });
-            let ledger = split(book, one, other, Passes::default(), families, Contexts::Ignored);
+            let ledger = split(book, one, other, Passes::default(), families, Contexts::Ignored, None);
             row.ledger = Some(KindLedger {
                 predicted_ps: ledger.predicted_ps,
                 measured_ps: ledger.measured_ps,

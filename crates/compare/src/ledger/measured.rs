@@ -10,6 +10,7 @@ use perfdb_pycompat::text::trim;
 use perfdb_trace::kernels::{Options, Reader, Record};
 use perfdb_trace::source::Source;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
 const TYPE: &str = "Type";
@@ -21,8 +22,11 @@ const STEP: &str = "Step Id";
 const ROW: [&str; 6] =
     ["Input Shapes", "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats"];
 
-/// How many of them tell rows apart; the rest is that of the first row.
+/// How many of them tell rows apart; the rest is that of the row that starts first.
 const KEY_CELLS: usize = 3;
+
+/// Starts of one collective on several streams lie at most that far apart.
+const SAME_START_PS: i64 = PS_PER_US / 2;
 
 /// The measured side of a comparison.
 #[derive(Debug, Default)]
@@ -62,12 +66,10 @@ pub(super) fn read_measured(profile: &Path, also_needed: &[&'static str]) -> Res
             reason,
         })?;
     }
+    rows.order();
+    rows.leave_out_doubled();
     let mut side = rows.side;
     side.steps = rows.steps.len();
-    let calls = &mut side.calls.calls;
-    if !calls.is_sorted_by_key(|call| call.start_ps) {
-        calls.sort_by_key(|call| call.start_ps);
-    }
     if rows.negative_rows > 0 {
         side.warnings.push(Warning::NegativeDurations { path: profile.to_owned(), rows: rows.negative_rows });
     }
@@ -87,9 +89,10 @@ struct Columns {
 struct Rows {
     columns: Columns,
     side: MeasuredSide,
+    /// By what tells rows apart.
     signatures: FxHashMap<Box<[u8]>, u32>,
-    /// Position of the call of each collective, by whole microsecond and signature.
-    collectives: FxHashMap<(i128, u32), u32>,
+    /// Per signature, the start of the row that its cells are from.
+    first_starts: Vec<i64>,
     key: Vec<u8>,
     steps: FxHashSet<Box<str>>,
     /// The step of the row before, as it stands in the file.
@@ -126,22 +129,61 @@ impl Rows {
         let relative_ps =
             relative_ps.ok_or_else(|| (START, format!("{} is too far from the first row", excerpt(&cell))))?;
         self.step(record);
-        let signature = self.signature(kernel_type, record);
-        let call = Call { signature, event: 0, start_ps: relative_ps, duration_ps };
-        if is_collective(kernel_type) {
-            let next = self.side.calls.calls.len() as u32;
-            let at = *self.collectives.entry((start_ps / i128::from(PS_PER_US), signature)).or_insert(next);
-            if at < next {
-                self.side.doubled_rows += 1;
-                let listed = &mut self.side.calls.calls[at as usize];
-                if duration_ps > listed.duration_ps {
-                    *listed = call;
-                }
-                return Ok(());
-            }
-        }
-        self.side.calls.calls.push(call);
+        let signature = self.signature(kernel_type, record, relative_ps);
+        self.side.calls.calls.push(Call { signature, event: 0, start_ps: relative_ps, duration_ps });
         Ok(())
+    }
+
+    /// Brings calls into the order of their starts, and signatures into that of their first calls, whatever the order of the rows.
+    fn order(&mut self) {
+        let mut keys: Vec<(&[u8], u32)> = self.signatures.iter().map(|(key, at)| (key.as_ref(), *at)).collect();
+        keys.sort_unstable();
+        let mut ranks = vec![0_u32; keys.len()];
+        (0..).zip(&keys).for_each(|(rank, (_, at))| ranks[*at as usize] = rank);
+        let Calls { calls, signatures, .. } = &mut self.side.calls;
+        let place = |call: &Call| (call.start_ps, ranks[call.signature as usize], call.duration_ps);
+        if !calls.is_sorted_by_key(place) {
+            calls.sort_by_key(place);
+        }
+        let mut numbers: Vec<Option<u32>> = vec![None; signatures.len()];
+        let mut ordered = Vec::with_capacity(signatures.len());
+        for call in calls.iter_mut() {
+            call.signature = *numbers[call.signature as usize].get_or_insert_with(|| {
+                ordered.push(signatures[call.signature as usize].clone());
+                ordered.len() as u32 - 1
+            });
+        }
+        *signatures = ordered;
+    }
+
+    /// Keeps the longest row of each collective that is listed on several streams.
+    fn leave_out_doubled(&mut self) {
+        let Calls { calls, signatures, .. } = &mut self.side.calls;
+        let is_collective: Vec<bool> =
+            signatures.iter().map(|signature| is_collective(&signature.kernel_type)).collect();
+        // By signature, the first start of the collective that was met last, and the place of its longest row.
+        let mut listed: FxHashMap<u32, (i64, usize)> = FxHashMap::default();
+        let mut kept: Vec<Call> = Vec::with_capacity(calls.len());
+        for call in calls.iter().copied() {
+            if is_collective[call.signature as usize] {
+                match listed.entry(call.signature) {
+                    Entry::Occupied(known) if call.start_ps - known.get().0 <= SAME_START_PS => {
+                        self.side.doubled_rows += 1;
+                        let longest = &mut kept[known.get().1];
+                        if call.duration_ps > longest.duration_ps {
+                            *longest = call;
+                        }
+                        continue;
+                    }
+                    entry => {
+                        entry.insert_entry((call.start_ps, kept.len()));
+                    }
+                }
+            }
+            kept.push(call);
+        }
+        kept.sort_by_key(|call| call.start_ps);
+        *calls = kept;
     }
 
     /// Takes note of the step that a row belongs to, if it belongs to one.
@@ -158,7 +200,7 @@ impl Rows {
     }
 
     /// The position of a row's signature. Collectives have one per type: their rows do not say how large they are.
-    fn signature(&mut self, kernel_type: &str, record: &Record<'_>) -> u32 {
+    fn signature(&mut self, kernel_type: &str, record: &Record<'_>, start_ps: i64) -> u32 {
         self.key.clear();
         self.key.extend_from_slice(kernel_type.as_bytes());
         if !is_collective(kernel_type) {
@@ -168,15 +210,25 @@ impl Rows {
                     .extend_from_slice(column.and_then(|column| record.written(column)).unwrap_or_default().as_bytes());
             }
         }
-        if let Some(&at) = self.signatures.get(self.key.as_slice()) {
+        let known = self.signatures.get(self.key.as_slice()).copied();
+        if let Some(at) = known
+            && self.first_starts[at as usize] <= start_ps
+        {
             return at;
         }
-        let at = self.side.calls.signatures.len() as u32;
         let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
         let [input_shapes, input_types, input_formats, output_shapes, output_types, output_formats] =
             self.columns.row.map(|column| cell(column).as_ref().into());
         let row = Row { input_shapes, input_types, input_formats, output_shapes, output_types, output_formats };
-        self.side.calls.signatures.push(signature(kernel_type, row));
+        let found = signature(kernel_type, row);
+        if let Some(at) = known {
+            self.side.calls.signatures[at as usize] = found;
+            self.first_starts[at as usize] = start_ps;
+            return at;
+        }
+        let at = self.side.calls.signatures.len() as u32;
+        self.side.calls.signatures.push(found);
+        self.first_starts.push(start_ps);
         self.signatures.insert(self.key.as_slice().into(), at);
         at
     }

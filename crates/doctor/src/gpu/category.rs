@@ -30,9 +30,12 @@ fn category_named(name: &[u8]) -> (Category, bool) {
         b"kernel" => (Category::Kernel, false),
         b"cpu_op" => (Category::Operator, false),
         b"cuda_runtime" | b"cuda_driver" => (Category::Call, false),
-        b"mlu_runtime" | b"xpu_runtime" | b"mtia_runtime" | b"privateuse1_runtime" | b"privateuse1_driver" => {
-            (Category::Call, false)
-        }
+        b"mlu_runtime"
+        | b"xpu_runtime"
+        | b"xpu_driver"
+        | b"mtia_runtime"
+        | b"privateuse1_runtime"
+        | b"privateuse1_driver" => (Category::Call, false),
         b"python_function" => (Category::Frame, false),
         b"user_annotation" => (Category::Annotation, false),
         b"gpu_memcpy" | b"gpu_memset" => (Category::Copy, false),

@@ -105,7 +105,7 @@ impl Collector {
         ["correlation", "External id", "device", "stream", "external id", "In msg nelems"];
 
     /// The top-level members that are looked at.
-    pub const MEMBERS: [&'static str; 3] = MEMBERS;
+    pub const MEMBERS: [&'static str; 7] = MEMBERS;
 
     /// Takes the next event.
     #[inline]

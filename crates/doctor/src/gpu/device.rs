@@ -2,11 +2,15 @@
 
 use perfdb_pycompat::value::Value;
 
+use super::secrets;
+
 /// Top-level members that describe the devices; the last of each wins.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct DeviceMembers {
     properties: Vec<Properties>,
     rocm: bool,
+    /// Names of environment variables that look like secrets.
+    pub(crate) secrets: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -18,7 +22,15 @@ struct Properties {
 }
 
 /// Names of the members in the file.
-pub(crate) const MEMBERS: [&str; 3] = ["deviceProperties", "roctracer_version", "rocprofiler_version"];
+pub(crate) const MEMBERS: [&str; 7] = [
+    "deviceProperties",
+    "roctracer_version",
+    "rocprofiler_version",
+    secrets::MEMBERS[0],
+    secrets::MEMBERS[1],
+    secrets::MEMBERS[2],
+    secrets::MEMBERS[3],
+];
 
 impl DeviceMembers {
     /// Takes one member; `truthy` is whether it is there and neither zero nor empty.
@@ -31,7 +43,11 @@ impl DeviceMembers {
                 }
             }
             "roctracer_version" | "rocprofiler_version" => self.rocm |= truthy,
-            _ => {}
+            _ => {
+                if let Some(value) = value {
+                    secrets::collect(&value, &mut self.secrets);
+                }
+            }
         }
     }
 

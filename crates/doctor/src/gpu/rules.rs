@@ -1,6 +1,7 @@
 //! The rules for GPU traces: each finding is one small function.
 
 mod clock_jump;
+mod cold_start;
 mod collectives;
 mod device_order;
 mod duplicates;
@@ -33,6 +34,7 @@ pub(crate) fn check_rows(trace: &Prepared, found: &mut Findings, marks: &mut Mar
     launch_times::check(trace, found);
     synchronisation::check(trace, found);
     stall::check(trace, found);
+    cold_start::check(trace, found);
     clock_jump::check(trace, found);
     duplicates::check(trace, found, marks);
     durations::check(trace, found);

@@ -1,6 +1,7 @@
 //! What to do about the errors, each with what it is worth.
 
 use super::bars::{kernels_against, more_measured, more_predicted, named};
+use super::whole::{Uniform, other_workload};
 use super::{calls, us};
 use perfdb_compare::ledger::{Cause, Detail, Explanation, Group, Leaf, Position, Row, TimeSource};
 use perfdb_files::escape::one_line;
@@ -28,8 +29,12 @@ impl Action {
     }
 }
 
-/// What to do, by worth. Noise, layers and waits ask for nothing.
+/// What to do, by worth. Noise, layers and waits ask for nothing, nor does the difference of two workloads.
 pub(crate) fn actions(explanation: &Explanation) -> Vec<Action> {
+    if other_workload(explanation).is_some() {
+        return Vec::new();
+    }
+    let uniform = Uniform::of(explanation);
     let groups: HashMap<(&str, &str), &Group> = explanation
         .ledger
         .groups
@@ -39,7 +44,8 @@ pub(crate) fn actions(explanation: &Explanation) -> Vec<Action> {
     let mut actions: Vec<Action> = Vec::new();
     let mut ends_ps = 0;
     let mut composites: BTreeMap<&str, (i128, Vec<&str>)> = BTreeMap::new();
-    for leaf in &explanation.ledger.leaves {
+    let about = |leaf: &&Leaf| uniform.is_none() || !Uniform::covers(leaf);
+    for leaf in explanation.ledger.leaves.iter().filter(about) {
         let worth_ps = leaf.difference_ps.abs();
         match &leaf.detail {
             Detail::Predicted(predicted) if predicted.place != Position::Body => ends_ps += worth_ps,
@@ -61,6 +67,10 @@ pub(crate) fn actions(explanation: &Explanation) -> Vec<Action> {
     for (operator, (worth_ps, kernels)) in composites {
         let text = format!("complete the parts of {operator}: {} run and are not in it", kernels.join("+"));
         actions.push(Action { worth_ps, text, measure: None });
+    }
+    if let Some(uniform) = uniform {
+        let text = format!("{}: {}", uniform.text(), uniform.advice());
+        actions.push(Action { worth_ps: uniform.difference_ps.abs(), text, measure: None });
     }
     if ends_ps > 0 {
         let text =

@@ -1,5 +1,6 @@
 //! The bars of the waterfall: leaves in words.
 
+use super::whole::Uniform;
 use super::{calls, us};
 use perfdb_compare::ledger::{Cause, Detail, Explanation, Leaf, Part, PoolDetail, Position, TimeDetail};
 use perfdb_files::escape::one_line;
@@ -15,7 +16,12 @@ pub(super) struct Bar {
 pub(super) fn bars(explanation: &Explanation) -> Vec<Bar> {
     let ledger = &explanation.ledger;
     let of_leaf = |leaf: &Leaf| Bar { difference_ps: leaf.difference_ps, cause: leaf.cause, what: described(leaf) };
-    let mut bars: Vec<Bar> = ledger.leaves.iter().filter(|leaf| leaf.cause != Cause::Layers).map(of_leaf).collect();
+    let uniform = Uniform::of(explanation);
+    let is_own = |leaf: &&Leaf| leaf.cause != Cause::Layers && (uniform.is_none() || !Uniform::covers(leaf));
+    let mut bars: Vec<Bar> = ledger.leaves.iter().filter(is_own).map(of_leaf).collect();
+    if let Some(uniform) = uniform {
+        bars.push(Bar { difference_ps: uniform.difference_ps, cause: Cause::Time, what: uniform.text() });
+    }
     if let Some(note) = &ledger.layers_note {
         let kernels = ledger.leaves.iter().filter(|leaf| leaf.cause == Cause::Layers).count();
         let ratios = note.ratios.iter().take(4).map(String::as_str).collect::<Vec<_>>().join(", ");

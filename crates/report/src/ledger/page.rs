@@ -3,6 +3,7 @@
 use super::actions::actions;
 use super::bars::{bars, why};
 use super::csv::calls_and_source;
+use super::whole::other_workload;
 use super::{NamedExplanation, cancelled};
 use crate::page::number::{percent, signed, signed_percent, time_us};
 use crate::page::{
@@ -114,12 +115,8 @@ fn verdict(explanation: &Explanation) -> String {
 
 fn trust(explanation: &Explanation) -> Trust {
     let ledger = &explanation.ledger;
-    if let Some(workload) = ledger.workload.filter(|workload| !workload.same) {
-        let (predicted, measured) = (workload.predicted, workload.measured);
-        return Trust::low(format!(
-            "not the same workload: attention is predicted for {} query tokens in {} sequence(s), measured for {} in {}",
-            predicted.query_tokens, predicted.sequences, measured.query_tokens, measured.sequences
-        ));
+    if let Some(why) = other_workload(explanation) {
+        return Trust::low(format!("not the same workload: {why}"));
     }
     if ledger.measured_ps == 0 {
         return Trust::low("nothing was measured");

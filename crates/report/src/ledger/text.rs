@@ -2,6 +2,7 @@
 
 use super::actions::actions;
 use super::bars::{bars, layers, why};
+use super::whole::{on_the_clock, other_workload};
 use super::{NamedExplanation, cancelled, percent, signed_percent, signed_us, sources, us};
 use crate::layout::{Cell, Column, Layout, Table, Tone};
 use perfdb_compare::ledger::{Explanation, LayerKind};
@@ -40,18 +41,15 @@ fn opening(explanation: &Explanation) -> String {
     let ledger = &explanation.ledger;
     let (predicted_ps, measured_ps) = (ledger.predicted_ps, ledger.measured_ps);
     let mut out = String::new();
-    if let Some(workload) = ledger.workload.filter(|workload| !workload.same) {
-        let (predicted, measured) = (workload.predicted, workload.measured);
-        out += &format!(
-            "NOT THE SAME WORKLOAD: attention is predicted for {} query tokens in {} sequence(s), measured for {} in {}\n",
-            predicted.query_tokens, predicted.sequences, measured.query_tokens, measured.sequences
-        );
+    if let Some(why) = other_workload(explanation) {
+        out += &format!("NOT THE SAME WORKLOAD: {why}\n");
     }
     if measured_ps == 0 {
         return out + &format!("predicted {} us, nothing measured\n", us(predicted_ps));
     }
+    let clock = on_the_clock(explanation).map_or_else(String::new, |clock| format!("; {clock}"));
     out += &format!(
-        "predicted {} us, measured {} us: {} us ({}); M6 {}\n",
+        "predicted {} us, measured {} us: {} us ({}) of kernel time{clock}; M6 {}\n",
         us(predicted_ps),
         us(measured_ps),
         signed_us(ledger.difference_ps),

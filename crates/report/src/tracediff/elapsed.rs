@@ -50,7 +50,9 @@ pub(super) fn text(
     let is_unclear = confidence.is_some_and(|found| found.whole.verdict == "cannot tell");
     escaped(out, layout, |out| headline(out, &report.elapsed, is_unclear, layout));
     escaped(out, layout, |out| {
-        let _ = writeln!(out, "{}", report.verdict);
+        if report.different_workloads.is_none() {
+            let _ = writeln!(out, "{}", report.verdict);
+        }
         if let Some(confidence) = confidence {
             super::confidence::whole(out, confidence);
         }
@@ -71,7 +73,9 @@ pub(super) fn text(
 }
 
 fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layout) {
-    let Elapsed { trace1, trace2, ratio, ratio_per_layer, basis } = elapsed;
+    let Elapsed { trace1, trace2, ratio, median_ratio, ratio_per_layer, basis } = elapsed;
+    let middle = |trace: &TraceElapsed| trace.median_pass_ms.filter(|_| median_ratio.is_some());
+    let time = |trace: &TraceElapsed| middle(trace).unwrap_or(trace.per_pass_ms);
     let (name, one) = match basis {
         Basis::Pass => (" per forward pass", "pass"),
         Basis::Step => (" per step", "step"),
@@ -80,14 +84,17 @@ fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layou
     let _ = write!(
         out,
         "elapsed{name}, trace 2 / trace 1: {}{} ({:.3} ms / {:.3} ms",
-        shown(*ratio),
+        shown(median_ratio.or(*ratio)),
         if is_unclear { ", inconclusive" } else { "" },
-        trace2.per_pass_ms,
-        trace1.per_pass_ms
+        time(trace2),
+        time(trace1)
     );
     let _ = match basis {
         Basis::Whole => write!(out, "; forward passes not found)"),
-        Basis::Pass | Basis::Step => write!(out, "; {}", passes(trace1, trace2, one)),
+        Basis::Pass | Basis::Step => {
+            let medians = if median_ratio.is_some() { "medians of " } else { "" };
+            write!(out, "; {medians}{}", passes(trace1, trace2, one))
+        }
     };
     for (number, trace) in (1..).zip([trace1, trace2]) {
         if let Some(gap) = largest_gap(trace) {

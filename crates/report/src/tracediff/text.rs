@@ -53,6 +53,11 @@ fn report(found: &Overview<'_>, options: &TextOptions) -> String {
     let layout = options.layout;
     let all = options.show_all;
     let mut out = String::new();
+    if let Some(elapsed) = elapsed.filter(|elapsed| elapsed.different_workloads.is_some()) {
+        escaped(&mut out, layout, |out| {
+            let _ = writeln!(out, "{}", elapsed.verdict);
+        });
+    }
     match (elapsed, trust) {
         (Some(elapsed), _) => super::elapsed::text(&mut out, elapsed, confidence, trust, all, layout),
         (None, Some(trust)) => escaped(&mut out, layout, |out| super::elapsed::trust(out, trust)),

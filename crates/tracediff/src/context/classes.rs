@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::calls::Calls;
 use super::operators::KernelOperator;
-use crate::classify::{Operation, Registry, classify_by_host, classify_name};
+use crate::classify::{COMMUNICATION, Operation, Registry, classify_by_host, classify_name, collective_by_host};
 use crate::columns::Kernel;
 use crate::device::Platform;
 use crate::names::{NameId, Names};
@@ -89,6 +90,51 @@ pub(crate) fn find(
     };
     let of_kernels = kernels.iter().map(group_of).collect();
     Classes { of_kernels, groups: tables.groups, operations: tables.operations.texts, labels: tables.labels.texts }
+}
+
+impl Classes {
+    /// Tells the kinds of collectives whose names do not: kernels that a library runs for any of them take the kind of the collective
+    /// that was called for, else that of the operator that launched them.
+    pub(crate) fn tell_collectives(
+        &mut self,
+        kernels: &[Kernel],
+        operators: &[KernelOperator],
+        calls: &Calls,
+        names: &Names,
+    ) {
+        let Some(generic) = self.operations.iter().position(|operation| operation == COMMUNICATION) else { return };
+        let mut told: FxHashMap<(NameId, &'static str), u32> = FxHashMap::default();
+        for at in 0..kernels.len() {
+            let group = self.groups[self.of_kernels[at] as usize];
+            if group.operation as usize != generic {
+                continue;
+            }
+            let of_call = calls.of(at).and_then(|call| {
+                let shape = &calls.shapes[calls.shape_of[call as usize] as usize];
+                collective_by_host(&shape.name)
+            });
+            let operator = operators[at];
+            let of_operator =
+                || operator.has_host_operator.then(|| collective_by_host(names.get(operator.operator)))?;
+            let Some(kind) = of_call.or_else(of_operator) else { continue };
+            let known = told.get(&(group.name, kind)).copied();
+            self.of_kernels[at] = known.unwrap_or_else(|| {
+                let operation = self.operation_number(kind);
+                self.groups.push(Group { operation, ..group });
+                let number = self.groups.len() as u32 - 1;
+                told.insert((group.name, kind), number);
+                number
+            });
+        }
+    }
+
+    fn operation_number(&mut self, name: &str) -> u32 {
+        let known = self.operations.iter().position(|operation| operation == name);
+        known.unwrap_or_else(|| {
+            self.operations.push(name.to_owned());
+            self.operations.len() - 1
+        }) as u32
+    }
 }
 
 #[derive(Default)]

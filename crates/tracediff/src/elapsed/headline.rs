@@ -18,6 +18,8 @@ pub(crate) struct Headline {
     pub(crate) basis: Basis,
     /// By how many percent passes vary, in the trace where they do so most; nothing of single passes.
     vary_percent: Option<f64>,
+    /// The middle one of the times of the passes of both traces, where both have three or more.
+    pub(crate) medians: Option<[f64; 2]>,
     pub(crate) runs: RunVariation,
 }
 
@@ -29,7 +31,11 @@ impl Headline {
         let basis = compared[0].basis;
         let samples = series.each_ref().map(|series| if basis == Basis::Whole { 0 } else { series.len() as u64 });
         let vary_percent = compared.iter().filter_map(variation_percent).max_by(f64::total_cmp);
-        Headline { judgement, estimate, samples, basis, vary_percent, runs }
+        let medians = match compared.each_ref().map(|compared| compared.median_pass_ms()) {
+            [Some(first), Some(second)] if basis != Basis::Whole => Some([first, second]),
+            _ => None,
+        };
+        Headline { judgement, estimate, samples, basis, vary_percent, medians, runs }
     }
 
     /// What times per pass differ by at most, by chance.
@@ -43,12 +49,35 @@ impl Headline {
         self.judgement.verdict != Verdict::CannotTell
     }
 
+    /// Whether trace 2 takes longer for certain, or shorter; nothing where that is not known.
+    pub(super) fn second_is_slower(&self) -> Option<bool> {
+        match self.judgement.verdict {
+            Verdict::Slower => Some(true),
+            Verdict::Faster => Some(false),
+            Verdict::Same | Verdict::CannotTell => None,
+        }
+    }
+
+    /// `, median of 20 and 22 steps`; nothing where the figures are no medians.
+    pub(super) fn figures(&self) -> String {
+        match (self.medians, self.samples) {
+            (None, _) => String::new(),
+            (Some(_), [first, second]) if first == second => format!(", median of {first} {}", self.many()),
+            (Some(_), [first, second]) => format!(", median of {first} and {second} {}", self.many()),
+        }
+    }
+
+    fn many(&self) -> &'static str {
+        match self.basis {
+            Basis::Step => "steps",
+            Basis::Pass | Basis::Whole => "passes",
+        }
+    }
+
     /// `in these 5 passes, which vary by 4.0 %: not distinguishable`
     pub(super) fn doubt(&self) -> String {
-        let (one, many) = match self.basis {
-            Basis::Step => ("step", "steps"),
-            Basis::Pass | Basis::Whole => ("pass", "passes"),
-        };
+        let one = if self.basis == Basis::Step { "step" } else { "pass" };
+        let many = self.many();
         let samples = match self.samples {
             [0, 0] => "in these traces".to_owned(),
             [1, 1] => format!("in one {one} of each trace"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::waterfall::{COMMUNICATION, COPIES, HOST_LATE, IDLE, WaterfallKind, WaterfallRow};
-use super::{Compared, Counted};
+use super::{Compared, Counted, TraceElapsed};
 use crate::classify::COLLECTIVES;
 use crate::family::Family;
 use crate::names::NameId;
@@ -37,6 +37,7 @@ struct FamilyKernels {
 pub(super) fn next_steps(
     rows: &[WaterfallRow],
     traces: [&Trace; 2],
+    times: [&TraceElapsed; 2],
     compared: &[Compared<'_>; 2],
     phase: PhaseFilter,
 ) -> Vec<NextStep> {
@@ -51,7 +52,7 @@ pub(super) fn next_steps(
             trace: slower as u8 + 1,
             row: row.row.clone(),
             excess_ms: row.difference_ms.abs(),
-            advice: advice(row, slower, traces, compared, &kernels),
+            advice: advice(row, slower, traces, times, compared, &kernels),
         }
     };
     rows.iter().filter(|row| row.matters).map(step).collect()
@@ -80,6 +81,7 @@ fn advice(
     row: &WaterfallRow,
     slower: usize,
     traces: [&Trace; 2],
+    times: [&TraceElapsed; 2],
     compared: &[Compared<'_>; 2],
     kernels: &[BTreeMap<String, FamilyKernels>; 2],
 ) -> String {
@@ -97,12 +99,10 @@ fn advice(
         count as f64 / compared[side].per_pass()
     };
     match (row.kind, row.row.as_str()) {
-        (WaterfallKind::Part, HOST_LATE) => format!(
-            "the GPU waits for the host: replay graphs, launch fewer kernels ({:.0} per pass here, {:.0} in the other \
-             trace), or take work off the thread that launches",
-            per_pass(slower),
-            per_pass(1 - slower)
-        ),
+        (WaterfallKind::Part, HOST_LATE) => {
+            let per_pass = [0, 1].map(|side| per_pass(side));
+            late_host(row, times[slower], replays(traces[slower]), compared[slower].per_pass(), per_pass, slower)
+        }
         (WaterfallKind::Part, IDLE) => {
             "the GPU stands still with work launched: look for synchronisations, waits between streams, and other \
              processes on the GPU"
@@ -132,6 +132,47 @@ fn advice(
             (None, _) => "compare the kernels of both traces".to_owned(),
         },
     }
+}
+
+/// Whether graphs launched most of the kernels of a trace.
+fn replays(trace: &Trace) -> bool {
+    2 * trace.replayed.iter().filter(|replayed| **replayed).count() > trace.kernels.len()
+}
+
+/// What makes the host late: one call, the time between passes, or launches one by one.
+fn late_host(
+    row: &WaterfallRow,
+    trace: &TraceElapsed,
+    replays_graphs: bool,
+    windows: f64,
+    kernels: [f64; 2],
+    slower: usize,
+) -> String {
+    let half = row.difference_ms.abs() / 2.0;
+    if let Some(cold) = trace.cold_start.as_ref().filter(|cold| cold.stall_ms / windows >= half) {
+        let operator = if cold.operator.is_empty() { String::new() } else { format!(" of {}", cold.operator) };
+        return format!(
+            "one {}{operator} sets up {} for {:.3} ms while the GPU waits: record after a warm-up",
+            cold.call,
+            shortened(&cold.kernel),
+            cold.stall_ms
+        );
+    }
+    let between = trace.between_passes_ms / trace.passes.max(1) as f64;
+    if between >= half {
+        return format!(
+            "{between:.3} ms of it lie between passes: the worker waits for the engine or prepares the next batch"
+        );
+    }
+    if replays_graphs {
+        return "graphs are replayed already: look at what the host does between their launches".to_owned();
+    }
+    format!(
+        "the GPU waits for the host: replay graphs, launch fewer kernels ({:.0} per pass here, {:.0} in the other \
+         trace), or take work off the thread that launches",
+        kernels[slower],
+        kernels[1 - slower]
+    )
 }
 
 /// A name that leaves room on the line.

@@ -37,6 +37,8 @@ pub(crate) struct Window {
     pub(crate) parts: TimeParts,
     /// Part of the idle time that ends with an event whose launch is not known.
     pub(crate) unknown_launch: Picoseconds,
+    /// Part of the late time of the host that lies behind the last event of the pass.
+    pub(crate) late_behind: Picoseconds,
     /// Own time per family; adds up to the compute part.
     pub(crate) own: Vec<Picoseconds>,
     /// By kind.
@@ -266,6 +268,7 @@ fn windows(activities: &[Activity], families: usize) -> Vec<Window> {
         end,
         parts: TimeParts::default(),
         unknown_launch: 0,
+        late_behind: 0,
         own: vec![0; families],
         copies: Default::default(),
         large_gap: None,
@@ -359,6 +362,9 @@ impl Sweep {
         let launched = next.iter().filter_map(|activity| activity.launch_end).min();
         let late = launched.map_or(0, |launched| (launched.min(end) - copies).max(0));
         window.parts.host_late += late;
+        if end == window.end {
+            window.late_behind += late;
+        }
         window.parts.device_idle += gap - late;
         if launched.is_none() {
             window.unknown_launch += gap;

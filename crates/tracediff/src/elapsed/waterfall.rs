@@ -169,8 +169,12 @@ fn values(times: &Times, compared: &[Compared<'_>; 2]) -> [Vec<f64>; 2] {
 }
 
 /// The largest rows until four fifths of all differences are named, three at most.
-fn verdict(rows: &[WaterfallRow], [first, second]: [f64; 2], headline: &Headline) -> String {
+fn verdict(rows: &[WaterfallRow], means: [f64; 2], headline: &Headline) -> String {
+    // A pass that is held up moves the mean, not the middle one.
+    let [first, second] = headline.medians.unwrap_or(means);
     let difference = second - first;
+    let is_clear = headline.is_clear() && headline.second_is_slower().is_none_or(|slower| slower == (difference > 0.0));
+    let figures = headline.figures();
     let per = match headline.basis {
         Basis::Pass => " per forward pass",
         Basis::Step => " per step",
@@ -190,18 +194,18 @@ fn verdict(rows: &[WaterfallRow], [first, second]: [f64; 2], headline: &Headline
     let mut text = if first <= 0.0 {
         format!("trace 1 has no elapsed time{per}")
     } else if percent < 100.0 * THRESHOLD {
-        format!("both take the same time{per} within 1 % ({difference:+.3} ms)")
+        format!("both take the same time{per} within 1 % ({difference:+.3} ms{figures})")
     } else {
         let word = if difference > 0.0 { "more" } else { "less" };
-        match headline.is_clear() {
-            true => format!("trace 2 takes {percent:.1} % {word} time{per} ({difference:+.3} ms)"),
+        match is_clear {
+            true => format!("trace 2 takes {percent:.1} % {word} time{per} ({difference:+.3} ms{figures})"),
             false => {
-                format!("trace 2: {percent:.1} % {word} time{per} ({difference:+.3} ms) {}", headline.doubt())
+                format!("trace 2: {percent:.1} % {word} time{per} ({difference:+.3} ms{figures}) {}", headline.doubt())
             }
         }
     };
     if !reasons.is_empty() {
-        text.push_str(if headline.is_clear() { ": " } else { "; beyond the noise: " });
+        text.push_str(if is_clear { ": " } else { "; beyond the noise: " });
         text.push_str(&reasons.join(", "));
     }
     text

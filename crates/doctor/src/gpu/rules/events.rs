@@ -16,6 +16,10 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     if columns.old_categories > 0 {
         found.note(Code::OldCategories, None, Evidence::new().with("events", columns.old_categories));
     }
+    let secrets = &trace.members.secrets;
+    if !secrets.is_empty() {
+        found.note(Code::Secrets, None, Evidence::new().with("variables", secrets.clone()));
+    }
     if trace.integer_clock && !trace.kernels.is_empty() {
         let zero = trace.kernel_rows().filter(|(_, row)| row.duration == 0).count();
         found.note(Code::IntegerClock, None, Evidence::new().with("zero_kernels", zero));
