@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(found) => {
                 let part = |part: Part| format!("{}\t{}", found.decode.part_ms(part), found.prefill.part_ms(part));
                 let source = |s: Source| format!("{}", found.decode.source_ms(s) / found.decode.total_ms());
-                println!("{}\tok\t{}\t{}\t{}\t{}", point.id, Part::ALL.map(part).join("\t"), Source::ALL.map(source).join("\t"), found.decode.total_ms(), found.prefill.total_ms());
+                println!("{}\tok\t{}\t{}\t{}\t{}", point.id, Part::ALL.map(part).join("\t"), Source::ALL.map(source).join("\t"), found.decode.total_ms(), format!("{}\t{}", found.prefill.total_ms(), found.decode.sums()));
             }
             Err(error) => println!("{}\t{error}", point.id),
         }

@@ -110,6 +110,12 @@ impl PricedStep {
         self.operators.iter().filter(|priced| priced.answer.source == source).map(Priced::total_ms).sum()
     }
 
+    /// Sums over devices.
+    pub fn sums(&self) -> u64 {
+        let is_sum = |priced: &&Priced| matches!(priced.operator.work, Work::AllReduce { .. });
+        self.operators.iter().filter(is_sum).map(|priced| priced.operator.calls).sum()
+    }
+
     /// Relative standard deviation of the sum, from those of its operators: errors of one source are taken as shared.
     fn deviation(&self) -> f64 {
         let total = self.total_ms().max(f64::MIN_POSITIVE);
@@ -182,7 +188,10 @@ pub fn forecast(
     let prefill = priced(model, &parallel, &step(Phase::Prefill, 1, input), tables)?;
     let constants = calibration.of(&tables.framework);
     // Stages work on other requests meanwhile, and a token goes through all of them.
-    let time = |step: &PricedStep| step.total_ms() * constants.factor + constants.host_ms;
+    let time = |step: &PricedStep| {
+        let waiting_ms = step.sums() as f64 * constants.collective_us / 1e3;
+        step.total_ms() * constants.factor + waiting_ms + constants.host_ms
+    };
     let (decode_ms, prefill_ms) = (time(&decode), time(&prefill));
     let others = (batch - 1) as f64;
     let interference_ms = constants.interference * others / output as f64 * prefill_ms;

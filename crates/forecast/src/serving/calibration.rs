@@ -25,6 +25,8 @@ pub struct Constants {
     pub factor: f64,
     /// Milliseconds of a step that no device is busy.
     pub host_ms: f64,
+    /// Microseconds that the devices of a sum wait for the last of them, beyond what a table of sums says.
+    pub collective_us: f64,
     /// The share of other requests' prefills that delays a decode step.
     pub interference: f64,
     /// The share of each other request's prefill that a first token waits for.

@@ -77,13 +77,13 @@ pub fn read(path: &Path) -> Result<Vec<Point>, Error> {
         };
         let text = |at: usize| row.cell(at).trim().to_owned();
         let tensor = size(8, None)?;
-        let parallel = Parallel {
+        let parallel = in_devices(Parallel {
             tensor,
             data: size(10, Some(1))?,
             pipeline: size(9, Some(1))?,
             expert_tensor: size(11, Some(1))?,
             expert: size(12, Some(1))?,
-        };
+        });
         let milliseconds = |at: usize| Some(row.number(at)).filter(|number| number.is_finite() && *number > 0.0);
         points.push(Point {
             id: text(0),
@@ -97,6 +97,17 @@ pub fn read(path: &Path) -> Result<Vec<Point>, Error> {
         });
     }
     Ok(points)
+}
+
+/// Servers that were started with N devices for tensor and for expert parallelism stand in lists as N × N devices.
+fn in_devices(listed: Parallel) -> Parallel {
+    let Parallel { tensor, data, expert_tensor, expert, .. } = listed;
+    let is_square = expert_tensor == expert && expert > 1 && tensor * data == expert * expert;
+    match (is_square, tensor > 1) {
+        (false, _) => listed,
+        (true, true) => Parallel { tensor: expert, expert_tensor: 1, ..listed },
+        (true, false) => Parallel { data: expert, expert_tensor: 1, ..listed },
+    }
 }
 
 /// Versions of TensorRT-LLM below 1 are those of the image that contains it; these points are answered as this one.
@@ -129,15 +140,31 @@ impl Sources {
         if let Some(known) = self.known.get(name) {
             return Ok(known.clone());
         }
-        let flat = self.models.join(format!("{}_config.json", name.replace('/', "--")));
-        let places = [flat.clone(), self.models.join(name), self.models.join(name.replace('/', "--"))];
-        let found = places.iter().find(|place| place.exists()).ok_or_else(|| Error::Malformed {
-            path: flat,
+        let found = self.description(name).ok_or_else(|| Error::Malformed {
+            path: self.models.join(format!("{}_config.json", name.replace('/', "--"))),
             reason: format!("there is no description of {name}"),
         })?;
-        let model = Architecture::read(found)?;
+        let model = Architecture::read(&found)?;
         self.known.insert(name.to_owned(), model.clone());
         Ok(model)
+    }
+
+    /// The description of a model: that of its name, else that of the model whose weights it stores in another way.
+    fn description(&self, name: &str) -> Option<PathBuf> {
+        let flat = format!("{}_config.json", name.replace('/', "--"));
+        let exact = [flat.clone(), name.to_owned(), name.replace('/', "--")].map(|place| self.models.join(place));
+        if let Some(found) = exact.into_iter().find(|place| place.exists()) {
+            return Some(found);
+        }
+        let mut names: Vec<String> = std::fs::read_dir(&self.models)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|file| file.ends_with("_config.json") && !file.contains("hf_quant"))
+            .collect();
+        names.sort();
+        names.into_iter().find(|file| bare(file) == bare(&flat)).map(|file| self.models.join(file))
     }
 
     /// The forecasts of points, in their order.
@@ -169,7 +196,7 @@ impl Sources {
     fn one(&mut self, point: &Point, tables: &mut Tables) -> Result<Forecast, Error> {
         let mut model = self.model(&point.model)?;
         let [dense, experts] = point.schemes;
-        let is_block = model.storage.dense == Scheme::Fp8Block;
+        let is_block = model.storage.dense == Scheme::Fp8Block || experts == Some(Scheme::Fp8Block);
         let exact = |scheme: Scheme| if is_block && scheme == Scheme::Fp8 { Scheme::Fp8Block } else { scheme };
         // What a description stores in experts alone stays so.
         if model.storage.experts != Scheme::Mxfp4 {
@@ -183,5 +210,24 @@ impl Sources {
             }
         }
         forecast(&model, &point.request, tables, &self.calibration)
+    }
+}
+
+/// The name of a model without its organisation, its maker's prefix, and how weights are stored or tuned.
+fn bare(file: &str) -> String {
+    let name = file.trim_end_matches("_config.json").rsplit("--").next().unwrap_or_default().to_ascii_lowercase();
+    let drop = ["meta", "instruct", "fp8", "nvfp4", "fp4", "bf16", "hf", "chat"];
+    name.split('-').filter(|word| !drop.contains(word)).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_model() {
+        assert_eq!(bare("meta-llama--Meta-Llama-3.1-70B_config.json"), bare("meta-llama--Llama-3.1-70B_config.json"));
+        assert_eq!(bare("nvidia--Qwen3-32B-NVFP4_config.json"), bare("Qwen--Qwen3-32B_config.json"));
+        assert_ne!(bare("Qwen--Qwen3-8B_config.json"), bare("Qwen--Qwen3-32B_config.json"));
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Kernels that frameworks use in other settings than these, or for other models.
-const OTHER_KERNELS: [&str; 2] = ["min_latency", "nongated"];
+const OTHER_KERNELS: [&str; 1] = ["nongated"];
 
 /// The tables of a family in a version's folder.
 pub(super) fn rows(family: Family, folder: &Path) -> Result<Rows, Error> {
