@@ -33,6 +33,7 @@ pub const TOOLS: &[Tool] = &[
     tools::generate_per_shape_comparison::TOOL,
     tools::trace_to_csv::TOOL,
     tools::bundle_reports::TOOL,
+    tools::forecast::TOOL,
     tools::check_trace::TOOL,
     tools::compare_traces::TOOL,
 ];

@@ -5,6 +5,7 @@ mod doctor;
 mod links;
 mod listing;
 mod manual;
+mod merge_shards;
 mod near_misses;
 
 use crate::all_tools::{TOOLS, find};
@@ -177,7 +178,7 @@ type ToolRun = (&'static Tool, Vec<OsString>);
 
 /// The run that puts shards together.
 fn merging(dirs: &[PathBuf], command: &[OsString]) -> Result<ToolRun, Failure> {
-    let (tool, arguments) = crate::shards::merging(dirs, command)?;
+    let (tool, arguments) = merge_shards::merging(dirs, command)?;
     let program = OsString::from(format!("perfdb {}", tool.name));
     Ok((tool, std::iter::once(program).chain(arguments).collect()))
 }

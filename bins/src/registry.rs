@@ -41,6 +41,8 @@ pub enum Job {
     MeasureCollectives,
     /// A simulated forward pass and a measured one.
     ComparePrediction,
+    /// What a served model will cost.
+    ForecastModel,
     /// What is wrong with a trace.
     CheckTrace,
     /// Two GPU traces.
@@ -49,12 +51,13 @@ pub enum Job {
 
 impl Job {
     /// All jobs, in the order of the work.
-    pub const ALL: [Job; 7] = [
+    pub const ALL: [Job; 8] = [
         Job::MakeDatabase,
         Job::CheckDatabase,
         Job::MeasureOperators,
         Job::MeasureCollectives,
         Job::ComparePrediction,
+        Job::ForecastModel,
         Job::CheckTrace,
         Job::CompareTraces,
     ];
@@ -67,6 +70,7 @@ impl Job {
             Job::MeasureOperators => "Measure operators",
             Job::MeasureCollectives => "Measure collectives",
             Job::ComparePrediction => "Compare a prediction with a measurement",
+            Job::ForecastModel => "Forecast a served model",
             Job::CheckTrace => "Check a trace",
             Job::CompareTraces => "Compare two GPU traces",
         }

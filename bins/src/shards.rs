@@ -1,21 +1,28 @@
-//! `--shard I/N`, which does a part of a job, and `perfdb merge-shards`, which puts the parts together.
+//! `--shard I/N`, which does a part of a job; `perfdb merge-shards` puts the parts together.
 //!
 //! A tool that works case by case has a result per case and, at the end, output made of all of them. A shard ends after its
 //! results; putting shards together is the tool again, with the results taken from them. Everything that a tool writes, it writes here too,
-//! byte for byte. The shards remember the command line; it is data, and checked as such (`recorded`).
+//! byte for byte. The shards remember the command line; it is data, and checked as such before a merge.
 
-mod recorded;
-
-use crate::output::{print_note, quiet, verbose};
+use crate::output::print_note;
 use crate::path_argument::path;
-use crate::registry::Tool;
 use crate::{Failure, Status};
-use perfdb_files::escape::excerpt;
-use perfdb_files::shards::{InputFile, Job, Manifest, Shard, ShardSet, ShardWriter};
+use perfdb_files::shards::{InputFile, Job, Shard, ShardSet, ShardWriter};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use recorded::is_recorded;
+static RECORDED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this run does what a recorded command line says, and not what somebody has typed.
+pub(crate) fn is_recorded() -> bool {
+    RECORDED.load(Ordering::Relaxed)
+}
+
+/// From here on this run does what a recorded command line says.
+pub(crate) fn remember_recorded() {
+    RECORDED.store(true, Ordering::Relaxed);
+}
 
 /// Which part of the cases is done.
 #[derive(Debug, Clone, clap::Args)]
@@ -84,13 +91,18 @@ const WITH_VALUE: [&str; 4] = ["--shard", "--shard-dir", "--from-shards", "--job
 const WITHOUT_VALUE: [&str; 3] = ["--verbose", "--quiet", "--no-progress"];
 
 impl GivenArguments {
+    /// These, of which none is the program's name.
+    pub(crate) fn new(arguments: Vec<OsString>) -> GivenArguments {
+        GivenArguments(arguments)
+    }
+
     /// Those behind the program's name.
     pub fn of(arguments: &[OsString]) -> GivenArguments {
         GivenArguments(arguments.get(1..).unwrap_or_default().to_vec())
     }
 
     /// What all shards of the job have in common, and the whole run with them.
-    fn in_common(&self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn in_common(&self) -> Result<Vec<String>, Failure> {
         let mut kept = Vec::new();
         let mut words = self.0.iter();
         while let Some(word) = words.next() {
@@ -148,55 +160,6 @@ pub fn finish(
 /// Says where a shard of this number of rows is.
 pub fn print_measured(shard: Shard, rows: usize, folder: &Path) {
     print_note(&format!("shard {shard}: {rows} row(s) measured, in {}", folder.display()));
-}
-
-/// The tool, and its command line without the program, that put shards together: the one that is `asked` for, else the one that the
-/// shards remember.
-///
-/// # Errors
-/// When the shards are not a whole set, another version has made them, they are of another command than is asked for, or the one that they
-/// remember would write outside the current folder.
-pub fn merging(folders: &[PathBuf], asked: &[OsString]) -> Result<(&'static Tool, Vec<OsString>), Failure> {
-    let set = ShardSet::open(folders)?;
-    let Some(Manifest { tool, version, arguments, .. }) = set.manifest() else {
-        return Err(Failure::lines(Vec::new()));
-    };
-    if version != env!("PERFDB_VERSION") {
-        let folder = folders.first().cloned().unwrap_or_default();
-        let reason = format!("made by perfdb {}, and this is {}", excerpt(version), env!("PERFDB_VERSION"));
-        return Err(Failure::lines(vec![format!("{}: {reason}", folder.display())]));
-    }
-    let tool = with_shards(tool)?;
-    let mut words: Vec<OsString> = match asked.split_first() {
-        Some((name, words)) => {
-            if name != tool.name {
-                let reason = format!("the shards were made by {}, not by {}", tool.name, name.display());
-                return Err(Failure::lines(vec![reason]));
-            }
-            recorded::same(&GivenArguments(words.to_vec()).in_common()?, arguments)?;
-            words.to_vec()
-        }
-        None => {
-            let words: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            recorded::same(&GivenArguments(words.clone()).in_common()?, arguments)?;
-            recorded::check(tool, arguments)?;
-            words
-        }
-    };
-    let switches = [(quiet(), "--quiet"), (verbose(), "--verbose")];
-    words.extend(switches.into_iter().filter(|(is_given, _)| *is_given).map(|(_, word)| word.into()));
-    for folder in folders {
-        words.extend(["--from-shards".into(), folder.clone().into_os_string()]);
-    }
-    Ok((tool, words))
-}
-
-/// The tool of that name, if it is one that has shards.
-fn with_shards(name: &str) -> Result<&'static Tool, Failure> {
-    let has_shards = |tool: &&Tool| (tool.command)().get_arguments().any(|known| known.get_long() == Some("shard"));
-    crate::all_tools::find(name).filter(has_shards).ok_or_else(|| {
-        Failure::lines(vec![format!("the shards are of {:?}, and no tool with shards has this name", excerpt(name))])
-    })
 }
 
 #[cfg(test)]

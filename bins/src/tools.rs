@@ -14,6 +14,7 @@ pub mod explain_prediction;
 #[cfg(feature = "parquet")]
 pub mod export_database;
 pub mod fill_fia_runtime_metadata;
+pub mod forecast;
 pub mod generate_comm_microbench;
 pub mod generate_op_comparison;
 pub mod generate_per_shape_comparison;

@@ -10,6 +10,9 @@ pub enum Error {
     /// The description cannot be read.
     #[error(transparent)]
     Source(#[from] perfdb_trace::Error),
+    /// A table cannot be read.
+    #[error(transparent)]
+    Table(#[from] perfdb_store::Error),
     /// The description is not a JSON object.
     #[error("{}: {reason}", shown(.path))]
     Malformed {

@@ -30,6 +30,7 @@ mod model;
 mod pass;
 mod quantization;
 mod recorder;
+pub mod serving;
 
 pub use deployment::{Batch, Deployment, Layout, Phase};
 pub use error::Error;

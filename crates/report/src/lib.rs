@@ -18,6 +18,7 @@ pub mod database_check;
 pub mod density;
 pub mod evaluation;
 pub mod event_table;
+pub mod forecast;
 pub mod layout;
 pub mod ledger;
 pub mod m6;

@@ -71,6 +71,11 @@ impl Device {
         })
     }
 
+    /// Bytes of its memory, where its maker says so.
+    pub fn memory_bytes(&self) -> Option<f64> {
+        table::MEMORIES.iter().find(|(name, _)| *name == self.name).map(|(_, gigabytes)| gigabytes * 1e9)
+    }
+
     /// Operations per second in a type; `None` where the device has no units for it, or nobody said how fast they are.
     pub fn operations_per_second(&self, precision: Precision) -> Option<f64> {
         let tera = match precision {

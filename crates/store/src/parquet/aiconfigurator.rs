@@ -55,9 +55,13 @@ pub fn import(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Co
         let directory = target.join(&origin.directory);
         let mut tables = Tables::new();
         convert(&table, operator, &mut tables, &mut converted)?;
-        for (kernel_type, content) in tables {
-            let file = directory.join(format!("{kernel_type}.csv"));
+        for (mut kernel_type, content) in tables {
             let known = directories.entry(directory.clone()).or_default();
+            // Some versions have the same collective by two libraries.
+            if known.contains_key(&kernel_type) && operator.form() == Form::Collective {
+                kernel_type = format!("{}_{}", kernel_type.trim_end_matches('_'), origin.operator);
+            }
+            let file = directory.join(format!("{kernel_type}.csv"));
             if let Some(other) = known.insert(kernel_type, path.clone()) {
                 let reason = format!("{} has the same operators of the same version", other.display());
                 return Err(Error::unfit(&path, reason));

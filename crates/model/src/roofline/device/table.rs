@@ -125,3 +125,29 @@ pub(super) static MARKS: [(&[&str], &str); 33] = [
     (&["a10"], "NVIDIA A10"),
     (&["rtx", "4090"], "NVIDIA GeForce RTX 4090"),
 ];
+
+/// Memories in GB, as software finds them: what is kept for correcting errors is left out where the sheet counts it.
+pub(super) static MEMORIES: [(&str, f64); 22] = [
+    ("AMD Instinct MI300A", 128.0),
+    ("AMD Instinct MI300X", 192.0),
+    ("AMD Instinct MI325X", 256.0),
+    ("AMD Instinct MI350X", 288.0),
+    ("AMD Instinct MI355X", 288.0),
+    ("NVIDIA A100-PCIE-40GB", 40.0),
+    ("NVIDIA A100 80GB PCIe", 80.0),
+    ("NVIDIA A100-SXM4-40GB", 40.0),
+    ("NVIDIA A100-SXM4-80GB", 80.0),
+    ("NVIDIA H100 NVL", 94.0),
+    ("NVIDIA H100 PCIe", 80.0),
+    ("NVIDIA H100 80GB HBM3", 80.0),
+    ("NVIDIA GH200", 96.0),
+    ("NVIDIA H200 NVL", 141.0),
+    ("NVIDIA H200", 141.0),
+    ("NVIDIA B200", 180.0),
+    ("NVIDIA GB200", 186.0),
+    ("NVIDIA B300", 270.0),
+    ("NVIDIA GB300", 278.0),
+    ("NVIDIA L40S", 48.0),
+    ("NVIDIA L4", 24.0),
+    ("NVIDIA A10", 24.0),
+];

@@ -3,6 +3,7 @@
 
 use crate::positional;
 use crate::registry::Tool;
+use crate::shards::remember_recorded;
 use crate::standard_streams::writes_file;
 use crate::{Failure, error_line};
 use clap::parser::ValueSource;
@@ -12,7 +13,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Options that name what is written, beside those that name files.
 const PLACES: [&str; 7] = ["database-path", "hand-over", "journal", "measure-dir", "output", "output-dir", "run-id"];
@@ -22,13 +22,6 @@ const TABLES: [&str; 1] = ["csv"];
 
 /// Names under which the results themselves are printed, or nothing is kept.
 const STREAMS: [&str; 3] = ["-", "/dev/stdout", "/dev/null"];
-
-static RECORDED: AtomicBool = AtomicBool::new(false);
-
-/// Whether this run does what a recorded command line says, and not what somebody has typed.
-pub(crate) fn is_recorded() -> bool {
-    RECORDED.load(Ordering::Relaxed)
-}
 
 /// Refuses a recorded command line that writes outside the current folder, or over a file of a database.
 pub(super) fn check(tool: &Tool, arguments: &[String]) -> Result<(), Failure> {
@@ -48,7 +41,7 @@ pub(super) fn check(tool: &Tool, arguments: &[String]) -> Result<(), Failure> {
             }
         }
     }
-    RECORDED.store(true, Ordering::Relaxed);
+    remember_recorded();
     Ok(())
 }
 

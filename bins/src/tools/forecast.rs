@@ -1,0 +1,181 @@
+//! Time per output token and to the first one, from measured operators.
+
+mod many;
+
+use crate::json_file::{JsonFile, Versioned};
+use crate::path_argument::path;
+use crate::registry::{Job, Tool};
+use crate::{Failure, Status, command_of, print, run};
+use clap::Parser;
+use perfdb_files::replace::refuse_inputs;
+use perfdb_forecast::serving::{Architecture, Calibration, FeedForward, Parallel, Request, Scheme, Tables, forecast};
+use perfdb_report::forecast::{Served, csv, document, sweep, text};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The tool, as it is listed and started.
+pub const TOOL: Tool = Tool {
+    name: "forecast",
+    job: Job::ForecastModel,
+    summary: "time per output token and to the first one of a model",
+    main,
+    command: command_of::<Arguments>,
+};
+
+/// Forecast the time per output token (TPOT) and to the first token (TTFT) of a served model, with intervals
+///
+/// The operators of a step are those of the model's config.json. Their durations come from a database that `import-database --from
+/// aiconfigurator` made; what it lacks is taken from other versions beside it, from neighbouring cases, or from the limits of the
+/// device. The intervals hold nine of ten measured servers over models and systems, not nine of ten for the one that is asked.
+#[derive(Parser)]
+#[command(name = TOOL.name, after_help = EXAMPLES)]
+struct Arguments {
+    /// The model: a config.json, or the folder with one
+    #[arg(long, value_name = "CONFIG", value_parser = path(), required_unless_present = "points")]
+    model: Option<PathBuf>,
+
+    /// Imported tables of a system, a framework and a version: SYSTEM/FRAMEWORK/VERSION
+    #[arg(long, value_name = "DIR", value_parser = path(), required_unless_present = "points")]
+    database_path: Option<PathBuf>,
+
+    /// Requests in flight; several make a table
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1")]
+    batch: Vec<u64>,
+
+    /// Tokens of a prompt
+    #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
+    input: u64,
+
+    /// Tokens of an answer
+    #[arg(long, value_name = "TOKENS", default_value_t = 512)]
+    output: u64,
+
+    /// Devices that share each matrix; several make a table
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1")]
+    tp: Vec<u64>,
+
+    /// Groups of devices that hold different experts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    ep: u64,
+
+    /// Groups of devices with requests of their own in attention
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    dp: u64,
+
+    /// Stages of layers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pp: u64,
+
+    /// How the cache is stored: bfloat16 or fp8 [default: what the model says, or the framework does]
+    #[arg(long, value_name = "TYPE", value_parser = scheme)]
+    kv_cache: Option<Scheme>,
+
+    /// Constants of frameworks of your own, as docs/guide/forecast.md describes them
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    calibration: Option<PathBuf>,
+
+    /// Write the result to FILE; its ending chooses the form: .json or .csv, with --points .jsonl
+    #[arg(short, long = "output-file", visible_alias = "json", value_name = "FILE")]
+    output_file: Option<OsString>,
+
+    /// Forecast each point of a list; where it has measured times, print the error and the coverage by model
+    #[arg(long, value_name = "CSV", value_parser = path(), requires = "models", requires = "databases", conflicts_with = "model", help_heading = "Many points")]
+    points: Option<PathBuf>,
+
+    /// Folder with ORGANISATION--NAME_config.json files
+    #[arg(long, value_name = "DIR", value_parser = path(), help_heading = "Many points")]
+    models: Option<PathBuf>,
+
+    /// Folder with databases SYSTEM/FRAMEWORK/VERSION
+    #[arg(long, value_name = "DIR", value_parser = path(), help_heading = "Many points")]
+    databases: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  forecast --model Llama-3.1-70B --database-path gpus/h100_sxm/vllm/0.19.0 \\
+      --tp 4 --batch 64 --input 1024 --output 512
+  forecast --model config.json --database-path gpus/b200_sxm/trtllm/1.2.0rc5 \\
+      --tp 1,2,4,8 --batch 1,8,32,128 -o sweep.csv
+  forecast --points points.csv --models configs --databases gpus -o out.jsonl
+
+How to read the intervals is explained in docs/guide/forecast.md.
+
+Exit status: 0 done, 1 failed or no point of a list could be forecast, 2 wrong usage.";
+
+fn main(arguments: Vec<OsString>) -> ExitCode {
+    run(arguments, &[], execute)
+}
+
+fn scheme(text: &str) -> Result<Scheme, String> {
+    Scheme::of(text)
+        .filter(|scheme| matches!(scheme, Scheme::Bf16 | Scheme::Fp8))
+        .ok_or_else(|| "not bfloat16 or fp8".to_owned())
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let output = arguments.output_file.as_deref().map(Path::new);
+    let inputs = [&arguments.model, &arguments.calibration, &arguments.points];
+    refuse_inputs(output, inputs.into_iter().flatten().map(PathBuf::as_path))?;
+    let calibration = match &arguments.calibration {
+        Some(file) => Calibration::read(file)?,
+        None => Calibration::built_in()?,
+    };
+    if let (Some(points), Some(models), Some(databases)) = (&arguments.points, &arguments.models, &arguments.databases)
+    {
+        return many::execute(points, models, databases, calibration, arguments.output_file.as_deref());
+    }
+    let (Some(model), Some(database)) = (&arguments.model, &arguments.database_path) else {
+        return Err(Failure::usage("--model and --database-path are needed".to_owned()));
+    };
+    let file = JsonFile::open(arguments.output_file.as_deref())?;
+    let model = Architecture::read(model)?;
+    let mut tables = Tables::open(database)?;
+    let mut found = Vec::new();
+    for tensor in &arguments.tp {
+        for batch in &arguments.batch {
+            let request = request(&model, &arguments, *tensor, *batch)?;
+            let forecast = forecast(&model, &request, &mut tables, &calibration);
+            found.push((request, forecast));
+        }
+    }
+    if found.len() == 1
+        && let Some((request, forecast)) = found.pop()
+    {
+        let forecast = forecast?;
+        let served = Served::new(&model, &request, &forecast, &tables);
+        print(&text(&served))?;
+        write(file, &[served])?;
+        return Ok(Status::Success);
+    }
+    print(&sweep(&model, &found, &tables))?;
+    let served: Vec<Served<'_>> = found
+        .iter()
+        .filter_map(|(request, forecast)| Some(Served::new(&model, request, forecast.as_ref().ok()?, &tables)))
+        .collect();
+    write(file, &served)?;
+    match served.is_empty() {
+        true => Err(Failure::lines(vec!["no deployment of the sweep can be forecast".to_owned()])),
+        false => Ok(Status::Success),
+    }
+}
+
+fn request(model: &Architecture, arguments: &Arguments, tensor: u64, batch: u64) -> Result<Request, Failure> {
+    let devices = tensor * arguments.dp;
+    let has_experts = model.layers.iter().any(|layers| matches!(layers.feed_forward, FeedForward::Experts { .. }));
+    if has_experts && (arguments.ep == 0 || devices % arguments.ep != 0) {
+        return Err(Failure::usage(format!("--ep: {} does not divide the {devices} devices", arguments.ep)));
+    }
+    let expert_tensor = if has_experts { devices / arguments.ep } else { devices };
+    let parallel = Parallel { tensor, data: arguments.dp, pipeline: arguments.pp, expert_tensor, expert: arguments.ep };
+    Ok(Request { parallel, batch, input: arguments.input, output: arguments.output, cache: arguments.kv_cache })
+}
+
+fn write(file: Option<JsonFile>, served: &[Served<'_>]) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
+    if file.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) {
+        return file.write_text(&csv(served));
+    }
+    file.write(&Versioned::first(document(served)))
+}

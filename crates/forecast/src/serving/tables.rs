@@ -1,0 +1,246 @@
+//! Measured durations of operators: the tables of a system, under the versions of a framework.
+//!
+//! Tables are those of `import-database --from aiconfigurator`: a folder `SYSTEM/FRAMEWORK/VERSION` for each version, with one CSV per
+//! kernel type. A version that lacks a case is helped out by the nearest newer ones, then by older ones.
+
+mod read;
+mod versions;
+
+use super::curve::Curve;
+use super::operators::Phase;
+use super::precision::Scheme;
+use crate::Error;
+use perfdb_model::roofline::Device;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+pub use versions::Version;
+
+/// Share of the memory bandwidth that decode attention on large caches reaches in a measurement that is none.
+const BROKEN_EFFICIENCY: f64 = 0.2;
+
+/// Tables that are looked for together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Family {
+    Products,
+    PrefillAttention,
+    DecodeAttention,
+    LatentPrefill,
+    LatentDecode,
+    LatentProducts,
+    Experts,
+    AllReduce,
+}
+
+impl Family {
+    const ALL: [(Family, &'static str, &'static str); 8] = [
+        (Family::Products, "gemm", "gemm_"),
+        (Family::PrefillAttention, "prefill attention", "context_attention_"),
+        (Family::DecodeAttention, "decode attention", "generation_attention_"),
+        (Family::LatentPrefill, "prefill attention (MLA)", "context_mla_"),
+        (Family::LatentDecode, "decode attention (MLA)", "generation_mla_"),
+        (Family::LatentProducts, "latent products", "mla_gen_"),
+        (Family::Experts, "experts", "moe_"),
+        (Family::AllReduce, "all_reduce", "hcom_allReduce_"),
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        Family::ALL.iter().find(|(family, ..)| *family == self).map_or("", |(_, name, _)| name)
+    }
+
+    fn prefix(self) -> &'static str {
+        Family::ALL.iter().find(|(family, ..)| *family == self).map_or("", |(.., prefix)| prefix)
+    }
+}
+
+/// What the rows of a curve have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Product { scheme: Scheme, columns: u64, inner: u64 },
+    Attention { heads: Heads, batch: u64 },
+    Latent { cache: Scheme, heads: u64, batch: u64 },
+    LatentProducts { is_before: bool, heads: u64 },
+    Experts(ExpertsKey),
+    AllReduce { ranks: u64 },
+}
+
+/// Which attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Heads {
+    pub(super) computes: Scheme,
+    pub(super) cache: Scheme,
+    pub(super) head_dim: u64,
+    pub(super) window: u64,
+    pub(super) kv_heads: u64,
+    pub(super) heads: u64,
+}
+
+/// Which experts, and how tokens are spread over them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ExpertsKey {
+    pub(super) scheme: Scheme,
+    pub(super) hidden: u64,
+    pub(super) inner: u64,
+    pub(super) per_token: u64,
+    pub(super) count: u64,
+    pub(super) tensor: u64,
+    pub(super) expert: u64,
+    pub(super) spread: Spread,
+}
+
+/// How tokens are spread over experts; real ones are spread as `PowerLaw12` has it, the others stand in where it was not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Spread {
+    PowerLaw12,
+    PowerLaw101,
+    Balanced,
+}
+
+/// The tables of a family in one version.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) curves: HashMap<Key, Curve>,
+    /// Columns and inner sizes of products, by scheme.
+    pub(super) products: BTreeMap<Scheme, [Vec<u64>; 2]>,
+    /// Batches of each attention.
+    pub(super) batches: BTreeMap<Heads, Vec<u64>>,
+    /// Heads and batches of latent attention, by the cache's scheme.
+    pub(super) latent: BTreeMap<Scheme, BTreeMap<u64, Vec<u64>>>,
+    /// What experts there are.
+    pub(super) experts: BTreeSet<ExpertsKey>,
+    /// Devices of collectives.
+    pub(super) ranks: BTreeSet<u64>,
+}
+
+/// The tables of a system and a framework, for one version that is wanted.
+#[derive(Debug)]
+pub struct Tables {
+    /// The system's folder name: `h100_sxm`.
+    pub system: String,
+    /// The framework's folder name: `vllm`.
+    pub framework: String,
+    /// The device, with its peaks.
+    pub device: &'static Device,
+    /// Folders of versions, in the order in which they are asked.
+    versions: Vec<(String, PathBuf)>,
+    loaded: HashMap<(Family, usize), Rows>,
+    /// The version that answered last, by family.
+    used: BTreeMap<Family, String>,
+    refused: BTreeSet<String>,
+}
+
+impl Tables {
+    /// Opens a database `SYSTEM/FRAMEWORK/VERSION`; its neighbours are other versions.
+    ///
+    /// # Errors
+    /// When the folder is not there, or its system is no known device.
+    pub fn open(database: &Path) -> Result<Tables, Error> {
+        let database = perfdb_files::paths::absolute(database);
+        let name = |at: usize| {
+            let folder = database.ancestors().nth(at).and_then(Path::file_name);
+            folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let root = database.ancestors().nth(3).unwrap_or(Path::new("/"));
+        Tables::of(root, &name(2), &name(1), Some(&name(0)))
+    }
+
+    /// The tables below a folder of systems for a framework's version; without one the framework's newest.
+    ///
+    /// # Errors
+    /// When there are none, or the system is no known device.
+    pub fn of(root: &Path, system: &str, framework: &str, version: Option<&str>) -> Result<Tables, Error> {
+        let folder = root.join(system).join(framework);
+        let refuse = |reason: String| Error::Malformed { path: folder.clone(), reason };
+        let Some(device) = Device::recognise(system) else {
+            let reason = format!("the system {system} is no device whose limits are known");
+            return Err(refuse(reason));
+        };
+        let versions = versions::ordered(&folder, version)?;
+        if versions.is_empty() {
+            return Err(refuse("has no folders of versions, as import-database makes them".to_owned()));
+        }
+        Ok(Tables {
+            system: system.to_owned(),
+            framework: framework.to_owned(),
+            device,
+            versions,
+            loaded: HashMap::new(),
+            used: BTreeMap::new(),
+            refused: BTreeSet::new(),
+        })
+    }
+
+    /// The first answer that the versions give, in their order.
+    pub(super) fn find<T>(&mut self, family: Family, ask: impl Fn(&Rows) -> Option<T>) -> Result<Option<T>, Error> {
+        for at in 0..self.versions.len() {
+            if !self.loaded.contains_key(&(family, at)) {
+                let rows = self.load(family, at)?;
+                self.loaded.insert((family, at), rows);
+            }
+            if let Some(found) = self.loaded.get(&(family, at)).and_then(&ask) {
+                self.used.insert(family, self.versions[at].0.clone());
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&mut self, family: Family, at: usize) -> Result<Rows, Error> {
+        let (version, folder) = &self.versions[at];
+        let mut rows = read::rows(family, folder)?;
+        if family == Family::AllReduce && at == 0 {
+            read::library(&folder.join("../../nccl"), &mut rows)?;
+        }
+        if family == Family::DecodeAttention
+            && let Some(efficiency) = efficiency(&rows, self.device.memory_tb_s)
+            && efficiency < BROKEN_EFFICIENCY
+        {
+            let share = efficiency * 100.0;
+            self.refused
+                .insert(format!("decode attention of {version}: {share:.0} % of the memory bandwidth on large caches"));
+            return Ok(Rows::default());
+        }
+        Ok(rows)
+    }
+
+    /// Which version answered, by what was asked.
+    pub fn used(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.used.iter().map(|(family, version)| (family.name(), version.as_str()))
+    }
+
+    /// Tables that were refused, with the reason.
+    pub fn refused(&self) -> impl Iterator<Item = &str> {
+        self.refused.iter().map(String::as_str)
+    }
+
+    /// The version that is asked first.
+    pub fn version(&self) -> &str {
+        self.versions.first().map_or("", |(version, _)| version)
+    }
+}
+
+/// The median share of the memory bandwidth that decode attention reaches on caches from 64 MB to 4 GB.
+fn efficiency(rows: &Rows, memory_tb_s: f64) -> Option<f64> {
+    let mut shares = Vec::new();
+    for (key, curve) in &rows.curves {
+        let Key::Attention { heads, batch } = key else { continue };
+        if heads.head_dim != 128 || heads.window != 0 || heads.kv_heads >= heads.heads {
+            continue;
+        }
+        for (length, duration_us) in curve.rows() {
+            let bytes = *batch as f64 * length * (heads.kv_heads * heads.head_dim * 2) as f64 * heads.cache.bytes();
+            if (64e6..4e9).contains(&bytes) {
+                shares.push(bytes / (memory_tb_s * 1e12) * 1e6 / duration_us);
+            }
+        }
+    }
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied()
+}
+
+/// The phase's tables of attention.
+pub(super) fn attention_family(phase: Phase) -> Family {
+    match phase {
+        Phase::Prefill => Family::PrefillAttention,
+        Phase::Decode => Family::DecodeAttention,
+    }
+}
