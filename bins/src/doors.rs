@@ -31,7 +31,7 @@ pub struct DoorCommand {
     pub summary: Option<&'static str>,
     /// What its arguments are in usage, where they are not those of its tool.
     pub usage: Option<&'static str>,
-    /// Options of the tool that belong to another command: help does not show them here.
+    /// Options of the tool that belong to another command and are hidden here.
     pub elsewhere: &'static [&'static str],
 }
 
