@@ -18,7 +18,7 @@ import pyarrow.parquet as parquet
 GEMM = dict(family="gemm", rename={"gemm_dtype": "dtype"}, group=["dtype"], axes=["m", "n", "k"], size="m", config=["n", "k"], out=["n", "k"])
 PREFILL = dict(
     family="prefill_attention", rename={"isl": "query_tokens", "num_heads": "heads", "num_key_value_heads": "kv_heads", "batch_size": "batch", "attn_dtype": "dtype", "kv_cache_dtype": "kv_dtype"},
-    group=["dtype", "kv_dtype", "head_dim", "window_size", "kernel_source"], axes=["batch", "query_tokens", "heads", "kv_heads"], size="query_tokens", config=["heads", "kv_heads"], out=["query_tokens", "batch"])
+    group=["dtype", "kv_dtype", "head_dim", "window_size", "kernel_source"], axes=["batch", "query_tokens", "heads", "kv_heads"], size="query_tokens", config=["heads", "kv_heads"], out=["query_tokens", "batch"], only={"head_dim": 128, "window_size": 0})
 DECODE = dict(PREFILL, family="decode_attention", rename=dict(PREFILL["rename"], step="past_tokens"), axes=["batch", "past_tokens", "heads", "kv_heads"], size="past_tokens", out=["past_tokens", "batch"])
 GDN = dict(family="generic", rename={}, group=["phase", "kernel_source"], axes=["num_tokens", "batch_size", "d_model", "num_k_heads", "num_v_heads"], size="num_tokens", config=["d_model", "num_k_heads", "num_v_heads"], out=[])
 MAMBA = dict(GDN, axes=["num_tokens", "batch_size", "d_model", "d_state", "nheads", "n_groups", "chunk_size"], config=["d_model", "d_state", "nheads", "n_groups", "chunk_size"])
@@ -50,6 +50,9 @@ def read(path, kind):
     """Points of a table: group, axes, microseconds; the median of repeats."""
     names = {kind["rename"].get(name, name): name for name in parquet.read_schema(path).names}
     columns = {own: parquet.read_table(path, columns=[name]).column(0).to_pylist() for own, name in names.items() if own in kind["group"] + kind["axes"] + ["latency"]}
+    for name, value in kind.get("only", {}).items():
+        kept = [own == value for own in columns[name]]
+        columns = {own: [cell for cell, is_kept in zip(cells, kept) if is_kept] for own, cells in columns.items()}
     group = [name for name in kind["group"] if name in columns]
     repeats = defaultdict(list)
     for row in zip(*[columns[name] for name in group + kind["axes"] + ["latency"]]):

@@ -4,6 +4,7 @@ use super::points::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
 use crate::table::KernelRows;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -67,7 +68,7 @@ fn form<'s>(
 impl Plans {
     fn new(table: &KernelRows, count: Option<usize>) -> Plans {
         let limit = count.unwrap_or(usize::MAX);
-        let mut forms: FxHashMap<Key, Vec<Dimensions>> = FxHashMap::default();
+        let mut forms: BTreeMap<Key, Vec<Dimensions>> = BTreeMap::new();
         for row in table.rows() {
             let types = row.input_types().iter().map(|name| table.tolerance(true).type_class(name));
             let (key, dimensions) = form(count, types, row.matrices().iter().take(limit));
