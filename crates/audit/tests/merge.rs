@@ -1,7 +1,7 @@
 //! What merging brings together, and what it keeps.
 
 use perfdb_audit::versions::Error;
-use perfdb_audit::versions::merge::{Decisions, Options, Prefer, TableMerge, prepare};
+use perfdb_audit::versions::merge::{Decisions, Options, Prefer, TableMerge, Taken, prepare};
 use perfdb_files::lock::{LOCK_FILE, LockOptions};
 use perfdb_store::provenance::{Record, Run};
 use perfdb_store::table::{ReadOptions, Table};
