@@ -54,6 +54,10 @@ pub(crate) fn add(mut command: Command) -> Command {
     if !is_offered(&command) {
         return command;
     }
+    // A tool whose --output is something else has an -o of its own.
+    if command.get_arguments().any(|known| known.get_short() == Some('o')) {
+        return command;
+    }
     let suffixes = suffixes(&command).join(" ");
     let own = command.get_arguments().any(|known| known.get_long() == Some("output"));
     if own {

@@ -304,6 +304,7 @@ impl Query {
     #[must_use]
     pub fn entry(mut self, entry: Entry) -> Self {
         self.entry = Some(Arc::new(entry));
+        self.entry_json = None;
         self
     }
 

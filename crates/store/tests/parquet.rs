@@ -66,7 +66,7 @@ fn collectives_of_another_folder_come_along() -> TestResult {
     let mapping = "communication_data_ref: ../shared\noperator_mappings: {}\n";
     fs::write(database.join("op_mapping.yaml"), mapping)?;
     fs::write(database.join("Add.csv"), "x\n1\n")?;
-    let shared = database.with_file_name("shared");
+    let shared = database.join("../shared");
     let missing = export(database, tables)?;
     assert_eq!((missing.missing_collectives, missing.collectives), (Some(shared.clone()), None));
     fs::create_dir(&shared)?;

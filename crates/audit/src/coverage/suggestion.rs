@@ -131,7 +131,7 @@ pub fn suggest(
                         calls,
                         time_us,
                     };
-                    found.insert(key, (suggestion, query));
+                    found.insert(key, (suggestion, *query));
                 }
             }
         }

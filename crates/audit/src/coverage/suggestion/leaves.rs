@@ -8,7 +8,7 @@ use perfdb_store::op_mapping::{Entry, Lookup, OpMapping};
 /// A kernel that a question asks for.
 pub(super) enum Leaf {
     /// It can be asked for by itself.
-    Asked { query: Query },
+    Asked { query: Box<Query> },
     /// It cannot.
     Unasked { name: String, reason: &'static str },
 }
@@ -25,7 +25,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
         let is_kernel = one.finding.kernels.iter().any(|(kernel, ..)| *kernel == name);
         return vec![match is_kernel {
             true if name.starts_with("hcom_") => Leaf::Unasked { name, reason: COLLECTIVE },
-            true => Leaf::Asked { query: query.clone() },
+            true => Leaf::Asked { query: Box::new(query.clone()) },
             false => Leaf::Unasked { name, reason: UNMAPPED },
         }];
     };
@@ -33,7 +33,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
         return vec![Leaf::Unasked { name: entry.kernel_type.clone().unwrap_or(name), reason: COLLECTIVE }];
     }
     if !entry.composite {
-        return vec![Leaf::Asked { query: query.clone() }];
+        return vec![Leaf::Asked { query: Box::new(query.clone()) }];
     }
     if entry.decomposer || entry.sub_kernels.is_empty() {
         return vec![Leaf::Unasked { name, reason: DECOMPOSED }];
@@ -53,7 +53,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
         one.finding.kernels.iter().any(|(name, _, standing)| name == *kernel && *standing == Standing::Exact)
     };
     if !computing.is_empty() && !computing.iter().any(is_measured) {
-        leaves.push(Leaf::Asked { query: of_kernels(&computing, query, &entry) });
+        leaves.push(Leaf::Asked { query: Box::new(of_kernels(&computing, query, &entry)) });
     }
     leaves
 }
