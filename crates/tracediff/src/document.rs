@@ -368,17 +368,14 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
 /// Whether time per layer compares anything: each kind of layer of one trace stands for one of the other, and they are most of a pass.
 fn layers_meet(strips: &[Strip], report: &ElapsedReport) -> bool {
     let meet = !strips.is_empty() && strips.iter().all(|strip| strip.trace1_layers > 0 && strip.trace2_layers > 0);
-    let elapsed = &report.elapsed;
-    let sides: [(fn(&Strip) -> f64, _); 2] = [
-        (|strip| strip.trace1_layers as f64 * strip.rows.iter().map(|row| row.trace1_us).sum::<f64>(), &elapsed.trace1),
-        (|strip| strip.trace2_layers as f64 * strip.rows.iter().map(|row| row.trace2_us).sum::<f64>(), &elapsed.trace2),
-    ];
-    let covers = |(time_us, trace): (fn(&Strip) -> f64, &TraceElapsed)| {
-        let layers_ms = strips.iter().map(time_us).sum::<f64>() / 1000.0;
-        let all_ms = trace.elapsed_ms * trace.devices.len().max(1) as f64;
-        layers_ms > MOST_OF_A_PASS * all_ms
+    let covers = |layers_us: f64, trace: &TraceElapsed| {
+        layers_us / 1000.0 > MOST_OF_A_PASS * trace.elapsed_ms * trace.devices.len().max(1) as f64
     };
-    meet && sides.into_iter().all(covers)
+    let layers_us = |time: fn(&Strip) -> f64| strips.iter().map(time).sum::<f64>();
+    let first = layers_us(|strip| strip.trace1_layers as f64 * strip.rows.iter().map(|row| row.trace1_us).sum::<f64>());
+    let second =
+        layers_us(|strip| strip.trace2_layers as f64 * strip.rows.iter().map(|row| row.trace2_us).sum::<f64>());
+    meet && covers(first, &report.elapsed.trace1) && covers(second, &report.elapsed.trace2)
 }
 
 fn analyse_legacy(legacy: [LegacyTrace<'_>; 2], options: &AnalysisOptions) -> Result<Analysis, Error> {
