@@ -12,7 +12,7 @@ use crate::align::{LayerAlignment, align};
 use crate::architecture::{Architecture, by_names};
 use crate::compare::{CompareOptions, Scale, from_pairing};
 use crate::confidence::{Confidence, RunVariation, confidence, same_work};
-use crate::elapsed::{self, Counted, ElapsedReport};
+use crate::elapsed::{self, Counted, ElapsedReport, TraceElapsed};
 use crate::error::Error;
 use crate::explain::{Explanation, explain};
 use crate::fusion::{FusionAnalysis, fusion_of};
@@ -36,6 +36,9 @@ use crate::warnings::{coverage_finding, findings};
 use crate::workload;
 
 pub use overview::Overview;
+
+/// Part of the time of passes that layers make at least, where time per layer says something about the pass.
+const MOST_OF_A_PASS: f64 = 0.5;
 
 /// Which document is made of two traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -295,10 +298,9 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         comparison.agree_with(confidence);
     }
     let strips = found.map(|groups| groups.strips).unwrap_or_default();
-    if !strips.iter().any(|strip| strip.trace1_layers > 0 && strip.trace2_layers > 0)
-        && let Some(report) = &mut elapsed
+    if let Some(report) = &mut elapsed
+        && !layers_meet(&strips, report)
     {
-        // Layers that have nothing in common: time per layer would compare nothing.
         report.elapsed.ratio_per_layer = None;
     }
     let roofline = rooflines([first, second], &counted, scale.divisors, &options.devices);
@@ -361,6 +363,19 @@ pub fn analyse(first: &Trace, second: &Trace, options: &AnalysisOptions) -> Resu
         started.elapsed().as_secs_f64()
     );
     Ok(with_findings(document, total_ms, compared, [first, second]))
+}
+
+/// Whether time per layer compares anything: each kind of layer of one trace stands for one of the other, and they are most of a pass.
+fn layers_meet(strips: &[Strip], report: &ElapsedReport) -> bool {
+    let meet = !strips.is_empty() && strips.iter().all(|strip| strip.trace1_layers > 0 && strip.trace2_layers > 0);
+    let covers = |layers_us: f64, trace: &TraceElapsed| {
+        layers_us / 1000.0 > MOST_OF_A_PASS * trace.elapsed_ms * trace.devices.len().max(1) as f64
+    };
+    let layers_us = |time: fn(&Strip) -> f64| strips.iter().map(time).sum::<f64>();
+    let first = layers_us(|strip| strip.trace1_layers as f64 * strip.rows.iter().map(|row| row.trace1_us).sum::<f64>());
+    let second =
+        layers_us(|strip| strip.trace2_layers as f64 * strip.rows.iter().map(|row| row.trace2_us).sum::<f64>());
+    meet && covers(first, &report.elapsed.trace1) && covers(second, &report.elapsed.trace2)
 }
 
 fn analyse_legacy(legacy: [LegacyTrace<'_>; 2], options: &AnalysisOptions) -> Result<Analysis, Error> {

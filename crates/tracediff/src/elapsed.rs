@@ -37,7 +37,7 @@ pub struct Elapsed {
     pub trace2: TraceElapsed,
     /// Time per pass (or step, or whole) of trace 2 by that of trace 1; nothing where that is 0.
     pub ratio: Option<f64>,
-    /// Time per pass of trace 2 by that of trace 1, the middle one of each, where both have three passes or more.
+    /// Time per pass of trace 2 by that of trace 1, the middle one of each, where both have three passes of one kind or more.
     pub median_ratio: Option<f64>,
     /// Time per layer of the model of trace 2 by that of trace 1, where the numbers of layers differ.
     pub ratio_per_layer: Option<f64>,

@@ -222,7 +222,7 @@ fn load(
             replayed = replays.kernels_of_graphs(&names);
             let mut found = classes::find(&kernels, &operators.of_kernels, &names, classifier);
             if options.collective_kinds {
-                found.tell_collectives(&kernels, &operators.of_kernels, &calls, &names);
+                found.tell_collectives(&operators.of_kernels, &calls, &names);
             }
             classes = found;
             let sources = Sources {

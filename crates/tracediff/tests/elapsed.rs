@@ -228,3 +228,101 @@ fn three_passes_have_a_median() {
     assert_eq!(median(&passes(&[0.0, 100.0])), None);
     assert_eq!(median(&passes(&[0.0, 100.0, 400.0])), Some(0.1));
 }
+
+#[test]
+fn traces_of_other_phases_are_no_comparison() {
+    let (prefill, decode) = (trace(&pass(0.0, PREFILL, 0)), trace(&pass(0.0, DECODE, 0)));
+    let found = report(&prefill, &decode, PhaseFilter::All);
+    let why = "trace 1 has prefill passes, trace 2 has decode passes";
+    assert_eq!(found.different_workloads.as_deref(), Some(why));
+    assert!(found.verdict.starts_with(&format!("different workloads, not comparable: {why}")), "{}", found.verdict);
+    assert!(found.next_steps.is_empty());
+    assert_eq!(report(&decode, &decode, PhaseFilter::All).different_workloads, None);
+}
+
+/// Passes of one kernel each, with these times.
+fn passes_of(times: &[f64]) -> Trace {
+    let mut events = Vec::new();
+    let mut start = 0.0;
+    for (at, time) in (1..).zip(times) {
+        events.push(step("ProfilerStep#1", start, 5.0));
+        events.push(event("cuda_runtime", "cudaLaunchKernel", start, 1.0, at));
+        events.push(event("kernel", "nvjet_tst", start + 2.0, *time, at));
+        start += time + 2.0;
+    }
+    trace(&events)
+}
+
+#[test]
+fn one_pass_that_is_held_up_does_not_move_the_headline() {
+    let (first, second) = (passes_of(&[100.0; 5]), passes_of(&[100.0, 100.0, 100.0, 100.0, 900.0]));
+    let found = report(&first, &second, PhaseFilter::All);
+    assert!(found.elapsed.ratio > Some(2.0), "{:?}", found.elapsed.ratio);
+    assert_eq!(found.elapsed.median_ratio, Some(1.0));
+    assert_eq!(found.verdict, "both take the same time per step within 1 % (+0.000 ms, median of 5 steps)");
+    let two = passes_of(&[100.0, 900.0]);
+    assert_eq!(report(&two, &two, PhaseFilter::All).elapsed.median_ratio, None);
+}
+
+#[test]
+fn a_late_host_has_its_cause() {
+    // Each pass is launched 10 ms after the one before has ended.
+    let slow = |gap: f64| {
+        let passes = (1..9).map(|at| {
+            let start = f64::from(at) * (100.0 + gap);
+            vec![
+                step(DECODE, start, 5.0),
+                event("cuda_runtime", "cudaLaunchKernel", start, 1.0, at),
+                event("kernel", "nvjet_tst", start + 2.0, 90.0, at),
+            ]
+        });
+        trace(&passes.collect::<Vec<_>>().concat())
+    };
+    let found = report(&slow(0.0), &slow(10_000.0), PhaseFilter::All);
+    let advice = &found.next_steps.first().expect("something to do").advice;
+    assert!(advice.contains("lie between passes"), "{advice}");
+    assert!(found.elapsed.trace2.between_passes_ms > 60.0);
+}
+
+#[test]
+fn one_call_that_loads_a_kernel_is_named_and_left_out() {
+    let with = |launch: f64| {
+        let mut events = vec![step(DECODE, 0.0, 100_000.0)];
+        for at in 1..40_u32 {
+            let start = f64::from(at) * 50.0 + if at > 20 { launch } else { 0.0 };
+            let (length, name) = if at == 20 { (launch + 5.0, "cold_kernel") } else { (5.0, "nvjet_tst") };
+            events.push(event("cuda_runtime", "cudaLaunchKernel", start, length, at));
+            events.push(event("kernel", name, start + length + 1.0, 20.0, at));
+        }
+        trace(&events)
+    };
+    let found = report(&with(0.0), &with(20_000.0), PhaseFilter::All);
+    let cold = found.elapsed.trace2.cold_start.as_ref().expect("a cold start");
+    assert_eq!((cold.call.as_str(), cold.kernel.as_str()), ("cudaLaunchKernel", "cold_kernel"));
+    assert!((19.9..20.1).contains(&cold.stall_ms), "{}", cold.stall_ms);
+    assert!(found.verdict.contains("without the cold start"), "{}", found.verdict);
+    assert_eq!(found.elapsed.trace1.cold_start, None);
+}
+
+#[test]
+fn collectives_of_a_generic_kernel_have_the_kind_of_their_operator() {
+    let call = |name: &str, start: f64, number: u32| {
+        let args = format!(r#""args": {{"External id": {number}, "correlation": {number}}}"#);
+        [
+            format!(r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "ts": {start}, "dur": 5, {args}}}"#),
+            format!(
+                r#"{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_Generic_2", "ts": {start}, "dur": 4, {args}}}"#
+            ),
+        ]
+    };
+    let calls =
+        [call("c10d::allreduce_", 0.0, 1), call("c10d::_allgather_base_", 10.0, 2), call("c10d::broadcast_", 20.0, 3)];
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, calls.concat().join(","));
+    let classes = |collective_kinds| -> Vec<String> {
+        let options = LoadOptions { collective_kinds, ..LoadOptions::default() };
+        let trace = Trace::from_reader("t.json", Cursor::new(text.clone()), &options).expect("a trace");
+        trace.collectives().iter().map(|call| call.class.to_owned()).collect()
+    };
+    assert_eq!(classes(true), ["All-Reduce", "All-Gather", "Communication"]);
+    assert_eq!(classes(false), ["Communication"; 3]);
+}

@@ -95,16 +95,10 @@ pub(crate) fn find(
 impl Classes {
     /// Tells the kinds of collectives whose names do not: kernels that a library runs for any of them take the kind of the collective
     /// that was called for, else that of the operator that launched them.
-    pub(crate) fn tell_collectives(
-        &mut self,
-        kernels: &[Kernel],
-        operators: &[KernelOperator],
-        calls: &Calls,
-        names: &Names,
-    ) {
+    pub(crate) fn tell_collectives(&mut self, operators: &[KernelOperator], calls: &Calls, names: &Names) {
         let Some(generic) = self.operations.iter().position(|operation| operation == COMMUNICATION) else { return };
         let mut told: FxHashMap<(NameId, &'static str), u32> = FxHashMap::default();
-        for at in 0..kernels.len() {
+        for (at, operator) in operators.iter().enumerate() {
             let group = self.groups[self.of_kernels[at] as usize];
             if group.operation as usize != generic {
                 continue;
@@ -113,7 +107,6 @@ impl Classes {
                 let shape = &calls.shapes[calls.shape_of[call as usize] as usize];
                 collective_by_host(&shape.name)
             });
-            let operator = operators[at];
             let of_operator =
                 || operator.has_host_operator.then(|| collective_by_host(names.get(operator.operator)))?;
             let Some(kind) = of_call.or_else(of_operator) else { continue };

@@ -32,7 +32,9 @@ impl Headline {
         let samples = series.each_ref().map(|series| if basis == Basis::Whole { 0 } else { series.len() as u64 });
         let vary_percent = compared.iter().filter_map(variation_percent).max_by(f64::total_cmp);
         let medians = match compared.each_ref().map(|compared| compared.median_pass_ms()) {
-            [Some(first), Some(second)] if basis != Basis::Whole => Some([first, second]),
+            [Some(first), Some(second)] if basis != Basis::Whole && compared.iter().all(is_of_one_kind) => {
+                Some([first, second])
+            }
             _ => None,
         };
         Headline { judgement, estimate, samples, basis, vary_percent, medians, runs }
@@ -97,6 +99,18 @@ impl Headline {
     fn is_by_runs(&self) -> bool {
         self.estimate.is_some_and(|found| found.runs.is_some())
     }
+}
+
+/// Whether passes are of one kind, so that the middle one stands for them: of one phase, and no two of them take more than half as long
+/// again as the others. A single one may: it was held up.
+fn is_of_one_kind(compared: &Compared<'_>) -> bool {
+    const NEXT_KIND: f64 = 1.5;
+    let mut phases = compared.windows.iter().map(|window| window.phase);
+    let first = phases.next().flatten();
+    let mut times = by_pass(compared);
+    times.sort_by(f64::total_cmp);
+    let kinds = times.chunk_by(|shorter, longer| *longer <= NEXT_KIND * shorter);
+    phases.all(|phase| phase == first) && kinds.filter(|kind| kind.len() > 1).count() == 1
 }
 
 /// Elapsed times of the passes, in ms and summed over devices; the whole is one.

@@ -100,7 +100,7 @@ fn advice(
     };
     match (row.kind, row.row.as_str()) {
         (WaterfallKind::Part, HOST_LATE) => {
-            let per_pass = [0, 1].map(|side| per_pass(side));
+            let per_pass = [0, 1].map(per_pass);
             late_host(row, times[slower], replays(traces[slower]), compared[slower].per_pass(), per_pass, slower)
         }
         (WaterfallKind::Part, IDLE) => {

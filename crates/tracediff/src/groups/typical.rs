@@ -17,9 +17,9 @@ type Instance = (usize, Range<usize>);
 #[derive(Debug, Clone)]
 pub(super) struct Typical {
     pub(super) unit: usize,
-    /// Blocks with the median of their times.
+    /// The blocks of one layer, whose time is the middle one.
     pub(super) items: Vec<Item>,
-    /// Its first instance: sequence, and blocks there.
+    /// That layer: sequence, and blocks there.
     pub(super) example: Instance,
     /// Layers of this kind.
     pub(super) layers: usize,
@@ -51,14 +51,13 @@ pub(super) fn typical(trace: &Trace, structure: &Structure, words: &mut Words) -
     for (unit, lists) in kinds.iter().enumerate() {
         // Of equally many the first list is the smallest.
         let Some(instances) = lists.values().rev().max_by_key(|instances| instances.len()) else { continue };
-        let Some(example) = instances.first() else { continue };
+        // One real layer, whose time is the middle one: names and times of several would not belong together.
+        let time = |instance: &&Instance| blocks(instance).iter().map(|block| block.time).sum::<u64>();
+        let mut by_time: Vec<&Instance> = instances.iter().collect();
+        by_time.sort_by_key(time);
+        let Some(example) = by_time.get(by_time.len() / 2).copied() else { continue };
         let sequence: &Sequence = &structure.sequences[example.0];
-        let mut items = items(trace, words, &sequence.kernels, blocks(example));
-        for (at, item) in items.iter_mut().enumerate() {
-            let mut times: Vec<u64> = instances.iter().map(|instance| blocks(instance)[at].time).collect();
-            times.sort_unstable();
-            item.time = times[times.len() / 2];
-        }
+        let items = items(trace, words, &sequence.kernels, blocks(example));
         let all = lists.values().flatten();
         let time = all.clone().flat_map(blocks).map(|block| block.time).sum();
         found.push(Typical { unit, items, example: example.clone(), layers: all.count(), time });

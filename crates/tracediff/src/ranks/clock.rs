@@ -1,7 +1,9 @@
-//! Clocks of ranks, aligned by the ends of collectives: all ranks leave a collective together.
+//! Clocks of ranks, aligned by the ends of collectives that all ranks leave together. The root of a broadcast and a sender leave
+//! before the others: such calls align clocks only where there are no others.
 
 use perfdb_trace::time::Picoseconds;
 
+use crate::classify::COMMUNICATION;
 use crate::ranks::matching::Match;
 use crate::ranks::rank::Rank;
 use crate::ranks::statistics::median;
@@ -29,6 +31,14 @@ impl Clock {
 
 /// The clock of each rank; `None` for ranks that share no collective with the first rank, nor with one that does.
 pub(crate) fn clocks(ranks: &[Rank], matches: &[Match]) -> Vec<Option<Clock>> {
+    let kind = |found: &&Match| {
+        let (rank, at) = *found.members.first()?;
+        Some(ranks[rank].calls[at].kind.as_str())
+    };
+    let mut together: Vec<&Match> = matches.iter().filter(|found| kind(found).is_some_and(leave_together)).collect();
+    if together.is_empty() {
+        together = matches.iter().collect();
+    }
     let mut clocks: Vec<Option<Clock>> = vec![None; ranks.len()];
     if let Some(first) = clocks.first_mut() {
         *first = Some(Clock::default());
@@ -38,7 +48,7 @@ pub(crate) fn clocks(ranks: &[Rank], matches: &[Match]) -> Vec<Option<Clock>> {
         for rank in 0..ranks.len() {
             let Some(of_known) = clocks[known].filter(|_| clocks[rank].is_none()) else { continue };
             let end = |of: usize, at: usize| ranks[of].calls[at].end;
-            let mut ends: Vec<(Picoseconds, f64)> = matches
+            let mut ends: Vec<(Picoseconds, f64)> = together
                 .iter()
                 .filter_map(|found| {
                     let at = |wanted| found.members.iter().find(|(rank, _)| *rank == wanted).map(|(_, at)| *at);
@@ -55,6 +65,11 @@ pub(crate) fn clocks(ranks: &[Rank], matches: &[Match]) -> Vec<Option<Clock>> {
         }
     }
     clocks
+}
+
+/// Whether every rank needs all others to finish a collective of a kind.
+pub(crate) fn leave_together(kind: &str) -> bool {
+    kind != COMMUNICATION
 }
 
 /// A line through differences of ends: the median of the slopes between the first and the second half, and the median of
