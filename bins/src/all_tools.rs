@@ -34,6 +34,7 @@ pub const TOOLS: &[Tool] = &[
     tools::trace_to_csv::TOOL,
     tools::bundle_reports::TOOL,
     tools::check_trace::TOOL,
+    tools::explain_trace::TOOL,
     tools::compare_traces::TOOL,
 ];
 

@@ -87,6 +87,7 @@ impl Common {
             clip_overlaps: self.clip_overlaps,
             unwindowed: self.unwindowed,
             accept: self.accept.clone(),
+            alone: false,
             threads,
         }
     }
