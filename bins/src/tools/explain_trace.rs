@@ -74,7 +74,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     devices: Option<PathBuf>,
 
-    /// List so many kernels and operators
+    /// List so many names of kernels, and so many operators with --testlist
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
 
@@ -117,7 +117,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let answer = answer(&trace, &one, &selection, form, arguments.max_bytes)?;
     let mut written = Vec::new();
     if let Some(path) = &arguments.testlist {
-        written.push(Staged::with(path, one_trace::testlist(&one).as_bytes(), Parents::MustExist)?);
+        written.push(Staged::with(path, one_trace::testlist(&one, arguments.top).as_bytes(), Parents::MustExist)?);
     }
     match &arguments.output {
         Some(path) => written.push(Staged::with(path, answer.as_bytes(), Parents::MustExist)?),
@@ -153,8 +153,8 @@ fn answer(
     let limit = max_bytes.map_or(usize::MAX, |bytes| bytes.try_into().unwrap_or(usize::MAX));
     let json = |one: &OneTrace| serde_json::to_string(one).unwrap_or_default() + "\n";
     match form {
-        Form::Json => Ok(one_trace::bounded(one, limit, json)),
-        Form::Csv => Ok(one_trace::bounded(one, limit, one_trace::csv)),
+        Form::Json => Ok(one_trace::bounded_json(one, limit, json)),
+        Form::Csv => Ok(one_trace::bounded_lines(one, limit, one_trace::csv)),
         Form::Text | Form::Markdown => {
             let kinds = kinds(one);
             let (shown, lines) = match (kinds.as_slice(), &selection.rows) {
@@ -166,7 +166,7 @@ fn answer(
                 _ => (one.clone(), vec![one.verdict.clone()]),
             };
             let render = if form == Form::Text { one_trace::text } else { one_trace::markdown };
-            Ok(one_trace::bounded(&shown, limit, |one| render(one, &lines)))
+            Ok(one_trace::bounded_lines(&shown, limit, |one| render(one, &lines)))
         }
     }
 }

@@ -104,7 +104,7 @@ pub fn csv(one: &OneTrace) -> String {
 }
 
 /// The operators that matter as JSON lines: what a bench of kernels must try.
-pub fn testlist(one: &OneTrace) -> String {
+pub fn testlist(one: &OneTrace, top: usize) -> String {
     let line = |row: &OperatorRow| {
         let shapes = serde_json::from_str::<serde_json::Value>(&row.dims).unwrap_or_default();
         let line = serde_json::json!({
@@ -113,11 +113,34 @@ pub fn testlist(one: &OneTrace) -> String {
         });
         format!("{line}\n")
     };
-    one.operators.iter().map(line).collect()
+    one.operators.iter().take(top).map(line).collect()
+}
+
+/// Text, Markdown or CSV of at most so many bytes: lists are cut first, then whole lines from the end.
+pub fn bounded_lines(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
+    let mut text = bounded(one, bytes, shown);
+    while text.len() > bytes {
+        let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |end| end + 1);
+        text.truncate(end);
+    }
+    text
+}
+
+/// JSON of at most so many bytes: lists are cut first; where that is not enough, the verdict and the parts remain.
+pub fn bounded_json(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
+    let text = bounded(one, bytes, shown);
+    if text.len() <= bytes {
+        return text;
+    }
+    let least = serde_json::json!({
+        "format_version": one.format_version, "verdict": one.verdict, "elapsed_ms": one.elapsed_ms,
+        "parts_ms": one.parts_ms, "truncated": {"others": 1},
+    });
+    format!("{least}\n")
 }
 
 /// Makes lists shorter until `shown` has at most so many bytes; what is least important goes first.
-pub fn bounded(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
+fn bounded(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
     let mut one = one.clone();
     let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
     loop {

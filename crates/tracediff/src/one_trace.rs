@@ -39,7 +39,7 @@ pub struct Selection {
     pub phase: PhaseFilter,
     /// Rows of `steps` of the whole report; nothing for all.
     pub rows: Option<Vec<usize>>,
-    /// How many kernels and operators are listed; all where nothing is said.
+    /// How many names of kernels are listed; all where nothing is said.
     pub top: Option<usize>,
     /// Peaks of devices that count before those that are known.
     pub devices: Devices,
@@ -65,7 +65,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
         busy += busy_of(&window.parts);
     }
     let elapsed = parts.total();
-    let step_count = view.step_count();
+    let step_count = if trace.boundaries == Boundaries::Whole { 0 } else { view.step_count() };
     let devices = view.devices();
     let report = trace.report.as_ref();
     let operators = operators::rows(trace, facts, &view, &selection.devices);
@@ -80,7 +80,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
             .unwrap_or_default(),
         verdict: String::new(),
         next: Vec::new(),
-        boundaries: if step_count == 0 { Boundaries::Whole } else { trace.boundaries },
+        boundaries: trace.boundaries,
         step_count,
         devices,
         elapsed_ms: milliseconds(elapsed),
@@ -115,9 +115,6 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
     };
     one.next = advice::next(&one);
     one.verdict = kinds::verdict(&one);
-    if let Some(top) = selection.top {
-        one.operators.truncate(top);
-    }
     Ok(one)
 }
 
@@ -186,7 +183,7 @@ impl<'a> View<'a> {
         for window in self.chosen.iter().map(|number| &self.timeline.windows[*number]) {
             counts[window.device as usize] += 1;
         }
-        if self.has_passes.contains(&true) { counts.into_iter().max().unwrap_or(0) } else { 0 }
+        counts.into_iter().max().unwrap_or(0)
     }
 
     fn devices(&self) -> u64 {
