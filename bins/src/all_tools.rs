@@ -35,6 +35,7 @@ pub const TOOLS: &[Tool] = &[
     tools::bundle_reports::TOOL,
     tools::forecast::TOOL,
     tools::check_trace::TOOL,
+    tools::explain_trace::TOOL,
     tools::compare_traces::TOOL,
 ];
 

@@ -11,6 +11,7 @@ pub mod cut_forward_pass;
 pub mod diff_databases;
 pub mod evaluate_database;
 pub mod explain_prediction;
+pub mod explain_trace;
 #[cfg(feature = "parquet")]
 pub mod export_database;
 pub mod fill_fia_runtime_metadata;

@@ -77,6 +77,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("diff-databases", &["db"]),
         ("evaluate-database", &["--database-path"]),
         ("explain-prediction", &["--tc-trace", "a.json", "--forward-csv"]),
+        ("explain-trace", &[]),
         ("export-database", &["db", "--parquet"]),
         ("fill-fia-runtime-metadata", &["--database-path"]),
         ("generate-comm-microbench", &["--from-results"]),

@@ -90,6 +90,7 @@ impl Common {
             unwindowed: self.unwindowed,
             collective_kinds: true,
             accept: self.accept.clone(),
+            alone: false,
             threads,
         }
     }

@@ -24,6 +24,7 @@ pub mod ledger;
 pub mod m6;
 mod markdown;
 pub mod microbench;
+pub mod one_trace;
 pub mod operators;
 pub mod page;
 pub mod pages;

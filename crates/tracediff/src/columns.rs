@@ -61,6 +61,17 @@ pub(crate) struct OperatorCall {
     pub(crate) arguments: CallArguments,
 }
 
+/// An operator on the host with its arguments; texts are numbers in [`Columns::arguments`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShapedOperator {
+    pub(crate) name: NameId,
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+    pub(crate) thread: u32,
+    pub(crate) dims: NameId,
+    pub(crate) types: NameId,
+}
+
 /// Arguments of an operator; texts are numbers in [`Columns::arguments`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CallArguments {
@@ -119,7 +130,9 @@ pub(crate) struct Columns {
     pub(crate) launched: Vec<NameId>,
     pub(crate) operators: Vec<HostOperator>,
     pub(crate) calls: Vec<OperatorCall>,
-    /// Texts of the arguments of `calls`.
+    /// Every operator, only where a trace is explained.
+    pub(crate) shaped: Vec<ShapedOperator>,
+    /// Texts of the arguments of `calls` and `shaped`.
     pub(crate) arguments: Names,
     pub(crate) frames: Vec<Frame>,
     pub(crate) annotations: Vec<Annotation>,
@@ -183,6 +196,13 @@ impl Columns {
             thread: threads[call.thread as usize],
             arguments: call.arguments.renamed(text),
             ..*call
+        }));
+        self.shaped.extend(piece.shaped.iter().map(|operator| ShapedOperator {
+            name: name(operator.name),
+            thread: threads[operator.thread as usize],
+            dims: text(operator.dims),
+            types: text(operator.types),
+            ..*operator
         }));
         self.operators.extend(piece.operators.iter().map(|operator| HostOperator {
             name: name(operator.name),

@@ -151,7 +151,7 @@ impl TraceElapsed {
 }
 
 impl PartsMs {
-    fn of(parts: &TimeParts, divisor: f64) -> PartsMs {
+    pub(crate) fn of(parts: &TimeParts, divisor: f64) -> PartsMs {
         let ms = |time| milliseconds(time) / divisor;
         PartsMs {
             compute_ms: ms(parts.compute),

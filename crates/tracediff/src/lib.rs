@@ -42,6 +42,7 @@ mod legacy;
 mod load;
 mod name_marks;
 mod occupancy;
+mod one_trace;
 mod overlaps;
 mod pairing;
 mod pairs;
@@ -97,6 +98,10 @@ pub use legacy::aligned_result::{
 };
 pub use legacy::result::{LegacyComparison, LegacyKernel, LegacyLayer, LegacyMetadata, LegacyOperation};
 pub use load::LoadOptions;
+pub use one_trace::{
+    Advice, ClassRow, CopyCount, Idle, KernelRow, KindOfStep, LayerFamily, LayersRow, LeadRow, OneTrace, OperatorRow,
+    Selection, StepRow, explain, kinds,
+};
 pub use pairs::{Format, LoadedPair, PairList, PairSettings, PairSpec, run_pairs};
 pub use regression::{Baseline, Regression};
 pub use remedy::{Caution, Remedy};

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::lead::Lead;
 use crate::legacy;
 use crate::legacy::columns::LegacyColumns;
+use crate::one_trace::facts::{self, Facts};
 use crate::overlaps;
 use crate::read::{self, Contents, Wanted};
 use crate::rules::{DeviceRule, LayerRule, PERFDB, PhaseRule, Rules};
@@ -48,6 +49,8 @@ pub struct LoadOptions {
     pub collective_kinds: bool,
     /// Findings that would be errors and are none.
     pub accept: Vec<Code>,
+    /// Whether the trace is to be looked at alone: what [`explain`](crate::explain()) needs is kept.
+    pub alone: bool,
     /// Threads that read one trace.
     pub threads: usize,
 }
@@ -62,6 +65,7 @@ impl Default for LoadOptions {
             unwindowed: false,
             collective_kinds: false,
             accept: Vec::new(),
+            alone: false,
             threads: 1,
         }
     }
@@ -71,7 +75,14 @@ impl LoadOptions {
     fn wanted(&self) -> Wanted {
         let legacy = self.rules.is_legacy();
         let launched = false;
-        Wanted { stacks: self.stacks, legacy_times: legacy, findings: !legacy, launched, threads: self.threads }
+        Wanted {
+            stacks: self.stacks,
+            legacy_times: legacy,
+            findings: !legacy,
+            launched,
+            shaped: self.alone && !legacy,
+            threads: self.threads,
+        }
     }
 }
 
@@ -104,7 +115,7 @@ impl Trace {
             report.ok().filter(|report| report.kind == Kind::GpuTrace)
         };
         let report = contents.doctor.and_then(|doctor| report(doctor, &path, read_again));
-        let wanted = Wanted { launched: true, ..options.wanted() };
+        let wanted = Wanted { launched: true, shaped: false, ..options.wanted() };
         let capture = capture.map(|capture| read::open(capture, wanted)).transpose()?;
         let capture = capture.map(|capture| capture.columns);
         load(path, contents.columns, &contents.members, report, capture, options)
@@ -181,6 +192,7 @@ fn load(
     let (passes, mut operators, classes, layers, timeline, structure, legacy);
     let (mut calls, mut joined) = (Calls::default(), None);
     let mut replayed = Vec::new();
+    let mut facts = None;
     let (mut lead, mut boundaries) = (Lead::default(), Boundaries::Whole);
     match (rules.phases, columns.legacy_times.take()) {
         (PhaseRule::AtKernel { prefill_tokens }, Some(times)) => {
@@ -257,7 +269,25 @@ fn load(
                 incomplete: finder.incomplete(&passes, &corrections),
             };
             let devices = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
-            timeline = Some(Timeline::new(&events, devices, finder.basis()));
+            let found = Timeline::new(&events, devices, finder.basis());
+            if options.alone {
+                let sources = facts::Sources {
+                    columns: &columns,
+                    kernels: &kernels,
+                    passes: &passes.of_kernels,
+                    classes: &classes,
+                    lead: &lead,
+                    lead_classes: &lead_classes,
+                    copy_passes: &owned.copies,
+                    lead_copies: &owned.is_lead_copy,
+                    launches: &launches,
+                    launch_of: &launch_of,
+                    finder: &finder,
+                    timeline: &found,
+                };
+                facts = Some(Facts::new(&sources));
+            }
+            timeline = Some(found);
             legacy = None;
         }
     }
@@ -300,6 +330,7 @@ fn load(
         corrections,
         structure,
         timeline,
+        facts,
         legacy,
     })
 }

@@ -14,7 +14,9 @@ use perfdb_trace::chrome::{Event, Field, Part, ReadOptions, read_ordered};
 use perfdb_trace::scan::{Number, Text, Value};
 use perfdb_trace::source::Source;
 
-use crate::columns::{Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, OperatorCall};
+use crate::columns::{
+    Annotation, CallArguments, Columns, Frame, HostOperator, Kernel, Launch, OperatorCall, ShapedOperator,
+};
 use crate::copies::{CopyKind, GpuCopy};
 use crate::device::{MEMBERS, Members};
 use crate::error::Error;
@@ -156,6 +158,8 @@ pub(crate) struct Wanted {
     pub(crate) findings: bool,
     /// Names of the kernels that launches say they launch.
     pub(crate) launched: bool,
+    /// Every operator with its shapes.
+    pub(crate) shaped: bool,
     /// Threads that read.
     pub(crate) threads: usize,
 }
@@ -298,6 +302,9 @@ impl Columns {
         if name == NO_NAME {
             return;
         }
+        if wanted.shaped {
+            self.take_shaped(&mut taken, name);
+        }
         let has_formula = wanted.findings && self.has_formula(name, has_formula);
         if !has_formula && !external.is_there() {
             return;
@@ -310,6 +317,15 @@ impl Columns {
         if has_formula && let Some(arguments) = self.call_arguments(taken.event) {
             self.calls.push(OperatorCall { external, name, start, duration, thread, arguments });
         }
+    }
+
+    fn take_shaped(&mut self, taken: &mut TakenEvent<'_, '_>, name: NameId) {
+        let Some(start) = taken.start() else { return };
+        let duration = taken.duration().unwrap_or(0).max(0);
+        let thread = self.thread(taken);
+        let dims = self.list(taken.event, DIMS).unwrap_or(NO_NAME);
+        let types = self.list(taken.event, TYPES).unwrap_or(NO_NAME);
+        self.shaped.push(ShapedOperator { name, start, duration, thread, dims, types });
     }
 
     /// Whether a formula says what an operator must do, by the number of its name; asked once per name.

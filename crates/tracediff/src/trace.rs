@@ -21,6 +21,7 @@ use crate::id::IdTable;
 use crate::lead::LeadSum;
 use crate::legacy::columns::LegacyColumns;
 use crate::names::{NameId, Names};
+use crate::one_trace::facts::Facts;
 use crate::overlaps::Overlaps;
 use crate::rules::Rules;
 use crate::steps::{Phase, PhaseFilter};
@@ -71,6 +72,8 @@ pub struct Trace {
     pub(crate) structure: Option<Structure>,
     /// What the devices did at every instant, under the default rules.
     pub(crate) timeline: Option<Timeline>,
+    /// What the report about this trace alone needs beside, where it was loaded for that.
+    pub(crate) facts: Option<Facts>,
     /// What the rules of wafer-core need beside, where the trace was loaded under them.
     pub(crate) legacy: Option<LegacyColumns>,
 }

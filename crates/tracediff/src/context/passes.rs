@@ -126,6 +126,11 @@ impl<'a> PassFinder<'a> {
         self.boundaries
     }
 
+    /// Start and end of each step.
+    pub(crate) fn step_times(&self) -> impl Iterator<Item = (Picoseconds, Picoseconds)> + '_ {
+        self.steps.windows.iter().map(|window| (window.start, window.end))
+    }
+
     /// The lengths of the sequences of each pass, where its step tells them.
     pub(crate) fn lengths(&self) -> Vec<Option<BatchLengths>> {
         self.steps.windows.iter().map(|window| window.lengths).collect()

@@ -1,0 +1,270 @@
+//! Where the time of one trace goes: text, Markdown, CSV and bounded JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use perfdb_tracediff::{OneTrace, OperatorRow};
+
+/// Columns of the text at most.
+const WIDTH: usize = 120;
+/// Classes and operators that the text lists at most.
+const CLASSES: usize = 8;
+const OPERATORS: usize = 8;
+
+/// The text for one screen: the figures of a step are means over steps and devices. `lines` stand first.
+pub fn text(one: &OneTrace, lines: &[String]) -> String {
+    let mut out: Vec<String> = lines.to_vec();
+    out.push(about(one));
+    out.extend(left_out(one));
+    out.push(String::new());
+    let what = if one.step_count == 0 { "whole trace" } else { "step" };
+    out.push(format!("{:<27}{:>11}{:>9}", "WHERE THE TIME GOES", "ms", "share"));
+    for (name, ms) in parts(one) {
+        out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %", percent(ms, one.per_step_ms)));
+    }
+    out.push(format!("{what:<27}{:>11.3}{:>7.1} %", one.per_step_ms, 100.0));
+    out.push(String::new());
+    out.push(format!("{:<27}{:>11}{:>9}{:>10}   (own time)", "BY CLASS", "ms", "share", "kernels"));
+    for (name, ms, kernels) in classes(one) {
+        out.push(format!("{name:<27}{ms:>11.3}{:>7.1} %{kernels:>10}", percent(ms, one.per_step_ms)));
+    }
+    if !one.operators.is_empty() {
+        out.push(String::new());
+        let head = ("OPERATORS BY SHAPE", "calls", "ms", "share", "% roof");
+        out.push(format!("{:<27}{:>11}{:>9}{:>9}{:>8}  {:<8} shapes", head.0, head.1, head.2, head.3, head.4, "bound"));
+        out.extend(one.operators.iter().take(OPERATORS).map(|row| operator(one, row)));
+    }
+    out.push(String::new());
+    if let Some(layers) = &one.layers {
+        let rows: Vec<String> =
+            layers.rows.iter().take(4).map(|row| format!("{} {:.3}", row.family, row.us / 1e3)).collect();
+        out.push(format!("LAYERS  {} layers of {:.3} ms each: {}", layers.count, layers.per_layer_ms, rows.join(", ")));
+    }
+    for (number, advice) in one.next.iter().enumerate() {
+        out.push(format!("{}  {}. {}", if number == 0 { "NEXT" } else { "    " }, number + 1, advice.text));
+    }
+    out.iter().map(|line| cut(line, WIDTH) + "\n").collect()
+}
+
+/// The same tables for a comment on a change.
+pub fn markdown(one: &OneTrace, lines: &[String]) -> String {
+    let mut out = format!("**{}**\n\n{}\n", lines.join("; "), escaped(&about(one)));
+    if let Some(line) = left_out(one) {
+        let _ = writeln!(out, "\n{line}");
+    }
+    out.push_str("\n| Where the time goes | ms | share |\n|---|---:|---:|\n");
+    for (name, ms) in parts(one) {
+        let _ = writeln!(out, "| {name} | {ms:.3} | {:.1} % |", percent(ms, one.per_step_ms));
+    }
+    out.push_str("\n| Class | ms | share | kernels |\n|---|---:|---:|---:|\n");
+    for (name, ms, kernels) in classes(one) {
+        let share = percent(ms, one.per_step_ms);
+        let _ = writeln!(out, "| {} | {ms:.3} | {share:.1} % | {kernels} |", escaped(&name));
+    }
+    if !one.operators.is_empty() {
+        out.push_str("\n| Operator | shapes | calls | ms | % of roof |\n|---|---|---:|---:|---:|\n");
+    }
+    for row in one.operators.iter().take(OPERATORS) {
+        let shapes = cut(row.shapes.as_deref().unwrap_or(""), 200);
+        let roof = row.percent_of_roof.map_or_else(String::new, |part| format!("{part:.0}"));
+        let ms = row.total_ms / steps(one);
+        let name = escaped(&row.operator);
+        let _ = writeln!(out, "| {name} | {} | {} | {ms:.3} | {roof} |", escaped(&shapes), row.calls);
+    }
+    for (number, advice) in one.next.iter().enumerate() {
+        let _ = writeln!(out, "{}{}. {}", if number == 0 { "\n" } else { "" }, number + 1, escaped(&advice.text));
+    }
+    out
+}
+
+/// A row per step and device.
+pub fn csv(one: &OneTrace) -> String {
+    let mut out = String::from(
+        "step,device,phase,elapsed_ms,compute_ms,exposed_communication_ms,exposed_copies_ms,host_late_ms,device_idle_ms,kernels,copies\n",
+    );
+    for step in &one.steps {
+        let parts = &step.parts_ms;
+        let _ = writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{}",
+            quoted(step.name.as_deref().unwrap_or("")),
+            quoted(&step.device),
+            step.phase.unwrap_or(""),
+            step.elapsed_ms,
+            parts.compute_ms,
+            parts.exposed_communication_ms,
+            parts.exposed_copies_ms,
+            parts.host_late_ms,
+            parts.device_idle_ms,
+            step.kernels,
+            step.copies
+        );
+    }
+    out
+}
+
+/// The operators that matter as JSON lines: what a bench of kernels must try.
+pub fn testlist(one: &OneTrace, top: usize) -> String {
+    let line = |row: &OperatorRow| {
+        let shapes = serde_json::from_str::<serde_json::Value>(&row.dims).unwrap_or_default();
+        let line = serde_json::json!({
+            "operator": row.operator, "shapes": shapes, "types": row.types, "count": row.calls,
+            "total_ms": row.total_ms, "share": row.share,
+        });
+        format!("{line}\n")
+    };
+    one.operators.iter().take(top).map(line).collect()
+}
+
+/// Text, Markdown or CSV of at most so many bytes: lists are cut first, then whole lines from the end.
+pub fn bounded_lines(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
+    let mut text = bounded(one, bytes, shown);
+    while text.len() > bytes {
+        let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |end| end + 1);
+        text.truncate(end);
+    }
+    text
+}
+
+/// JSON of at most so many bytes: lists are cut first; where that is not enough, the verdict and the parts remain.
+pub fn bounded_json(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
+    let text = bounded(one, bytes, shown);
+    if text.len() <= bytes {
+        return text;
+    }
+    let least = serde_json::json!({
+        "format_version": one.format_version, "verdict": one.verdict, "elapsed_ms": one.elapsed_ms,
+        "parts_ms": one.parts_ms, "truncated": {"others": 1},
+    });
+    format!("{least}\n")
+}
+
+/// Makes lists shorter until `shown` has at most so many bytes; what is least important goes first.
+fn bounded(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
+    let mut one = one.clone();
+    let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
+    loop {
+        let text = shown(&one);
+        if text.len() <= bytes {
+            return text;
+        }
+        let layers = one.layers.as_mut().map(|layers| &mut layers.rows);
+        let halved = halve("operators", &mut one.operators, &mut left_out)
+            || halve("top_kernels", &mut one.top_kernels, &mut left_out)
+            || halve("classes", &mut one.classes, &mut left_out)
+            || layers.is_some_and(|rows| halve("layers", rows, &mut left_out))
+            || halve("steps", &mut one.steps, &mut left_out)
+            || halve("next", &mut one.next, &mut left_out);
+        one.truncated = Some(left_out.clone());
+        if !halved {
+            return text;
+        }
+    }
+}
+
+fn halve<T>(name: &'static str, rows: &mut Vec<T>, left_out: &mut BTreeMap<&'static str, usize>) -> bool {
+    if rows.is_empty() {
+        return false;
+    }
+    let kept = rows.len() / 2;
+    *left_out.entry(name).or_default() += rows.len() - kept;
+    rows.truncate(kept);
+    true
+}
+
+fn about(one: &OneTrace) -> String {
+    let codes = if one.trust == "high" { String::new() } else { format!(" ({})", one.trust_reasons.join(", ")) };
+    let file = one.file.rsplit('/').next().unwrap_or(&one.file);
+    let steps = match (one.step_count, one.steps.first().and_then(|step| step.name.as_deref())) {
+        (0, _) => "no steps".to_owned(),
+        (1, Some(name)) => format!("1 step ({name})"),
+        (count, _) => format!("{count} steps"),
+    };
+    let devices = if one.devices == 1 { String::new() } else { format!(" on {} devices", one.devices) };
+    let (device, kernels, trust) = (&one.device, one.kernel_count, one.trust);
+    format!("{file}: {device}, {steps}{devices}, {kernels} kernels; trust {trust}{codes}")
+}
+
+fn left_out(one: &OneTrace) -> Option<String> {
+    let lead = &one.lead;
+    (lead.kernels > 0).then(|| {
+        format!(
+            "left out: {} kernels ({:.3} ms) of the step before, launched before the first step",
+            lead.kernels, lead.kernel_ms
+        )
+    })
+}
+
+fn steps(one: &OneTrace) -> f64 {
+    (one.step_count.max(1) * one.devices) as f64
+}
+
+fn percent(ms: f64, all: f64) -> f64 {
+    if all > 0.0 { 100.0 * ms / all } else { 0.0 }
+}
+
+fn parts(one: &OneTrace) -> [(&'static str, f64); 5] {
+    let parts = &one.parts_ms;
+    let all = [
+        ("compute", parts.compute_ms),
+        ("exposed communication", parts.exposed_communication_ms),
+        ("exposed copies", parts.exposed_copies_ms),
+        ("host late", parts.host_late_ms),
+        ("device idle", parts.device_idle_ms),
+    ];
+    all.map(|(name, ms)| (name, ms / steps(one)))
+}
+
+/// Name, own time per step and kernels per step; the last row is of all others.
+fn classes(one: &OneTrace) -> Vec<(String, f64, u64)> {
+    let mut rows: Vec<(String, f64, u64)> =
+        one.classes.iter().map(|row| (row.class.clone(), row.own_ms / steps(one), row.kernels)).collect();
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if rows.len() > CLASSES {
+        let rest = rows.split_off(CLASSES - 1);
+        let sum = rest.iter().fold((0.0, 0), |sum, row| (sum.0 + row.1, sum.1 + row.2));
+        rows.push((format!("{} others", rest.len()), sum.0, sum.1));
+    }
+    rows
+}
+
+fn operator(one: &OneTrace, row: &OperatorRow) -> String {
+    let roof = row.percent_of_roof.map_or_else(String::new, |part| format!("{part:.0} %"));
+    let (ms, share) = (row.total_ms / steps(one), 100.0 * row.share);
+    let name = cut(&row.operator, 26);
+    let (shapes, types) = (row.shapes.as_deref().unwrap_or(""), row.types.as_deref().unwrap_or(""));
+    let bound = row.bound.unwrap_or("");
+    format!("{name:<27}{:>11}{ms:>9.3}{share:>7.1} %{roof:>8}  {bound:<8} {shapes} {types}", row.calls)
+}
+
+/// At most so many characters, on one line.
+fn cut(line: &str, width: usize) -> String {
+    let plain: String = line.trim_end().chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    match plain.chars().count() {
+        count if count <= width => plain,
+        _ => plain.chars().take(width - 1).chain(['…']).collect(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '<' => out.push_str("&lt;"),
+            '|' | '*' | '`' | '[' | ']' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            letter if letter.is_control() => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}

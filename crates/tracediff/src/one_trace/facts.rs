@@ -1,0 +1,197 @@
+//! What is kept of a trace that is looked at alone, beside what a comparison needs.
+
+use rustc_hash::FxHashMap;
+
+use super::own::{Span, owned};
+use super::shapes::{self, Shaped};
+use crate::classify::COLLECTIVES;
+use crate::columns::{Columns, Kernel};
+use crate::context::OUTSIDE;
+use crate::context::classes::Classes;
+use crate::context::launches::{Launches, NO_LAUNCH};
+use crate::context::passes::{Boundaries, KernelPass, PassFinder};
+use crate::elapsed::timeline::Timeline;
+use crate::lead::Lead;
+use crate::time::Picoseconds;
+
+/// A step as it is annotated.
+#[derive(Debug, Clone)]
+pub(crate) struct HostStep {
+    pub(crate) name: String,
+    pub(crate) start: Picoseconds,
+    pub(crate) end: Picoseconds,
+}
+
+/// A copy that is counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedCopy {
+    pub(crate) device: u32,
+    pub(crate) start: Picoseconds,
+    pub(crate) duration: Picoseconds,
+}
+
+/// Kernels and copies of which no launch is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unlaunched {
+    pub(crate) kernels: u64,
+    pub(crate) copies: u64,
+    pub(crate) time: Picoseconds,
+}
+
+/// What is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// By number of the pass.
+    pub(crate) steps: Vec<HostStep>,
+    /// The earliest launch of what a step owns, by device and pass; only where launches own.
+    pub(crate) first_launch: FxHashMap<(u32, u32), Picoseconds>,
+    /// Names of the classes of `own`.
+    pub(crate) classes: Vec<String>,
+    /// Own time per class, beside the windows of the timeline.
+    pub(crate) own: Vec<Vec<Picoseconds>>,
+    pub(crate) copies: Vec<CountedCopy>,
+    pub(crate) unlaunched: Unlaunched,
+    pub(crate) shaped: Shaped,
+}
+
+/// What facts are found from.
+pub(crate) struct Sources<'a> {
+    pub(crate) columns: &'a Columns,
+    pub(crate) kernels: &'a [Kernel],
+    pub(crate) passes: &'a [KernelPass],
+    pub(crate) classes: &'a Classes,
+    pub(crate) lead: &'a Lead,
+    pub(crate) lead_classes: &'a Classes,
+    pub(crate) copy_passes: &'a [KernelPass],
+    pub(crate) lead_copies: &'a [bool],
+    pub(crate) launches: &'a Launches<'a>,
+    pub(crate) launch_of: &'a [u32],
+    pub(crate) finder: &'a PassFinder<'a>,
+    pub(crate) timeline: &'a Timeline,
+}
+
+impl Facts {
+    pub(crate) fn new(sources: &Sources<'_>) -> Facts {
+        let (classes, own) = own_times(sources);
+        Facts {
+            steps: steps(sources),
+            first_launch: first_launches(sources),
+            classes,
+            own,
+            copies: copies(sources),
+            unlaunched: unlaunched(sources),
+            shaped: shapes::find(sources.columns, sources.launches, sources.launch_of),
+        }
+    }
+}
+
+/// The steps with the names of their annotations.
+fn steps(sources: &Sources<'_>) -> Vec<HostStep> {
+    let annotations = match sources.finder.boundaries() {
+        Boundaries::DeviceAnnotation => &sources.columns.device_annotations,
+        _ => &sources.columns.annotations,
+    };
+    let mut names: FxHashMap<(Picoseconds, Picoseconds), &str> = FxHashMap::default();
+    for annotation in annotations {
+        names.entry((annotation.start, annotation.start + annotation.duration)).or_insert(&annotation.name);
+    }
+    let step = |(start, end): (Picoseconds, Picoseconds)| {
+        let name = names.get(&(start, end)).copied().unwrap_or_default().to_owned();
+        HostStep { name, start, end }
+    };
+    sources.finder.step_times().map(step).collect()
+}
+
+fn first_launches(sources: &Sources<'_>) -> FxHashMap<(u32, u32), Picoseconds> {
+    let mut first: FxHashMap<(u32, u32), Picoseconds> = FxHashMap::default();
+    if sources.finder.boundaries() != Boundaries::Launch {
+        return first;
+    }
+    let mut add = |device: u32, pass: &KernelPass, launch: Picoseconds| {
+        if pass.pass != OUTSIDE {
+            let known = first.entry((device, pass.pass)).or_insert(launch);
+            *known = launch.min(*known);
+        }
+    };
+    for ((kernel, pass), launch) in sources.kernels.iter().zip(sources.passes).zip(sources.launch_of) {
+        if *launch != NO_LAUNCH {
+            add(kernel.device, pass, sources.launches.get(*launch).start);
+        }
+    }
+    for (copy, pass) in sources.columns.copies.iter().zip(sources.copy_passes) {
+        if let Some(launch) = sources.launches.with(copy.correlation) {
+            add(copy.device, pass, launch.start);
+        }
+    }
+    first
+}
+
+fn copies(sources: &Sources<'_>) -> Vec<CountedCopy> {
+    let is_lead = |at: usize| sources.lead_copies.get(at).copied().unwrap_or(false);
+    let all = sources.columns.copies.iter().enumerate().filter(|(at, _)| !is_lead(*at));
+    all.map(|(_, copy)| CountedCopy { device: copy.device, start: copy.start, duration: copy.duration }).collect()
+}
+
+fn unlaunched(sources: &Sources<'_>) -> Unlaunched {
+    let mut found = Unlaunched::default();
+    let counted = sources.kernels.iter().zip(sources.launch_of).filter(|(_, launch)| **launch == NO_LAUNCH);
+    let lead = sources.lead.kernels.iter().filter(|kernel| sources.launches.number(kernel.correlation).is_none());
+    for kernel in counted.map(|(kernel, _)| kernel).chain(lead) {
+        found.kernels += 1;
+        found.time += kernel.duration;
+    }
+    let copies = sources.columns.copies.iter();
+    found.copies = copies.filter(|copy| sources.launches.number(copy.correlation).is_none()).count() as u64;
+    found
+}
+
+/// Names of classes, and for each window of the timeline the own time of each.
+fn own_times(sources: &Sources<'_>) -> (Vec<String>, Vec<Vec<Picoseconds>>) {
+    let mut names = sources.classes.operations.clone();
+    let mut number = |name: &String| {
+        names.iter().position(|known| known == name).unwrap_or_else(|| {
+            names.push(name.clone());
+            names.len() - 1
+        }) as u32
+    };
+    let of_lead: Vec<u32> = sources.lead_classes.operations.iter().map(&mut number).collect();
+    let of_all: Vec<u32> = sources.classes.operations.iter().map(&mut number).collect();
+    let communicates: Vec<bool> = names.iter().map(|name| COLLECTIVES.contains(&name.as_str())).collect();
+    let mut by_device: Vec<Vec<Span>> = vec![Vec::new(); sources.timeline.devices.len()];
+    let sets = [
+        (sources.kernels, sources.classes, &of_all),
+        (sources.lead.kernels.as_slice(), sources.lead_classes, &of_lead),
+    ];
+    for (kernels, classes, numbers) in sets {
+        for (kernel, group) in kernels.iter().zip(&classes.of_kernels) {
+            let class = numbers[classes.groups[*group as usize].operation as usize];
+            by_device[kernel.device as usize].push(Span {
+                start: kernel.start,
+                end: kernel.end(),
+                order: kernel.index,
+                class,
+                communicates: communicates[class as usize],
+            });
+        }
+    }
+    let windows = &sources.timeline.windows;
+    let mut own = vec![vec![0; names.len()]; windows.len()];
+    for (device, spans) in by_device.iter_mut().enumerate() {
+        // Windows of a device stand together, by time.
+        let first = windows.partition_point(|window| (window.device as usize) < device);
+        let behind = windows.partition_point(|window| (window.device as usize) <= device);
+        for piece in owned(spans) {
+            let at = windows[first..behind].partition_point(|window| window.start <= piece.start);
+            let mut from = piece.start;
+            for number in first + at.saturating_sub(1)..behind {
+                let to = windows[number].end.min(piece.end);
+                own[number][piece.class as usize] += (to - from).max(0);
+                from = from.max(to);
+                if from >= piece.end {
+                    break;
+                }
+            }
+        }
+    }
+    (names, own)
+}

@@ -1,0 +1,58 @@
+//! What one layer of the model spends its time in.
+
+use rustc_hash::FxHashMap;
+
+use super::View;
+use super::result::{LayerFamily, LayersRow};
+use crate::context::OUTSIDE;
+use crate::family::Family;
+use crate::names::NameId;
+use crate::time::{Picoseconds, microseconds, milliseconds};
+use crate::totals::Sum;
+use crate::trace::Trace;
+
+pub(super) fn of(trace: &Trace, view: &View<'_>) -> Option<LayersRow> {
+    if trace.layers == 0 || view.count() == 0 {
+        return None;
+    }
+    let mut families: FxHashMap<&'static str, (Sum, FxHashMap<NameId, Picoseconds>)> = FxHashMap::default();
+    let (mut inside, mut between) = (0, 0);
+    for (at, kernel) in trace.kernels.iter().enumerate() {
+        if view.at(kernel.device, kernel.start).is_none() {
+            continue;
+        }
+        if trace.contexts[at].layer == OUTSIDE {
+            between += kernel.duration;
+            continue;
+        }
+        inside += kernel.duration;
+        let family = Family::of(&trace.operations[trace.operation(at) as usize]).label();
+        let (sum, names) = families.entry(family).or_default();
+        sum.add(kernel.duration);
+        *names.entry(kernel.name).or_default() += kernel.duration;
+    }
+    let layers = (trace.layers as usize * view.count()) as f64;
+    let mut rows: Vec<_> = families.into_iter().collect();
+    rows.sort_unstable_by(|(a, first), (b, second)| second.0.time.cmp(&first.0.time).then_with(|| a.cmp(b)));
+    let kind: Vec<&str> = rows.iter().take(3).map(|(family, _)| *family).collect();
+    Some(LayersRow {
+        count: trace.layers,
+        kind: kind.join(" + "),
+        per_layer_ms: milliseconds(inside) / layers,
+        between_layers_ms: milliseconds(between) / view.count() as f64,
+        rows: rows
+            .into_iter()
+            .map(|(family, (sum, names))| {
+                let mut names: Vec<(Picoseconds, &str)> =
+                    names.into_iter().map(|(name, time)| (time, trace.name(name))).collect();
+                names.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+                LayerFamily {
+                    family: family.to_owned(),
+                    us: microseconds(sum.time) / layers,
+                    kernels: sum.count as f64 / layers,
+                    names: names.into_iter().take(3).map(|(_, name)| name.to_owned()).collect(),
+                }
+            })
+            .collect(),
+    })
+}

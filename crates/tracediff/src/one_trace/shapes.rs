@@ -1,0 +1,82 @@
+//! The innermost operator around the launch of each kernel, with the shapes of its arguments.
+
+use rustc_hash::FxHashMap;
+
+use crate::columns::{Columns, Frame};
+use crate::context::launches::{Launches, NO_LAUNCH};
+use crate::frames::frames_at_launches;
+use crate::id::Id;
+use crate::names::{NO_NAME, NameId};
+
+/// No operator.
+pub(crate) const NO_OPERATOR: u32 = u32::MAX;
+
+/// Operators of kernels.
+#[derive(Debug, Default)]
+pub(crate) struct Shaped {
+    /// Per kernel its call, or [`NO_OPERATOR`].
+    pub(crate) of_kernels: Vec<u32>,
+    /// Per call its number in `rows`.
+    pub(crate) row_of: Vec<u32>,
+    pub(crate) rows: Vec<ShapedRow>,
+}
+
+/// An operator with the shapes that it was called with.
+#[derive(Debug, Clone)]
+pub(crate) struct ShapedRow {
+    pub(crate) name: NameId,
+    /// As they stand in the file; empty where they do not.
+    pub(crate) dims: String,
+    pub(crate) types: String,
+}
+
+pub(crate) fn find(columns: &Columns, launches: &Launches<'_>, launch_of: &[u32]) -> Shaped {
+    let used = launches.used(launch_of);
+    let wanted: Vec<_> = used.iter().map(|number| *launches.get(*number)).collect();
+    let queries: Vec<u32> = (0..wanted.len() as u32).collect();
+    let frame = |operator: &crate::columns::ShapedOperator| Frame {
+        start: operator.start,
+        duration: operator.duration,
+        id: Id::MISSING,
+        parent: Id::MISSING,
+        name: operator.name,
+        thread: operator.thread,
+    };
+    let frames: Vec<Frame> = columns.shaped.iter().map(frame).collect();
+    let mut call_of = vec![NO_OPERATOR; launches.count()];
+    let mut rows = Rows { columns, numbers: FxHashMap::default(), found: Vec::new() };
+    let mut row_of = Vec::new();
+    let mut known: FxHashMap<u32, u32> = FxHashMap::default();
+    for (query, frame) in frames_at_launches(&frames, &wanted, &queries) {
+        let next = row_of.len() as u32;
+        let call = *known.entry(frame).or_insert(next);
+        if call == next {
+            row_of.push(rows.number(frame as usize));
+        }
+        call_of[used[query as usize] as usize] = call;
+    }
+    let of_kernel = |launch: &u32| if *launch == NO_LAUNCH { NO_OPERATOR } else { call_of[*launch as usize] };
+    Shaped { of_kernels: launch_of.iter().map(of_kernel).collect(), row_of, rows: rows.found }
+}
+
+struct Rows<'a> {
+    columns: &'a Columns,
+    numbers: FxHashMap<(NameId, NameId), u32>,
+    found: Vec<ShapedRow>,
+}
+
+impl Rows<'_> {
+    fn number(&mut self, operator: usize) -> u32 {
+        let operator = &self.columns.shaped[operator];
+        let next = self.found.len() as u32;
+        let number = *self.numbers.entry((operator.name, operator.dims)).or_insert(next);
+        if number == next {
+            let text = |id: NameId| match id {
+                NO_NAME => String::new(),
+                id => self.columns.arguments.get(id).to_owned(),
+            };
+            self.found.push(ShapedRow { name: operator.name, dims: text(operator.dims), types: text(operator.types) });
+        }
+        number
+    }
+}

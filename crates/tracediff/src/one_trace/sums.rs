@@ -1,0 +1,80 @@
+//! Sums over the kernels and copies of the steps that are looked at.
+
+use rustc_hash::FxHashMap;
+
+use super::View;
+use super::facts::Facts;
+use super::result::{ClassRow, KernelRow};
+use crate::classify::COLLECTIVES;
+use crate::names::NameId;
+use crate::time::{Picoseconds, milliseconds};
+use crate::totals::Sum;
+use crate::trace::Trace;
+
+/// The sums.
+pub(super) struct Sums {
+    pub(super) kernels: Sum,
+    pub(super) copies: Sum,
+    pub(super) names: FxHashMap<NameId, Sum>,
+    classes: Vec<Sum>,
+    own: Vec<Picoseconds>,
+    /// Kernels and copies that start in each window.
+    pub(super) of_windows: Vec<(u64, u64)>,
+}
+
+impl Sums {
+    pub(super) fn new(trace: &Trace, facts: &Facts, view: &View<'_>) -> Sums {
+        let mut sums = Sums {
+            kernels: Sum::default(),
+            copies: Sum::default(),
+            names: FxHashMap::default(),
+            classes: vec![Sum::default(); facts.classes.len()],
+            own: vec![0; facts.classes.len()],
+            of_windows: vec![(0, 0); facts.own.len()],
+        };
+        for (at, kernel) in trace.kernels.iter().enumerate() {
+            let Some(window) = view.at(kernel.device, kernel.start) else { continue };
+            sums.of_windows[window].0 += 1;
+            sums.kernels.add(kernel.duration);
+            sums.names.entry(kernel.name).or_default().add(kernel.duration);
+            sums.classes[trace.operation(at) as usize].add(kernel.duration);
+        }
+        for copy in &facts.copies {
+            let Some(window) = view.at(copy.device, copy.start) else { continue };
+            sums.of_windows[window].1 += 1;
+            sums.copies.add(copy.duration);
+        }
+        for window in &view.chosen {
+            sums.own.iter_mut().zip(&facts.own[*window]).for_each(|(sum, own)| *sum += own);
+        }
+        sums
+    }
+
+    pub(super) fn classes(&self, facts: &Facts) -> Vec<ClassRow> {
+        let rows = facts.classes.iter().zip(&self.classes).zip(&self.own);
+        let there = rows.filter(|((_, sum), own)| sum.count > 0 || **own > 0);
+        let mut rows: Vec<ClassRow> = there
+            .map(|((name, sum), own)| ClassRow {
+                class: name.clone(),
+                kernels: sum.count,
+                total_ms: milliseconds(sum.time),
+                own_ms: milliseconds(*own),
+                communicates: COLLECTIVES.contains(&name.as_str()),
+            })
+            .collect();
+        rows.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms).then_with(|| a.class.cmp(&b.class)));
+        rows
+    }
+
+    pub(super) fn top_kernels(&self, trace: &Trace, top: Option<usize>) -> Vec<KernelRow> {
+        let mut rows: Vec<(&str, Sum)> = self.names.iter().map(|(name, sum)| (trace.name(*name), *sum)).collect();
+        rows.sort_unstable_by(|a, b| b.1.time.cmp(&a.1.time).then_with(|| a.0.cmp(b.0)));
+        rows.truncate(top.unwrap_or(usize::MAX));
+        let row = |(name, sum): (&str, Sum)| KernelRow {
+            name: name.to_owned(),
+            count: sum.count,
+            total_ms: milliseconds(sum.time),
+        };
+        rows.into_iter().map(row).collect()
+    }
+}
