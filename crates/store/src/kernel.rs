@@ -59,16 +59,6 @@ pub fn operator_name(given: &str) -> &str {
     ["_run.py", "_run", ".csv"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
-/// The other kernels of the matmul family, whose measurements fit this one's rows, in the order in which they are tried.
-pub(crate) fn matmul_siblings(operator: &str) -> &'static [&'static str] {
-    match operator {
-        "MatMulV2" => &["MatMulV3", "MatMulCommon"],
-        "MatMulV3" => &["MatMulV2", "MatMulCommon"],
-        "MatMulCommon" => &["MatMulV2", "MatMulV3"],
-        _ => &[],
-    }
-}
-
 /// The file name of a kernel type's table without `.csv`: trimmed, what file systems refuse replaced by `_`. `None` for an empty type.
 ///
 /// ```

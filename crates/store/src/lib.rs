@@ -38,6 +38,7 @@ pub mod op_mapping;
 pub mod parquet;
 mod profile;
 pub mod provenance;
+pub mod registry;
 pub mod row_identity;
 pub mod runtime_metadata;
 mod semantics;

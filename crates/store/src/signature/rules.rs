@@ -4,6 +4,7 @@ use super::matmul::{fitting, matmul_dimensions};
 use super::usual::usual;
 use super::{Builder, Cells, Signature};
 use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
+use crate::registry::is_interchangeable;
 use crate::slots::{dimensions, normal_shape, split, unquoted};
 use perfdb_pycompat::text::trim;
 use std::borrow::Cow;
@@ -37,7 +38,7 @@ impl Rules {
     /// The rules of an operator; the name may have quotes and the endings that people give it.
     pub fn new(operator: &str, variant: Variant) -> Self {
         let family = match operator_name(unquoted(operator)) {
-            "MatMulV2" | "MatMulV3" | "MatMulCommon" => Family::Matmul,
+            name if is_interchangeable(name) => Family::Matmul,
             "Index" => Family::Index,
             "Slice" | "SliceAiCore" | "Transpose" | "TransposeAiCore" => Family::FirstSlotOnly,
             DISPATCH_FFN_COMBINE => Family::DispatchFfn,

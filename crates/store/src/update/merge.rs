@@ -10,7 +10,8 @@ use super::writer::TableWriter;
 use crate::columns::{EP_SIZE, METRICS};
 use crate::duration::{is_valid, number};
 use crate::error::Error;
-use crate::kernel::{DISPATCH_FFN_COMBINE, matmul_siblings, operator_name};
+use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
+use crate::registry;
 use crate::signature::{Rules, Signature, Variant};
 use crate::table::TableFile;
 use perfdb_files::escape::shown;
@@ -91,10 +92,10 @@ impl Job<'_> {
 
     fn samples<'s>(&self, samples: &'s Samples) -> JobSamples<'s> {
         let own = samples.of(self.operator).chain(self.namesakes.iter().flat_map(|operator| samples.of(operator)));
-        let siblings = matmul_siblings(self.operator);
-        let use_of_own = if siblings.is_empty() { SampleUse::Merge } else { SampleUse::MatchOnly };
+        let use_of_own =
+            if registry::is_interchangeable(self.operator) { SampleUse::MatchOnly } else { SampleUse::Merge };
         let own = own.map(|(signature, sample)| (signature, sample, use_of_own));
-        let of_siblings = siblings.iter().flat_map(|sibling| samples.of(sibling));
+        let of_siblings = registry::siblings(self.operator).flat_map(|sibling| samples.of(sibling));
         own.chain(of_siblings.map(|(signature, sample)| (signature, sample, SampleUse::MatchOnly))).collect()
     }
 }

@@ -146,7 +146,9 @@ impl Samples {
     pub fn retain_operators(&mut self, selected: &[String]) {
         let wanted = |operator: &str| {
             let operator = crate::kernel::operator_name(operator);
-            selected.iter().any(|name| name == operator || crate::kernel::matmul_siblings(name).contains(&operator))
+            selected
+                .iter()
+                .any(|name| name == operator || crate::registry::siblings(name).any(|sibling| sibling == operator))
         };
         self.by_operator.retain(|operator, _| wanted(operator));
     }
