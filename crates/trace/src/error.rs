@@ -85,6 +85,14 @@ pub enum Error {
         /// What is wrong.
         reason: RecordFault,
     },
+    /// A profile of another form than JSON cannot be read, or must be exported first.
+    #[error("{}: {}", shown(path), perfdb_files::escape::one_line(reason))]
+    Profile {
+        /// File as given.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
 }
 
 /// What can be wrong with a record of a CSV.
@@ -108,7 +116,8 @@ impl Error {
             | Error::LfsPointer { path }
             | Error::Json { path, .. }
             | Error::Shape { path, .. }
-            | Error::Record { path, .. } => path,
+            | Error::Record { path, .. }
+            | Error::Profile { path, .. } => path,
         }
     }
 

@@ -33,6 +33,11 @@ impl Id {
         (self.is_there() && self.0 > PLAIN).then(|| (self.0 - PLAIN - 1) as usize)
     }
 
+    /// The id of a small integer.
+    pub fn of(number: u32) -> Id {
+        Id(i64::from(number))
+    }
+
     /// The integer of a number's text without decimals and exponent.
     pub fn plain(number: &[u8]) -> Option<Id> {
         let (negative, digits) = match number.split_first()? {

@@ -35,6 +35,7 @@ pub mod json;
 pub mod kernels;
 pub mod names;
 pub mod numbering;
+pub mod profile;
 pub mod records;
 pub mod scan;
 pub mod selected;

@@ -1,5 +1,6 @@
 //! From the events of a trace file to [`Columns`].
 
+mod profile;
 mod taken;
 
 use std::convert::Infallible;
@@ -80,8 +81,13 @@ struct Piece {
     has_formula: Vec<Option<bool>>,
 }
 
-/// Reads a trace file.
+/// Reads a trace file, or under the present rules a profile of another form.
 pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Contents, Error> {
+    if wanted.findings
+        && let Some(profile) = perfdb_trace::profile::open(path)?
+    {
+        return Ok(Contents::of_profile(profile));
+    }
     read(&mut Source::open(path)?, wanted)
 }
 

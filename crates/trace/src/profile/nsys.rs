@@ -1,0 +1,242 @@
+//! Profiles that `nsys export --type sqlite` writes.
+
+use rustc_hash::FxHashMap;
+
+use super::model::{Annotation, Copy, DeviceInfo, Kernel, Kind, Launch, Profile};
+use super::sqlite::{Database, Fields};
+use crate::Error;
+use crate::names::{NO_NAME, NameId};
+use crate::time::Picoseconds;
+
+const KERNELS: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+const COPIES: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
+const SETS: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
+const GRAPHS: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+const CALLS: [&str; 2] = ["CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"];
+
+/// What the tables of device events have in front of their own columns.
+const COMMON: [&str; 6] = ["start", "end", "deviceId", "streamId", "correlationId", "globalPid"];
+
+const DIRECTIONS: [&str; 14] = [
+    "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "UHtoD", "UDtoH",
+    "UDtoD",
+];
+
+/// Whether a table is one that nsys writes.
+pub(super) fn has_table(table: &str) -> bool {
+    table.starts_with("CUPTI_ACTIVITY_KIND_") || table == "NVTX_EVENTS"
+}
+
+/// Reads a profile.
+pub(super) fn read(database: &Database<'_>) -> Result<Profile, Error> {
+    let mut reader = Reader {
+        database,
+        profile: Profile::new(Kind::Nsys),
+        texts: FxHashMap::default(),
+        calls: FxHashMap::default(),
+        gpus: FxHashMap::default(),
+    };
+    reader.texts()?;
+    reader.devices()?;
+    reader.calls()?;
+    reader.kernels()?;
+    reader.graphs()?;
+    reader.copies()?;
+    reader.annotations()?;
+    Ok(reader.profile)
+}
+
+struct Reader<'a> {
+    database: &'a Database<'a>,
+    profile: Profile,
+    /// Names by their number in the file.
+    texts: FxHashMap<i64, NameId>,
+    /// Calls by process, where the device event has one, and correlation id.
+    calls: FxHashMap<(Option<i64>, i64), u32>,
+    /// Devices by process id and number within the process.
+    gpus: FxHashMap<(i64, i64), i64>,
+}
+
+/// What device events of all kinds have.
+struct Common {
+    start: Picoseconds,
+    duration: Picoseconds,
+    device: i64,
+    stream: i64,
+    launch: Option<u32>,
+    correlation: (Option<i64>, i64),
+}
+
+/// `globalPid` and `globalTid` share the bits above these.
+fn process(global: i64) -> i64 {
+    global >> 24
+}
+
+impl Reader<'_> {
+    fn texts(&mut self) -> Result<(), Error> {
+        let (texts, names) = (&mut self.texts, &mut self.profile.names);
+        self.database.each("StringIds", &["id", "value"], |row| {
+            if let (Some(id), Some(text)) = (row.integer(0), row.text(1)) {
+                texts.insert(id, names.text(&text));
+            }
+        })
+    }
+
+    fn devices(&mut self) -> Result<(), Error> {
+        let gpus = &mut self.gpus;
+        self.database.each("TARGET_INFO_CUDA_DEVICE", &["gpuId", "cudaId", "pid"], |row| {
+            if let (Some(gpu), Some(cuda), Some(pid)) = (row.integer(0), row.integer(1), row.integer(2)) {
+                gpus.insert((pid, cuda), gpu);
+            }
+        })?;
+        let devices = &mut self.profile.devices;
+        let columns = ["name", "smCount", "totalMemory", "computeMajor", "computeMinor"];
+        self.database.each("TARGET_INFO_GPU", &columns, |row| {
+            devices.push(DeviceInfo {
+                name: row.text(0).unwrap_or_default(),
+                multiprocessors: row.integer(1),
+                memory: row.integer(2),
+                capability: row.integer(3).zip(row.integer(4)),
+            });
+        })
+    }
+
+    /// Calls are kept by process, and without it for tables of device events that name none; the first one counts.
+    fn calls(&mut self) -> Result<(), Error> {
+        let tables = [KERNELS, COPIES, SETS, GRAPHS];
+        let without = tables.iter().any(|table| !self.database.has(table, "globalPid"));
+        for table in CALLS {
+            let (profile, calls, texts) = (&mut self.profile, &mut self.calls, &self.texts);
+            self.database.each(table, &["start", "end", "globalTid", "correlationId", "nameId"], |row| {
+                let (Some((start, duration)), Some(correlation)) = (row.span(0, 1), row.integer(3)) else { return };
+                let thread = row.integer(2).unwrap_or(0);
+                let name = row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME);
+                let number = profile.launches.len() as u32;
+                let mut is_new = false;
+                let keys = [Some((Some(process(thread)), correlation)), without.then_some((None, correlation))];
+                for key in keys.into_iter().flatten() {
+                    calls.entry(key).or_insert_with(|| {
+                        is_new = true;
+                        number
+                    });
+                }
+                if is_new {
+                    profile.launches.push(Launch { start, duration, process: process(thread), thread, name });
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn kernels(&mut self) -> Result<(), Error> {
+        let (database, mut kernels, mut skipped) = (self.database, Vec::new(), 0);
+        let unnamed = self.profile.names.text("unnamed kernel");
+        let known = |id: Option<i64>| {
+            let name = *self.texts.get(&id?)?;
+            (!self.profile.names.get(name).is_empty()).then_some(name)
+        };
+        let columns: Vec<&str> = COMMON.into_iter().chain(["demangledName", "shortName"]).collect();
+        database.each(KERNELS, &columns, |row| {
+            let Some(Common { start, duration, device, stream, launch, .. }) = self.common(&row, KERNELS) else {
+                skipped += 1;
+                return;
+            };
+            let name = known(row.integer(6)).or_else(|| known(row.integer(7))).unwrap_or(unnamed);
+            kernels.push(Kernel { start, duration, name, device, stream, launch, is_graph: false });
+        })?;
+        self.profile.kernels = kernels;
+        self.profile.skipped += skipped;
+        Ok(())
+    }
+
+    /// Replays that were recorded as one row each. Where the kernels of a replay were recorded too, its row is left out.
+    fn graphs(&mut self) -> Result<(), Error> {
+        let (database, mut graphs, mut skipped) = (self.database, Vec::new(), 0);
+        let mut recorded = rustc_hash::FxHashSet::default();
+        if database.has(GRAPHS, "start") && database.has(KERNELS, "graphNodeId") {
+            let with_process = database.has(KERNELS, "globalPid");
+            database.each(KERNELS, &["graphNodeId", "globalPid", "correlationId"], |row| {
+                if let (Some(_), Some(correlation)) = (row.integer(0), row.integer(2)) {
+                    recorded.insert((row.integer(1).map(process).filter(|_| with_process), correlation));
+                }
+            })?;
+        }
+        let columns: Vec<&str> = COMMON.into_iter().chain(["graphId"]).collect();
+        database.each(GRAPHS, &columns, |row| {
+            let common = self.common(&row, GRAPHS).filter(|common| common.start != 0 || common.duration != 0);
+            let Some(common) = common else {
+                skipped += 1;
+                return;
+            };
+            if !recorded.contains(&common.correlation) {
+                graphs.push((row.integer(6), common));
+            }
+        })?;
+        for (graph, Common { start, duration, device, stream, launch, .. }) in graphs {
+            let graph = graph.map_or_else(|| "unknown".to_owned(), |graph| graph.to_string());
+            let name = self.profile.names.text(&format!("CUDA graph {graph}"));
+            self.profile.kernels.push(Kernel { start, duration, name, device, stream, launch, is_graph: true });
+        }
+        self.profile.skipped += skipped;
+        Ok(())
+    }
+
+    fn copies(&mut self) -> Result<(), Error> {
+        for (table, is_set) in [(COPIES, false), (SETS, true)] {
+            let (database, mut rows, mut skipped) = (self.database, Vec::new(), 0);
+            let columns: Vec<&str> = COMMON.into_iter().chain(["bytes", "copyKind"]).collect();
+            database.each(table, &columns, |row| match self.common(&row, table) {
+                Some(common) => rows.push((common, row.integer(6), row.integer(7))),
+                None => skipped += 1,
+            })?;
+            for (Common { start, duration, device, stream, launch, .. }, bytes, kind) in rows {
+                let direction = kind.and_then(|kind| DIRECTIONS.get(usize::try_from(kind).ok()?));
+                let name = match is_set {
+                    true => "Memset".to_owned(),
+                    false => format!("Memcpy {}", direction.unwrap_or(&DIRECTIONS[0])),
+                };
+                let name = self.profile.names.text(&name);
+                let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).unwrap_or(0);
+                self.profile.copies.push(Copy { start, duration, name, is_set, device, stream, launch, bytes });
+            }
+            self.profile.skipped += skipped;
+        }
+        Ok(())
+    }
+
+    /// Ranges that were pushed and popped, or started and ended.
+    fn annotations(&mut self) -> Result<(), Error> {
+        let (profile, texts) = (&mut self.profile, &self.texts);
+        let columns = ["start", "end", "eventType", "text", "textId", "globalTid"];
+        self.database.each("NVTX_EVENTS", &columns, |row| {
+            if !matches!(row.integer(2), Some(59 | 60)) {
+                return;
+            }
+            let Some((start, duration)) = row.span(0, 1) else { return };
+            let name = match row.text(3) {
+                Some(text) => profile.names.text(&text),
+                None => row.integer(4).and_then(|id| texts.get(&id).copied()).unwrap_or(NO_NAME),
+            };
+            if name != NO_NAME {
+                let process = process(row.integer(5).unwrap_or(0));
+                profile.annotations.push(Annotation { start, duration, name, process });
+            }
+        })
+    }
+
+    fn common(&self, row: &Fields<'_>, table: &str) -> Option<Common> {
+        let (start, duration) = row.span(0, 1)?;
+        let global = row.integer(5).filter(|_| self.database.has(table, "globalPid"));
+        let device = row.integer(2).unwrap_or(0);
+        let gpu = global.and_then(|global| self.gpus.get(&(process(global) & 0xFF_FFFF, device)));
+        let correlation = (global.map(process), row.integer(4).unwrap_or(i64::MIN));
+        Some(Common {
+            start,
+            duration,
+            device: gpu.copied().unwrap_or(device),
+            stream: row.integer(3).unwrap_or(0),
+            launch: self.calls.get(&correlation).copied(),
+            correlation,
+        })
+    }
+}
