@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const NAMED: usize = 5;
 const LOOKED_INTO: usize = 2000;
 
-/// Refuses a folder without tables and without a mapping. What is no folder is left to its readers.
+/// Refuses a folder without tables and without a mapping. What is not a folder is left to its readers.
 pub(crate) fn refuse_other(directory: &Path) -> Result<(), Failure> {
     match directory.is_dir() && !is_database(directory) {
         true => Err(refusal(directory, "neither a table (*.csv) nor op_mapping.yaml is in it")),
@@ -28,7 +28,7 @@ pub(crate) fn refuse_without_tables(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a folder that is no database and no place for one: something other than tables is in it.
+/// Refuses a folder that is not a database and no place for one: something other than tables is in it.
 pub(crate) fn refuse_target(directory: &Path) -> Result<(), Failure> {
     let is_visible = |entry: std::fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
     let mut entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

@@ -12,6 +12,15 @@ pub(crate) fn with_hint(line: &str) -> String {
     }
 }
 
+/// [`with_hint`] for a warning, which a tool that reads SQLite files may give about one that it has read.
+pub(crate) fn with_hint_about_warning(line: &str) -> String {
+    let read = |path: &Path| foreign_format(path) == Some(ForeignFormat::Sqlite);
+    match file_and_reason(line) {
+        Some((path, _)) if read(&path) => line.to_owned(),
+        _ => with_hint(line),
+    }
+}
+
 fn hint(line: &str) -> Option<String> {
     let (path, reason) = file_and_reason(line)?;
     let metadata = fs::metadata(&path).ok();
@@ -83,7 +92,8 @@ impl ForeignFormat {
             ForeignFormat::Zip => format!("it is a zip archive: unpack it (unzip {file}) and name the file in it"),
             ForeignFormat::Parquet => "it is a Parquet file: write it as CSV".to_owned(),
             ForeignFormat::Sqlite => {
-                "it is an SQLite database: use the CSV or JSON files that the profiler exports beside it".to_owned()
+                "it is an SQLite database: explain-trace and compare-traces read those of nsys and RPD, other tools the profiler's CSV or JSON files"
+                    .to_owned()
             }
         }
     }

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Suffixes, and the options that write the form; a tool has at most one of them for files.
-const FORMS: [(&str, &[&str]); 4] = [
+const FORMS: [(&str, &[&str]); 5] = [
     (".json", &["result-json", "json", "json-output"]),
     (".csv", &["result-csv", "csv"]),
+    (".jsonl", &["jsonl"]),
     (".html", &["html", "html-output"]),
     (".parquet", &["parquet"]),
 ];
@@ -54,13 +55,9 @@ pub(crate) fn add(mut command: Command) -> Command {
     if !is_offered(&command) {
         return command;
     }
-    // A tool whose --output is something else has an -o of its own.
-    if command.get_arguments().any(|known| known.get_short() == Some('o')) {
-        return command;
-    }
     let suffixes = suffixes(&command).join(" ");
-    let own = command.get_arguments().any(|known| known.get_long() == Some("output"));
-    if own {
+    let own = own_output(&command);
+    if own == Some(true) {
         // Its own --output is the product of the tool, or is shown in place of this one.
         return command.mut_arg("output", |option| option.short('o'));
     }
@@ -74,9 +71,16 @@ pub(crate) fn add(mut command: Command) -> Command {
         }
     }
     let help = format!("Write FILE as {suffixes}; repeatable");
-    let option = Arg::new(ID).short('o').long("output").value_name("FILE").action(ArgAction::Append).help(help);
+    let option = Arg::new(ID).short('o').value_name("FILE").action(ArgAction::Append).help(help);
     let option = option.value_parser(clap::value_parser!(OsString));
+    let option = if own.is_none() { option.long("output") } else { option };
     command.arg(option.display_order(0))
+}
+
+/// Whether the `--output` that a tool has of its own is a file; a number of tokens is another thing, and only `-o` is a file then.
+fn own_output(command: &Command) -> Option<bool> {
+    let own = command.get_arguments().find(|known| known.get_long() == Some("output") && known.get_id() != ID)?;
+    Some(own.get_value_names().is_none_or(|names| names.iter().all(|name| name != "TOKENS")))
 }
 
 /// The suffixes that a tool writes.
@@ -102,8 +106,8 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
     }
     let is_older = command.get_name() == "compare-traces"
         && arguments.iter().any(|argument| OLDER.iter().any(|name| argument.as_bytes().starts_with(name.as_bytes())));
-    let is_own = command.get_arguments().any(|known| known.get_long() == Some("output") && known.get_id() != ID);
-    if is_own && (is_older || command.get_name() != "compare-traces") {
+    let own = own_output(command);
+    if own == Some(true) && (is_older || command.get_name() != "compare-traces") {
         return Ok(arguments);
     }
     let mut named: Vec<OsString> = Vec::with_capacity(arguments.len());
@@ -116,7 +120,8 @@ pub(crate) fn by_suffix(arguments: Vec<OsString>, command: &Command) -> Result<V
             named.extend(words);
             break;
         }
-        let Some(file) = value(&word, &mut words) else {
+        let is_long = word.as_bytes().starts_with(b"--");
+        let Some(file) = (own != Some(false) || !is_long).then(|| value(&word, &mut words)).flatten() else {
             named.push(word);
             continue;
         };

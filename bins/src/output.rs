@@ -1,7 +1,7 @@
 //! What goes to the terminal: results on stdout, `warning:` lines on stderr.
 
 use crate::failure::Failure;
-use crate::hints::with_hint;
+use crate::hints::{with_hint, with_hint_about_warning};
 use crate::standard_streams::stdout_is_taken;
 use perfdb_files::escape::{for_terminal, one_line};
 use std::io::{self, IsTerminal, Write};
@@ -31,7 +31,7 @@ pub fn quiet() -> bool {
 
 /// A `warning: …` line on stderr, unless `--quiet` was given.
 pub fn warn(warning: &str) {
-    print_unless_quiet("warning: ", &with_hint(warning));
+    print_unless_quiet("warning: ", &with_hint_about_warning(warning));
 }
 
 /// A warning in the words of a tool's original, which start with a capital letter.

@@ -80,6 +80,7 @@ fn every_tool_answers_to_a_path_that_is_no_text() -> TestResult {
         ("explain-trace", &[]),
         ("export-database", &["db", "--parquet"]),
         ("fill-fia-runtime-metadata", &["--database-path"]),
+        ("forecast", &["--database-path", "db", "--model"]),
         ("generate-comm-microbench", &["--from-results"]),
         ("generate-op-comparison", &["--config"]),
         ("generate-per-shape-comparison", &["--tc-trace", "a.json", "--prof-trace"]),

@@ -68,6 +68,7 @@ fn no_database_that_is_read_and_no_row_is_overwritten() -> TestResult {
     let folder = database()?;
     let before = fs::read(folder.path().join("db/Add.csv"))?;
     fs::create_dir(folder.path().join("old"))?;
+    fs::copy(folder.path().join("db/Add.csv"), folder.path().join("old/Add.csv"))?;
     std::os::unix::fs::symlink("db", folder.path().join("link"))?;
     for (own, arguments) in [
         ("db", &["--suggest", "db"][..]),

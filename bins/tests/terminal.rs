@@ -193,7 +193,7 @@ fn no_progress_is_shown_to_those_who_want_none() -> TestResult {
 }
 
 /// What tools print by default about the shipped inputs.
-const SCREENS: [&str; 23] = [
+const SCREENS: [&str; 25] = [
     "audit-coverage first-database/database first-database/trace.json",
     "audit-coverage first-database/database first-database/trace.json --suggest 3",
     "check-database first-database/database",
@@ -209,6 +209,8 @@ const SCREENS: [&str; 23] = [
     "explain-prediction scenarios/deepseek_v3_prefill/trace.json scenarios/deepseek_v3_prefill/forward_pass.csv",
     "explain-prediction scenarios/qwen3_32b_decode/trace.json scenarios/qwen3_32b_decode/forward_pass.csv --data-dir scenarios",
     "explain-trace gpu-traces/h100.json",
+    "forecast --model forecast/model --database-path forecast/tables/h100_sxm/vllm/1.0.0 --tp 1,2 --batch 1,16,64",
+    "forecast --model forecast/model --database-path forecast/tables/h100_sxm/vllm/1.0.0 --tp 2 --batch 16",
     "merge-databases first-database/database demo-database/HOST_CPU/demo --dry-run",
     "query-database first-database/database --from-trace first-database/trace.json",
     "query-database first-database/database --from-trace first-database/trace.json --compare",

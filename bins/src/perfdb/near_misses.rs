@@ -23,7 +23,12 @@ const MEANT: &[(&[&str], &[&str])] = &[
 /// A command that there is not, with the nearest one.
 pub(super) fn unknown(words: &[String]) -> Failure {
     let first = words.first().map(String::as_str).unwrap_or_default();
-    let meant = meant(first);
+    // `database check` means the group, although there is a command of that name as well.
+    let group = doors().find(|door| {
+        let has = |name: &String| door.available().any(|(command, _)| command.name == name);
+        door.synonyms.contains(&first.to_lowercase().as_str()) && words.get(1).is_some_and(has)
+    });
+    let meant = group.map_or_else(|| meant(first), |door| vec![door.name.to_owned()]);
     let hint = if meant.is_empty() {
         match nearest(first, names(), str::to_lowercase) {
             Some(near) => format!("did you mean {near}?"),

@@ -97,12 +97,12 @@ mod tests {
         };
         assert_eq!(
             foreign("HOST_CPU"),
-            "op_summary.csv:7: a time of HOST_CPU is not at home in this database directory; \
+            "op_summary.csv:7: this duration was measured on HOST_CPU, which is not the device of this directory; \
              --device HOST_CPU names a host's, --allow-foreign-times takes it all the same"
         );
         assert_eq!(
             foreign(""),
-            "op_summary.csv:7: a time of an unknown origin is not at home in this database directory; \
+            "op_summary.csv:7: this duration was measured on an unknown origin, which is not the device of this directory; \
              --allow-foreign-times takes it all the same"
         );
         assert!(line(Error::NoAccelerator).starts_with("NPU not found; --backend native"));

@@ -74,7 +74,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     devices: Option<PathBuf>,
 
-    /// List so many names of kernels, and so many operators with --testlist
+    /// List at most N names of kernels, and at most N operators with --testlist
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
 

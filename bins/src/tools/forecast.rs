@@ -7,7 +7,7 @@ use crate::path_argument::path;
 use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, run};
 use clap::Parser;
-use perfdb_files::replace::refuse_inputs;
+use perfdb_files::replace::{commit, refuse_inputs};
 use perfdb_forecast::serving::{Architecture, Calibration, FeedForward, Parallel, Request, Scheme, Tables, forecast};
 use perfdb_report::forecast::{Served, csv, document, sweep, text};
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ pub const TOOL: Tool = Tool {
 ///
 /// The operators of a step are those of the model's config.json. Their durations come from a database that `import-database --from
 /// aiconfigurator` made; what it lacks is taken from other versions beside it, from neighbouring cases, or from the limits of the
-/// device. The intervals hold nine of ten measured servers over models and systems, not nine of ten for the one that is asked.
+/// device. The 90 % intervals are over models and systems; for one model they promise less.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
@@ -75,9 +75,13 @@ struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = path())]
     calibration: Option<PathBuf>,
 
-    /// Write the result to FILE; its ending chooses the form: .json or .csv, with --points .jsonl
-    #[arg(short, long = "output-file", visible_alias = "json", value_name = "FILE")]
-    output_file: Option<OsString>,
+    /// Write every operator with its shape, calls, duration and source as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    json: Option<OsString>,
+
+    /// Write one line for each deployment as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<OsString>,
 
     /// Forecast each point of a list; where it has measured times, print the error and the coverage by model
     #[arg(long, value_name = "CSV", value_parser = path(), requires = "models", requires = "databases", conflicts_with = "model", help_heading = "Many points")]
@@ -86,6 +90,10 @@ struct Arguments {
     /// Folder with ORGANISATION--NAME_config.json files
     #[arg(long, value_name = "DIR", value_parser = path(), help_heading = "Many points")]
     models: Option<PathBuf>,
+
+    /// Write one line of JSON for each point to FILE
+    #[arg(long, value_name = "FILE", requires = "points", help_heading = "Many points")]
+    jsonl: Option<OsString>,
 
     /// Folder with databases SYSTEM/FRAMEWORK/VERSION
     #[arg(long, value_name = "DIR", value_parser = path(), help_heading = "Many points")]
@@ -115,21 +123,21 @@ fn scheme(text: &str) -> Result<Scheme, String> {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
-    let output = arguments.output_file.as_deref().map(Path::new);
+    let outputs = [&arguments.json, &arguments.csv, &arguments.jsonl];
     let inputs = [&arguments.model, &arguments.calibration, &arguments.points];
-    refuse_inputs(output, inputs.into_iter().flatten().map(PathBuf::as_path))?;
+    refuse_inputs(outputs.into_iter().flatten().map(Path::new), inputs.into_iter().flatten().map(PathBuf::as_path))?;
     let calibration = match &arguments.calibration {
         Some(file) => Calibration::read(file)?,
         None => Calibration::built_in()?,
     };
     if let (Some(points), Some(models), Some(databases)) = (&arguments.points, &arguments.models, &arguments.databases)
     {
-        return many::execute(points, models, databases, calibration, arguments.output_file.as_deref());
+        return many::execute(points, models, databases, calibration, arguments.jsonl.as_deref());
     }
     let (Some(model), Some(database)) = (&arguments.model, &arguments.database_path) else {
         return Err(Failure::usage("--model and --database-path are needed".to_owned()));
     };
-    let file = JsonFile::open(arguments.output_file.as_deref())?;
+    let files = [JsonFile::open(arguments.json.as_deref())?, JsonFile::open(arguments.csv.as_deref())?];
     let model = Architecture::read(model)?;
     let mut tables = Tables::open(database)?;
     let mut found = Vec::new();
@@ -146,7 +154,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let forecast = forecast?;
         let served = Served::new(&model, &request, &forecast, &tables);
         print(&text(&served))?;
-        write(file, &[served])?;
+        write(files, &[served])?;
         return Ok(Status::Success);
     }
     print(&sweep(&model, &found, &tables))?;
@@ -154,7 +162,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         .iter()
         .filter_map(|(request, forecast)| Some(Served::new(&model, request, forecast.as_ref().ok()?, &tables)))
         .collect();
-    write(file, &served)?;
+    write(files, &served)?;
     match served.is_empty() {
         true => Err(Failure::lines(vec!["no deployment of the sweep can be forecast".to_owned()])),
         false => Ok(Status::Success),
@@ -164,7 +172,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
 fn request(model: &Architecture, arguments: &Arguments, tensor: u64, batch: u64) -> Result<Request, Failure> {
     let devices = tensor * arguments.dp;
     let has_experts = model.layers.iter().any(|layers| matches!(layers.feed_forward, FeedForward::Experts { .. }));
-    if has_experts && (arguments.ep == 0 || devices % arguments.ep != 0) {
+    if has_experts && !devices.is_multiple_of(arguments.ep) {
         return Err(Failure::usage(format!("--ep: {} does not divide the {devices} devices", arguments.ep)));
     }
     let expert_tensor = if has_experts { devices / arguments.ep } else { devices };
@@ -172,10 +180,8 @@ fn request(model: &Architecture, arguments: &Arguments, tensor: u64, batch: u64)
     Ok(Request { parallel, batch, input: arguments.input, output: arguments.output, cache: arguments.kv_cache })
 }
 
-fn write(file: Option<JsonFile>, served: &[Served<'_>]) -> Result<(), Failure> {
-    let Some(file) = file else { return Ok(()) };
-    if file.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) {
-        return file.write_text(&csv(served));
-    }
-    file.write(&Versioned::first(document(served)))
+fn write([json, table]: [Option<JsonFile>; 2], served: &[Served<'_>]) -> Result<(), Failure> {
+    let json = json.map(|json| json.stage(&Versioned::first(document(served)))).transpose()?;
+    let table = table.map(|table| table.stage_text(&csv(served))).transpose()?;
+    Ok(commit(json.into_iter().chain(table).collect())?)
 }

@@ -213,7 +213,7 @@ fn replaced(summary: &Summary) -> Option<(String, bool)> {
     Some((line, true))
 }
 
-/// Warns of what is no part of the output, and returns what is.
+/// Warns of what is not a part of the output, and returns what is.
 fn warn_of(summary: &Summary) -> String {
     let mut out = String::new();
     for warning in &summary.warnings {

@@ -47,6 +47,7 @@ fn the_same_command_lines_write_everything_where_they_can() -> TestResult {
         assert!(matches!(output.status.code(), Some(0 | 3)), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(outputs.iter().all(|output| world.at(output).is_file()), "{line}");
         let only_reads = [
+            "bundle-reports",
             "cut-forward-pass",
             "generate-per-shape-comparison",
             "query-database",

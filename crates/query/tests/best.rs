@@ -90,7 +90,8 @@ fn an_explanation_names_rows_by_their_lines_alone() {
     let (answer, explanation) =
         database.reader(ReaderSemantics::Best, Layer::Interpolating).explain(&product(64, 768, 2048));
     let prediction = answer.expect("a prediction").prediction().expect("an interval").clone();
-    let (estimate, _) = prediction.sentence.split_once(", a configuration").expect("a new configuration");
+    let (estimate, _) =
+        prediction.sentence.split_once(", no measured row has this configuration").expect("a new configuration");
     let note = format!("new configuration: {estimate}");
     assert!(explanation.lines.iter().any(|line| line.trim() == note), "{:?}", explanation.lines);
 }

@@ -92,7 +92,7 @@ pub fn text(served: &Served<'_>) -> String {
         memory.weight_bytes / 1e9,
         memory.cache_bytes / 1e9
     );
-    let _ = writeln!(out, "\n{:<26}{:>9}{:>8}   {}", "time per output token", "ms", "share %", "from");
+    let _ = writeln!(out, "\n{:<26}{:>9}{:>8}   from", "time per output token", "ms", "share %");
     let total = forecast.tpot.value_ms;
     for part in Part::ALL {
         let ms = forecast.decode.part_ms(part) * forecast.constants.factor;
@@ -119,7 +119,7 @@ pub fn text(served: &Served<'_>) -> String {
     let [points, models] = forecast.constants.points;
     let _ = writeln!(
         out,
-        "intervals: nine of ten of {points} measured points of {models} models on {}, each model left out in turn",
+        "intervals: 90 %, from {points} measured points of {models} models on {}, each model left out in turn",
         tables.framework
     );
     let _ = writeln!(out, "not in it: {NOT_MODELLED}");
@@ -208,8 +208,7 @@ pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)],
         None => format!("none of {} deployments of {} can be forecast\n", found.len(), model.family),
     };
     let _ = writeln!(out, "{}, {} {}\n", tables.device.name, tables.framework, tables.version());
-    let _ =
-        writeln!(out, "{:>4}{:>7}  {:<26}{:<28}{:>16}  {}", "tp", "batch", "TPOT", "TTFT", "tokens/s/device", "best");
+    let _ = writeln!(out, "{:>4}{:>7}  {:<26}{:<28}{:>16}  best", "tp", "batch", "TPOT", "TTFT", "tokens/s/device");
     for (request, forecast) in found {
         let place = format!("{:>4}{:>7}  ", request.parallel.tensor, request.batch);
         match forecast {
@@ -349,7 +348,7 @@ pub fn csv(served: &[Served<'_>]) -> String {
 /// The line of a point in a list of results.
 pub fn point_line(point: &Point, forecast: &Result<Forecast, Error>) -> String {
     let value = match forecast {
-        Ok(Forecast { tpot, ttft, decode, prefill, .. }) => json!({
+        Ok(Forecast { tpot, ttft, decode, prefill, layers, .. }) => json!({
             "id": point.id,
             "tpot_ms": tpot.value_ms,
             "tpot_low_ms": tpot.low_ms,
@@ -360,6 +359,7 @@ pub fn point_line(point: &Point, forecast: &Result<Forecast, Error>) -> String {
             "decode_ms": decode.total_ms(),
             "prefill_ms": prefill.total_ms(),
             "collectives": decode.sums(),
+            "layers": layers,
         }),
         Err(error) => json!({"id": point.id, "error": error.to_string()}),
     };

@@ -116,7 +116,7 @@ pub fn testlist(one: &OneTrace, top: usize) -> String {
     one.operators.iter().take(top).map(line).collect()
 }
 
-/// Text, Markdown or CSV of at most so many bytes: lists are cut first, then whole lines from the end.
+/// Text, Markdown or CSV of at most N bytes: lists are cut first, then whole lines from the end.
 pub fn bounded_lines(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
     let mut text = bounded(one, bytes, shown);
     while text.len() > bytes {
@@ -126,7 +126,7 @@ pub fn bounded_lines(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> 
     text
 }
 
-/// JSON of at most so many bytes: lists are cut first; where that is not enough, the verdict and the parts remain.
+/// JSON of at most N bytes: lists are cut first; where that is not enough, the verdict and the parts remain.
 pub fn bounded_json(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
     let text = bounded(one, bytes, shown);
     if text.len() <= bytes {
@@ -139,7 +139,7 @@ pub fn bounded_json(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> S
     format!("{least}\n")
 }
 
-/// Makes lists shorter until `shown` has at most so many bytes; what is least important goes first.
+/// Makes lists shorter until `shown` has at most N bytes; what is least important goes first.
 fn bounded(one: &OneTrace, bytes: usize, shown: impl Fn(&OneTrace) -> String) -> String {
     let mut one = one.clone();
     let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -237,7 +237,7 @@ fn operator(one: &OneTrace, row: &OperatorRow) -> String {
     format!("{name:<27}{:>11}{ms:>9.3}{share:>7.1} %{roof:>8}  {bound:<8} {shapes} {types}", row.calls)
 }
 
-/// At most so many characters, on one line.
+/// At most N characters, on one line.
 fn cut(line: &str, width: usize) -> String {
     let plain: String = line.trim_end().chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     match plain.chars().count() {

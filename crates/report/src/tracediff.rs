@@ -9,8 +9,8 @@
 //! let analysis = analyse(&load("a.json")?, &load("b.json")?, &AnalysisOptions::default())?;
 //! assert!(json(&analysis.document, None).starts_with("{\n  \"format_version\": 3,"));
 //! let report = text(&analysis.document, &TextOptions::default());
-//! assert!(report.starts_with("trust: trace 1 LOW"));
-//! assert!(report.contains("elapsed of the whole, trace 2 / trace 1: 1.000 "));
+//! assert!(report.starts_with("elapsed of the whole, trace 2 / trace 1: 1.000"));
+//! assert!(report.contains("trust: trace 1 LOW"));
 //! # Ok::<(), perfdb_tracediff::Error>(())
 //! ```
 

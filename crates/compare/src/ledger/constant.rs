@@ -23,7 +23,7 @@ pub struct LayersNote {
 /// Fewest layers that a ratio is believed from.
 const FEWEST_LAYERS: i128 = 8;
 
-/// Calls of a leaf in one pass, predicted and measured; in the smallest whole numbers of their ratio where passes are no whole ones.
+/// Calls of a leaf in one pass, predicted and measured; in the smallest whole numbers of their ratio where passes are not whole ones.
 fn counts(leaf: &Leaf) -> Option<(i128, i128)> {
     let Detail::Calls(calls) = &leaf.detail else { return None };
     let whole = |calls: f64| (calls.fract() == 0.0).then_some(calls as i128);
@@ -52,7 +52,7 @@ impl Candidate {
             .then_some(Candidate { predicted, more })
     }
 
-    /// Whether so many more layers explain calls: as many in each, and up to one more or fewer per call at the ends of the model.
+    /// Whether this many more layers explain calls: as many in each, and up to one more or fewer per call at the ends of the model.
     fn explains(self, (predicted, measured): (i128, i128)) -> bool {
         let more = predicted - measured;
         if more % self.more != 0 {

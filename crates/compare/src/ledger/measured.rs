@@ -134,7 +134,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Brings calls into the order of their starts, and signatures into that of their first calls, whatever the order of the rows.
+    /// Brings calls into the order of their starts, and signatures into that of their first calls, in any order of the rows.
     fn order(&mut self) {
         let mut keys: Vec<(&[u8], u32)> = self.signatures.iter().map(|(key, at)| (key.as_ref(), *at)).collect();
         keys.sort_unstable();

@@ -37,7 +37,7 @@ impl GzipState {
     }
 }
 
-/// A gzip file may inflate to so many bytes, or to this multiple of its size: traces shrink to a tenth or a thirtieth, bombs to a thousandth.
+/// A gzip file may inflate to this many bytes, or to this multiple of its size: traces shrink to a tenth or a thirtieth, bombs to a thousandth.
 const INFLATED_BYTES: u64 = 1 << 30;
 const MOST_INFLATED: u64 = 200;
 
@@ -50,7 +50,7 @@ pub(super) struct Gunzip<R: BufRead> {
 }
 
 impl<R: BufRead> Gunzip<R> {
-    /// Inflates a file of so many bytes.
+    /// Inflates a file of this many bytes.
     pub(super) fn new(input: R, file_bytes: u64) -> (Gunzip<R>, GzipState) {
         let state = GzipState::default();
         let limit = file_bytes.saturating_mul(MOST_INFLATED).max(INFLATED_BYTES);

@@ -253,7 +253,7 @@ fn between(near: &[(u64, f64)], at: impl Fn(u64) -> Option<(f64, Source)>) -> Op
     (!near.is_empty()).then(|| (sum.exp(), source))
 }
 
-/// A duration at the last neighbour, for a size that is so many times as large.
+/// A duration at the last neighbour, for a size that is this many times as large.
 fn grown((duration_us, source): (f64, Source), more: f64) -> (f64, Source) {
     if more > 1.0 { (duration_us * more, Source::Extrapolated) } else { (duration_us, source) }
 }

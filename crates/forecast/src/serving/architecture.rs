@@ -215,7 +215,7 @@ impl Architecture {
         of_layers + embeddings / tensor as f64
     }
 
-    /// Bytes that one device keeps of a sequence of so many tokens.
+    /// Bytes that one device keeps of a sequence of this many tokens.
     pub fn cache_bytes(&self, tokens: u64, tensor: u64, bytes_each: f64) -> f64 {
         let of_layer = |mixer: &Mixer| match *mixer {
             Mixer::Grouped { kv_heads, head_dim, window, .. } => {

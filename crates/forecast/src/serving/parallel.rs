@@ -19,7 +19,7 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// Each matrix over so many devices, experts included.
+    /// Each matrix over this many devices, experts included.
     pub fn tensor(tensor: u64) -> Parallel {
         Parallel { tensor, data: 1, pipeline: 1, expert_tensor: tensor, expert: 1 }
     }

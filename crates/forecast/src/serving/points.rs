@@ -149,7 +149,7 @@ impl Sources {
         }
         let found = self.description(name).ok_or_else(|| Error::Malformed {
             path: self.models.join(format!("{}_config.json", name.replace('/', "--"))),
-            reason: format!("there is no description of {name}"),
+            reason: format!("the models lack {name}"),
         })?;
         let model = Architecture::read(&found)?;
         self.known.insert(name.to_owned(), model.clone());

@@ -53,7 +53,7 @@ impl Family {
 }
 
 /// What the rows of a curve have in common.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Product { scheme: Scheme, columns: u64, inner: u64 },
     Attention { heads: Heads, batch: u64 },
@@ -98,7 +98,7 @@ pub(super) enum Spread {
 /// The tables of a family in one version.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    pub(super) curves: HashMap<Key, Curve>,
+    pub(super) curves: BTreeMap<Key, Curve>,
     /// Columns and inner sizes of products, by scheme.
     pub(super) products: BTreeMap<Scheme, [Vec<u64>; 2]>,
     /// Batches of each attention.
@@ -132,7 +132,7 @@ impl Tables {
     /// Opens a database `SYSTEM/FRAMEWORK/VERSION`; its neighbours are other versions.
     ///
     /// # Errors
-    /// When the folder is not there, or its system is no known device.
+    /// When the folder is not there, or its system is not a known device.
     pub fn open(database: &Path) -> Result<Tables, Error> {
         let database = perfdb_files::paths::absolute(database);
         let name = |at: usize| {
@@ -146,12 +146,12 @@ impl Tables {
     /// The tables below a folder of systems for a framework's version; without one the framework's newest.
     ///
     /// # Errors
-    /// When there are none, or the system is no known device.
+    /// When there are none, or the system is not a known device.
     pub fn of(root: &Path, system: &str, framework: &str, version: Option<&str>) -> Result<Tables, Error> {
         let folder = root.join(system).join(framework);
         let refuse = |reason: String| Error::Malformed { path: folder.clone(), reason };
         let Some(device) = Device::recognise(system) else {
-            let reason = format!("the system {system} is no device whose limits are known");
+            let reason = format!("the system {system} is not a device whose limits are known");
             return Err(refuse(reason));
         };
         let versions = versions::ordered(&folder, version)?;

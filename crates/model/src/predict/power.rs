@@ -12,15 +12,15 @@ const MOST: usize = MOST_AXES + 2;
 /// Residuals beyond this count linearly, not squared (Huber).
 const KNEE: f64 = 0.2;
 const MOST_STEPS: usize = 40;
-/// How much powers are drawn towards nought, so that sizes that change together share what they do.
+/// How much powers are drawn towards zero, so that sizes that change together share what they do.
 const RIDGE: f64 = 0.02;
 /// No size counts with more than this power.
 const MOST_POWER: f64 = 3.0;
 
-/// The powers of the sizes. None is below nought: more work does not take less time.
+/// The powers of the sizes. None is below zero: more work does not take less time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Power {
-    /// Added before the logarithm: one where a size of nought occurs.
+    /// Added before the logarithm: one where a size of zero occurs.
     shifts: Vec<f64>,
     /// The logarithms of the mean row.
     centre: Vec<f64>,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_are_found_and_none_is_below_nought() {
+    fn powers_are_found_and_none_is_below_zero() {
         let sizes: Vec<[f64; 3]> = (0..200)
             .map(|at| [1 << (at % 12), 8 << (at % 5), 1 << (at % 3)].map(|size: i32| f64::from(size)))
             .collect();

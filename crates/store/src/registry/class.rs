@@ -1,6 +1,6 @@
 //! Classes of kernels and layouts of their operands.
 
-/// What a kernel does, as far as its time depends on it.
+/// What a kernel does, where its time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum KernelClass {

@@ -7,7 +7,7 @@ use super::sqlite::Database;
 use crate::Error;
 use crate::names::{NO_NAME, NameId};
 
-/// What is no work of a device.
+/// What is not work of a device.
 const MARKERS: [&str; 3] = ["Marker", "UserMarker", "Barrier"];
 
 /// Whether the file has the tables of RPD, given whether it has a table.

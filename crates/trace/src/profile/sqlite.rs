@@ -1,4 +1,4 @@
-//! A SQLite file, opened so that nothing appears beside it, whatever columns it has.
+//! A SQLite file, opened so that nothing appears beside it, with any columns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -36,7 +36,7 @@ impl Counted<std::fs::File> {
     /// A file that was just opened, or is read once more from its beginning.
     ///
     /// # Errors
-    /// When the system does not tell how long it is.
+    /// When the system does not report its length.
     pub fn of_file(file: std::fs::File) -> std::io::Result<Self> {
         add_opened(file.metadata()?.len());
         Ok(Counted(file))
@@ -47,7 +47,7 @@ impl<'f> Counted<&'f std::fs::File> {
     /// [`Counted::of_file`] for one that is read again later.
     ///
     /// # Errors
-    /// When the system does not tell how long it is.
+    /// When the system does not report its length.
     pub fn of_pass(file: &'f std::fs::File) -> std::io::Result<Self> {
         add_opened(file.metadata()?.len());
         Ok(Counted(file))

@@ -60,7 +60,7 @@ impl Headline {
         }
     }
 
-    /// `, median of 20 and 22 steps`; nothing where the figures are no medians.
+    /// `, median of 20 and 22 steps`; nothing where the figures are not medians.
     pub(super) fn figures(&self) -> String {
         match (self.medians, self.samples) {
             (None, _) => String::new(),

@@ -37,7 +37,7 @@ pub(crate) struct Window {
     pub(crate) parts: TimeParts,
     /// Part of the idle time that ends with an event whose launch is not known.
     pub(crate) unknown_launch: Picoseconds,
-    /// Part of the late time of the host that lies behind the last event of the pass.
+    /// Part of the late time of the host after the last event of the pass.
     pub(crate) late_behind: Picoseconds,
     /// Own time per family; adds up to the compute part.
     pub(crate) own: Vec<Picoseconds>,

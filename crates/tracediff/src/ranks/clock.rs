@@ -1,5 +1,5 @@
 //! Clocks of ranks, aligned by the ends of collectives that all ranks leave together. The root of a broadcast and a sender leave
-//! before the others: such calls align clocks only where there are no others.
+//! before the others: such calls align clocks only where there are not others.
 
 use perfdb_trace::time::Picoseconds;
 

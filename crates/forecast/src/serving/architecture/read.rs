@@ -204,10 +204,10 @@ fn layer_type<'v>(description: &Description<'v>, layer: u64) -> &'v str {
     }
     let interval = |field: &str| description.0.get(field).and_then(Value::as_u64).filter(|interval| *interval > 0);
     if let Some(interval) = interval("full_attention_interval") {
-        return if (layer + 1) % interval == 0 { "full_attention" } else { "linear_attention" };
+        return if (layer + 1).is_multiple_of(interval) { "full_attention" } else { "linear_attention" };
     }
     match interval("sliding_window_pattern") {
-        Some(interval) if (layer + 1) % interval != 0 => "sliding_attention",
+        Some(interval) if !(layer + 1).is_multiple_of(interval) => "sliding_attention",
         _ => "full_attention",
     }
 }
@@ -305,5 +305,5 @@ fn has_experts(description: &Description<'_>, layer: u64) -> Result<bool, Fault>
         description.list("mlp_only_layers").is_some_and(|dense| dense.iter().any(|at| at.as_u64() == Some(layer)));
     let step = description.first(&["decoder_sparse_step", "interleave_moe_layer_step"])?.unwrap_or(1);
     let first = description.size("first_k_dense_replace")?.unwrap_or(0);
-    Ok(!only_dense && (layer + 1) % step == 0 && layer >= first)
+    Ok(!only_dense && (layer + 1).is_multiple_of(step) && layer >= first)
 }

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 pub(crate) const FEW: usize = 32;
 /// The same of several slices: what is fitted to each alone follows its few rows, however many there are in all.
 pub(crate) const FEW_TOGETHER: usize = 200;
-/// Rows of a slice, on average, from which powers are learnt anew.
+/// Rows of a slice, on average, from which powers are learnt again.
 const MOST_RELEARNT: usize = 400;
 /// Rows to which a roofline can be fitted.
 const FEWEST_FITTED: usize = 3;

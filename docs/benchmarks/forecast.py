@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Error and coverage of forecasts with constants fitted on other models, and the constants of the program.
+
+usage: forecast.py POINTS.csv OUT.jsonl [CALIBRATION.json]
+
+OUT.jsonl is what `perfdb forecast --points POINTS.csv ... -o OUT.jsonl` wrote. Each model is judged by constants of the other models;
+the calibration that is written is fitted on all of them. Needs numpy and scipy.
+"""
+
+import collections
+import csv
+import json
+import sys
+
+import numpy as np
+from scipy.optimize import least_squares
+
+FAMILIES = ["Qwen3-32B", "Qwen3-235B", "Qwen3.5", "Llama-3.1-70B", "MiniMax", "DeepSeek", "gpt-oss", "Llama-3.1-8B", "Kimi", "GLM"]
+GROUPS = {"dense": ["Qwen3-32B", "Llama"], "mla": ["DeepSeek", "Kimi", "GLM"], "moe": [""]}
+FRAMEWORKS = ["vllm", "trtllm", "sglang"]
+# Interference of prefills, and microseconds a sum over devices waits; where they start, and how far they usually go.
+START, SPREAD = np.array([1.0, 2.0]), np.array([0.3, 4.0])
+
+
+def read(points, answers):
+    measured = {row["id"]: row for row in csv.DictReader(open(points))}
+    rows = []
+    for line in open(answers):
+        answer = json.loads(line)
+        row = measured.get(answer["id"])
+        if "tpot_ms" not in answer or not row:
+            continue
+        model = row["model_path"]
+        rows.append(
+            dict(
+                family=next((name for name in FAMILIES if name in model), model),
+                group=next(name for name, marks in GROUPS.items() if any(mark in model for mark in marks)),
+                framework=row["backend"],
+                sweep=(model, row["system"], row["gemm_quant_mode"]),
+                batch=float(row["batch_size"]),
+                output=float(row["osl"]),
+                tpot=float(row["silicon_tpot_ms"]),
+                ttft=float(row["silicon_ttft_ms"] or 0),
+                **{key: float(answer[key]) for key in ("decode_ms", "prefill_ms", "collectives", "layers")},
+            )
+        )
+    return rows
+
+
+def column(rows, key):
+    return np.array([row[key] for row in rows], float)
+
+
+def weights(rows):
+    """Rows of one sweep are near copies of each other."""
+    count = collections.Counter((row["framework"], row["sweep"]) for row in rows)
+    return np.array([1 / np.sqrt(count[(row["framework"], row["sweep"])]) for row in rows])
+
+
+def steps(rows, constants):
+    found = np.array([constants[row["framework"]] for row in rows])
+    waiting = found[:, 1] * column(rows, "collectives") / 1e3
+    decode, prefill = column(rows, "decode_ms") + waiting, column(rows, "prefill_ms") + waiting
+    return decode + found[:, 0] * (column(rows, "batch") - 1) / column(rows, "output") * prefill, decode, prefill
+
+
+def fit(rows):
+    constants = {}
+    for framework in FRAMEWORKS:
+        own = [row for row in rows if row["framework"] == framework]
+        constants[framework] = START
+        if own:
+            weight, truth = weights(own), np.log(column(own, "tpot"))
+            miss = lambda x: np.r_[weight * (np.log(steps(own, {framework: x})[0]) - truth), 0.3 * (x - START) / SPREAD]
+            constants[framework] = least_squares(miss, START, bounds=([0.3, 0], [1.3, 15]), loss="soft_l1", f_scale=0.15).x
+    return constants
+
+
+def first(rows, decode, prefill, constants):
+    found = np.array([constants[row["framework"]] for row in rows])
+    return prefill * (1 + found[:, 0] * (column(rows, "batch") - 1)) + found[:, 1] * column(rows, "layers") + found[:, 2] * decode
+
+
+def fit_first(rows, decode, prefill):
+    constants, start = {}, np.array([0.1, 0.5, 0.5])
+    for framework in FRAMEWORKS:
+        at = [i for i, row in enumerate(rows) if row["framework"] == framework and row["ttft"] > 0]
+        constants[framework] = start
+        if at:
+            own = [rows[i] for i in at]
+            weight, truth = weights(own), np.log(column(own, "ttft"))
+            miss = lambda x: np.r_[
+                weight * (np.log(first(own, decode[at], prefill[at], {framework: x})) - truth),
+                0.3 * (x - start) / np.array([0.1, 0.4, 0.5]),
+            ]
+            constants[framework] = least_squares(miss, start, bounds=([0, 0, 0], [1, 3, 5]), loss="soft_l1", f_scale=0.2).x
+    return constants
+
+
+def quantile(values, weight, part):
+    order = np.argsort(values)
+    below = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    return float(np.interp(part, below, values[order]))
+
+
+def main():
+    rows = read(sys.argv[1], sys.argv[2])
+    tpot, decode, prefill, ttft = (np.zeros(len(rows)) for _ in range(4))
+    for family in {row["family"] for row in rows}:
+        others = [i for i, row in enumerate(rows) if row["family"] != family]
+        own = [i for i, row in enumerate(rows) if row["family"] == family]
+        constants = fit([rows[i] for i in others])
+        _, of_others, prefill_of_others = steps([rows[i] for i in others], constants)
+        tpot[own], decode[own], prefill[own] = steps([rows[i] for i in own], constants)
+        waiting = fit_first([rows[i] for i in others], of_others, prefill_of_others)
+        ttft[own] = first([rows[i] for i in own], decode[own], prefill[own], waiting)
+    miss = np.log(column(rows, "tpot") / tpot)
+    has_first = column(rows, "ttft") > 0
+    miss_first = np.log(np.maximum(column(rows, "ttft"), 1e-3) / ttft)
+    weight = weights(rows)
+    constants = fit(rows)
+    _, all_decode, all_prefill = steps(rows, constants)
+    waiting = fit_first(rows, all_decode, all_prefill)
+    frameworks = np.array([row["framework"] for row in rows])
+    everywhere = np.ones(len(rows), bool)
+
+    def interval(values, chosen, framework, parts=(0.05, 0.95)):
+        """Half of it from the framework's own residuals, half from all."""
+        own = chosen & (frameworks == framework) if framework else chosen
+        ends = [(quantile(values[own], weight[own], part) + quantile(values[chosen], weight[chosen], part)) / 2 for part in parts]
+        return {"low": round(ends[0], 3), "high": round(ends[1], 3)}
+
+    found = {}
+    for framework in FRAMEWORKS:
+        (interference, collective_us), (share, layer_ms, own_steps) = constants[framework], waiting[framework]
+        mask = frameworks == framework
+        found[framework] = {
+            "factor": 1.0, "host_ms": 0.0, "collective_us": round(collective_us, 2), "interference": round(interference, 3),
+            "waiting": round(share, 4), "layer_ms": round(layer_ms, 3), "steps": round(own_steps, 3),
+            "tpot": interval(miss, everywhere, framework), "ttft": interval(miss_first, has_first, framework),
+            "points": [int(mask.sum()), len({row["family"] for row in rows if row["framework"] == framework})],
+        }
+    found["other"] = {
+        "factor": 1.0, "host_ms": 0.0, "collective_us": 2.0, "interference": 0.9, "waiting": 0.1, "layer_ms": 0.6, "steps": 0.5,
+        "tpot": interval(miss, everywhere, None, (0.03, 0.97)), "ttft": interval(miss_first, has_first, None, (0.03, 0.97)),
+        "points": [len(rows), len({row["family"] for row in rows})],
+    }
+    low, high = (np.array([found[name]["tpot"][end] for name in frameworks]) for end in ("low", "high"))
+    held = (miss >= low) & (miss <= high)
+    error = np.abs(np.exp(-miss) - 1) * 100
+    print(f"{'':24}{'points':>8}{'mean %':>8}{'median':>8}{'held %':>8}")
+    for name, key in [(name, "group") for name in ("dense", "moe", "mla")] + [(name, "family") for name in sorted({r["family"] for r in rows})]:
+        mask = np.array([row[key] == name for row in rows])
+        print(f"{name:24}{mask.sum():8}{error[mask].mean():8.1f}{np.median(error[mask]):8.1f}{held[mask].mean() * 100:8.0f}")
+    print(f"{'all':24}{len(rows):8}{error.mean():8.1f}{np.median(error):8.1f}{held.mean() * 100:8.0f}")
+    print(f"median ratio of the ends of an interval: {np.median(np.exp(high - low)):.2f}")
+    few = has_first & (column(rows, "batch") <= 8)
+    late = np.abs(np.exp(-miss_first[few]) - 1) * 100
+    print(f"TTFT at a batch up to 8: {few.sum()} points, mean {late.mean():.1f} %, median {np.median(late):.1f} %")
+    if len(sys.argv) > 3:
+        json.dump({"usual_deviation": 0.1, "frameworks": found}, open(sys.argv[3], "w"), indent=2)
+
+
+if __name__ == "__main__":
+    main()
