@@ -122,6 +122,8 @@ pub(crate) struct Columns {
     pub(crate) ids: IdTable,
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) copies: Vec<GpuCopy>,
+    /// Who wrote a profile of another form than JSON.
+    pub(crate) written_by: Option<perfdb_trace::profile::Kind>,
     pub(crate) launches: Vec<Launch>,
     /// Runtime calls without a correlation id; kernels have their External id alone.
     pub(crate) unlinked: Vec<Launch>,

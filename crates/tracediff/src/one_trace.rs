@@ -72,7 +72,7 @@ pub fn explain(trace: &Trace, selection: &Selection) -> Result<OneTrace, Error> 
     let mut one = OneTrace {
         format_version: 1,
         file: trace.path.display().to_string(),
-        kind: "gpu-trace",
+        kind: facts.kind,
         device: trace.device.name.clone(),
         trust: report.map_or("high", |report| report.trust.name()),
         trust_reasons: report

@@ -41,6 +41,8 @@ pub(crate) struct Unlaunched {
 /// What is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
+    /// What kind of file the trace is.
+    pub(crate) kind: &'static str,
     /// By number of the pass.
     pub(crate) steps: Vec<HostStep>,
     /// The earliest launch of what a step owns, by device and pass; only where launches own.
@@ -74,6 +76,7 @@ impl Facts {
     pub(crate) fn new(sources: &Sources<'_>) -> Facts {
         let (classes, own) = own_times(sources);
         Facts {
+            kind: sources.columns.written_by.map_or("gpu-trace", perfdb_trace::profile::Kind::name),
             steps: steps(sources),
             first_launch: first_launches(sources),
             classes,

@@ -14,6 +14,7 @@ impl Contents {
     pub(super) fn of_profile(mut profile: Profile) -> Contents {
         let mut columns = Columns { names: std::mem::take(&mut profile.names), ..Columns::default() };
         columns.skipped_kernels = profile.skipped;
+        columns.written_by = Some(profile.kind);
         columns.take_profile(&profile);
         Contents { columns, members: members(&profile), doctor: None }
     }
