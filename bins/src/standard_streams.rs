@@ -33,7 +33,7 @@ impl Stream {
     }
 }
 
-const OUTPUTS: [&str; 18] = [
+const OUTPUTS: [&str; 19] = [
     "conflicts",
     "csv",
     "dump-outputs",
@@ -51,12 +51,14 @@ const OUTPUTS: [&str; 18] = [
     "result-csv",
     "result-json",
     "results",
+    "testlist",
     "trace-out",
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 24] = [
+const INPUTS: [&str; 25] = [
     "baseline",
+    "capture",
     "capture1",
     "capture2",
     "cases",
@@ -94,7 +96,7 @@ pub fn stream_of(tool: &str, argument: &Arg) -> Option<Stream> {
             | ("op-replay", "csv")
     );
     // Elsewhere these are numbers of accelerators, no file of peaks.
-    let is_list = name == "devices" && tool != "compare-traces";
+    let is_list = name == "devices" && !matches!(tool, "compare-traces" | "explain-trace");
     if is_list || knows_it_itself || !may_be_file(argument) {
         None
     } else if writes_file(argument) {
