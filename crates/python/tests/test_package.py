@@ -15,7 +15,7 @@ from perfdb._tools import program
 
 
 def test_every_tool_is_a_command():
-    listed = subprocess.run([program(), "list"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run([program(), "list", "--all"], capture_output=True, text=True, check=True).stdout
     tools = re.findall(r"^  ([a-z0-9-]+) ", listed, re.MULTILINE)
     assert len(tools) > 15
     scripts = Path(sysconfig.get_path("scripts"))
