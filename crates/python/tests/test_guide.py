@@ -14,7 +14,7 @@ def test_the_guide_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "README.md").read_text() + (ROOT / "docs" / "guide" / "python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) >= 7
+    assert len(blocks) >= 8
     names, skipped = {}, set()
     for block in blocks:
         needs = re.match(r"# needs: (.*)\n", block)
