@@ -60,23 +60,19 @@ impl Tables {
     }
 
     fn product(&mut self, rows: u64, columns: u64, inner: u64, scheme: Scheme) -> Result<Option<(f64, Source)>, Error> {
-        let mut found = self.find(Family::Products, |tables| product(tables, [rows, columns, inner], scheme))?;
-        if found.is_none() && matches!(scheme, Scheme::Mxfp4 | Scheme::Fp8 | Scheme::Fp8Block) {
-            let other = match scheme {
-                Scheme::Fp8 => Scheme::Fp8Block,
-                Scheme::Fp8Block => Scheme::Fp8,
-                _ => Scheme::Bf16,
-            };
-            found = self.find(Family::Products, |tables| product(tables, [rows, columns, inner], other))?;
-        }
+        let mut at = |scheme| self.find(Family::Products, |tables| product(tables, [rows, columns, inner], scheme));
+        // The weights of this format are widened, and multiplied in 16 bits.
+        let other = if scheme == Scheme::Mxfp4 { Some(Scheme::Bf16) } else { other_eight_bits(scheme) };
+        let found = match (at(scheme)?, other) {
+            (None, Some(other)) => at(other)?,
+            (found, _) => found,
+        };
         // Small steps of quantised products were timed together with the launches of their quantisation.
-        if matches!(scheme, Scheme::Fp8 | Scheme::Fp8Block)
+        if other_eight_bits(scheme).is_some()
             && let Some((duration_us, _)) = found
+            && let Some(plain) = at(Scheme::Bf16)?.filter(|(plain_us, _)| *plain_us < duration_us)
         {
-            let plain = self.find(Family::Products, |tables| product(tables, [rows, columns, inner], Scheme::Bf16))?;
-            if let Some((plain_us, source)) = plain.filter(|(plain_us, _)| *plain_us < duration_us) {
-                return Ok(Some((plain_us, source)));
-            }
+            return Ok(Some(plain));
         }
         Ok(found)
     }
@@ -85,18 +81,13 @@ impl Tables {
         let Work::Attention { phase, sequences, length, heads, kv_heads, head_dim, window, cache } = *work else {
             return Ok(None);
         };
-        for window in [window, 0] {
+        // Without a table for the window, decode attention sees no more keys than it.
+        let seen = if window > 0 && phase == Phase::Decode { length.min(window) } else { length };
+        for (window, length) in [(window, length), (0, seen)] {
             for (computes, cache) in [(cache, cache), (Scheme::Bf16, cache), (Scheme::Bf16, Scheme::Bf16)] {
                 let asked = Heads { computes, cache, head_dim, window, kv_heads, heads };
-                // Without a table for the window, decode attention sees no more keys than it.
-                let limited = match (work, window) {
-                    (Work::Attention { window: limit, .. }, 0) if *limit > 0 && phase == Phase::Decode => {
-                        length.min(*limit)
-                    }
-                    _ => length,
-                };
                 let found =
-                    self.find(attention_family(phase), |rows| attention(rows, phase, &asked, sequences, limited))?;
+                    self.find(attention_family(phase), |rows| attention(rows, phase, &asked, sequences, length))?;
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -141,33 +132,21 @@ impl Tables {
         let Work::Experts { tokens, hidden, inner, per_token, count, tensor, expert, scheme } = *work else {
             return Ok(None);
         };
-        let schemes = match scheme {
-            Scheme::Fp8 => vec![Scheme::Fp8, Scheme::Fp8Block],
-            Scheme::Fp8Block => vec![Scheme::Fp8Block, Scheme::Fp8],
-            other => vec![other],
-        };
-        for scheme in &schemes {
+        let spread = Spread::PowerLaw12;
+        let asked = ExpertsKey { scheme, hidden, inner, per_token, count, tensor, expert, spread };
+        let schemes = || std::iter::once(scheme).chain(other_eight_bits(scheme));
+        for scheme in schemes() {
             for spread in [Spread::PowerLaw12, Spread::PowerLaw101, Spread::Balanced] {
-                let key = ExpertsKey { scheme: *scheme, hidden, inner, per_token, count, tensor, expert, spread };
-                let found =
-                    self.find(Family::Experts, |rows| rows.curves.get(&Key::Experts(key))?.at(tokens as f64, 1.0))?;
+                let key = Key::Experts(ExpertsKey { scheme, spread, ..asked });
+                let found = self.find(Family::Experts, |rows| rows.curves.get(&key)?.at(tokens as f64, 1.0))?;
                 if found.is_some() {
                     return Ok(found);
                 }
             }
         }
         let device = self.device;
-        for scheme in &schemes {
-            let asked = ExpertsKey {
-                scheme: *scheme,
-                hidden,
-                inner,
-                per_token,
-                count,
-                tensor,
-                expert,
-                spread: Spread::PowerLaw12,
-            };
+        for scheme in schemes() {
+            let asked = ExpertsKey { scheme, ..asked };
             let found = self.find(Family::Experts, |rows| nearest_experts(rows, device, &asked, tokens))?;
             if found.is_some() {
                 return Ok(found);
@@ -190,6 +169,15 @@ impl Tables {
             let more = 1.0 + MORE_DEVICES * (ranks as f64 / measured as f64).log2().max(0.0);
             Some((duration_us * more, Source::Extrapolated))
         })
+    }
+}
+
+/// Floats of 8 bits with the other scales: blocks for tensors, tensors for blocks.
+fn other_eight_bits(scheme: Scheme) -> Option<Scheme> {
+    match scheme {
+        Scheme::Fp8 => Some(Scheme::Fp8Block),
+        Scheme::Fp8Block => Some(Scheme::Fp8),
+        _ => None,
     }
 }
 
@@ -338,12 +326,17 @@ fn units(scheme: Scheme) -> Precision {
 /// The shortest time that the device's limits allow.
 fn limit(device: &Device, work: &Work) -> f64 {
     let (work, precision) = demand(work);
-    device.shortest_us(work, precision).or_else(|| device.shortest_us(work, Precision::Bf16)).unwrap_or(0.0)
+    shortest(device, work, precision)
 }
 
 /// The time at what kernels usually reach of the device's limits.
 fn reached(device: &Device, work: &Work) -> f64 {
     let (work, precision) = demand(work);
     let work = roofline::Work { operations: work.operations / REACHED[1], bytes: work.bytes / REACHED[0] };
+    shortest(device, work, precision)
+}
+
+/// On units of 16 bits where the device has none for the type.
+fn shortest(device: &Device, work: roofline::Work, precision: Precision) -> f64 {
     device.shortest_us(work, precision).or_else(|| device.shortest_us(work, Precision::Bf16)).unwrap_or(0.0)
 }

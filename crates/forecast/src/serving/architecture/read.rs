@@ -89,30 +89,13 @@ fn quantization_file(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// A description in Python's JSON; `Infinity` and `NaN` become null, as no size that is looked at is one of them.
 fn json(path: &Path) -> Result<Value, Error> {
     let malformed = |reason: String| Error::Malformed { path: path.to_owned(), reason };
     let bytes = Source::open(path)?.read_all()?;
-    let text = String::from_utf8(bytes).map_err(|_| malformed("is no UTF-8".to_owned()))?;
-    let value: Value =
-        serde_json::from_str(&without_infinity(&text)).map_err(|error| malformed(format!("no JSON: {error}")))?;
+    let read = perfdb_trace::json::parse(&bytes).map_err(|error| malformed(format!("no JSON: {error}")))?;
+    let value = serde_json::to_value(&read).map_err(|error| malformed(format!("no JSON: {error}")))?;
     if value.is_object() { Ok(value) } else { Err(malformed("a model description must be a JSON object".to_owned())) }
-}
-
-/// Python writes `Infinity` and `NaN`, which JSON does not have; no size that is looked at is one of them.
-fn without_infinity(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (at, part) in text.split('"').enumerate() {
-        if at > 0 {
-            out.push('"');
-        }
-        // Quotes within names are escaped in none of these files; a wrong guess leaves a text as it is, or is no JSON.
-        if at % 2 == 0 {
-            out.push_str(&part.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null"));
-        } else {
-            out.push_str(part);
-        }
-    }
-    out
 }
 
 /// A field, and what is wrong with it.
