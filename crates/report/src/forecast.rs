@@ -1,5 +1,6 @@
 //! Forecasts of served models, as text, JSON and CSV.
 
+use crate::page::number::grouped;
 use perfdb_forecast::Error;
 use perfdb_forecast::serving::points::Point;
 use perfdb_forecast::serving::{
@@ -47,18 +48,6 @@ fn with_interval(estimate: &Estimate) -> String {
     format!("{} ms ({} to {})", rounded(estimate.value_ms), rounded(estimate.low_ms), rounded(estimate.high_ms))
 }
 
-fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// One forecast in at most 25 lines.
 pub fn text(served: &Served<'_>) -> String {
     let Served { model, request, forecast, tables } = served;
@@ -79,7 +68,7 @@ pub fn text(served: &Served<'_>) -> String {
     let _ = writeln!(
         out,
         "{} tokens/s a device, {:.0} tokens/s a user",
-        thousands(forecast.tokens_per_device()),
+        grouped(forecast.tokens_per_device(), 0),
         1e3 / forecast.tpot.value_ms
     );
     let memory = &forecast.memory;
@@ -184,7 +173,7 @@ fn shape(work: &Work) -> String {
             scheme.name()
         ),
         Work::AllReduce { elements, ranks } => format!("{elements} values, {ranks} devices"),
-        Work::Bytes { bytes, .. } => format!("{} KB", thousands(bytes / 1e3)),
+        Work::Bytes { bytes, .. } => format!("{} KB", grouped(bytes / 1e3, 0)),
     }
 }
 
@@ -202,7 +191,7 @@ pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)],
             possible.len(),
             found.len(),
             model.family,
-            thousands(best.tokens_per_device()),
+            grouped(best.tokens_per_device(), 0),
             with_interval(&best.tpot)
         ),
         None => format!("none of {} deployments of {} can be forecast\n", found.len(), model.family),
@@ -223,7 +212,7 @@ pub fn sweep(model: &Architecture, found: &[(Request, Result<Forecast, Error>)],
                     "{place}{:<26}{:<28}{:>16}  {}",
                     with_interval(&forecast.tpot),
                     with_interval(&forecast.ttft),
-                    thousands(forecast.tokens_per_device()),
+                    grouped(forecast.tokens_per_device(), 0),
                     if is_best { "*" } else { "" }
                 );
             }

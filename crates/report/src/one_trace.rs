@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::tracediff::push_record;
 use perfdb_tracediff::{OneTrace, OperatorRow};
 
 /// Columns of the text at most.
@@ -84,21 +85,19 @@ pub fn csv(one: &OneTrace) -> String {
     );
     for step in &one.steps {
         let parts = &step.parts_ms;
-        let _ = writeln!(
-            out,
-            "{},{},{},{},{},{},{},{},{},{},{}",
-            quoted(step.name.as_deref().unwrap_or("")),
-            quoted(&step.device),
-            step.phase.unwrap_or(""),
+        let times = [
             step.elapsed_ms,
             parts.compute_ms,
             parts.exposed_communication_ms,
             parts.exposed_copies_ms,
             parts.host_late_ms,
             parts.device_idle_ms,
-            step.kernels,
-            step.copies
-        );
+        ];
+        let mut cells =
+            vec![step.name.clone().unwrap_or_default(), step.device.clone(), step.phase.unwrap_or_default().to_owned()];
+        cells.extend(times.iter().map(f64::to_string));
+        cells.extend([step.kernels, step.copies].iter().map(u64::to_string));
+        push_record(&mut out, &cells);
     }
     out
 }
@@ -260,11 +259,4 @@ fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
 }
