@@ -33,7 +33,7 @@ impl Stream {
     }
 }
 
-const OUTPUTS: [&str; 19] = [
+const OUTPUTS: [&str; 20] = [
     "conflicts",
     "csv",
     "dump-outputs",
@@ -44,6 +44,7 @@ const OUTPUTS: [&str; 19] = [
     "json-output",
     "output",
     "output-path",
+    "output_by_suffix",
     "parquet",
     "plan-out",
     "repair",
@@ -56,8 +57,9 @@ const OUTPUTS: [&str; 19] = [
 ];
 
 /// Options, and arguments without a name by what they are called.
-const INPUTS: [&str; 25] = [
+const INPUTS: [&str; 26] = [
     "baseline",
+    "calibration",
     "capture",
     "capture1",
     "capture2",

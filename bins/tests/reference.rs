@@ -121,9 +121,7 @@ fn results_have_the_same_names_everywhere() {
 }
 
 /// Options with a file for which `-` is no stream: what is changed in its place, kept beside a run, or takes `-` by itself.
-const WITHOUT_STREAM: [(&str, &str); 14] = [
-    ("forecast", "output_by_suffix"),
-    ("forecast", "calibration"),
+const WITHOUT_STREAM: [(&str, &str); 12] = [
     ("fill-fia-runtime-metadata", "csv-path"),
     ("generate-comm-microbench", "output-csv"),
     ("op-replay", "csv"),
