@@ -88,7 +88,7 @@ impl<'t> Selection<'t> {
     }
 
     /// Whether a row was found that fits without padding.
-    fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.best.as_ref().is_some_and(|best| best.rank.0 == 0.0)
     }
 

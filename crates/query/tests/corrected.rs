@@ -443,3 +443,24 @@ fn small_floats_answer_their_own_queries() -> AnyResult<()> {
     }
     Ok(())
 }
+
+#[test]
+fn rows_of_the_expert_parallel_size_that_is_asked_for_come_first() -> AnyResult<()> {
+    let mut table = format!("{COLUMNS},EP Size\n");
+    for (us, ep) in [(2538.0, 1), (1096.0, 4)] {
+        let _ = writeln!(table, "\"64,128;8,128,32\",DT_BF16;DT_BF16,ND;ND,\"64,128\",DT_BF16,ND,{us},{ep}");
+    }
+    let (_folder, database) = database(&[("moe.csv", &table), ("op_mapping.yaml", &mapping("kernel_type: moe"))])?;
+    let query = Query::kernel("moe").input(bf16(&[64, 128])).input(bf16(&[8, 128, 32]));
+    for (semantics, expected) in [
+        (ReaderSemantics::Corrected, [2538.0, 1096.0, 2538.0]),
+        (ReaderSemantics::Best, [2538.0, 1096.0, 2538.0]),
+        (ReaderSemantics::Upstream, [2538.0, 2538.0, 2538.0]),
+    ] {
+        let reader = reader(&database, semantics);
+        // A size without a row is answered as if none was given.
+        let answers = [1, 4, 2].map(|ep| us(&reader, &query.clone().ep_size(ep)));
+        assert_eq!(answers, expected.map(Some), "{semantics:?}");
+    }
+    Ok(())
+}

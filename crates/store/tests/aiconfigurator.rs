@@ -27,7 +27,7 @@ fn column(path: &Path, name: &str) -> Vec<String> {
 fn every_operator_becomes_a_table() -> TestResult {
     let target = tempfile::tempdir()?;
     let converted = import(fixture(), target.path(), &LOCK)?;
-    assert_eq!((converted.databases, converted.rows, converted.without_duration), (2, 17, 1));
+    assert_eq!((converted.databases, converted.rows, converted.without_duration), (2, 18, 1));
     assert_eq!(converted.passed_over.iter().map(String::as_str).collect::<Vec<_>>(), ["mamba2"]);
     let at = target.path().join("example_gpu/vllm/1.0");
     let names: std::collections::BTreeSet<String> = fs::read_dir(&at)?
@@ -42,7 +42,8 @@ fn every_operator_becomes_a_table() -> TestResult {
         "generation_attention_bfloat16_kv_bfloat16.csv",
         "generation_attention_bfloat16_kv_bfloat16_window128.csv",
         "generation_mla_bfloat16_kv_fp8.csv",
-        "hcom_allReduce_.csv",
+        "hcom_allReduce_kernel_a_eager.csv",
+        "hcom_allReduce_kernel_a_graph.csv",
         "mla_gen_post_bfloat16.csv",
         "mla_gen_pre_bfloat16.csv",
         "moe_fp8_block_balanced.csv",
@@ -61,8 +62,12 @@ fn every_operator_becomes_a_table() -> TestResult {
     assert_eq!(column(&generation, "Input Shapes"), ["4,1,8,64;4,1024,8,64;4,1024,8,64"]);
     // What one of two devices holds.
     assert_eq!(column(&at.join("moe_fp8_block_balanced.csv"), "Input Shapes"), ["8,256;4,256,256;8,2"]);
+    assert_eq!(column(&at.join("moe_fp8_block_balanced.csv"), "EP Size"), ["2"]);
     let mapping = fs::read_to_string(at.join("op_mapping.yaml"))?;
     assert!(mapping.contains("aten.mm.default:\n    kernel_type: gemm_bfloat16\n"), "{mapping}");
+    // Both are measured: servers run the graph.
+    assert!(mapping.contains("all_reduce.default:\n    kernel_type: hcom_allReduce_kernel_a_graph\n"), "{mapping}");
+    assert!(mapping.contains("  aten.view.default:\n    zero_cost: true\n"), "{mapping}");
     let nccl = target.path().join("example_gpu/nccl/2.0");
     assert_eq!(column(&nccl.join("hcom_allReduce_.csv"), "message_bytes"), ["512"]);
     // The whole result's elements there, the bytes of one device here.

@@ -7,6 +7,7 @@ use crate::operands::{Operand, Operands};
 use crate::query::Argument;
 use crate::search::{Found, Selection, by_inputs};
 use crate::table::KernelRows;
+use crate::table::columns::Column;
 use perfdb_pycompat::yaml::{Key, Node};
 use perfdb_store::op_mapping::Entry;
 
@@ -123,7 +124,7 @@ pub(crate) fn find<'d>(
     find_in(context, &tables, operands, count)
 }
 
-/// The best row of these tables.
+/// The best row of these tables. Rows of the call's number of expert-parallel ranks come before all others.
 #[inline]
 fn find_in<'d>(
     context: &Context<'d>,
@@ -131,6 +132,14 @@ fn find_in<'d>(
     operands: &Operands<'_>,
     count: Option<usize>,
 ) -> Result<Option<Found<'d>>, Miss> {
+    let is_told = |table: &&KernelRows| table.has(Column::EpSize);
+    if let Some(ep) = context.query.ep_size.filter(|_| context.rules.exact_types && tables.iter().any(is_told)) {
+        let mut selection = Selection::new(context.rules, context.rules.choice);
+        by_inputs(context.rules, tables, operands, count, |row| row.cut(Column::EpSize) == Some(ep), &mut selection);
+        if selection.is_exact() {
+            return Ok(selection.result()?);
+        }
+    }
     let mut selection = Selection::new(context.rules, context.rules.choice);
     by_inputs(context.rules, tables, operands, count, |_| true, &mut selection);
     Ok(selection.result()?)

@@ -107,7 +107,8 @@ fn convert(
         }
         let content = tables.entry(kernel_type).or_insert_with(|| {
             let mut header = Vec::new();
-            let own = form.columns().iter().map(|name| (*name).to_owned());
+            let more = operator.more_columns().iter().map(|(name, _)| name);
+            let own = form.columns().iter().chain(more).map(|name| (*name).to_owned());
             // Tables of collectives have no other columns than their own.
             let theirs = table.columns().filter(|_| form == Form::Compute).map(|name| format!("aiconfigurator {name}"));
             let columns: Vec<String> = own.chain(theirs).collect();
@@ -120,20 +121,47 @@ fn convert(
     Ok(())
 }
 
-/// The mapping of a database directory: products of matrices and collectives, whose operators are known.
+/// Operators with tables of theirs, the start of the tables' names, and more lines of the entry.
+const MEASURED: [(&str, &str, &str); 5] = [
+    ("aten.mm.default", "gemm_bfloat16", ""),
+    ("tensor_cast.all_reduce.default", "hcom_allReduce_", COLLECTIVE),
+    ("tensor_cast.all_gather.default", "hcom_allGather_", COLLECTIVE),
+    ("tensor_cast.reduce_scatter.default", "hcom_reduceScatter_", COLLECTIVE),
+    ("tensor_cast.all_to_all.default", "hcom_alltoallv_", COLLECTIVE),
+];
+const COLLECTIVE: &str = "    category: communication\n";
+
+/// Operators that change how a tensor is seen and run no kernel.
+const VIEWS: [&str; 14] = [
+    "aten._unsafe_view.default",
+    "aten.alias.default",
+    "aten.detach.default",
+    "aten.expand.default",
+    "aten.permute.default",
+    "aten.select.int",
+    "aten.slice.Tensor",
+    "aten.split.Tensor",
+    "aten.split_with_sizes.default",
+    "aten.squeeze.dim",
+    "aten.t.default",
+    "aten.transpose.int",
+    "aten.unsqueeze.default",
+    "aten.view.default",
+];
+
+/// The mapping of a database directory: products of matrices and collectives, whose operators are known, and views.
 fn mapping<'k>(directory: &Path, kernel_types: impl Iterator<Item = &'k String> + Clone) -> String {
     let device = directory.ancestors().nth(2).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let operators = [
-        ("aten.mm.default", "gemm_bfloat16", ""),
-        ("tensor_cast.all_reduce.default", "hcom_allReduce_", "    category: communication\n"),
-    ];
-    let entry = |(operator, prefix, category)| {
-        let kernel_type = kernel_types.clone().find(|name| name.starts_with(prefix))?;
-        Some(format!("  {operator}:\n    kernel_type: {kernel_type}\n{category}"))
+    let entry = |(operator, prefix, more)| {
+        let mut named = kernel_types.clone().filter(|name| name.starts_with(prefix));
+        // Servers capture their steps as graphs, where the same collective takes a third of the time.
+        let graph = named.clone().find(|name| name.ends_with("_graph"));
+        let kernel_type = graph.or_else(|| named.next())?;
+        Some(format!("  {operator}:\n    kernel_type: {kernel_type}\n{more}"))
     };
-    let entries: String = operators.into_iter().filter_map(entry).collect();
-    let entries = if entries.is_empty() { " {}\n".to_owned() } else { format!("\n{entries}") };
+    let measured: String = MEASURED.into_iter().filter_map(entry).collect();
+    let views: String = VIEWS.iter().map(|operator| format!("  {operator}:\n    zero_cost: true\n")).collect();
     format!(
-        "# Made by import-database of tables of AIConfigurator.\nversion: \"1.0\"\ndevice: {device}\noperator_mappings:{entries}"
+        "# Made by import-database of tables of AIConfigurator.\nversion: \"1.0\"\ndevice: {device}\noperator_mappings:\n{measured}{views}"
     )
 }

@@ -115,13 +115,21 @@ impl Operator {
         })
     }
 
+    /// Columns between perfdb's and theirs, with the column of theirs that fills each: what a call depends on beside shapes and types.
+    pub(super) fn more_columns(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Operator::Experts => &[(columns::EP_SIZE, "moe_ep_size")],
+            _ => &[],
+        }
+    }
+
     /// The cells of a compute table's columns, in their order.
     pub(super) fn compute_cells(self, table: &SourceTable, row: usize, duration_us: f64) -> Result<Vec<String>, Error> {
         let case = self.case(table, row)?;
         let join = |cells: Vec<String>| cells.join(";");
         let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let formats = vec!["ND".to_owned(); case.inputs.len()];
-        Ok(vec![
+        let mut cells = vec![
             join(case.inputs.iter().map(|(dimensions, _)| shape(dimensions)).collect()),
             join(case.inputs.iter().map(|(_, dtype)| (*dtype).to_owned()).collect()),
             join(formats),
@@ -129,7 +137,11 @@ impl Operator {
             case.output.1.to_owned(),
             "ND".to_owned(),
             duration_us.to_string(),
-        ])
+        ];
+        for (_, theirs) in self.more_columns() {
+            cells.push(table.size(theirs, row)?.to_string());
+        }
+        Ok(cells)
     }
 
     fn case(self, table: &SourceTable, row: usize) -> Result<Case, Error> {
