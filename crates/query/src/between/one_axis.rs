@@ -54,8 +54,7 @@ fn by_inputs(context: &Context<'_>, entry: &Entry, table: &KernelRows, ep: Optio
     let target = operands.first().and_then(|first| strip(&first.shape).first().copied());
     let target = target.ok_or_else(|| Miss::new(NOTHING))?;
     let tolerance = table.tolerance(false);
-    let has_size = |row: KernelRow<'_>| ep.is_none() || !table.has(Column::EpSize) || row.cut(Column::EpSize) == ep;
-    let rows = table.iter().filter(|row| has_size(*row) && fits(tolerance, &operands, *row, limit));
+    let rows = table.iter().filter(|row| row.is_of_ep_size(ep) && fits(tolerance, &operands, *row, limit));
     let rank = operands.first().map_or(0, |first| strip(&first.shape).len());
     let point = |row: KernelRow<'_>| row.matrices().get(0).and_then(|shape| like(rank, &shape).first().copied());
     let points = rows.filter_map(|row| Some(Point { x: point(row)? as f64, duration_us: row.duration_us(), row }));

@@ -9,6 +9,7 @@ use crate::interval::{interval_us, row_interval_us};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
+use crate::table::KernelRow;
 use crate::table::columns::Column;
 use perfdb_model::predict::Class;
 use perfdb_pycompat::yaml::{Map, Node};
@@ -28,8 +29,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let projection = projects.then(|| Projection::of(context.query)).flatten();
     let is_projected = projection.is_some();
     let mut selection = Selection::new(context.rules, context.rules.choice_of_first);
-    let has_size =
-        |row: crate::table::KernelRow<'_>| ep.is_none() || !table.has(Column::EpSize) || row.cut(Column::EpSize) == ep;
+    let has_size = |row: KernelRow<'_>| row.is_of_ep_size(ep);
     match &projection {
         Some(projection) => {
             for scales in Scales::forms(context.rules.scales_by_expert) {

@@ -132,10 +132,12 @@ fn find_in<'d>(
     operands: &Operands<'_>,
     count: Option<usize>,
 ) -> Result<Option<Found<'d>>, Miss> {
-    let is_told = |table: &&KernelRows| table.has(Column::EpSize);
-    if let Some(ep) = context.query.ep_size.filter(|_| context.rules.exact_types && tables.iter().any(is_told)) {
+    if let Some(ep) = context.query.ep_size
+        && context.rules.exact_types
+        && tables.iter().any(|table| table.has(Column::EpSize))
+    {
         let mut selection = Selection::new(context.rules, context.rules.choice);
-        by_inputs(context.rules, tables, operands, count, |row| row.cut(Column::EpSize) == Some(ep), &mut selection);
+        by_inputs(context.rules, tables, operands, count, |row| row.ep_size() == Some(ep), &mut selection);
         if selection.is_exact() {
             return Ok(selection.result()?);
         }

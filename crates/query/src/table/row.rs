@@ -82,6 +82,11 @@ impl<'t> KernelRow<'t> {
         self.cut(Column::EpSize)
     }
 
+    /// Whether it may answer a call of this expert-parallel size: any row may where the call or the table has none.
+    pub(crate) fn is_of_ep_size(self, ep_size: Option<i64>) -> bool {
+        ep_size.is_none() || !self.table().has(Column::EpSize) || self.ep_size() == ep_size
+    }
+
     #[inline]
     pub(crate) fn is_measured(self) -> bool {
         !self.measured_us().is_nan()

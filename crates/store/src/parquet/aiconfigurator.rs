@@ -12,7 +12,7 @@ mod source;
 use crate::parquet::database::Target;
 use crate::parquet::error::Error;
 use crate::table::{LineEnd, push_csv_row};
-use operators::{Form, Operator};
+use operators::{COLLECTIVES, Form, Operator};
 use perfdb_files::lock::LockOptions;
 use source::{Origin, SourceTable, tables_below};
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,16 +121,6 @@ fn convert(
     Ok(())
 }
 
-/// Operators with tables of theirs, the start of the tables' names, and more lines of the entry.
-const MEASURED: [(&str, &str, &str); 5] = [
-    ("aten.mm.default", "gemm_bfloat16", ""),
-    ("tensor_cast.all_reduce.default", "hcom_allReduce_", COLLECTIVE),
-    ("tensor_cast.all_gather.default", "hcom_allGather_", COLLECTIVE),
-    ("tensor_cast.reduce_scatter.default", "hcom_reduceScatter_", COLLECTIVE),
-    ("tensor_cast.all_to_all.default", "hcom_alltoallv_", COLLECTIVE),
-];
-const COLLECTIVE: &str = "    category: communication\n";
-
 /// Operators that change how a tensor is seen and run no kernel.
 const VIEWS: [&str; 14] = [
     "aten._unsafe_view.default",
@@ -152,14 +142,17 @@ const VIEWS: [&str; 14] = [
 /// The mapping of a database directory: products of matrices and collectives, whose operators are known, and views.
 fn mapping<'k>(directory: &Path, kernel_types: impl Iterator<Item = &'k String> + Clone) -> String {
     let device = directory.ancestors().nth(2).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let entry = |(operator, prefix, more)| {
+    let entry = |(operator, prefix, more): (&str, &str, &str)| {
         let mut named = kernel_types.clone().filter(|name| name.starts_with(prefix));
         // Servers capture their steps as graphs, where the same collective takes a third of the time.
         let graph = named.clone().find(|name| name.ends_with("_graph"));
         let kernel_type = graph.or_else(|| named.next())?;
         Some(format!("  {operator}:\n    kernel_type: {kernel_type}\n{more}"))
     };
-    let measured: String = MEASURED.into_iter().filter_map(entry).collect();
+    let collectives =
+        COLLECTIVES.map(|(_, kernel_type, operator)| (operator, kernel_type, "    category: communication\n"));
+    let products = [("aten.mm.default", "gemm_bfloat16", "")];
+    let measured: String = products.into_iter().chain(collectives).filter_map(entry).collect();
     let views: String = VIEWS.iter().map(|operator| format!("  {operator}:\n    zero_cost: true\n")).collect();
     format!(
         "# Made by import-database of tables of AIConfigurator.\nversion: \"1.0\"\ndevice: {device}\noperator_mappings:\n{measured}{views}"

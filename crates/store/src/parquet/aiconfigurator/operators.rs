@@ -30,6 +30,16 @@ pub(super) enum Form {
     Collective,
 }
 
+const ALL_REDUCE: &str = "hcom_allReduce_";
+
+/// Collectives: their name, the kernel type, and the operator that calls it.
+pub(super) const COLLECTIVES: [(&str, &str, &str); 4] = [
+    ("all_reduce", ALL_REDUCE, "tensor_cast.all_reduce.default"),
+    ("all_gather", "hcom_allGather_", "tensor_cast.all_gather.default"),
+    ("reduce_scatter", "hcom_reduceScatter_", "tensor_cast.reduce_scatter.default"),
+    ("alltoall", "hcom_alltoallv_", "tensor_cast.all_to_all.default"),
+];
+
 /// The tables say nothing about tiers.
 const TIER: &str = "0";
 
@@ -104,14 +114,14 @@ impl Operator {
             }
             Operator::LatentProducts => format!("{}_{}", text("op_name")?, text("bmm_dtype")?),
             Operator::Experts => format!("moe_{}_{}", text("moe_dtype")?, text("distribution")?),
-            Operator::CustomAllReduce => "hcom_allReduce_".to_owned(),
-            Operator::Nccl => match table.text("op_name", row)? {
-                "all_gather" => "hcom_allGather_".to_owned(),
-                "all_reduce" => "hcom_allReduce_".to_owned(),
-                "reduce_scatter" => "hcom_reduceScatter_".to_owned(),
-                "alltoall" => "hcom_alltoallv_".to_owned(),
-                other => format!("hcom_{}_", file_name_part(other)),
-            },
+            Operator::CustomAllReduce => ALL_REDUCE.to_owned(),
+            Operator::Nccl => {
+                let theirs = table.text("op_name", row)?;
+                match COLLECTIVES.iter().find(|collective| collective.0 == theirs) {
+                    Some((_, kernel_type, _)) => (*kernel_type).to_owned(),
+                    None => format!("hcom_{}_", file_name_part(theirs)),
+                }
+            }
         })
     }
 
