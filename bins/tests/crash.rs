@@ -137,7 +137,7 @@ impl Scene {
 
 /// Temporaries, locks and journals.
 fn is_left_over(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+    path.iter().any(|name| name.to_string_lossy().starts_with('.'))
 }
 
 fn kernel_details() -> String {
@@ -353,6 +353,25 @@ fn traces_and_questions() -> TestResult {
     writes("audit-coverage --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])?;
     writes("query-database --database-path db --manifest q.jsonl --json o.json --csv o.csv", &["o.json", "o.csv"])?;
     writes("diff-databases db db2 --json o.json --csv o.csv", &["o.json", "o.csv"])
+}
+
+#[test]
+fn a_shard_in_place_of_an_earlier_one() -> TestResult {
+    let scenarios = "scenarios:\n- {name: one, trace_csv: p.csv, tc_trace: t.json}\n".to_owned();
+    for earlier in [None, Some(("parts/shard-1-of-2/manifest.json", "earlier".to_owned()))] {
+        let mut files = vec![
+            ("t.json", TRACE.to_owned()),
+            ("p.csv", PASS.to_owned()),
+            ("scenarios.yaml", scenarios.clone()),
+            ("db/op_mapping.yaml", MAPPING.to_owned()),
+            ("db/MatMulV2.csv", format!("{SHAPES},Average Duration(us)\n")),
+        ];
+        files.extend(earlier);
+        let line = "--scenarios scenarios.yaml --data-dir db --shard 1/2 --shard-dir parts";
+        let arguments = line.split(' ').collect();
+        Scene { program: "explain-prediction", arguments, files, outputs: vec!["parts"] }.survives_every_fault()?;
+    }
+    Ok(())
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What this process must not leave behind when it is ended: its temporaries, its lock files, its folders.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 /// How something goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,11 +58,20 @@ pub(crate) fn remove_all() -> HeldOff {
     for (path, kind) in held.guard.iter().rev() {
         let _ = match kind {
             Kind::File => fs::remove_file(path),
-            Kind::PrivateFolder => fs::remove_dir_all(path),
+            Kind::PrivateFolder => remove_folder(path),
             Kind::MadeFolder => fs::remove_dir(path),
         };
     }
     held
+}
+
+/// Other threads may still put files into the folder while it is emptied.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    const ATTEMPTS: usize = 100;
+    let is_filled_again =
+        |done: &io::Result<()>| matches!(done, Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty);
+    let mut attempts = (0..ATTEMPTS).map(|_| fs::remove_dir_all(path));
+    attempts.find(|done| !is_filled_again(done)).unwrap_or(Ok(()))
 }
 
 fn registered() -> MutexGuard<'static, Registry> {

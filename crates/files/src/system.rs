@@ -46,6 +46,19 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Two names change places in one step.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    fault("exchange")?;
+    Ok(renameat2(AT_FDCWD, one, AT_FDCWD, other, RenameFlags::RENAME_EXCHANGE)?)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
     fault("link")?;
     fs::hard_link(from, to)

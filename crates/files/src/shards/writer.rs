@@ -1,17 +1,19 @@
 //! A shard while it is being made: a folder that gets its name when everything is in it.
 
 use crate::folders::{MadeFolders, PrivateFolder, private_in};
+use crate::leftovers;
 use crate::shards::error::Error;
 use crate::shards::fingerprint::{Fingerprint, InputFile};
 use crate::shards::job::Job;
 use crate::shards::manifest::{MANIFEST, Manifest, WrittenFile};
 use crate::shards::results::{RESULTS, Recorder};
 use crate::shards::shard::Shard;
+use crate::system;
 use bitcode::Encode;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A case of a shard and how it ended.
@@ -116,23 +118,15 @@ impl ShardWriter {
         let manifest = Manifest::new(self.shard, self.job, [self.own, self.failed], case_inputs, files);
         let path = self.folder.path().join(MANIFEST);
         let written = serde_json::to_vec_pretty(&manifest)
-            .map_err(std::io::Error::from)
+            .map_err(io::Error::from)
             .and_then(|text| write_synced(&path, &[text.as_slice(), b"\n"].concat()));
         written.map_err(|source| Error::io(target.join(MANIFEST), source))?;
-        sync_folder(self.folder.path())?;
-        let old = private_in(&self.parent, &beginning_of_temporaries(self.shard))
-            .map_err(|source| Error::io(&self.parent, source))?;
-        match fs::rename(&target, old.path().join("old")) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&target, source)),
-            _ => {}
-        }
-        // From here on there is nothing to be taken back.
-        let made = self.folder.keep();
-        open_as_usual(&made, &self.parent);
-        fs::rename(&made, &target).map_err(|source| Error::io(&target, source))?;
+        system::sync_folder(self.folder.path()).map_err(|source| Error::io(&target, source))?;
+        open_as_usual(self.folder.path(), &self.parent);
+        take_place(self.folder.path(), &target).map_err(|source| Error::io(&target, source))?;
         self.made.keep();
-        sync_folder(&self.parent)?;
-        drop(old);
+        // An earlier shard has the temporary's name now, and goes with it.
+        drop(self.folder);
         remove_leftovers(&self.parent, self.shard);
         Ok(target)
     }
@@ -141,6 +135,38 @@ impl ShardWriter {
     fn place(&self, name: &str) -> PathBuf {
         self.target().join(name)
     }
+}
+
+/// Gives a folder its name on the disk, and its own to what had that name: all of it or nothing, whatever fails.
+fn take_place(folder: &Path, target: &Path) -> io::Result<()> {
+    let _held_off = leftovers::hold_off();
+    let parent = target.parent().unwrap_or(Path::new("."));
+    let is_taken = target.symlink_metadata().is_ok();
+    if !is_taken {
+        system::rename(folder, target)?;
+        return system::sync_folder(parent).inspect_err(|_| {
+            let _ = fs::rename(target, folder);
+        });
+    }
+    exchange(folder, target)?;
+    system::sync_folder(parent).inspect_err(|_| {
+        let _ = exchange(folder, target);
+    })
+}
+
+fn exchange(folder: &Path, target: &Path) -> io::Result<()> {
+    match system::exchange(folder, target) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+        done => return done,
+    }
+    // A system, or a kind of disk, that cannot exchange names: here alone a run that is killed can leave the earlier shard under a third name.
+    let aside = folder.with_extension("old");
+    system::rename(target, &aside)?;
+    if let Err(error) = system::rename(folder, target) {
+        fs::rename(&aside, target)?;
+        return Err(error);
+    }
+    system::rename(&aside, folder)
 }
 
 fn beginning_of_temporaries(shard: Shard) -> String {
@@ -174,21 +200,17 @@ fn sync_files(folder: &Path, prefix: &str, files: &mut Vec<WrittenFile>) -> Resu
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type().map_err(failed)?.is_dir() {
             sync_files(&path, &format!("{name}/"), files)?;
-            sync_folder(&path)?;
+            system::sync_folder(&path).map_err(|source| Error::io(&path, source))?;
         } else {
-            File::open(&path).and_then(|file| file.sync_all()).map_err(|source| Error::io(&path, source))?;
+            File::open(&path).and_then(|file| system::sync(&file)).map_err(|source| Error::io(&path, source))?;
             files.push(WrittenFile { name, fingerprint: Fingerprint::of_content(&path)? });
         }
     }
     Ok(())
 }
 
-fn write_synced(path: &Path, content: &[u8]) -> std::io::Result<()> {
+fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(content)?;
-    file.sync_all()
-}
-
-fn sync_folder(folder: &Path) -> Result<(), Error> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| Error::io(folder, source))
+    system::sync(&file)
 }
