@@ -53,6 +53,11 @@ impl std::fmt::Display for Fault {
 }
 
 impl Fault {
+    /// Whether the run could no longer say what went wrong.
+    fn silences(&self) -> bool {
+        matches!(self, Fault::Error { call, lasts: true, .. } if call == "write")
+    }
+
     /// Whether temporaries may be left: of a run that had no time to remove them, or was not let.
     fn may_leave(&self) -> bool {
         match self {
@@ -170,6 +175,13 @@ fn has_met(fault: &Fault, outcome: &Outcome, log: &Path) -> bool {
     }
 }
 
+fn is_cut_json(path: &Path, entry: &Entry) -> bool {
+    let Entry::File(bytes) = entry else { return false };
+    path.extension().is_some_and(|ending| ending == "json")
+        && !files::is_left_over(path)
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err()
+}
+
 impl Writer {
     fn learn(program: &Program, line: &str, outputs: &[&str]) -> Result<Writer, Error> {
         let line = Line::of(line);
@@ -266,13 +278,22 @@ impl Writer {
         if outcome.stderr.contains("panicked at") {
             wrong.push(format!("panicked: {}", outcome.stderr.trim()));
         }
+        let is_signal = !matches!(fault, Fault::Error { .. });
+        // What was measured until then is worth keeping: it is written whole, and the status says that the run was ended.
+        let keeps_measured = self.keeps_results() || is_signal && self.measures();
         // A table that cannot be opened is a finding of some tools, and a reason for calls without an answer of audit-coverage.
         let tells_of_it = outcome.ended == Ended::Exit(3) && self.ended == Ended::Exit(0)
             || self.line.tool() == "audit-coverage"
                 && String::from_utf8_lossy(&outcome.stdout).contains("(unreadable)");
+        wrong.extend(
+            found
+                .iter()
+                .filter(|(path, entry)| is_cut_json(path, entry) && self.old.get(*path) != Some(entry))
+                .map(|(path, _)| format!("{} is half a document ({})", path.display(), outcome.ended)),
+        );
         for (path, entry) in found {
             let is_known = [&self.old, &self.new].iter().any(|files| files.get(path) == Some(entry));
-            let is_excepted = tells_of_it || self.keeps_results();
+            let is_excepted = tells_of_it || keeps_measured;
             if !is_known && !files::is_left_over(path) && self.is_fixed(path) && !is_excepted {
                 wrong.push(format!("{} is neither old nor new ({})", path.display(), outcome.ended));
             }
@@ -281,15 +302,15 @@ impl Writer {
             self.old.keys().filter(|path| !found.contains_key(*path)).map(|path| format!("{} is gone", path.display())),
         );
         let is_table = |path: &Path| path.starts_with("db") && path.extension().is_some_and(|ending| ending == "csv");
-        let is_looked_at = |path: &Path| !files::is_left_over(path) && (!self.keeps_results() || is_table(path));
+        let is_looked_at = |path: &Path| !files::is_left_over(path) && (!keeps_measured || is_table(path));
         let changed: Vec<&Path> =
             files::changed(&self.old, found).into_iter().filter(|path| is_looked_at(path)).collect();
         // Rows that cannot run are put aside before a measuring run is over.
-        let is_by_then = |path: &&Path| self.keeps_results() && found.get(*path) == self.new.get(*path);
-        let is_signal = !matches!(fault, Fault::Error { .. });
-        // The line that says what was written comes behind the files.
+        let is_by_then = |path: &&Path| keeps_measured && found.get(*path) == self.new.get(*path);
+        // The line that says what was written comes behind the files; where no write succeeds any more, neither does the error's.
         let is_new = |path: &&Path| !self.is_fixed(path) || found.get(*path) == self.new.get(*path);
-        let is_said_in_vain = outcome.stderr.contains("error: stdout: ") && changed.iter().all(is_new);
+        let is_said_in_vain =
+            (outcome.stderr.contains("error: stdout: ") || fault.silences()) && changed.iter().all(is_new);
         if has_failed && !(changed.is_empty() || is_said_in_vain || is_signal && changed.iter().all(is_by_then)) {
             wrong.push(format!("failed, and changed {changed:?}: {}", outcome.stderr.trim()));
         }
