@@ -137,7 +137,7 @@ impl ShardWriter {
     }
 }
 
-/// Gives a folder its name on the disk, and its own to what had that name: all of it or nothing, whatever fails.
+/// Gives a folder its name on the disk, and its own to what had that name: all of it or nothing, also where a call fails.
 fn take_place(folder: &Path, target: &Path) -> io::Result<()> {
     let _held_off = leftovers::hold_off();
     let parent = target.parent().unwrap_or(Path::new("."));

@@ -274,7 +274,7 @@ fn wrong_with_output(run: &Run<'_>, usual: &Usual, path: &Path, entry: Option<&E
             }
             Some(format!("{shown} is no JSON: {error}"))
         }
-        // A table copied as it is, whatever it is.
+        // A table that is copied as it is.
         Some("csv") if old.is_none() && run.before.values().any(|input| input == entry) => None,
         Some("csv") if old.is_none() => {
             // Rows that are kept aside or cut out stay as they were, whatever they are.
