@@ -230,6 +230,47 @@ fn rows_are_found_by_their_case_and_everything_else_stays() -> TestResult {
     Ok(())
 }
 
+/// A product without bias, with one, and with its weight the other way round have one signature.
+#[test]
+fn a_product_with_a_bias_is_measured_beside_the_one_without() -> TestResult {
+    let product = |inputs: &str, types: &str, cells: &str| {
+        format!("static,AI_CORE,\"{inputs}\",{types},ND;ND;ND,\"4,8\",DT_BF16,ND,{cells}\r\n")
+    };
+    let sample = |inputs: &str, types: &str, us: &str| {
+        format!("static,MatMulV2,AI_CORE,{us},\"{inputs}\",{types},ND;ND;ND,\"4,8\",DT_BF16,ND,1.5,4\n")
+    };
+    let (two, three) = ("DT_BF16;DT_BF16", "DT_BF16;DT_BF16;FLOAT");
+    let (plain, bias, turned) = ("4,6;8,6", "4,6;8,6;8", "4,6;6,8");
+    let summary = [
+        sample(bias, three, "9"),
+        sample(plain, two, "5"),
+        sample(turned, two, "4"),
+        sample(bias, three, "8"),
+        sample(plain, two, "6"),
+    ]
+    .concat();
+    let rows = |first: &str, second: &str| [product(plain, two, first), product(bias, three, second)].concat();
+
+    let fixture = Fixture::new()?;
+    fixture.write("MatMulV2.csv", &format!("{TABLE}{}", rows(",,", ",,")))?;
+    let samples = fixture.samples(&summary, &AggregateOptions::default())?;
+    let updates = fixture.update(&samples, |options| options.prune = true)?;
+    assert_eq!((updates[0].updated, updates[0].deleted.len(), updates[0].duplicates.len()), (2, 0, 1));
+    // No row has the weight the other way round: it is one more measurement of the first.
+    assert_eq!(fixture.table("MatMulV2.csv")?, format!("{TABLE}{}", rows("4.000000,,", "8.000000,,")));
+
+    // Only the row that waits for its duration is filled.
+    fixture.write("MatMulV2.csv", &format!("{TABLE}{}", rows("7,,", ",,")))?;
+    fixture.update(&samples, |options| (options.mode, options.prune) = (Mode::MissingOnly, true))?;
+    assert_eq!(fixture.table("MatMulV2.csv")?, format!("{TABLE}{}", rows("7,,", "8.000000,,")));
+
+    // A table without such a row takes all of them for one case.
+    fixture.write("MatMulV2.csv", &format!("{TABLE}{}", product(plain, two, ",,")))?;
+    fixture.update(&samples, |_| {})?;
+    assert_eq!(fixture.table("MatMulV2.csv")?, format!("{TABLE}{}", product(plain, two, "4.000000,,")));
+    Ok(())
+}
+
 #[test]
 fn tables_are_those_of_operators_that_can_be_replayed_or_that_are_named() -> TestResult {
     let fixture = Fixture::new()?;

@@ -76,6 +76,14 @@ impl Rules {
         usual.unwrap_or_else(|| self.general(cells))
     }
 
+    /// The signature with every slot as it is given, where this operator's own takes different cells for one case: a product with a bias and
+    /// one without, a weight given either way, other offsets of a slice.
+    pub(crate) fn exact(&self, cells: &Cells<'_>) -> Option<Signature> {
+        let all_slots = || Rules { family: Family::Default, ..*self };
+        matches!(self.family, Family::Matmul | Family::Index | Family::FirstSlotOnly)
+            .then(|| all_slots().signature(cells))
+    }
+
     pub(super) fn general(&self, cells: &Cells<'_>) -> Signature {
         let capacity = cells.input_shapes.len() + cells.input_types.len() + cells.input_formats.len() + 40;
         let mut out = Builder { text: String::with_capacity(capacity), ..Builder::default() };

@@ -1,6 +1,6 @@
 //! `op_summary` files to samples.
 
-use super::samples::{BaseCells, Sample, Samples};
+use super::samples::{BaseCells, OperatorSamples, Sample, Samples};
 use crate::columns::{EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, METRICS, OUTPUT_SHAPES, OUTPUT_TYPES, base};
 use crate::directory::Home;
 use crate::duration::is_valid;
@@ -101,6 +101,8 @@ struct Measurement {
     operator: u32,
     line: u64,
     signature: Signature,
+    /// Where the signature takes different cells for one case.
+    exact: Option<Signature>,
     base: BaseCells,
     duration_us: f64,
     metrics: [f64; METRICS.len()],
@@ -147,18 +149,20 @@ impl Worker {
         let input_formats = cell(base::INPUT_FORMATS);
         let (output_shapes, output_types) = (cell(base::OUTPUT_SHAPES), cell(base::OUTPUT_TYPES));
         let ep_size = row.text(ROW_EP_SIZE);
-        let signature = rules.signature(&Cells {
+        let cells = Cells {
             input_shapes: &input_shapes,
             input_types: &input_types,
             input_formats: &input_formats,
             output_shapes: &output_shapes,
             output_types: &output_types,
             ep_size: &ep_size,
-        });
+        };
+        let (signature, exact) = (rules.signature(&cells), rules.exact(&cells));
         part.rows.push(Measurement {
             operator,
             line: row.line,
             signature,
+            exact,
             base: BaseCells::new(std::array::from_fn(cell)),
             duration_us,
             metrics: std::array::from_fn(|metric| {
@@ -236,27 +240,28 @@ fn add(samples: &mut Samples, operator: &str, row: Measurement, ep_size: Option<
         samples.by_operator.insert(operator.to_owned(), Default::default());
     }
     let Some(of_operator) = samples.by_operator.get_mut(operator) else { return };
-    let sample = match of_operator.entry(row.signature) {
+    let mut one = Sample {
+        base: row.base,
+        minimum_us: row.duration_us,
+        // Adding to zero turns a negative zero into a plain one, as the sum of the original does.
+        metric_sums: row.metrics.map(|value| 0.0 + value),
+        count: 1,
+        durations_us: Vec::from_iter(keep_durations.then_some(row.duration_us)),
+        ep_size,
+        variants: OperatorSamples::default(),
+    };
+    let variant = row.exact.map(|exact| (exact, one.clone()));
+    match of_operator.entry(row.signature) {
         Entry::Occupied(known) => {
             let known = known.into_mut();
-            known.count += 1;
-            known.minimum_us = known.minimum_us.min(row.duration_us);
-            for (sum, value) in known.metric_sums.iter_mut().zip(row.metrics) {
-                *sum += value;
+            known.add(&one);
+            if let Some((exact, one)) = variant {
+                known.variants.entry(exact).and_modify(|known| known.add(&one)).or_insert(one);
             }
-            known
         }
-        Entry::Vacant(new) => new.insert(Sample {
-            base: row.base,
-            minimum_us: row.duration_us,
-            // Adding to zero turns a negative zero into a plain one, as the sum of the original does.
-            metric_sums: row.metrics.map(|value| 0.0 + value),
-            count: 1,
-            durations_us: Vec::new(),
-            ep_size,
-        }),
-    };
-    if keep_durations {
-        sample.durations_us.push(row.duration_us);
+        Entry::Vacant(new) => {
+            one.variants.extend(variant);
+            new.insert(one);
+        }
     }
 }

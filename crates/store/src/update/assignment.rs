@@ -22,13 +22,13 @@ pub(super) enum SampleUse {
 }
 
 /// A sample that has to be looked at for a row.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Assigned<'s> {
     /// The row; those that are added count on behind those that were read.
     pub(super) row: usize,
     /// The sample's place among all.
     pub(super) order: usize,
-    pub(super) sample: &'s Sample,
+    pub(super) sample: Cow<'s, Sample>,
     pub(super) use_of_sample: SampleUse,
 }
 
@@ -47,8 +47,37 @@ pub(super) struct Assignment<'s> {
     pub(super) has_duration: Vec<bool>,
 }
 
-/// The first row of each signature.
-type FirstRows = IndexMap<Signature, usize, FxBuildHasher>;
+/// The rows of a signature.
+#[derive(Debug)]
+struct Rows {
+    first: usize,
+    /// The first row of each exact signature, where the signature takes different cells for one case.
+    exact: IndexMap<Signature, usize, FxBuildHasher>,
+}
+
+impl Rows {
+    /// The row with these very cells; where none has them, the first.
+    fn of(&self, exact: &Signature) -> usize {
+        self.exact.get(exact).copied().unwrap_or(self.first)
+    }
+
+    /// The rows that a sample goes to. One row takes it whole, as the sum of all its measurements.
+    fn shares<'s>(&self, sample: &'s Sample) -> Vec<(usize, Cow<'s, Sample>)> {
+        let mut shares: IndexMap<usize, Cow<'s, Sample>, FxBuildHasher> = IndexMap::default();
+        for (exact, variant) in &sample.variants {
+            let share = shares.entry(self.of(exact));
+            share.and_modify(|share| share.to_mut().add(variant)).or_insert(Cow::Borrowed(variant));
+        }
+        if shares.len() < 2 {
+            let row = shares.first().map_or(self.first, |(row, _)| *row);
+            return vec![(row, Cow::Borrowed(sample))];
+        }
+        shares.into_iter().collect()
+    }
+}
+
+/// The rows of each signature.
+type RowsOfSignatures = IndexMap<Signature, Rows, FxBuildHasher>;
 
 /// The cell of a row of the file in a column of the new table.
 pub(super) fn read_cell<'r>(layout: &'r Layout, row: FileRow<'r>, column: usize) -> Cow<'r, str> {
@@ -69,21 +98,30 @@ impl<'s> Assignment<'s> {
         result: &mut TableUpdate,
     ) -> Result<Assignment<'s>, Error> {
         let mut found = Assignment::default();
-        let mut first_rows = FirstRows::default();
+        let mut known = RowsOfSignatures::default();
         if let Some(pass) = pass {
             found.read_rows = pass.for_each(|row| {
                 let texts = layout.signature.texts(|column| read_cell(layout, row, column));
                 found.has_duration.push(layout.durations.any_valid_of(|column| read_cell(layout, row, column)));
-                let first = *first_rows.entry(rules.signature(&texts.cells())).or_insert(row.index);
-                if first != row.index {
-                    *found.repeated.entry(first).or_insert(1) += 1;
+                let cells = texts.cells();
+                let rows = known
+                    .entry(rules.signature(&cells))
+                    .or_insert_with(|| Rows { first: row.index, exact: IndexMap::default() });
+                if rows.first != row.index {
+                    *found.repeated.entry(rows.first).or_insert(1) += 1;
+                }
+                if let Some(exact) = rules.exact(&cells) {
+                    rows.exact.entry(exact).or_insert(row.index);
                 }
                 Ok(())
             })?;
         }
         for (order, (signature, sample, use_of_sample)) in samples.enumerate() {
-            match first_rows.get(signature.as_ref()) {
-                Some(&row) => found.assigned.push(Assigned { row, order, sample, use_of_sample }),
+            match known.get(signature.as_ref()) {
+                Some(rows) => {
+                    let assigned = |(row, sample)| Assigned { row, order, sample, use_of_sample };
+                    found.assigned.extend(rows.shares(sample).into_iter().map(assigned));
+                }
                 None if use_of_sample == SampleUse::MatchOnly => {
                     let name = result.path.file_name().map(|name| shown(Path::new(name))).unwrap_or_default();
                     let text = sample.text_form();
@@ -92,7 +130,8 @@ impl<'s> Assignment<'s> {
                 None => {
                     result.missing.push(sample.text_form());
                     if mode == Mode::All {
-                        first_rows.insert(signature.into_owned(), found.read_rows + found.added.len());
+                        let first = found.read_rows + found.added.len();
+                        known.insert(signature.into_owned(), Rows { first, exact: IndexMap::default() });
                         found.added.push(sample);
                         result.added += 1;
                     }

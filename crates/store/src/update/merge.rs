@@ -224,7 +224,7 @@ impl Merger<'_, '_> {
                 SampleUse::MatchOnly => return,
             }
         } else {
-            self.result.updated += usize::from(write_sample(row, assigned.sample));
+            self.result.updated += usize::from(write_sample(row, &assigned.sample));
         }
         let (Some(measured), Some(profiled)) = (row.layout.measured, row.layout.profiled) else { return };
         let [measured_us, profiled_us] = [measured, profiled].map(|column| number(&row.cell(column)));

@@ -17,6 +17,8 @@ pub struct Sample {
     pub(super) count: u64,
     pub(super) durations_us: Vec<f64>,
     pub(super) ep_size: Option<i64>,
+    /// The measurements by their exact cells, where the signature takes different ones for one case.
+    pub(super) variants: OperatorSamples,
 }
 
 impl Sample {
@@ -33,6 +35,16 @@ impl Sample {
     /// All durations in order, if they were [kept](super::AggregateOptions::keep_durations).
     pub fn durations_us(&self) -> &[f64] {
         &self.durations_us
+    }
+
+    /// Takes further measurements of the case in.
+    pub(super) fn add(&mut self, other: &Sample) {
+        self.count += other.count;
+        self.minimum_us = self.minimum_us.min(other.minimum_us);
+        for (sum, value) in self.metric_sums.iter_mut().zip(other.metric_sums) {
+            *sum += value;
+        }
+        self.durations_us.extend(&other.durations_us);
     }
 
     /// The case for people.
