@@ -136,11 +136,11 @@ mod tests {
 
     #[test]
     fn rows_and_cells_are_judged() -> TestResult {
-        let rows = "\"4;4\",A;A,ND;ND,4,A,1,1\n\
-                    4;4,A;A,ND;ND,4,A,6,1\n\
-                    x;4,A;A,ND;ND,4,A,0,\n\
-                    5,A;A,ND,5,A,nan,2\n\
-                    6,A,ND,6,A,-1,text\n";
+        let rows = "\"4;4\",INT8;INT8,ND;ND,4,INT8,1,1\n\
+                    4;4,INT8;INT8,ND;ND,4,INT8,6,1\n\
+                    x;4,INT8;INT8,ND;ND,4,INT8,0,\n\
+                    5,INT8;INT8,ND,5,INT8,nan,2\n\
+                    6,INT8,ND,6,INT8,-1,text\n";
         let table = format!("{HEADER}{rows}");
         let mapping = "operator_mappings: {a: {kernel_type: Add}}";
         let expected = [
@@ -158,9 +158,41 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_a_type_that_no_query_has_are_named() -> TestResult {
+        let rows = ["DT_FOO;INT8", "INT8;", "DT_FLOAT;INT8", "INT8;DT_UNDEFINED"];
+        let row = |(at, types): (usize, &&str)| format!("\"{at},4;4\",{types},ND;ND,4,INT8,1,1\n");
+        let table = format!(
+            "{HEADER}{}\"9,4;\",INT8;DT_UNDEFINED,ND;ND,4,INT8,1,1\n",
+            rows.iter().enumerate().map(row).collect::<String>()
+        );
+        let folder = tempfile::tempdir()?;
+        fs::write(folder.path().join("Add.csv"), table)?;
+        let findings = check(folder.path())?.findings.into_iter().filter(|finding| finding.kind == Kind::PassedOver);
+        let found: Vec<_> = findings.map(|finding| (finding.line, finding.message)).collect();
+        let expected = [
+            (Some(2), "DT_FOO of input 1 is not a data type"),
+            (Some(3), "input 2 has none"),
+            (Some(5), "DT_UNDEFINED of input 2 is not a data type"),
+        ];
+        let message = |what: &str| format!("Input Data Types: {what}; queries pass over this row");
+        assert_eq!(found, expected.map(|(line, what)| (line, message(what))));
+        Ok(())
+    }
+
+    #[test]
+    fn of_many_equal_findings_the_first_are_kept_and_the_others_counted() -> TestResult {
+        let rows = "4,INT8,ND,4,INT8,-1,\n".repeat(100_002);
+        let found = found(&[("db/Add.csv", &format!("{HEADER}{rows}"))])?;
+        let count = |kind: &str| found.iter().filter(|finding| finding.ends_with(kind)).count();
+        assert_eq!([count("bad-duration"), count("duplicate-signature")], [100_001, 100_001]);
+        assert!(found.contains(&"Add.csv:0 bad-duration".to_owned()), "how many more there are");
+        Ok(())
+    }
+
+    #[test]
     fn rows_of_attention_with_other_lengths_are_not_called_the_same_case() -> TestResult {
         let header = HEADER.replace('\n', ",Runtime source_profile,Runtime avg_seq_len\n");
-        let row = |source: &str, length: u32| format!("4,A,ND,4,A,1,1,{source},{length}\n");
+        let row = |source: &str, length: u32| format!("4,INT8,ND,4,INT8,1,1,{source},{length}\n");
         let rows = [row("a", 16), row("a", 17), row("b", 17), row("b", 16)].concat();
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("FusedInferAttentionScore.csv"), format!("{header}{rows}"))?;
@@ -226,7 +258,7 @@ mod tests {
 
     #[test]
     fn collectives_that_were_left_behind_are_an_error() -> TestResult {
-        let table = format!("{HEADER}4,A,ND,4,A,1,\n");
+        let table = format!("{HEADER}4,INT8,ND,4,INT8,1,\n");
         let mapping = "communication_data_ref: ../../hccl\noperator_mappings: {a: {kernel_type: Add}}";
         let files = [("db/Add.csv", table.as_str()), ("db/op_mapping.yaml", mapping)];
         assert_eq!(found(&files)?, ["op_mapping.yaml:0 unreadable"]);
@@ -235,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_mapping_and_the_tables_are_compared() -> TestResult {
-        let row = |shape: &str| format!("{shape},A,ND,{shape},A,1,\n");
+        let row = |shape: &str| format!("{shape},INT8,ND,{shape},INT8,1,\n");
         let first = format!("{HEADER}{}{}", row("4"), row("5"));
         let covered = format!("{HEADER}{}", row("\"5\""));
         let adds = format!("{HEADER}{}", row("6"));
@@ -263,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_missing_mapping_is_one_finding_and_documentation_is_none() -> TestResult {
-        let row = format!("{HEADER}4,A,ND,4,A,1,\n");
+        let row = format!("{HEADER}4,INT8,ND,4,INT8,1,\n");
         let tables = [("db/A.csv", row.as_str()), ("db/B.csv", &row)];
         assert_eq!(found(&tables)?, ["op_mapping.yaml:0 mapping-without-table"]);
         let mapping = "operator_mappings:\n  profiling.Sort: {kernel_type: Sort}\n  a: {kernel_type: A, alternate_kernel_types: [B]}\n";
@@ -275,7 +307,7 @@ mod tests {
     #[test]
     fn rows_that_a_replay_refuses_are_named() -> TestResult {
         let folder = tempfile::tempdir()?;
-        fs::write(folder.path().join("A.csv"), format!("{HEADER}4,A,ND,4,A,1,\n5,A,ND,5,A,1,\n"))?;
+        fs::write(folder.path().join("A.csv"), format!("{HEADER}4,INT8,ND,4,INT8,1,\n5,INT8,ND,5,INT8,1,\n"))?;
         fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {a: {kernel_type: A}}")?;
         let refusal = |operator: &str, columns: &[String], cells: &[&str]| {
             (cells[0] == "5").then(|| format!("{operator} of {} columns", columns.len()))

@@ -5,6 +5,7 @@ use crate::columns::{
     COMMUNICATION, DURATIONS, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, MEASURED_DURATION, METRICS, OBSOLETE,
     OLD_MEASURED_DURATION, OUTPUT_SHAPES, OUTPUT_TYPES, PROFILED_DURATION,
 };
+use crate::dtype::DType;
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
 use crate::row_identity::{IdentityColumns, RowIdentity};
@@ -66,15 +67,18 @@ fn look(path: &Path, refusal: &Refusal<'_>) -> Result<Seen, Error> {
         Ok(())
     })?;
     look.missing_durations(rows);
-    let mut findings = look.findings;
-    findings.sort_by_key(|finding| (finding.line, finding.kind));
-    Ok(Seen { findings, rows, inputs: look.inputs })
+    let inputs = look.inputs.take();
+    Ok(Seen { findings: look.finished(), rows, inputs })
 }
+
+/// Findings of a kind that are kept of a table: a table of a hundred million bad rows does not fill the memory.
+const MOST_OF_A_KIND: usize = 100_000;
 
 /// Walks over the rows of a table once.
 struct Look<'t> {
     path: &'t Path,
     findings: Vec<Finding>,
+    counts: FxHashMap<Kind, usize>,
     is_communication: bool,
     rules: Rules,
     signature: SignatureColumns,
@@ -82,8 +86,8 @@ struct Look<'t> {
     shapes: [(&'static str, Option<usize>, &'static str, Option<usize>); 2],
     durations: Vec<(&'static str, usize)>,
     measured_and_profiled: Option<[usize; 2]>,
-    /// The line of the first row of each signature.
-    first_rows: FxHashMap<Signature, u64>,
+    /// The line of the first row that start-microbench finds for some cells.
+    first_rows: FxHashMap<(Signature, Option<Signature>), u64>,
     identity: IdentityColumns,
     /// The line of the first row of each identity.
     first_equal: FxHashMap<RowIdentity, u64>,
@@ -102,6 +106,7 @@ impl<'t> Look<'t> {
         Look {
             path,
             findings: Vec::new(),
+            counts: FxHashMap::default(),
             is_communication,
             rules: Rules::new(stem, Variant::Database),
             signature: SignatureColumns::find(position),
@@ -119,7 +124,24 @@ impl<'t> Look<'t> {
     }
 
     fn add(&mut self, kind: Kind, line: Option<u64>, message: String) {
-        self.findings.push(Finding { kind, file: self.path.to_owned(), line, message });
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        if *count <= MOST_OF_A_KIND {
+            self.findings.push(Finding { kind, file: self.path.to_owned(), line, message });
+        }
+    }
+
+    /// The findings, each kind with how many more there are than are kept.
+    fn finished(mut self) -> Vec<Finding> {
+        let more = self.counts.iter().filter(|(_, count)| **count > MOST_OF_A_KIND);
+        self.findings.extend(more.map(|(kind, count)| Finding {
+            kind: *kind,
+            file: self.path.to_owned(),
+            line: None,
+            message: format!("{} more rows with a finding of this kind are not listed", count - MOST_OF_A_KIND),
+        }));
+        self.findings.sort_by_key(|finding| (finding.line, finding.kind));
+        self.findings
     }
 
     fn communication_schema(&mut self, columns: &[String]) {
@@ -191,6 +213,11 @@ impl<'t> Look<'t> {
                     slots.len()
                 );
                 self.add(Kind::Shape, Some(row.line), what);
+            } else if shapes == INPUT_SHAPES
+                && let Some(unknown) = unknown_type(&slots, &split(&row.cell(type_column)))
+            {
+                let what = format!("{types}: {unknown}; queries pass over this row");
+                self.add(Kind::PassedOver, Some(row.line), what);
             }
         }
     }
@@ -198,11 +225,11 @@ impl<'t> Look<'t> {
     /// Finds a row that an earlier one makes unreachable.
     fn repeated_case(&mut self, row: FileRow<'_>) {
         let texts = self.signature.texts(|column| row.cell(column));
-        let signature = self.rules.signature(&texts.cells());
+        let (signature, exact) = (self.rules.signature(&texts.cells()), self.rules.exact(&texts.cells()));
         if let Some(inputs) = &mut self.inputs {
             inputs.insert(signature.parts().take(3).collect::<Vec<_>>().join("\u{1f}"));
         }
-        let first = *self.first_rows.entry(signature).or_insert(row.line);
+        let first = *self.first_rows.entry((signature, exact)).or_insert(row.line);
         let [identity, looked_up] = self.identity.of_row_and_lookup(|column| row.cell(column));
         let same = *self.first_equal.entry(identity).or_insert(row.line);
         let alike = *self.first_looked_up.entry(looked_up).or_insert(row.line);
@@ -270,6 +297,20 @@ impl<'t> Look<'t> {
             self.add(Kind::OutlierDuration, Some(row.line), what);
         }
     }
+}
+
+/// The first input whose type no query can have.
+fn unknown_type(shapes: &[&str], types: &[&str]) -> Option<String> {
+    let is_unknown = |(shape, name): &(&&str, &&str)| !normal_shape(shape).is_empty() && !is_a_type(name);
+    let (at, (_, name)) = shapes.iter().zip(types).enumerate().find(|(_, pair)| is_unknown(pair))?;
+    Some(match *name {
+        "" => format!("input {} has none", at + 1),
+        name => format!("{} of input {} is not a data type", excerpt(name), at + 1),
+    })
+}
+
+fn is_a_type(name: &str) -> bool {
+    DType::from_database(name).is_some()
 }
 
 /// Whether tables of today have another name for a column, or none.
