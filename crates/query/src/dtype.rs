@@ -34,9 +34,9 @@ const HALF: &str = "DT_FLOAT16";
 #[inline]
 pub(crate) fn one_spelling(name: &str) -> &str {
     match name {
-        "FLOAT16" => HALF,
-        "BF16" => "DT_BF16",
-        name => name,
+        "FLOAT16" | HALF => HALF,
+        "BF16" | "DT_BF16" => "DT_BF16",
+        name => name.strip_prefix("DT_").unwrap_or(name),
     }
 }
 
@@ -66,6 +66,15 @@ pub(crate) fn is_one_byte_number(dtype: DType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_has_one_spelling_with_and_without_its_prefix() {
+        for dtype in DType::ALL {
+            let (Some(bare), Some(exact)) = (dtype.database_name(), exact_name(dtype)) else { continue };
+            assert_eq!(one_spelling(bare), one_spelling(exact), "{bare}");
+            assert_eq!(one_spelling(&format!("DT_{bare}")), one_spelling(exact), "{bare}");
+        }
+    }
 
     #[test]
     fn names_are_the_same_only_as_a_whole() {

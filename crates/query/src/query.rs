@@ -132,12 +132,15 @@ impl Results {
 
     /// All results; none if one of them is not a tensor or nothing is known.
     pub(crate) fn tensors(&self) -> Option<Vec<&Tensor>> {
+        self.values()?.iter().map(Argument::as_tensor).collect()
+    }
+
+    /// The values, one by one; `None` if nothing is known.
+    pub(crate) fn values(&self) -> Option<&[Argument]> {
         match self {
             Results::Unknown => None,
-            Results::One(Argument::List(values)) | Results::Many(values) => {
-                values.iter().map(Argument::as_tensor).collect()
-            }
-            Results::One(value) => value.as_tensor().map(|tensor| vec![tensor]),
+            Results::One(Argument::List(values)) | Results::Many(values) => Some(values),
+            Results::One(value) => Some(std::slice::from_ref(value)),
         }
     }
 }

@@ -24,6 +24,13 @@ pub(crate) struct Found<'t> {
     rank: Rank,
 }
 
+impl Found<'_> {
+    /// Whether the row fits without padding, in the very types.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.rank.0 == 0.0
+    }
+}
+
 /// Distance, place of the table, inputs in another form, priority of the duration column: the smallest is the best, of equal ones the first met.
 type Rank = (f64, usize, u8, u8);
 

@@ -79,6 +79,23 @@ fn attention(
     database(&[("FusedInferAttentionScore.csv", attention_table(rows))], ATTENTION)
 }
 
+/// Casts to two types have the same inputs.
+#[test]
+fn of_rows_with_the_same_inputs_the_one_with_the_results_answers() -> TestResult {
+    let header = "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Average Duration(us)\n";
+    let rows = "\"64,8\",FLOAT,ND,\"64,8\",DT_BF16,2\n\"64,8\",FLOAT,ND,\"64,8\",DT_INT8,3\n\"64,8\",FLOAT,ND,\"64,4\",INT8,4\n";
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join("Cast.csv"), format!("{header}{rows}"))?;
+    let database = Database::open(folder.path())?;
+    let query = || Query::kernel("Cast").input(Tensor::new([64, 8], DType::Float32));
+    let us = |query: Query| corrected(&database).lookup(&query).map(|answer| answer.duration_us);
+    assert_eq!(us(query()), Ok(2.0), "without a result the first row");
+    assert_eq!(us(query().output(Tensor::new([64, 8], DType::Int8))), Ok(3.0));
+    assert_eq!(us(query().output(Tensor::new([64, 4], DType::Int8))), Ok(4.0));
+    assert_eq!(us(query().output(Tensor::new([64, 2], DType::Int8))), Ok(2.0), "no row has it");
+    Ok(())
+}
+
 #[test]
 fn attention_between_lengths_keeps_to_rows_with_as_many_tokens_per_request() -> TestResult {
     // 16 requests of one token each, and two of 8.

@@ -3,11 +3,13 @@
 use super::{of_row, projected};
 use crate::answer::{Answer, Miss};
 use crate::context::{Context, Names};
+use crate::dtype::{exact_name, one_spelling};
 use crate::operands::{Operand, Operands};
-use crate::query::Argument;
+use crate::query::{Argument, Tensor};
 use crate::search::{Found, Selection, by_inputs};
-use crate::table::KernelRows;
 use crate::table::columns::Column;
+use crate::table::pool::Dimensions;
+use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::yaml::{Key, Node};
 use perfdb_store::op_mapping::Entry;
 
@@ -144,7 +146,30 @@ fn find_in<'d>(
     }
     let mut selection = Selection::new(context.rules, context.rules.choice);
     by_inputs(context.rules, tables, operands, count, |_| true, &mut selection);
-    Ok(selection.result()?)
+    let found = selection.result()?;
+    if let Some(first) = found.filter(|found| context.rules.exact_types && found.is_exact())
+        && let Some(results) = context.query.results.values()
+        && !has_results(first.row, results)
+    {
+        // Of rows with the same inputs, such as casts to several types, one may have the results as well.
+        let mut selection = Selection::new(context.rules, context.rules.choice);
+        by_inputs(context.rules, tables, operands, count, |row| has_results(row, results), &mut selection);
+        if selection.is_exact() {
+            return Ok(selection.result()?);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a row has these results, in shape and type.
+fn has_results(row: KernelRow<'_>, results: &[Argument]) -> bool {
+    let (shapes, types) = (row.outputs(), row.output_types());
+    let is_same = |((shape, name), result): ((Dimensions, &Box<str>), &Argument)| {
+        let name_of = |tensor: &Tensor| exact_name(tensor.dtype).map(one_spelling);
+        let is_it = |tensor: &Tensor| shape == *tensor.shape && name_of(tensor) == Some(one_spelling(name));
+        result.as_tensor().is_some_and(is_it)
+    };
+    shapes.len() == results.len() && types.len() >= results.len() && shapes.iter().zip(types).zip(results).all(is_same)
 }
 
 /// Why no row has these inputs, as the first table tells: by the number of inputs of its first row.
