@@ -45,6 +45,25 @@ fn people_read_figures_and_contradictions() -> TestResult {
 }
 
 #[test]
+fn the_rules_of_queries_are_judged_and_rows_without_an_answer_counted() -> TestResult {
+    let folder = database()?;
+    let (status, stdout, stderr) = run(folder.path(), &["--semantics", "corrected", "--json", "o.json"])?;
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(
+        stdout.contains(" under corrected: ") && stdout.contains("MatMulV2: left out without an answer: "),
+        "{stdout}"
+    );
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.path().join("o.json"))?)?;
+    assert_eq!(json["semantics"], "corrected");
+    let unanswered = &json["kernels"][0]["unanswered"][0];
+    assert!(unanswered["left_out"] == "row" && unanswered["rows"].as_u64() > Some(0), "{unanswered}");
+    let (status, _, stderr) = run(folder.path(), &["--kernel", "matmulv2"])?;
+    assert_eq!(status, Some(1));
+    assert!(stderr.contains("no table of kernel type matmulv2; did you mean MatMulV2?"), "{stderr}");
+    Ok(())
+}
+
+#[test]
 fn a_row_that_is_absurd_takes_no_line_of_digits() -> TestResult {
     let folder = database()?;
     let table = std::fs::read_to_string(folder.path().join("MatMulV2.csv"))?;
@@ -151,8 +170,8 @@ fn tables_that_cannot_be_read_are_errors_where_there_are_no_others() -> TestResu
 #[test]
 fn a_kernel_without_a_table_is_an_error() -> TestResult {
     let folder = database()?;
-    let (status, stdout, stderr) = run(folder.path(), &["--kernel", "Mul"])?;
+    let (status, stdout, stderr) = run(folder.path(), &["--kernel", "Gelu"])?;
     assert_eq!((status, stdout.as_str()), (Some(1), ""));
-    assert_eq!(stderr, "error: .: no table of kernel type Mul\n");
+    assert_eq!(stderr, "error: .: no table of kernel type Gelu\n");
     Ok(())
 }

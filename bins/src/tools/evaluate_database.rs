@@ -8,14 +8,18 @@ use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
 use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use perfdb_files::escape::one_line;
 use perfdb_files::replace::{commit, refuse_inputs};
-use perfdb_query::Database;
+use perfdb_query::{Database, ReaderSemantics};
 use perfdb_report::evaluation::{document, text};
 use perfdb_report::pages::evaluation_page;
+use perfdb_store::near_name::nearest;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// The tool, as it is listed and started.
 pub const TOOL: Tool = Tool {
@@ -30,13 +34,18 @@ pub const TOOL: Tool = Tool {
 ///
 /// Per kernel type: single rows left out, all rows with one number on an axis, all rows of one configuration (weight, heads,
 /// ranks). The error (median, p90), the bias, the coverage of the 90 % intervals and half their width.
-/// Tables whose rows contradict each other are named. Predictions are those of query-database --semantics best. Changes nothing.
+/// Tables whose rows contradict each other are named. By default the predictions of query-database --semantics best are judged;
+/// --semantics corrected judges the default lookup rules, and counts the rows without an answer. Changes nothing.
 #[derive(Parser)]
 #[command(name = TOOL.name, after_help = EXAMPLES)]
 struct Arguments {
     /// Evaluate the table of this kernel type only; once for each
     #[arg(long, value_name = "TYPE")]
     kernel: Vec<String>,
+
+    /// Lookup rules to judge: best, corrected, upstream, upstream-2025
+    #[arg(long, value_name = "NAME", default_value = ReaderSemantics::Best.name(), value_parser = PossibleValuesParser::new(ReaderSemantics::ALL.map(ReaderSemantics::name)))]
+    semantics: String,
 
     /// Show all tables and remarks, not the ten worst tables
     #[arg(long)]
@@ -60,6 +69,7 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   evaluate-database db
+  evaluate-database db --semantics corrected
   evaluate-database db --kernel MatMulV2 -o figures.json -o figures.html
 
 The figures are explained in docs/guide/prediction.md.
@@ -71,6 +81,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    let semantics: ReaderSemantics = arguments.semantics.parse()?;
     let directory = arguments.database.directory(None)?;
     refuse_other(&directory)?;
     let database = Database::open(&directory)?;
@@ -82,7 +93,10 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let html = JsonFile::open(arguments.html.as_deref())?;
     let known = database.kernel_types();
     if let Some(unknown) = arguments.kernel.iter().find(|name| !known.iter().any(|known| **known == ***name)) {
-        return Err(Failure::lines(vec![format!("{}: no table of kernel type {unknown}", directory.display())]));
+        let near = nearest(unknown, known.iter().map(|name| &**name), str::to_lowercase);
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let folder = one_line(&directory.display().to_string());
+        return Err(Failure::lines(vec![format!("{folder}: no table of kernel type {}{near}", one_line(unknown))]));
     }
     let is_asked = |name: &str| arguments.kernel.is_empty() || arguments.kernel.iter().any(|asked| asked == name);
     let names: Vec<_> = known.iter().filter(|name| is_asked(name)).collect();
@@ -91,15 +105,24 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         let folder = one_line(&directory.display().to_string());
         return Err(Failure::lines(vec![format!("{folder}: no table with durations is in this database")]));
     }
-    let bar = progress::items("tables", Some(names.len() as u64));
+    let sizes: Vec<u64> = names.iter().map(|name| bytes_of(&database, name)).collect();
+    let bar = progress::bytes("tables", Some(sizes.iter().sum()));
     let (mut evaluations, mut failed) = (Vec::new(), Vec::new());
-    for name in names {
-        bar.set_message(name.to_string());
-        match database.evaluate(name) {
+    let mut before = 0;
+    for (name, size) in names.into_iter().zip(sizes) {
+        // The bytes of a table are done by and by, with each part of its rows that was left out.
+        let parts = Mutex::new(0.0);
+        let done = |share: f64| {
+            let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+            *parts += share;
+            bar.set_position(before + (size as f64 * f64::min(*parts, 1.0)) as u64);
+        };
+        match database.evaluate_under(name, semantics, &done) {
             Ok(evaluation) => evaluations.extend(evaluation),
             Err(miss) => failed.push(format!("{name}: not evaluated: {miss}")),
         }
-        bar.inc(1);
+        before += size;
+        bar.set_position(before);
     }
     bar.finish_and_clear();
     if evaluations.is_empty() && !failed.is_empty() {
@@ -118,4 +141,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     print_styled(&text(&evaluations, is_all, arguments.terminal.layout()))?;
     commit(written)?;
     Ok(Status::Success)
+}
+
+fn bytes_of(database: &Database, kernel_type: &str) -> u64 {
+    let file = database.file(kernel_type);
+    file.and_then(|file| fs::metadata(file).ok()).map_or(0, |metadata| metadata.len())
 }

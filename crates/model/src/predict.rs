@@ -66,5 +66,5 @@ pub use place::{BY_ROUTED_ROWS, MOST_AXES, Place, configuration};
 pub use repeats::Timed;
 pub use rows::{Rows, log_deviation};
 pub use table::Table;
-pub use trials::{LeftOut, Trial, Trials};
+pub use trials::{LeftOut, LeftOutRows, Trial, Trials};
 pub use twin::TwinRow;

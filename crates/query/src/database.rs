@@ -75,6 +75,11 @@ impl Database {
         self.state().kernel_types().cloned().collect()
     }
 
+    /// The file of a kernel type's table; `None` if there is none.
+    pub fn file(&self, kernel_type: &str) -> Option<PathBuf> {
+        self.state().files().find(|(name, _)| ***name == *kernel_type).map(|(_, path)| path.to_path_buf())
+    }
+
     /// The operators of the mapping, in its order.
     pub fn operators(&self) -> Vec<String> {
         self.state().operator_names().map(str::to_owned).collect()
@@ -123,7 +128,21 @@ impl Database {
     /// # Errors
     /// When the table cannot be read.
     pub fn evaluate(&self, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
-        evaluate(&self.state(), kernel_type)
+        self.evaluate_under(kernel_type, ReaderSemantics::Best, &|_| {})
+    }
+
+    /// The same under any lookup rules. Those that predict nothing are asked for every row that is left out as for a call of its kernel; what has
+    /// no answer is counted. `done` hears of the share of the work that is over, from any thread.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn evaluate_under(
+        &self,
+        kernel_type: &str,
+        semantics: ReaderSemantics,
+        done: &(dyn Fn(f64) + Sync),
+    ) -> Result<Option<Evaluation>, Miss> {
+        evaluate(&self.state(), kernel_type, semantics, done)
     }
 
     /// The slices of a table that [`ReaderSemantics::Best`] learns from: rows that agree in everything but sizes, as places; one entry for each

@@ -1,5 +1,6 @@
 //! What the predictions of a database are worth: its rows, predicted from each other.
 
+mod lookups;
 mod outliers;
 mod repeats;
 mod score;
@@ -19,13 +20,15 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The table of a kernel type, its rows left out and predicted from the others as under [`ReaderSemantics::Best`].
+/// The table of a kernel type, its rows left out and asked for of the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The kernel type.
     pub kernel_type: Arc<str>,
     /// The file.
     pub path: Arc<Path>,
+    /// The lookup rules that were judged.
+    pub semantics: ReaderSemantics,
     /// How many rows have a duration.
     pub rows: usize,
     /// How many of them questions between rows pass over: a cell that is needed is missing or cannot be read.
@@ -38,6 +41,28 @@ pub struct Evaluation {
     pub trials: Vec<Trial>,
     /// Rows of one place, where there are several, in the order of their first lines.
     pub repeats: Vec<Repeats>,
+    /// Rows that were left out and have no answer, by what was left out; none where predictions always answer.
+    pub unanswered: Vec<Unanswered>,
+    /// Rows that cannot be asked for as a call of their kernel, such as those of attention with runtime values.
+    pub not_asked: usize,
+}
+
+/// How many rows had no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What was not known.
+    pub hidden: Hidden,
+    /// How many rows.
+    pub rows: usize,
+}
+
+impl Unanswered {
+    fn count(all: &mut Vec<Unanswered>, hidden: Hidden) {
+        match all.iter_mut().find(|known| known.hidden == hidden) {
+            Some(known) => known.rows += 1,
+            None => all.push(Unanswered { hidden, rows: 1 }),
+        }
+    }
 }
 
 /// A row that was predicted from others.
@@ -184,52 +209,71 @@ fn sliced(state: &State, kernel_type: &str) -> Result<Option<Sliced>, Miss> {
     }))
 }
 
-/// Evaluates the table of a kernel type; `None` if there is none.
-pub(crate) fn evaluate(state: &State, kernel_type: &str) -> Result<Option<Evaluation>, Miss> {
-    Ok(sliced(state, kernel_type)?.map(of_slices))
+/// Evaluates the table of a kernel type; `None` if there is none. `done` hears of the share of the rounds that are over.
+pub(crate) fn evaluate(
+    state: &State,
+    kernel_type: &str,
+    semantics: ReaderSemantics,
+    done: &(dyn Fn(f64) + Sync),
+) -> Result<Option<Evaluation>, Miss> {
+    if semantics != ReaderSemantics::Best {
+        return lookups::evaluate(state, kernel_type, semantics, done);
+    }
+    Ok(sliced(state, kernel_type)?.map(|sliced| of_predictions(&sliced, done)))
 }
 
-fn of_slices(sliced: Sliced) -> Evaluation {
-    let Sliced { kernel_type, path, row_count: rows, slices } = sliced;
-    let all = || slices.iter().flat_map(|slices| &slices.slices).filter(|slice| !slice.is_empty());
+/// What a table holds, without trials.
+fn described(sliced: &Sliced) -> Evaluation {
+    let all = || sliced.slices.iter().flat_map(|slices| &slices.slices).filter(|slice| !slice.is_empty());
     let placed: usize = all().map(Vec::len).sum();
-    let repeats = repeats::find(all().map(Vec::as_slice));
     let is_alone = |slice: &&Vec<(Place, u32, f64)>| repeats::is_one_place(slice);
-    let alone = all().filter(is_alone).map(Vec::len).sum();
+    Evaluation {
+        kernel_type: sliced.kernel_type.clone(),
+        path: sliced.path.clone(),
+        semantics: ReaderSemantics::Best,
+        rows: sliced.row_count,
+        passed_over: sliced.row_count.saturating_sub(placed),
+        slices: all().count(),
+        alone: all().filter(is_alone).map(Vec::len).sum(),
+        trials: Vec::new(),
+        repeats: repeats::find(all().map(Vec::as_slice)),
+        unanswered: Vec::new(),
+        not_asked: 0,
+    }
+}
+
+fn of_predictions(sliced: &Sliced, done: &(dyn Fn(f64) + Sync)) -> Evaluation {
     let tried: Vec<(&Slices, Trials)> =
-        slices.iter().map(|slices| (slices, Trials::of(slices.rows(), Some(slices.size)))).collect();
+        sliced.slices.iter().map(|slices| (slices, Trials::of(slices.rows(), Some(slices.size)))).collect();
     let rounds: Vec<(&Slices, &Trials, usize)> = tried
         .iter()
         .flat_map(|(slices, trials)| (0..trials.rounds()).map(move |round| (*slices, trials, round)))
         .collect();
+    let share = 1.0 / rounds.len().max(1) as f64;
     let trials: Vec<Vec<Trial>> = on_all_cores(|| {
         let run = |(slices, trials, round): (&Slices, &Trials, usize)| -> Vec<Trial> {
-            trials.run(round).into_iter().map(|trial| of_trial(slices, trial)).collect()
+            let found = trials.run(round).into_iter().map(|trial| of_trial(slices, trial)).collect();
+            done(share);
+            found
         };
         rounds.into_par_iter().map(run).collect()
     });
-    Evaluation {
-        kernel_type,
-        path,
-        rows,
-        passed_over: rows.saturating_sub(placed),
-        slices: all().count(),
-        alone,
-        trials: trials.into_iter().flatten().collect(),
-        repeats,
+    Evaluation { trials: trials.into_iter().flatten().collect(), ..described(sliced) }
+}
+
+fn hidden_of(slices: &Slices, left_out: LeftOut) -> Hidden {
+    match left_out {
+        LeftOut::Row => Hidden::Row,
+        LeftOut::Value(axis) => slices.axes.get(axis).map_or(Hidden::Row, |name| Hidden::Axis(name)),
+        LeftOut::Configuration => Hidden::Configuration,
     }
 }
 
 fn of_trial(slices: &Slices, trial: perfdb_model::predict::Trial) -> Trial {
     let Estimate { duration_us, low_us, high_us, class } = trial.estimate;
-    let hidden = match trial.left_out {
-        LeftOut::Row => Hidden::Row,
-        LeftOut::Value(axis) => slices.axes.get(axis).map_or(Hidden::Row, |name| Hidden::Axis(name)),
-        LeftOut::Configuration => Hidden::Configuration,
-    };
     Trial {
         line: trial.row,
-        hidden,
+        hidden: hidden_of(slices, trial.left_out),
         measured_us: trial.measured_us,
         predicted_us: duration_us,
         interval_us: [low_us, high_us],

@@ -58,7 +58,7 @@ mod trace;
 pub use answer::{Answer, Interpolation, Miss, Part, Place, Prediction, RowRef, Source, Twin};
 pub use database::{Database, Reader};
 pub use error::Error;
-pub use evaluation::{Drift, Evaluation, Hidden, Outlier, Repeats, Score, Slices, Trial, outliers};
+pub use evaluation::{Drift, Evaluation, Hidden, Outlier, Repeats, Score, Slices, Trial, Unanswered, outliers};
 pub use explanation::Explanation;
 pub use findings::add_findings;
 pub use json::{MalformedQuery, answer_to_json, not_json};

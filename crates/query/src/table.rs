@@ -16,7 +16,7 @@ use columns::{Column, TextColumns};
 use index::{Likeness, RowIndex, block, key, key_of_row};
 use policy::KernelPolicy;
 use pool::{ListAt, ShapePool};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::iter::once;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +30,8 @@ pub struct KernelRows {
     /// Of the newest reader, and of the one of 2025.
     tolerances: [Tolerance; 2],
     content: Content,
+    /// Rows that are left out, by number.
+    left_out: FxHashSet<u32>,
     by_inputs: [OnceLock<RowIndex>; 2],
     /// By the first 0, 1, 2, … inputs.
     by_leading_inputs: Box<[[OnceLock<RowIndex>; 2]]>,
@@ -40,7 +42,7 @@ pub struct KernelRows {
 }
 
 /// What a table holds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Content {
     /// Not a number where the row only serves interpolation.
     durations_us: Vec<f64>,
@@ -60,7 +62,7 @@ struct Content {
 }
 
 /// Types and formats, which repeat from row to row: the slots of each cell.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Texts {
     input_types: Box<[Box<str>]>,
     input_formats: Box<[Box<str>]>,
@@ -71,7 +73,7 @@ struct Texts {
 }
 
 /// A row: numbers, and where shapes and texts are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Record {
     inputs: ListAt,
     outputs: ListAt,
@@ -99,8 +101,23 @@ impl KernelRows {
             by_attention: OnceLock::new(),
             points: PointIndexes::default(),
             sizes: PlansByCount::default(),
+            left_out: FxHashSet::default(),
             content,
         }
+    }
+
+    /// The table as it would be without the rows of some lines.
+    pub(crate) fn without(&self, lines: &FxHashSet<u32>) -> KernelRows {
+        let mut content = self.content.clone();
+        let mut left_out = FxHashSet::default();
+        for (number, record) in (0..).zip(&content.records) {
+            if lines.contains(&record.line) {
+                left_out.insert(number);
+                content.durations_us[number as usize] = f64::NAN;
+            }
+        }
+        let (kernel_type, path, policy) = (self.kernel_type.clone(), self.path.clone(), self.policy.clone());
+        KernelRows { left_out, ..KernelRows::new(kernel_type, path, policy, content) }
     }
 
     /// The kernel type.
@@ -120,7 +137,8 @@ impl KernelRows {
 
     /// All rows with a duration of any kind.
     pub(crate) fn rows(&self) -> impl Iterator<Item = KernelRow<'_>> {
-        (0..self.content.records.len() as u32).map(|number| self.row(number))
+        let is_known = |number: &u32| self.left_out.is_empty() || !self.left_out.contains(number);
+        (0..self.content.records.len() as u32).filter(is_known).map(|number| self.row(number))
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Databases of known errors: what is left out, what is found, and that neither order nor threads change it.
 
-use perfdb_query::{Database, Evaluation, Hidden};
+use perfdb_query::{Database, Evaluation, Hidden, ReaderSemantics};
 use std::error::Error;
 use std::fmt::Write;
 
@@ -105,5 +105,44 @@ fn collectives_are_left_out_by_size_and_ranks() -> TestResult {
     let expected = [(Hidden::Row, 30), (Hidden::Axis("message_bytes"), 30), (devices, 30), (Hidden::Configuration, 30)];
     assert_eq!(kinds, expected);
     assert_eq!((found.rows, found.passed_over, found.slices), (30, 0, 1));
+    Ok(())
+}
+
+/// The rules of queries without `--semantics`: no answer outside of the rows, and nothing from the row that is left out.
+#[test]
+fn the_default_rules_are_judged_by_queries_of_rows_that_are_left_out() -> TestResult {
+    let power = |rows: i64, columns: i64, inner: i64| (rows as f64).sqrt() * (columns * inner) as f64 / 1e5;
+    let folder = tempfile::tempdir()?;
+    let evaluate = |text: &str| -> Result<Evaluation, Box<dyn Error>> {
+        std::fs::write(folder.path().join("MatMulV2.csv"), text)?;
+        std::fs::write(folder.path().join("op_mapping.yaml"), MAPPING)?;
+        let done = std::sync::Mutex::new(0.0);
+        let hears = |share: f64| *done.lock().unwrap_or_else(std::sync::PoisonError::into_inner) += share;
+        let database = Database::open(folder.path())?;
+        let found = database.evaluate_under("MatMulV2", ReaderSemantics::Corrected, &hears)?.ok_or("a table")?;
+        assert!((*done.lock().unwrap_or_else(std::sync::PoisonError::into_inner) - 1.0).abs() < 1e-9);
+        Ok(found)
+    };
+    let found = evaluate(&table(power))?;
+    let count = |hidden: Hidden| {
+        let unanswered = found.unanswered.iter().find(|one| one.hidden == hidden).map_or(0, |one| one.rows);
+        (found.trials.iter().filter(|trial| trial.hidden == hidden).count(), unanswered)
+    };
+    let (answered, unanswered) = count(Hidden::Row);
+    assert!(answered + unanswered == 45 && answered > 0 && unanswered > 0, "{answered} {unanswered}");
+    assert_eq!(found.not_asked, 0);
+    assert!(found.trials.iter().all(|trial| trial.error().abs() < 1.0), "{:?}", found.scores());
+    let single = found.scores()[0];
+
+    // The same durations once more under another type tell nothing about themselves, as odd as they are.
+    let odd = |rows: i64, columns: i64, inner: i64| {
+        power(rows, columns, inner) * if rows == 16 || rows == 256 { 2.0 } else { 1.0 }
+    };
+    let once = evaluate(&table(odd))?.scores()[0];
+    let again: String =
+        table(odd).replace("DT_BF16", "DT_FLOAT16").lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let twice = evaluate(&(table(odd) + &again))?.scores()[0];
+    assert!(once.median > 10.0 * single.median.max(0.01), "{once:?}");
+    assert!(twice.median > 0.8 * once.median, "{twice:?} {once:?}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::layout::{Cell, Column, Layout, Table};
 use perfdb_files::escape::one_line;
 use perfdb_pycompat::format::fixed;
-use perfdb_query::{Evaluation, Hidden, Repeats, Score};
+use perfdb_query::{Evaluation, Hidden, ReaderSemantics, Repeats, Score, Unanswered};
 use serde::Serialize;
 pub(crate) use verdict::Judged;
 use verdict::Summary;
@@ -171,6 +171,21 @@ pub(crate) fn remarks(one: &Evaluation) -> Vec<String> {
         let are = if one.passed_over == 1 { "is" } else { "are" };
         remarks.push(format!("{} of {} rows {are} passed over: a cell is missing", one.passed_over, one.rows));
     }
+    if !one.unanswered.is_empty() {
+        let of = |unanswered: &Unanswered| {
+            let answered = one.trials.iter().filter(|trial| trial.hidden == unanswered.hidden).count();
+            format!("{} {} of {}", unanswered.hidden, unanswered.rows, unanswered.rows + answered)
+        };
+        let counts = one.unanswered.iter().map(of).collect::<Vec<_>>().join(", ");
+        remarks.push(format!("left out without an answer: {counts}"));
+    }
+    if one.not_asked > 0 {
+        let are = if one.not_asked == 1 { "is" } else { "are" };
+        remarks.push(format!(
+            "{} of {} rows {are} not queried: a call of the kernel does not have the values that find them",
+            one.not_asked, one.rows
+        ));
+    }
     remarks
 }
 
@@ -200,6 +215,7 @@ fn microseconds(us: f64) -> String {
 #[derive(Serialize)]
 struct Document<'e> {
     format_version: u32,
+    semantics: &'static str,
     summary: Summary<'e>,
     kernels: Vec<Kernel<'e>>,
 }
@@ -216,6 +232,15 @@ struct Kernel<'e> {
     repeated_shapes: usize,
     contradictions: Vec<Contradiction<'e>>,
     drift: Option<DriftFigures>,
+    unanswered: Vec<WithoutAnswer>,
+    not_asked: usize,
+}
+
+#[derive(Serialize)]
+struct WithoutAnswer {
+    left_out: &'static str,
+    axis: Option<&'static str>,
+    rows: usize,
 }
 
 #[derive(Serialize)]
@@ -243,13 +268,18 @@ struct DriftFigures {
     of: usize,
 }
 
+/// What was left out, and of which axis.
+fn named(hidden: Hidden) -> (&'static str, Option<&'static str>) {
+    match hidden {
+        Hidden::Row => ("row", None),
+        Hidden::Axis(name) => ("axis", Some(name)),
+        Hidden::Configuration => ("configuration", None),
+    }
+}
+
 impl Figures {
     fn of(score: &Score) -> Figures {
-        let (left_out, axis) = match score.hidden {
-            Hidden::Row => ("row", None),
-            Hidden::Axis(name) => ("axis", Some(name)),
-            Hidden::Configuration => ("configuration", None),
-        };
+        let (left_out, axis) = named(score.hidden);
         Figures {
             left_out,
             axis,
@@ -279,6 +309,15 @@ fn kernel(one: &Evaluation) -> Kernel<'_> {
             .map(|repeats| Contradiction { spread: repeats.spread(), rows: &repeats.rows })
             .collect(),
         drift: one.drift().map(|drift| DriftFigures { change: drift.change, shapes: drift.places, of: drift.of }),
+        unanswered: one
+            .unanswered
+            .iter()
+            .map(|one| {
+                let (left_out, axis) = named(one.hidden);
+                WithoutAnswer { left_out, axis, rows: one.rows }
+            })
+            .collect(),
+        not_asked: one.not_asked,
     }
 }
 
@@ -288,7 +327,9 @@ fn kernel(one: &Evaluation) -> Kernel<'_> {
 /// When a number is beyond what JSON writers take, which no table causes.
 pub fn document(evaluations: &[Evaluation]) -> Result<String, serde_json::Error> {
     let summary = Judged::of(evaluations).summary();
-    let document = Document { format_version: 1, summary, kernels: evaluations.iter().map(kernel).collect() };
+    let semantics = evaluations.first().map_or(ReaderSemantics::Best, |one| one.semantics).name();
+    let document =
+        Document { format_version: 1, semantics, summary, kernels: evaluations.iter().map(kernel).collect() };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
@@ -310,6 +351,9 @@ mod tests {
         Evaluation {
             kernel_type: "MatMulV2<b>".into(),
             path: Path::new("db/MatMulV2.csv").into(),
+            semantics: ReaderSemantics::Best,
+            unanswered: Vec::new(),
+            not_asked: 0,
             rows: 40,
             passed_over: 2,
             slices: 3,

@@ -38,6 +38,17 @@ pub struct Trial {
     pub estimate: Estimate,
 }
 
+/// What a round leaves out, and which rows it asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOutRows<'t> {
+    /// What is not known.
+    pub left_out: LeftOut,
+    /// The axes of the places that are left out, in every slice.
+    pub hidden: Vec<&'t [f64]>,
+    /// The numbers of the rows that are asked for, of repeats the least, with their durations, of repeats the median.
+    pub asked: Vec<(u32, f64)>,
+}
+
 /// The trials of the slices of a table, in rounds that can run side by side.
 #[derive(Debug)]
 pub struct Trials {
@@ -181,6 +192,21 @@ impl Trials {
     /// How many rounds there are; each learns from the rows that are left, which takes most of the time.
     pub fn rounds(&self) -> usize {
         self.rounds.len()
+    }
+
+    /// What a round leaves out and asks for, for those who predict in their own way.
+    pub fn round(&self, round: usize) -> Option<LeftOutRows<'_>> {
+        let round = self.rounds.get(round)?;
+        let part = &self.parts[round.part];
+        let row = |place: &usize| {
+            let measured = part.measured(*place);
+            (measured.row, measured.time_us)
+        };
+        Some(LeftOutRows {
+            left_out: round.left_out,
+            hidden: round.hidden.iter().map(|place| part.axes(*place)).collect(),
+            asked: round.asked.iter().map(row).collect(),
+        })
     }
 
     /// The trials of a round; none if the round is missing. A slice of which no row is left is not asked.

@@ -73,14 +73,14 @@ columns! {
 }
 
 /// The texts of the columns that a table has. Equal texts are kept once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TextColumns {
     columns: Vec<Option<TextColumn>>,
     texts: Vec<Box<str>>,
     by_text: FxHashMap<Box<str>, u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct TextColumn {
     /// Place of the text plus one; 0 for an empty cell.
     cells: Vec<u32>,

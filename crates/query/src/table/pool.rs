@@ -10,7 +10,7 @@ use std::slice;
 
 /// Lists of shapes, one behind the other: the number of shapes, then the rank and the dimensions of each, as numbers of seven bits to the byte.
 /// A list takes about half the room of its text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ShapePool {
     bytes: Vec<u8>,
 }

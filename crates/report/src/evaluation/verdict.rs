@@ -2,13 +2,14 @@
 
 use super::{FEWEST_TO_JUDGE, Figures, is_judged, name, percent};
 use perfdb_pycompat::format::fixed;
-use perfdb_query::{Evaluation, Hidden, Score};
+use perfdb_query::{Evaluation, Hidden, ReaderSemantics, Score};
 use serde::Serialize;
 
 /// The tables that have enough rows to be judged.
 pub(crate) struct Judged<'e> {
     /// How many tables there are.
     tables: usize,
+    semantics: ReaderSemantics,
     /// Each with its scores that are of enough rows, the worst table first.
     judged: Vec<(&'e Evaluation, Vec<Score>)>,
     /// Single rows of all of them together.
@@ -24,7 +25,8 @@ impl<'e> Judged<'e> {
         let mut judged: Vec<_> = evaluations.iter().map(enough).filter(has_single).collect();
         judged.sort_by(|a, b| worst_error(&b.1).total_cmp(&worst_error(&a.1)));
         let single = Score::of(Hidden::Row, judged.iter().flat_map(|(one, _)| &one.trials));
-        Judged { tables: evaluations.len(), judged, single }
+        let semantics = evaluations.first().map_or(ReaderSemantics::Best, |one| one.semantics);
+        Judged { tables: evaluations.len(), semantics, judged, single }
     }
 
     /// The tables, the one with the largest 90th percentile first.
@@ -42,12 +44,17 @@ impl<'e> Judged<'e> {
         let of = self.tables;
         let tables = if of == 1 { "table" } else { "tables" };
         let (Some(single), Some((table, worst))) = (self.single, self.worst()) else {
-            return format!("0 of {of} {tables} can be judged: none has {FEWEST_TO_JUDGE} rows to leave out");
+            let answered = if self.semantics == ReaderSemantics::Best { "" } else { " that get an answer" };
+            let under = under(self.semantics);
+            return format!(
+                "0 of {of} {tables} can be judged{under}: none has {FEWEST_TO_JUDGE} rows to leave out{answered}"
+            );
         };
         let coverage = |score: &Score| format!("coverage {} %", fixed(score.held * 100.0, 0));
         let mut text = format!(
-            "{} of {of} {tables} can be judged: median error {}, p90 {}, {}, rows left out one by one; worst {}{}: p90 {}, {}",
+            "{} of {of} {tables} can be judged{}: median error {}, p90 {}, {}, rows left out one by one; worst {}{}: p90 {}, {}",
             self.judged.len(),
+            under(table.semantics),
             percent(single.median.exp_m1()),
             percent(single.p90.exp_m1()),
             coverage(&single),
@@ -78,6 +85,14 @@ impl<'e> Judged<'e> {
                 .worst()
                 .map(|(table, score)| Worst { kernel_type: &table.kernel_type, figures: Figures::of(&score) }),
         }
+    }
+}
+
+/// The lookup rules, where they are not those that predict.
+fn under(semantics: ReaderSemantics) -> String {
+    match semantics {
+        ReaderSemantics::Best => String::new(),
+        other => format!(" under {}", other.name()),
     }
 }
 

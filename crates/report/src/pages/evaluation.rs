@@ -250,6 +250,9 @@ mod tests {
         Evaluation {
             kernel_type: name.into(),
             path: std::path::Path::new(name).into(),
+            semantics: ReaderSemantics::Best,
+            unanswered: Vec::new(),
+            not_asked: 0,
             rows: rows as usize,
             passed_over: 0,
             slices: 1,
