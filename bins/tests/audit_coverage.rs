@@ -173,6 +173,19 @@ fn a_table_that_is_there_is_not_said_to_be_missing() -> TestResult {
 }
 
 #[test]
+fn a_table_that_cannot_be_used_is_named_with_the_reason() -> TestResult {
+    let folder = database()?;
+    let table = folder.path().join("MatMulV2.csv");
+    fs::write(&table, fs::read_to_string(&table)? + "1,2,3,4,5,6,7,8,9\n")?;
+    let arguments = ["--database-path", ".", "--manifest", "calls.jsonl", "--suggest", "3"];
+    let (status, stdout, stderr) = run(folder.path(), "audit-coverage", &arguments)?;
+    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(stderr.matches("warning: no answers from a table: MatMulV2.csv:7: ").count(), 1, "{stderr}");
+    assert!(stdout.contains("its table cannot be used"), "{stdout}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_used_is_one_error_line() -> TestResult {
     let folder = database()?;
     let (status, _, stderr) = run(folder.path(), "audit-coverage", &["--database-path", "."])?;

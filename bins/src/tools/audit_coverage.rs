@@ -4,7 +4,7 @@ mod density;
 mod forecast;
 
 use crate::database::{DatabaseArguments, LockArguments, files_of};
-use crate::database_folder::refuse_other;
+use crate::database_folder::{refuse_other, warn_without_tables};
 use crate::json_file::JsonFile;
 use crate::layout::LayoutArguments;
 use crate::provenance::provenance;
@@ -28,6 +28,7 @@ use perfdb_report::pages::coverage_page;
 use perfdb_report::tables;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -204,7 +205,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let workloads = workloads(asked, &arguments.forecast)?;
     let density = check_density(&arguments.density, &directory, &workloads)?;
     if database.kernel_types().is_empty() {
-        warn(&format!("{}: no table (*.csv) is in this database", one_line(&directory.display().to_string())));
+        warn_without_tables(&directory);
     }
     let options = Options {
         directory,
@@ -227,6 +228,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         }
     };
     drop(reading);
+    let findings = audit.workloads.iter().flat_map(|workload| &workload.asked).map(|asked| &asked.finding);
+    let unreadable: BTreeSet<&String> = findings.filter_map(|finding| finding.unreadable.as_ref()).collect();
+    unreadable.into_iter().for_each(|reason| warn(&format!("no answers from a table: {reason}")));
     let mut staged = Vec::new();
     if let Some(file) = json {
         staged.push(file.stage_text(&document(

@@ -20,6 +20,6 @@ pub(crate) fn error(error: &dyn std::error::Error) -> PyErr {
 
 /// A table that cannot be read is an error; that nothing fits is an answer.
 pub(crate) fn unreadable(miss: &Miss) -> Option<PyErr> {
-    let is_unreadable = miss.reason.code() == "unreadable";
+    let is_unreadable = miss.is_unreadable();
     is_unreadable.then(|| Error::new_err(miss.detail.clone().unwrap_or_else(|| miss.to_string())))
 }

@@ -261,6 +261,11 @@ impl From<Reason> for Miss {
 }
 
 impl Miss {
+    /// Whether a table cannot be read or used, so that nothing is known about its rows; the detail names file and reason.
+    pub fn is_unreadable(&self) -> bool {
+        self.reason.code() == "unreadable"
+    }
+
     pub(crate) fn new(code: &'static str) -> Self {
         Reason::new(code).into()
     }

@@ -33,7 +33,7 @@ fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {
     let mut answer = measured::lookup(context);
     let is_final = match &answer {
         Ok(answer) => answer.source != Source::Partial && !(answer.is_padded() && context.rules.bracket_before_padding),
-        Err(miss) => miss.reason.code() == "unreadable",
+        Err(miss) => miss.is_unreadable(),
     };
     if !is_final && layer == Layer::Interpolating {
         answer = between_rows(context, answer);

@@ -23,7 +23,7 @@ use std::time::SystemTime;
 type Read<T> = OnceLock<Result<Option<Arc<T>>, Arc<StoreError>>>;
 
 /// What is known at one time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct State {
     pub(crate) directory: PathBuf,
     pub(crate) mapping: OpMapping,
@@ -38,7 +38,7 @@ pub(crate) struct State {
 }
 
 /// An operator and where the tables of its kernels are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Operator {
     pub(crate) entry: Entry,
     /// Where the table of its own kernel type is.
@@ -56,7 +56,7 @@ impl Operator {
 }
 
 /// A file that may hold a table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Slot {
     kernel_type: Arc<str>,
     path: Arc<Path>,
@@ -111,7 +111,7 @@ impl State {
         }
         if let Some(reference) = &mapping.communication_data_ref {
             let elsewhere = normalised(&directory.join(reference));
-            for path in tables_in(&elsewhere).unwrap_or_default() {
+            for path in tables_if_there(&elsewhere)? {
                 if let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
                     && stem.starts_with("hcom_")
                 {
@@ -129,6 +129,15 @@ impl State {
         let directory = directory.to_owned();
         let device = mapping.device.as_deref().and_then(Device::recognise);
         Ok(State { device, directory, mapping, mapping_stamp, operators, slots, by_name, foreign_collectives })
+    }
+
+    /// The same with other rows in the place of one table.
+    pub(crate) fn with_rows(&self, slot: u32, rows: KernelRows) -> State {
+        let mut state = self.clone();
+        if let Some(slot) = state.slots.get_mut(slot as usize) {
+            slot.rows = OnceLock::from(Ok(Some(Arc::new(rows))));
+        }
+        state
     }
 
     /// Whether files were replaced, added or removed.
@@ -242,6 +251,18 @@ fn operators(mapping: &OpMapping, by_name: &FxHashMap<Arc<str>, u32>) -> FxHashM
     };
     let entries = mapping.operator_mappings.iter().flatten().filter(|(_, entry)| !entry.is_empty());
     entries.map(|(name, entry)| (name.trim_start_matches("torch.ops.").into(), operator(entry))).collect()
+}
+
+/// The tables of a folder that may be missing. Any other reason why it cannot be listed is an error.
+fn tables_if_there(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    match tables_in(folder) {
+        Err(StoreError::Files(perfdb_files::Error::Io { source, .. }))
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(Vec::new())
+        }
+        listed => listed,
+    }
 }
 
 /// A table, or nothing where no table is yet.

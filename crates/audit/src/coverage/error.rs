@@ -43,6 +43,12 @@ pub enum Error {
         /// The field and what is wrong with it.
         reason: String,
     },
+    /// The table that would show whether a row answers cannot be read.
+    #[error("cannot find out which rows would answer: {reason}")]
+    Unproven {
+        /// The table and why.
+        reason: String,
+    },
     /// Files of the database were replaced while it was asked.
     #[error("{}: the database changed while it was read; run again", path.display())]
     Changed {

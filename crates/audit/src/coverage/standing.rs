@@ -72,6 +72,8 @@ pub struct Finding {
     pub rows: Vec<RowRef>,
     /// The rules by which rows matched: of the answer, or of its parts.
     pub rules: Vec<&'static str>,
+    /// Of a table that cannot be used and so gives no answer: the file and the reason.
+    pub unreadable: Option<String>,
 }
 
 /// Queries two readers: the one of the lookup rules, and the one that predicts.
@@ -144,6 +146,7 @@ impl<'d> Judge<'d> {
                 [] => answer.rule.into_iter().collect(),
                 parts => parts.iter().map(|part| part.rule).collect(),
             },
+            unreadable: None,
         }
     }
 
@@ -163,6 +166,7 @@ impl<'d> Judge<'d> {
             reason: Some((miss.reason.to_string(), self.meaning(miss, table))),
             rows: predicted.map(|answer| answer.rows.to_vec()).unwrap_or_default(),
             rules: Vec::new(),
+            unreadable: miss.detail.clone().filter(|_| miss.is_unreadable()),
         }
     }
 

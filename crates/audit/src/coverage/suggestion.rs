@@ -14,7 +14,7 @@ use perfdb_query::{Database, Layer, Query, Reader, ReaderSemantics};
 use perfdb_store::op_mapping::OpMapping;
 use perfdb_store::table::{ReadOptions, Table};
 use proof::Proof;
-use row::NewRow;
+use row::{Known, NewRow};
 use std::path::{Path, PathBuf};
 
 pub use append::{Settled, append, settle};
@@ -81,7 +81,7 @@ pub fn suggest(
 ) -> Result<Suggestions, Error> {
     let reader = database.reader(ReaderSemantics::Corrected, Layer::Interpolating);
     let proof = Proof::new(directory)?;
-    let mut tables: IndexMap<PathBuf, Table> = IndexMap::new();
+    let mut tables: IndexMap<PathBuf, Known> = IndexMap::new();
     let mut found: IndexMap<(PathBuf, Vec<String>), (Suggestion, Query)> = IndexMap::new();
     let mut without: IndexMap<(String, &'static str), u64> = IndexMap::new();
     let mut waiting = 0;
@@ -156,23 +156,26 @@ fn is_exact(reader: &Reader, query: &Query) -> bool {
 fn row_for(
     reader: &Reader,
     proof: &Proof,
-    tables: &mut IndexMap<PathBuf, Table>,
+    tables: &mut IndexMap<PathBuf, Known>,
     query: &Query,
 ) -> Result<Result<NewRow, &'static str>, Error> {
     let Some(nearest) = reader.nearest(query, 1).into_iter().next() else {
-        return Ok(Err("its table has no row to take types and formats from"));
+        let is_unreadable = reader.lookup(query).is_err_and(|miss| miss.is_unreadable());
+        let without_rows = "its table has no row to take types and formats from";
+        return Ok(Err(if is_unreadable { "its table cannot be used" } else { without_rows }));
     };
     let path = nearest.row.path.to_path_buf();
     if !tables.contains_key(&path) {
-        tables.insert(path.clone(), Table::read(&path, &ReadOptions::database())?);
+        tables.insert(path.clone(), Known::of(Table::read(&path, &ReadOptions::database())?));
     }
-    let table = &tables[&path];
+    let known = &tables[&path];
+    let table = &known.table;
     let Some(pattern) = table.rows().find(|row| row.line() == Some(u64::from(nearest.row.line))) else {
         return Ok(Err("the row nearest to it cannot be read"));
     };
     for cells in row::variants(table, pattern.index(), query) {
         if proof.answers(&nearest.kernel_type, table, &cells, query)? {
-            let is_waiting = row::is_in(table, &cells);
+            let is_waiting = known.has(&cells);
             return Ok(Ok(NewRow::new(&nearest.kernel_type, table, cells, is_waiting)));
         }
     }

@@ -88,7 +88,7 @@ fn special(context: &Context<'_>, entry: &Entry) -> Result<Option<Answer>, Miss>
         [&a.shape, &weight.shape].into_iter().map(|shape| Operand::made(shape, dtype)).collect();
     let found = match inputs::find(context, &[kernel_type], &operands, Some(2)) {
         Ok(found) => found,
-        Err(miss) if miss.reason.code() == "unreadable" => return Err(miss),
+        Err(miss) if miss.is_unreadable() => return Err(miss),
         Err(_) => None,
     };
     Ok(found.map(|found| of_row(&found, 1.0, found.rule)))

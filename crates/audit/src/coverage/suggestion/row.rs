@@ -5,8 +5,10 @@ use perfdb_query::{Argument, DType, Query, Results, Tensor, multiplies_matrices}
 use perfdb_store::columns::{
     INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, is_measurement,
 };
+use perfdb_store::row_identity::{IdentityColumns, RowIdentity};
 use perfdb_store::slots::{dimensions, normal_shape, split};
 use perfdb_store::table::Table;
+use rustc_hash::FxHashSet;
 use std::path::PathBuf;
 
 /// A row that would answer a question.
@@ -355,19 +357,42 @@ impl Lengths {
     }
 }
 
-/// Whether a table has a row with all of these cells but those of measurements.
-pub(super) fn is_in(table: &Table, cells: &[String]) -> bool {
-    let is_compared: Vec<bool> = table.columns().iter().map(|name| !is_measurement(name)).collect();
-    let is_same = |row: usize| {
-        let mut compared = (0..cells.len()).filter(|at| is_compared[*at]);
-        compared.all(|at| table.cell(row, at).trim_matches('"') == cells[at].trim_matches('"'))
-    };
-    (0..table.row_count()).any(is_same)
+/// A table, and what its rows are.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) table: Table,
+    columns: IdentityColumns,
+    identities: FxHashSet<RowIdentity>,
+}
+
+impl Known {
+    pub(super) fn of(table: Table) -> Known {
+        let columns = IdentityColumns::of(table.columns());
+        let identities = table.rows().map(|row| columns.of_row(|column| row.cell(column).into())).collect();
+        Known { table, columns, identities }
+    }
+
+    /// Whether a row with these cells is there already.
+    pub(super) fn has(&self, cells: &[String]) -> bool {
+        self.identities.contains(&self.columns.of_row(|column| cells[column].as_str().into()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfdb_store::table::ReadOptions;
+
+    #[test]
+    fn a_row_is_there_where_all_but_measurements_and_spelling_is_equal() -> Result<(), perfdb_store::Error> {
+        let text = "Input Shapes,Input Data Types,Runtime topk,OP State,Average Duration(us)\n\"4,8; 8\",INT8;INT8,2,static,5\n";
+        let known = Known::of(Table::parse("Add.csv".as_ref(), text.into(), &ReadOptions::database())?);
+        let has = |cells: [&str; 5]| known.has(&cells.map(str::to_owned));
+        assert!(has(["\"4,8;8\"", "INT8; INT8", "2.0", "static", ""]));
+        assert!(!has(["\"4,8;8\"", "INT8;INT8", "3", "static", ""]));
+        assert!(!has(["\"4,8;8;8\"", "INT8;INT8;INT8", "2", "static", ""]));
+        Ok(())
+    }
 
     #[test]
     fn shapes_take_the_rank_that_the_kernel_has() {
