@@ -104,6 +104,9 @@ pub enum Error {
         /// The number.
         number: f64,
     },
+    /// M6 of a scenario without an M6 file can't be computed; the text of that error.
+    #[error("{0}")]
+    M6NotComputed(String),
     /// A count can't be written as an integer.
     #[error("{}: the count of {kernel_type} per forward pass is infinite", path.display())]
     InfiniteCount {

@@ -33,6 +33,8 @@ pub enum ForwardPasses {
     Number(f64),
     /// In an M6 file, which counts 1 if it does not say.
     M6File(PathBuf),
+    /// In an M6 file that was missing and could not be computed: why.
+    NotComputed(String),
 }
 
 impl ForwardPasses {
@@ -44,6 +46,7 @@ impl ForwardPasses {
         match self {
             ForwardPasses::Number(number) => Ok(*number),
             ForwardPasses::M6File(path) => m6_file::read_forward_passes(path),
+            ForwardPasses::NotComputed(reason) => Err(Error::M6NotComputed(reason.clone())),
         }
     }
 }
@@ -53,7 +56,7 @@ impl Scenario {
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let m6 = match &self.forward_passes {
             ForwardPasses::M6File(path) => Some(path.as_path()),
-            ForwardPasses::Number(_) => None,
+            ForwardPasses::Number(_) | ForwardPasses::NotComputed(_) => None,
         };
         [self.tc_trace.as_path(), self.trace_csv.as_path()].into_iter().chain(m6)
     }
