@@ -1,6 +1,6 @@
 //! A folder that is not a database: the databases below it.
 
-use crate::Failure;
+use crate::{Failure, warn};
 use perfdb_files::escape::shown;
 use perfdb_files::paths::within;
 use perfdb_store::directory::tables_in;
@@ -35,15 +35,23 @@ pub(crate) fn refuse_target(directory: &Path) -> Result<(), Failure> {
     if entries.any(is_visible) { refuse_without_tables(directory) } else { Ok(()) }
 }
 
+/// A database that has no tables, with those below it.
+pub(crate) fn warn_without_tables(directory: &Path) {
+    warn(&format!("{}: no table (*.csv) is in this database{}", shown(directory), hint_of_others(directory)));
+}
+
 fn refusal(directory: &Path, reason: &str) -> Failure {
+    Failure::lines(vec![format!("{}: not a database: {reason}{}", shown(directory), hint_of_others(directory))])
+}
+
+fn hint_of_others(directory: &Path) -> String {
     let below = databases_below(directory);
     let named: Vec<String> = below.iter().take(NAMED).map(|path| shown(path).to_string()).collect();
-    let hint = match below.len() {
+    match below.len() {
         0 => String::new(),
         1..=NAMED => format!("; databases below it: {}", named.join(" ")),
         count => format!("; databases below it: {} and {} more", named.join(" "), count - NAMED),
-    };
-    Failure::lines(vec![format!("{}: not a database: {reason}{hint}", shown(directory))])
+    }
 }
 
 fn is_database(folder: &Path) -> bool {

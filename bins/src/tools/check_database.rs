@@ -1,11 +1,11 @@
 //! Lint of a database directory.
 
 use crate::database::{DatabaseArguments, files_of};
-use crate::database_folder::refuse_other;
+use crate::database_folder::{refuse_other, warn_without_tables};
 use crate::json_file::JsonFile;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
-use crate::{Failure, Status, command_of, print_styled, progress, run, warn};
+use crate::{Failure, Status, command_of, print_styled, progress, run};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use perfdb_files::escape::shown as path;
@@ -99,7 +99,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let record = read_record(&database, &mut checked)?;
     if checked.tables == 0 {
-        warn(&format!("{}: no table (*.csv) is in this database", path(&database)));
+        warn_without_tables(&database);
     }
     let is_ignored = |finding: &Finding| arguments.ignore.iter().any(|kind| kind == finding.kind.name());
     let listed: Vec<&Finding> = checked.findings.iter().filter(|finding| !is_ignored(finding)).collect();

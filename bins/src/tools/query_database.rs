@@ -12,7 +12,7 @@ mod traced;
 mod version;
 
 use crate::database::{DatabaseArguments, files_of};
-use crate::database_folder::refuse_other;
+use crate::database_folder::{refuse_other, warn_without_tables};
 use crate::layout::LayoutArguments;
 use crate::registry::{Job, Tool};
 use crate::terminal::TerminalArguments;
@@ -24,7 +24,7 @@ use comparison::compare;
 use intervals::Intervals;
 use known_names::KnownNames;
 use listing::list;
-use perfdb_files::escape::shown;
+use perfdb_files::escape::{one_line, shown};
 use perfdb_files::replace::refuse_inputs;
 use perfdb_query::{Database, Layer, ReaderSemantics, Surroundings};
 use perfdb_report::answers::Details;
@@ -184,7 +184,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     arguments.take_directory()?;
-    let directory = arguments.database.directory(None)?;
+    let directory = arguments.directory()?;
     version::compare(&arguments.database, &directory)?;
     refuse_other(&directory)?;
     let semantics: ReaderSemantics = arguments.semantics.parse()?;
@@ -200,6 +200,9 @@ fn execute(mut arguments: Arguments) -> Result<Status, Failure> {
     let layout = arguments.terminal.layout();
     if arguments.question.list {
         list(&database, &arguments.question.words, layout)?;
+        if database.kernel_types().is_empty() {
+            warn_without_tables(&directory);
+        }
         return Ok(Status::Success);
     }
     version::warn_of_foreign_collectives(&database);
@@ -235,6 +238,18 @@ impl Arguments {
             Some(word) => Err(Failure::usage(format!("'{word}': --manifest and --from-trace bring their own queries"))),
             None => Ok(()),
         }
+    }
+
+    /// The database. Where none is named, the first word may have been meant for one.
+    fn directory(&self) -> Result<PathBuf, Failure> {
+        self.database.directory(None).map_err(|failure| match (failure, self.question.words.first()) {
+            (Failure::Lines(mut lines), Some(word)) => {
+                let hint = format!("; '{}' is not a folder", one_line(word));
+                lines.iter_mut().take(1).for_each(|line| line.push_str(&hint));
+                Failure::Lines(lines)
+            }
+            (failure, _) => failure,
+        })
     }
 
     fn layer(&self, semantics: ReaderSemantics) -> Layer {

@@ -23,7 +23,7 @@ pub(super) fn of_kernel(kernel: &str, given: &[String], shapes: Option<&str>, ty
     let cells = |text: &'_ str| -> Vec<String> {
         text.split(is_end).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
     };
-    let shapes = shapes.map_or_else(|| given.to_vec(), cells);
+    let shapes = shapes.map_or_else(|| given.iter().flat_map(|word| cells(word)).collect(), cells);
     let types = cells(types);
     let untyped = shapes.iter().filter(|shape| !shape.contains(':')).count();
     if untyped > 0 && types.len() != 1 && types.len() != shapes.len() {
@@ -94,7 +94,12 @@ mod tests {
     fn kernels_take_tensors_as_operators_do() {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let expected = of_kernel("K", &[], Some("16,512;768,512"), "DT_BF16").unwrap();
-        for given in [&["16,512:bf16", "768,512:bf16"][..], &["16x512", "768x512"], &["16x512:bf16", "768,512"]] {
+        for given in [
+            &["16,512:bf16", "768,512:bf16"][..],
+            &["16x512", "768x512"],
+            &["16x512:bf16", "768,512"],
+            &["16,512;768,512"],
+        ] {
             assert_eq!(of_kernel("K", &owned(given), None, "DT_BF16").unwrap(), expected, "{given:?}");
         }
         assert_eq!(of_kernel("K", &[], Some("16x512 768x512"), "DT_BF16;DT_BF16").unwrap(), expected);
