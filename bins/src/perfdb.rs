@@ -5,8 +5,10 @@ mod doctor;
 mod links;
 mod listing;
 mod manual;
+mod mcp;
 mod merge_shards;
 mod near_misses;
+mod skill;
 
 use crate::all_tools::{TOOLS, find};
 use crate::doors::{Door, door};
@@ -104,6 +106,25 @@ enum Own {
         /// Command of the job, without --shard [default: what the shards remember, if all outputs are below this folder]
         #[arg(value_name = "COMMAND", last = true)]
         command: Vec<OsString>,
+    },
+
+    /// Serve the tools to an assistant (Model Context Protocol on stdin and stdout)
+    ///
+    /// Tools: trace_explain, trace_diff, trace_check, db_query, db_coverage, pass_explain, forecast. They read files of the given
+    /// folders only, links resolved, and write none. Answers have a limit of bytes and name what they leave out.
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp {
+        /// A folder with traces or databases
+        #[arg(value_name = "DIR", required = true)]
+        dirs: Vec<PathBuf>,
+    },
+
+    /// Install a page for assistants: which command answers which question
+    #[command(after_help = skill::EXAMPLES)]
+    Skill {
+        /// Folder of skills; the page is DIR/perfdb/SKILL.md. Missing folders are created
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
     },
 
     #[command(external_subcommand)]
@@ -228,7 +249,8 @@ fn called_as(program: Option<&OsString>) -> Option<&'static Tool> {
 }
 
 /// The names of perfdb's own commands.
-const OWN_COMMANDS: [&str; 7] = ["list", "doctor", "help", "completions", "man", "install-links", "merge-shards"];
+const OWN_COMMANDS: [&str; 9] =
+    ["list", "doctor", "help", "completions", "man", "install-links", "merge-shards", "mcp", "skill"];
 
 /// Does what is asked for; a tool that is to run then is left in `next`.
 fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, Failure> {
@@ -245,6 +267,8 @@ fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, F
         Some(Own::Man { dir }) => manual::write_pages(&dir)?,
         Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,
         Some(Own::MergeShards { dirs, command }) => *next = Some(merging(&dirs, &command)?),
+        Some(Own::Mcp { dirs }) => mcp::serve(&dirs)?,
+        Some(Own::Skill { to }) => print(&skill::install(&to)?)?,
         Some(Own::Help { name }) => return Err(near_misses::unknown(&[name.unwrap_or_default()])),
         Some(Own::Unknown(words)) => {
             let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();

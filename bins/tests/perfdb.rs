@@ -7,6 +7,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+#[path = "perfdb/mcp.rs"]
+mod mcp;
+
 type Outcome = Result<(), Box<dyn Error>>;
 
 const PERFDB: &str = env!("CARGO_BIN_EXE_perfdb");

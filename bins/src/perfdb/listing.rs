@@ -35,7 +35,7 @@ pub(super) fn short() -> String {
     format!(
         "Commands:\n{}\n{EXAMPLES}\n\n\
          Also: list [--all], doctor, help NAME, completions, man, install-links,\n      \
-         merge-shards. `perfdb COMMAND -h` shows the options of a command.\n\n\
+         merge-shards, mcp, skill. `perfdb COMMAND -h`: options of a command.\n\n\
          General options: -q less, -v more on stderr; --help: more; -V: version",
         groups()
     )
@@ -53,6 +53,8 @@ Find and install:
   man DIR               manual pages
   install-links DIR     links named after the tools: `compare-traces` is a tool
   merge-shards DIR...   put the shards of a job (--shard I/N) together
+  mcp DIR...            serve the tools to an assistant (Model Context Protocol)
+  skill --to DIR        a page for assistants: which command does what
 
 General options:
   -q, --quiet        hide warnings and progress
