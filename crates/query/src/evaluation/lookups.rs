@@ -137,9 +137,10 @@ impl Judge<'_> {
 /// The call that a row was measured for; `None` where a type is none.
 fn query_of(table: &KernelRows, row: KernelRow<'_>) -> Option<Query> {
     let tensors = |shapes: Shapes<'_>, types: &[Box<str>]| -> Option<Vec<Tensor>> {
-        let tensor =
-            |(shape, name): (Dimensions, &Box<str>)| Some(Tensor::new(shape.to_vec(), DType::from_database(name)?));
-        (types.len() >= shapes.len()).then(|| shapes.iter().zip(types).map(tensor).collect::<Option<Vec<_>>>())?
+        let tensor = |(shape, name): (Dimensions, &str)| Some(Tensor::new(shape.to_vec(), DType::from_database(name)?));
+        let types_of_shapes = types.iter().map(AsRef::as_ref);
+        (types.len() >= shapes.len())
+            .then(|| shapes.iter().zip(types_of_shapes).map(tensor).collect::<Option<Vec<_>>>())?
     };
     let mut query = Query::kernel(table.kernel_type()).ep_size(row.ep_size());
     for tensor in tensors(row.matrices(), row.input_types())? {

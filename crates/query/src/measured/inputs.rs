@@ -164,12 +164,13 @@ fn find_in<'d>(
 /// Whether a row has these results, in shape and type.
 fn has_results(row: KernelRow<'_>, results: &[Argument]) -> bool {
     let (shapes, types) = (row.outputs(), row.output_types());
-    let is_same = |((shape, name), result): ((Dimensions, &Box<str>), &Argument)| {
+    let is_same = |((shape, name), result): ((Dimensions, &str), &Argument)| {
         let name_of = |tensor: &Tensor| exact_name(tensor.dtype).map(one_spelling);
         let is_it = |tensor: &Tensor| shape == *tensor.shape && name_of(tensor) == Some(one_spelling(name));
         result.as_tensor().is_some_and(is_it)
     };
-    shapes.len() == results.len() && types.len() >= results.len() && shapes.iter().zip(types).zip(results).all(is_same)
+    let names = types.iter().map(AsRef::as_ref);
+    shapes.len() == results.len() && types.len() >= results.len() && shapes.iter().zip(names).zip(results).all(is_same)
 }
 
 /// Why no row has these inputs, as the first table tells: by the number of inputs of its first row.

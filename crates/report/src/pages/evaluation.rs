@@ -234,7 +234,7 @@ fn trials(tried: &[(&Evaluation, &Trial)]) -> Table {
 mod tests {
     use super::*;
     use crate::page::TrustLevel;
-    use perfdb_query::{Class, Repeats};
+    use perfdb_query::{Class, ReaderSemantics, Repeats};
 
     /// A table of this number of rows, all predicted with this error; `repeats` are pairs of durations of one shape.
     fn table(name: &str, rows: u32, error: f64, repeats: &[(f64, f64)]) -> Evaluation {
