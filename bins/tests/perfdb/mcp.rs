@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn testdata() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").canonicalize().expect("the test data")
 }
 
 /// A server and its client.
@@ -29,20 +29,26 @@ impl Session {
     }
 
     fn of(program: &Path, roots: &[&Path]) -> Session {
-        let mut child =
-            Command::new(program).arg("mcp").args(roots).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut child = Command::new(program)
+            .arg("mcp")
+            .args(roots)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a server");
+        let (input, output) =
+            (child.stdin.take().expect("a pipe"), BufReader::new(child.stdout.take().expect("a pipe")));
         Session { child, input, output, next: 0 }
     }
 
     fn write(&mut self, line: &[u8]) {
-        self.input.write_all(line).unwrap();
-        self.input.write_all(b"\n").unwrap();
+        self.input.write_all(line).expect("a server that reads");
+        self.input.write_all(b"\n").expect("a server that reads");
     }
 
     fn read(&mut self) -> Value {
         let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
+        self.output.read_line(&mut line).expect("UTF-8");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
@@ -59,7 +65,7 @@ impl Session {
     fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        (text.to_owned(), answer["result"]["isError"].as_bool().unwrap())
+        (text.to_owned(), answer["result"]["isError"].as_bool().expect("isError"))
     }
 
     fn answer(&mut self, tool: &str, arguments: Value) -> String {
@@ -77,7 +83,7 @@ impl Session {
     fn end(self) {
         let Session { mut child, input, output, .. } = self;
         drop(input);
-        assert!(child.wait().unwrap().success());
+        assert!(child.wait().expect("a child").success());
         assert_eq!(output.lines().count(), 0);
     }
 }

@@ -252,7 +252,7 @@ mod tests {
             std::fs::write(root.join(name), "{}").unwrap();
         }
         std::fs::create_dir(root.join("db")).unwrap();
-        let call = prepare(find(tool).unwrap(), &arguments, &Roots::open(&[root.clone()]).unwrap());
+        let call = prepare(find(tool).unwrap(), &arguments, &Roots::open(std::slice::from_ref(&root)).unwrap());
         let call = call.map_err(|error| perfdb_files::with_causes(&error))?;
         let words: Vec<String> = call.run.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok((words.join(" ").replace(&root.display().to_string(), "ROOT"), call))

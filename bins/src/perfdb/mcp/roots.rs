@@ -151,7 +151,7 @@ fn existing_part(path: &Path) -> PathBuf {
     loop {
         if let Ok(resolved) = known.canonicalize() {
             // A name that leads up is not followed through what does not exist.
-            let leads_up = rest.iter().any(|part: &Component<'_>| *part == Component::ParentDir);
+            let leads_up = rest.contains(&Component::ParentDir);
             return if leads_up { PathBuf::new() } else { resolved };
         }
         rest.extend(known.components().next_back());
@@ -201,7 +201,7 @@ mod tests {
         }
         symlink(&other, root.join("out")).unwrap();
         symlink(root.join("in/a.json"), root.join("b.json")).unwrap();
-        let roots = Roots::open(&[root.clone()]).unwrap();
+        let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
         let allow = |text: &str| roots.allow(text, Wanted::File).map_err(|error| perfdb_files::with_causes(&error));
         for inside in ["in/a.json", "b.json", "in/../in/a.json", &root.join("in/a.json").display().to_string()] {
             assert!(allow(inside).unwrap().path.ends_with("in/a.json"), "{inside}");
