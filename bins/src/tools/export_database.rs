@@ -24,8 +24,8 @@ pub const TOOL: Tool = Tool {
 
 /// Write the tables of a database as Parquet files, which import-database turns into the same bytes again
 ///
-/// Every table below DIR becomes a file of the same path with the columns kernel_type, line and duration_us in front and all
-/// columns of the table as text behind them. Other files (op_mapping.yaml) are copied; reports and profiles of runs stay where
+/// Every table below DIR becomes a file of the same path with the columns kernel_type, device, version, line and duration_us in
+/// front and all columns of the table behind them, as numbers where all their cells are. Other files (op_mapping.yaml) are copied; reports and profiles of runs stay where
 /// they are. Collectives that op_mapping.yaml takes from elsewhere come along as hccl.
 #[derive(Parser)]
 #[command(

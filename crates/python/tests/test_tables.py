@@ -44,7 +44,7 @@ def skip_without(engines):
 
 
 def test_the_guide_of_tables(tmp_path, monkeypatch):
-    names, skipped = run_guide("tables.md", 6, tmp_path, monkeypatch)
+    names, skipped = run_guide("tables.md", 7, tmp_path, monkeypatch)
     if "exact" in names:
         assert names["exact"] == pytest.approx(names["delta"], abs=1)
     skip_without(skipped)

@@ -49,8 +49,11 @@ fn every_byte_comes_back() -> TestResult {
     assert!(!back.join("inner/reports").exists());
     let file = ParquetFile::open(&tables.join("inner/Add.parquet"))?;
     // The table's own column of that name steps back.
-    let names = ["kernel_type", "line", "duration_us", "Input Shapes", "Average Duration(us)", "line_2", "as_written"];
-    assert_eq!(file.column_names(), names);
+    let first = ["kernel_type", "device", "version", "line", "duration_us"];
+    let names = ["Input Shapes", "Average Duration(us)", "line_2", "as_written"];
+    assert_eq!(file.column_names(), [&first[..], &names].concat());
+    assert_eq!(file.note("perfdb.schema_version"), Some("2"));
+    assert_eq!(file.note("perfdb.units"), Some(r#"{"duration_us":"us","Average Duration(us)":"us"}"#));
     assert_eq!(file.read_column("duration_us")?, Some(Values::Real(vec![Some(5.0), None, None])));
     assert_eq!(file.read_column("line")?, Some(Values::Integer(vec![Some(2), Some(4), Some(5)])));
     let as_written = ["\"16,512\",5.0,a\r\n\r\n", "\"8\",,\n", "1;2,\"x\"\"y\",b"].map(|text| Some(text.to_owned()));
@@ -118,51 +121,175 @@ fn a_folder_in_the_database_is_refused_behind_a_link_too() -> TestResult {
     Ok(())
 }
 
-/// The cells of a file as another program would write them anew, changed.
-fn rewrite(path: &Path, to: &Path, change: impl Fn(&str, &mut Vec<Option<String>>)) -> TestResult {
+/// A file as another program would write it anew, changed, with or without what it says of itself.
+fn rewrite(path: &Path, to: &Path, keeps_notes: bool, change: impl Fn(&str, &mut Values)) -> TestResult {
     let file = ParquetFile::open(path)?;
-    let note = file.note("perfdb.csv").ok_or("no note")?.to_owned();
-    let mut schema = Schema::new("database", Vec::new());
-    let mut rows = Batch::default();
+    let mut columns = Vec::new();
     for name in file.column_names() {
         let mut values = file.read_column(&name)?.ok_or("no column")?;
-        if let Values::Text(cells) = &mut values {
-            change(&name, cells);
-        }
-        schema.columns.push((name, values.kind()));
-        rows.columns.push(values);
+        change(&name, &mut values);
+        columns.push((name, values));
     }
-    schema.notes.push(("perfdb.csv".to_owned(), note));
-    let mut writer = open(Staged::create(to, Parents::Create)?, &schema)?;
-    writer.write(rows)?;
+    let notes = file.note("perfdb.csv").filter(|_| keeps_notes).map(|note| ("perfdb.csv".to_owned(), note.to_owned()));
+    Ok(write(to, columns, notes.into_iter().collect())?)
+}
+
+/// A file of these columns.
+fn write(
+    to: &Path,
+    columns: Vec<(String, Values)>,
+    notes: Vec<(String, String)>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let kinds = columns.iter().map(|(name, values)| (name.clone(), values.kind())).collect();
+    let mut writer = open(Staged::create(to, Parents::Create)?, &Schema { notes, ..Schema::new("database", kinds) })?;
+    writer.write(Batch { columns: columns.into_iter().map(|(_, values)| values).collect() })?;
     Ok(commit(vec![writer.finish()?])?)
+}
+
+fn texts(cells: &[&str]) -> Values {
+    Values::Text(cells.iter().map(|cell| Some((*cell).to_owned())).collect())
 }
 
 #[test]
 fn changed_cells_are_what_is_imported() -> TestResult {
     let Folders { database, tables, back, .. } = &folders()?;
-    fs::write(database.join("A.csv"), "x,y\n\"1\",2\n\"3\",4")?;
+    fs::write(database.join("A.csv"), "x,y,z\n\"1\",2.50,a\n\"3\",4,b\n5,6,c")?;
     export(database, tables)?;
     let changed = tables.with_file_name("changed");
-    rewrite(&tables.join("A.parquet"), &changed.join("A.parquet"), |name, cells| match name {
-        "y" => cells.iter_mut().for_each(|cell| *cell = Some("9".to_owned()).filter(|_| cell.as_deref() == Some("2"))),
-        _ => cells.reverse(),
+    rewrite(&tables.join("A.parquet"), &changed.join("A.parquet"), true, |name, values| match (name, values) {
+        ("x", Values::Integer(cells)) => cells[0] = Some(7),
+        ("y", Values::Real(cells)) => cells[1] = None,
+        _ => {}
     })?;
     import(&changed, back, &LOCK)?;
-    // Rows whose bytes do not say their cells any more are written in the table's usual form; a missing cell is an empty one.
-    assert_eq!(fs::read_to_string(back.join("A.csv"))?, "x,y\n3,9\n1,\n");
+    // A changed row is written in the table's usual form, its other cells as they were; a missing cell is an empty one.
+    assert_eq!(fs::read_to_string(back.join("A.csv"))?, "x,y,z\n7,2.50,a\n3,,b\n5,6,c");
+    Ok(())
+}
+
+const TIMED: &str = "Input Shapes,Average Duration(us),Profiling Average Duration(us)\n\"16\",5.0,9.50\n8,,2.5\n4,1,\n";
+
+/// Imports a timed table of which a program changed something.
+fn changed(keeps_notes: bool, change: impl Fn(&str, &mut Values)) -> Result<String, Box<dyn std::error::Error>> {
+    let Folders { database, tables, back, .. } = &folders()?;
+    fs::write(database.join("A.csv"), TIMED)?;
+    export(database, tables)?;
+    let again = tables.with_file_name("changed");
+    rewrite(&tables.join("A.parquet"), &again.join("A.parquet"), keeps_notes, change)?;
+    import(&again, back, &LOCK)?;
+    Ok(fs::read_to_string(back.join("A.csv"))?)
+}
+
+#[test]
+fn a_changed_duration_goes_into_the_column_that_it_came_from() -> TestResult {
+    for keeps_notes in [true, false] {
+        let table = changed(keeps_notes, |name, values| {
+            if let ("duration_us", Values::Real(cells)) = (name, values) {
+                *cells = vec![Some(5.0), Some(3.25), None];
+            }
+        })?;
+        let header = "Input Shapes,Average Duration(us),Profiling Average Duration(us)\n";
+        assert_eq!(table, format!("{header}\"16\",5.0,9.50\n8,,3.25\n4,,\n"));
+        // The column itself may be changed, alone or to the same number.
+        let table = changed(keeps_notes, |name, values| match (name, values) {
+            ("Average Duration(us)", Values::Real(cells)) => *cells = vec![Some(6.0), None, Some(2.0)],
+            ("duration_us", Values::Real(cells)) => cells[2] = Some(2.0),
+            _ => {}
+        })?;
+        assert_eq!(table, format!("{header}16,6.0,9.50\n8,,2.5\n4,2.0,\n"));
+        let error = changed(keeps_notes, |name, values| match (name, values) {
+            ("Average Duration(us)", Values::Real(cells)) => cells[0] = Some(6.0),
+            ("duration_us", Values::Real(cells)) => cells[0] = Some(7.0),
+            _ => {}
+        });
+        let error = error.unwrap_err().to_string();
+        let told = "row 1: duration_us is 7.0 and Average Duration(us) is 6.0; change one of them";
+        assert!(error.ends_with(told), "{error}");
+    }
     Ok(())
 }
 
 #[test]
-fn what_others_wrote_is_told_apart() -> TestResult {
+fn bytes_come_back_from_programs_that_keep_no_notes() -> TestResult {
+    assert_eq!(changed(false, |_, _| {})?, TIMED);
+    // Whole numbers among missing ones are doubles to some.
+    let as_reals = |name: &str, values: &mut Values| {
+        if let ("line", Values::Integer(cells)) = (name, &*values) {
+            *values = Values::Real(cells.iter().map(|cell| cell.map(|line| line as f64)).collect());
+        }
+    };
+    assert_eq!(changed(false, as_reals)?, TIMED);
+    Ok(())
+}
+
+#[test]
+fn tables_from_scratch() -> TestResult {
     let Folders { tables, back, .. } = &folders()?;
-    let schema = Schema::new("t", vec![("x".to_owned(), Kind::Text)]);
-    let mut writer = open(Staged::create(&tables.join("A.parquet"), Parents::Create)?, &schema)?;
-    writer.write(Batch { columns: vec![Values::Text(vec![None])] })?;
-    commit(vec![writer.finish()?])?;
-    let error = import(tables, back, &LOCK).unwrap_err().to_string();
-    assert!(error.contains("A.parquet: was not written by export-database"), "{error}");
+    let columns = || {
+        vec![
+            ("kernel_type".to_owned(), texts(&["Add", "Mul", "Add"])),
+            ("input_shapes".to_owned(), texts(&["16;16", "8", "4;4"])),
+            ("data_types".to_owned(), texts(&["DT_BF16", "FLOAT", "DT_BF16"])),
+            ("duration_us".to_owned(), Values::Real(vec![Some(5.0), Some(2.5), None])),
+            ("EP Size".to_owned(), Values::Real(vec![Some(4.0), None, Some(8.0)])),
+        ]
+    };
+    // Spark makes a folder of parts and leaves notes of its own.
+    write(&tables.join("all.parquet/part-0.parquet"), columns(), Vec::new())?;
+    write(&tables.join("all.parquet/part-1.parquet"), columns(), Vec::new())?;
+    fs::write(tables.join("all.parquet/_SUCCESS"), "")?;
+    assert_eq!(import(tables, back, &LOCK)?, Imported { tables: 2, rows: 6, copied: 0 });
+    let header = "Input Shapes,Input Data Types,EP Size,Average Duration(us)\r\n";
+    let rows = "16;16,DT_BF16,4,5.0\r\n4;4,DT_BF16,8,\r\n";
+    assert_eq!(fs::read_to_string(back.join("Add.csv"))?, format!("{header}{rows}{rows}"));
+    assert_eq!(fs::read_to_string(back.join("Mul.csv"))?, format!("{header}8,FLOAT,,2.5\r\n8,FLOAT,,2.5\r\n"));
+    // Without a column for it the file's name is the kernel type, or that of a partition.
+    let one = tempfile::tempdir()?;
+    let rest = || columns().into_iter().skip(1).collect::<Vec<_>>();
+    write(&one.path().join("in/Add.parquet"), rest(), Vec::new())?;
+    write(&one.path().join("in/kernel_type=Mul/0.parquet"), rest(), Vec::new())?;
+    import(&one.path().join("in"), &one.path().join("db"), &LOCK)?;
+    assert!(one.path().join("db/Add.csv").is_file() && one.path().join("db/Mul.csv").is_file());
+    Ok(())
+}
+
+#[test]
+fn tables_are_seen_by_engines_that_pass_over_underscores() -> TestResult {
+    let Folders { database, tables, back, .. } = &folders()?;
+    let inner = database.join("ATLAS_800_A3_752T_128G_DIE/vllm_ascend/vllm0.18.0_cann8.5");
+    fs::create_dir_all(&inner)?;
+    fs::write(inner.join("_triton_rope.csv"), TIMED)?;
+    fs::write(inner.join("op_mapping.yaml"), "cann_version: '8.5'\noperator_mappings: {}\n")?;
+    export(database, tables)?;
+    let below = inner.strip_prefix(database)?;
+    let file = ParquetFile::open(&tables.join(below).join("kernel_triton_rope.parquet"))?;
+    assert_eq!(file.read_column("kernel_type")?, Some(texts(&["_triton_rope"; 3])));
+    assert_eq!(file.read_column("device")?, Some(texts(&["ATLAS_800_A3_752T_128G_DIE"; 3])));
+    assert_eq!(file.read_column("version")?, Some(texts(&["vllm0.18.0_cann8.5"; 3])));
+    assert_eq!(file.note("perfdb.cann_version"), Some("8.5"));
+    import(tables, back, &LOCK)?;
+    assert_eq!(fs::read_to_string(back.join(below).join("_triton_rope.csv"))?, TIMED);
+    Ok(())
+}
+
+#[test]
+fn what_is_no_table_is_told_apart() -> TestResult {
+    let Folders { tables, back, .. } = &folders()?;
+    let plain = |columns: Vec<(&str, Values)>| -> Result<String, Box<dyn std::error::Error>> {
+        let columns = columns.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
+        write(&tables.join("A.parquet"), columns, Vec::new())?;
+        Ok(import(tables, back, &LOCK).unwrap_err().to_string())
+    };
+    let error = plain(vec![("x", texts(&["1"]))])?;
+    assert!(error.contains("A.parquet: has no columns of a table: it needs input_shapes"), "{error}");
+    let sizes = || ("input_shapes", texts(&["1"]));
+    let error = plain(vec![sizes(), ("duration_us", texts(&["1"]))])?;
+    assert!(error.contains("A.parquet: column duration_us: is not a number"), "{error}");
+    let duration = || ("duration_us", Values::Real(vec![Some(1.0)]));
+    let error = plain(vec![sizes(), duration(), ("kernel_type", Values::Text(vec![None]))])?;
+    assert!(error.contains("column kernel_type: is empty in row 1"), "{error}");
+    let error = plain(vec![sizes(), duration(), ("kernel_type", texts(&["../A"]))])?;
+    assert!(error.contains("cannot be the name of a table"), "{error}");
     let error = import(&tables.join("A.parquet"), back, &LOCK).unwrap_err().to_string();
     assert!(error.contains("A.parquet: is a file; name the folder that export-database has written"), "{error}");
     fs::write(tables.join("A.parquet"), "PAR1 or not")?;

@@ -1,13 +1,16 @@
 //! A database as Parquet.
 
+use super::cells::{kind, values};
 use super::collectives::Collectives;
-use super::files::{File, check_apart, copied, files_below, is_parquet};
-use super::{AS_WRITTEN, CSV, DURATION, FORMAT_VERSION, KERNEL_TYPE, LINE, MAPPING, Written};
+use super::files::{File, check_apart, copied, files_below, is_parquet, visible};
+use super::origin::{Origin, Origins};
+use super::{AS_WRITTEN, CSV, DEVICE, FIRST, FORMAT_VERSION, MAPPING, SCHEMA_VERSION, UNITS, VERSION, Written};
 use crate::columns;
 use crate::duration;
+use crate::numeric::unit;
 use crate::parquet::error::Error;
 use crate::parquet::write::open;
-use crate::table::{ReadOptions, Row, Table, push_csv_row};
+use crate::table::{ReadOptions, Row, Table};
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_files::tables::{Batch, Kind, Schema, Values};
 use std::collections::BTreeSet;
@@ -40,23 +43,25 @@ pub fn export(database: &Path, target: &Path) -> Result<Exported, Error> {
     refuse_others(&files, &collectives, target)?;
     let mut exported = Exported { missing_collectives: collectives.missing.clone(), ..Exported::default() };
     let mut staged = Vec::new();
-    let add_table = |from: &Path, to: &Path, exported: &mut Exported| -> Result<Staged, Error> {
+    let mut origins = Origins::default();
+    let mut add_table = |from: &Path, to: &Path, exported: &mut Exported| -> Result<Staged, Error> {
         let table = Table::read(from, &ReadOptions::database())?;
         exported.tables += 1;
         exported.rows += table.row_count();
-        write_table(&table, Staged::create(to, Parents::Create)?)
+        let origin = origins.of(from.parent().unwrap_or(database));
+        write_table(&table, origin, Staged::create(to, Parents::Create)?)
     };
     if let Some(folder) = &collectives.folder {
         for table in &collectives.tables {
             let to = target.join(&collectives.name).join(table.file_name().unwrap_or_default());
-            staged.push(add_table(table, &to.with_extension("parquet"), &mut exported)?);
+            staged.push(add_table(table, &visible(&to), &mut exported)?);
         }
         exported.collectives = Some((folder.clone(), collectives.name.clone()));
     }
     for File { below, is_table } in files {
         let from = database.join(&below);
         if is_table {
-            staged.push(add_table(&from, &target.join(below).with_extension("parquet"), &mut exported)?);
+            staged.push(add_table(&from, &visible(&target.join(below)), &mut exported)?);
         } else if is_parquet(&below) {
             return Err(Error::unfit(&from, "is Parquet already and no table of a database; move it away"));
         } else if let Some(mapping) = collectives.mapping.as_ref().filter(|_| below == Path::new(MAPPING)) {
@@ -77,9 +82,9 @@ fn refuse_others(files: &[File], collectives: &Collectives, target: &Path) -> Re
         return Ok(());
     }
     let tables = files.iter().filter(|file| file.is_table);
-    let mut ours: BTreeSet<PathBuf> = tables.map(|table| table.below.with_extension("parquet")).collect();
+    let mut ours: BTreeSet<PathBuf> = tables.map(|table| visible(&table.below)).collect();
     let names = collectives.tables.iter().filter_map(|table| table.file_name());
-    ours.extend(names.map(|name| Path::new(&collectives.name).join(name).with_extension("parquet")));
+    ours.extend(names.map(|name| visible(&Path::new(&collectives.name).join(name))));
     for File { below, .. } in files_below(target)? {
         if is_parquet(&below) && !ours.contains(&below) {
             let reason = "is of no table of this database; export into another folder";
@@ -90,21 +95,14 @@ fn refuse_others(files: &[File], collectives: &Collectives, target: &Path) -> Re
 }
 
 /// A table as Parquet.
-fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
+fn write_table(table: &Table, origin: &Origin, file: Staged) -> Result<Staged, Error> {
     let path = file.path().to_owned();
     let failed = |source| Error::io(&path, source);
-    let schema = schema(table)?;
-    let line_end = table.header_line_end();
+    let schema = schema(table, origin, &path)?;
     let kernel_type = table.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let duration_columns: Vec<usize> = columns::DURATIONS.iter().filter_map(|name| table.column(name)).collect();
-    let mut canonical = Vec::new();
-    let as_written = table.rows().map(|row| {
-        canonical.clear();
-        push_csv_row(&mut canonical, row.cells(), line_end);
-        let record = table.source_to_next_record(row.index());
-        (canonical != record).then(|| String::from_utf8_lossy(record).into_owned())
-    });
-    let as_written = Values::Text(as_written.collect());
+    let record = |row: Row<'_>| String::from_utf8_lossy(table.source_to_next_record(row.index())).into_owned();
+    let as_written = Values::Text(table.rows().map(|row| Some(record(row))).collect());
     let line = |row: Row<'_>| row.line().and_then(|line| i64::try_from(line).ok());
     let duration_us = |row: Row<'_>| {
         let mut numbers = duration_columns.iter().map(|column| duration::number(row.cell(*column)));
@@ -112,11 +110,14 @@ fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
     };
     let first = [
         Values::Text(vec![Some(kernel_type); table.row_count()]),
+        Values::Text(vec![origin.device.clone(); table.row_count()]),
+        Values::Text(vec![origin.version.clone(); table.row_count()]),
         Values::Integer(table.rows().map(line).collect()),
         Values::Real(table.rows().map(duration_us).collect()),
     ];
-    let cells = |column| Values::Text(table.rows().map(|row| Some(row.cell(column).to_owned())).collect());
-    let cells = (0..table.columns().len()).map(cells);
+    let kinds = schema.columns[FIRST.len()..].iter().map(|(_, kind)| *kind);
+    let cells = (0..table.columns().len()).zip(kinds);
+    let cells = cells.map(|(column, kind)| values(kind, table.rows().map(|row| row.cell(column))));
     let batch = Batch { columns: first.into_iter().chain(cells).chain([as_written]).collect() };
     let mut writer = open(file, &schema).map_err(failed)?;
     writer.write(batch).map_err(failed)?;
@@ -126,14 +127,14 @@ fn write_table(table: &Table, file: Staged) -> Result<Staged, Error> {
     Ok(staged)
 }
 
-fn schema(table: &Table) -> Result<Schema, Error> {
-    let mut columns =
-        vec![(KERNEL_TYPE.to_owned(), Kind::Text), (LINE.to_owned(), Kind::Integer), (DURATION.to_owned(), Kind::Real)];
-    let mut taken: Vec<String> = [KERNEL_TYPE, LINE, DURATION, AS_WRITTEN].map(str::to_lowercase).into();
+fn schema(table: &Table, origin: &Origin, path: &Path) -> Result<Schema, Error> {
+    let kinds = [Kind::Text, Kind::Text, Kind::Text, Kind::Integer, Kind::Real];
+    let mut columns: Vec<(String, Kind)> = FIRST.into_iter().map(str::to_owned).zip(kinds).collect();
+    let mut used: Vec<String> = FIRST.into_iter().chain([AS_WRITTEN]).map(str::to_lowercase).collect();
+    let mut taken = used.clone();
     taken.extend(table.columns().iter().map(|name| name.to_lowercase()));
     let mut named = Vec::new();
-    let mut used: Vec<String> = [KERNEL_TYPE, LINE, DURATION, AS_WRITTEN].map(str::to_lowercase).into();
-    for column in table.columns() {
+    for (at, column) in table.columns().iter().enumerate() {
         // Engines take names that differ in case alone for one.
         let mut name = if column.is_empty() { "column".to_owned() } else { column.clone() };
         let mut number = 2;
@@ -147,7 +148,7 @@ fn schema(table: &Table) -> Result<Schema, Error> {
         }
         used.push(name.to_lowercase());
         named.push((column.clone(), name.clone()));
-        columns.push((name, Kind::Text));
+        columns.push((name, kind(column, table.rows().map(|row| row.cell(at)))));
     }
     columns.push((AS_WRITTEN.to_owned(), Kind::Text));
     let written = Written {
@@ -155,9 +156,19 @@ fn schema(table: &Table) -> Result<Schema, Error> {
         header: String::from_utf8_lossy(table.source_header()).into_owned(),
         line_end: table.header_line_end().as_str().to_owned(),
         columns: named,
+        table: (table.path().file_stem() != path.file_stem())
+            .then(|| table.path().file_stem().unwrap_or_default().to_string_lossy().into_owned()),
     };
+    let units: serde_json::Map<String, serde_json::Value> =
+        columns.iter().filter_map(|(name, _)| Some((name.clone(), unit(name)?.into()))).collect();
     let mut schema = Schema::new("database", columns);
     let note = serde_json::to_string(&written).map_err(|error| Error::unfit(table.path(), error.to_string()))?;
     schema.notes.push((CSV.to_owned(), note));
+    schema.notes.push((SCHEMA_VERSION.to_owned(), FORMAT_VERSION.to_string()));
+    schema.notes.push((UNITS.to_owned(), serde_json::Value::Object(units).to_string()));
+    let places = [(DEVICE, &origin.device), (VERSION, &origin.version)];
+    let places = places.into_iter().filter_map(|(key, value)| Some((format!("perfdb.{key}"), value.clone()?)));
+    let versions = origin.versions.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    schema.notes.extend(places.chain(versions));
     Ok(schema)
 }

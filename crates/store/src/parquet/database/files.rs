@@ -97,3 +97,16 @@ pub(super) fn copied(from: &Path, mut staged: Staged) -> Result<Staged, Error> {
 pub(super) fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "parquet")
 }
+
+/// The Parquet file of a table. Engines take files whose names begin with `_` or `.` for none.
+pub(super) fn visible(table: &Path) -> PathBuf {
+    let stem = table.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = if stem.starts_with(['_', '.']) { format!("kernel{stem}") } else { stem.into_owned() };
+    table.with_file_name(format!("{stem}.parquet"))
+}
+
+/// What engines leave beside the files that they write.
+pub(super) fn is_of_engine(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name == "_SUCCESS" || name.ends_with(".crc") || name == "_metadata" || name == "_common_metadata"
+}
