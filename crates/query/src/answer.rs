@@ -1,5 +1,6 @@
 //! Answers, and why there is none.
 
+use crate::query::Shape;
 use crate::reason::Reason;
 use perfdb_model::predict::{Class, Doubt, TwinRow};
 use smallvec::SmallVec;
@@ -73,6 +74,10 @@ pub struct Part {
     pub interval_us: Option<[f64; 2]>,
     /// How it lies to the measured rows.
     pub class: Class,
+    /// The input shapes that it was looked up with; none for attention, which is looked up by lengths and heads.
+    pub input_shapes: Vec<Shape>,
+    /// The rows that it is based on.
+    pub rows: SmallVec<[RowRef; 1]>,
 }
 
 /// How an answer lies between rows.
@@ -216,7 +221,7 @@ impl Answer {
     }
 
     /// How the call lies to the measured rows.
-    pub(crate) fn class(&self) -> Class {
+    pub fn class(&self) -> Class {
         self.prediction().map_or(self.source.class(), |prediction| prediction.class)
     }
 
@@ -264,6 +269,9 @@ impl Miss {
     /// Whether a table cannot be read or used, so that nothing is known about its rows; the detail names file and reason.
     pub fn is_unreadable(&self) -> bool {
         self.reason.code() == "unreadable"
+    /// That a row of a batch is no query, and why.
+    pub fn malformed(reason: impl Into<String>) -> Self {
+        Miss { reason: Reason::new("malformed_query"), detail: Some(reason.into()) }
     }
 
     pub(crate) fn new(code: &'static str) -> Self {

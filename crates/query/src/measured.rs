@@ -1,12 +1,11 @@
 //! The measured reader: answers from one row, or a sum of rows.
 
 pub(crate) mod attention;
-mod collective;
+pub(crate) mod collective;
 pub(crate) mod composite;
 pub(crate) mod elementwise;
 pub(crate) mod experts;
 pub(crate) mod inputs;
-mod measured_part;
 mod opaque;
 pub(crate) mod parts;
 mod projection;

@@ -30,6 +30,7 @@ impl Reason {
             "csv_not_found" | "compute_csv_not_found" | "elementwise_csv_not_found" => {
                 "the database has no table for its kernel"
             }
+            "malformed_query" => "its row is not a query",
             "csv_format_raw" => "the collective's table has no message sizes",
             "unreadable" => "a table cannot be used",
             "shape_mismatch" | "semantic_key_mismatch" => "no row has these shapes and types",

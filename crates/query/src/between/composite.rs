@@ -5,7 +5,7 @@ use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::context::{Context, Names};
 use crate::decompose::{self, Decomposed, Kind, PartQuery};
 use crate::interval::interval_us;
-use crate::measured::{composite, inputs, parts};
+use crate::measured::{composite, experts, inputs, parts};
 use crate::operands::{Operand, Operands};
 use crate::shapes::is_interpolation_matmul;
 use perfdb_store::op_mapping::Entry;
@@ -26,9 +26,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let mut total = 0.0;
     for query in &list {
         match part(context, query)? {
-            Some((part, own)) => {
+            Some(part) => {
                 total += part.duration_us;
-                rows.extend(own);
+                rows.extend(part.rows.iter().cloned());
                 more.parts.push(part);
             }
             None if context.rules.keeps_partial => more.missed.push(context.state.name(query.kernel_type())),
@@ -66,18 +66,16 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     })
 }
 
-type Answered = (Part, SmallVec<[crate::answer::RowRef; 1]>);
-
 /// One part: by a row, else between rows.
-fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Answered>, Miss> {
+fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Miss> {
     match parts::answer(context, query) {
         Ok(mut found) => {
-            found.part.rule = match query.kind {
+            found.rule = match query.kind {
                 Kind::Attention(_) => "exact_attention_match",
                 Kind::Compute(_) => "exact_compute_match",
-                _ => found.part.rule,
+                _ => found.rule,
             };
-            return Ok(Some((found.part, found.rows)));
+            return Ok(Some(found));
         }
         Err(reason) if reason.code() == "unreadable" => return Err(reason.into()),
         Err(_) => {}
@@ -112,16 +110,15 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Answered>
         }
         Kind::Opaque(_) | Kind::Cache(_) => None,
     };
-    Ok(answer.map(|answer| {
-        let part = Part {
-            kernel_type: answer.kernels[0].clone(),
-            duration_us: answer.duration_us,
-            source: answer.source,
-            rule: answer.method().unwrap_or_default(),
-            interval_us: interval_us(context, &answer),
-            class: answer.class(),
-        };
-        (part, answer.rows)
+    Ok(answer.map(|answer| Part {
+        kernel_type: answer.kernels[0].clone(),
+        duration_us: answer.duration_us,
+        source: answer.source,
+        rule: answer.method().unwrap_or_default(),
+        interval_us: interval_us(context, &answer),
+        class: answer.class(),
+        input_shapes: parts::input_shapes(&query.kind),
+        rows: answer.rows,
     }))
 }
 
@@ -137,7 +134,8 @@ fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
         None => generic::of_tables(context, &computes, &operands, count, None)?.map_err(|_| failed())?,
     };
     let interpolation = compute.more.as_ref().and_then(|more| more.interpolation.clone());
-    let mut answer = composite::add_collectives(context, entry, collectives, compute)?;
+    let shapes = experts::shapes_of(&operands);
+    let mut answer = composite::add_collectives(context, entry, collectives, compute, shapes)?;
     if let Some(more) = &mut answer.more {
         more.interpolation = interpolation;
     }

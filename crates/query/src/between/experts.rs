@@ -4,7 +4,7 @@ use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
-use crate::measured::experts::{Projection, Scales, with_embedded};
+use crate::measured::experts::{Projection, Scales, shapes_of, with_embedded};
 use crate::query::elements;
 use crate::semantics::Rules;
 use crate::table::columns::Column;
@@ -45,7 +45,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     for group in index.of(&key) {
         match of_group(context, &index, group, &at, table.policy.max_dimensions) {
             Ok(value) if context.rules.experts_keep_parts => {
-                return with_embedded(context, entry, value.answer(table));
+                return with_embedded(context, entry, value.answer(table), shapes_of(&operands));
             }
             Ok(value) => return Ok(value.answer(table)),
             Err(status) => reason = status.unwrap_or(reason),

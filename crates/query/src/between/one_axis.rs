@@ -4,7 +4,7 @@ use crate::answer::{Answer, Miss, Source};
 use crate::context::{Context, Names};
 use crate::dtype::profiler_name;
 use crate::measured::attention::AttentionCall;
-use crate::measured::{composite, inputs};
+use crate::measured::{composite, experts, inputs};
 use crate::operands::Operand;
 use crate::query::Tensor;
 use crate::shapes::{Tolerance, is_equal_or_rounded, strip};
@@ -165,7 +165,8 @@ fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
     for name in computes {
         let Some(table) = context.table(name)? else { continue };
         if let Ok(compute) = by_inputs(context, entry, table, None) {
-            let mut answer = composite::add_collectives(context, entry, collectives, compute)?;
+            let shapes = experts::shapes_of(&inputs::operands(context, entry));
+            let mut answer = composite::add_collectives(context, entry, collectives, compute, shapes)?;
             (answer.source, answer.confidence) = (Source::Interpolated, 0.5);
             return Ok(answer);
         }

@@ -27,6 +27,14 @@ impl Method {
             Some(_) => None,
         }
     }
+
+    /// Its name in a mapping.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::AlphaBeta => "alpha_beta",
+            Method::BracketLinear => "bracket_linear",
+        }
+    }
 }
 
 /// A message of a group of devices.
@@ -42,6 +50,7 @@ pub(crate) struct Message {
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) kernel_type: Arc<str>,
+    pub(crate) bytes: i64,
     pub(crate) duration_us: f64,
     pub(crate) is_interpolated: bool,
     pub(crate) rows: SmallVec<[RowRef; 1]>,
@@ -61,20 +70,15 @@ impl Sent {
             rule: "comm",
             interval_us: self.prediction.as_ref().map(|prediction| [prediction.low_us, prediction.high_us]),
             class: self.prediction.as_ref().map_or(self.source().class(), |prediction| prediction.class),
+            input_shapes: vec![vec![self.bytes]],
+            rows: self.rows.clone(),
         }
     }
 }
 
 /// A collective operator.
 pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
-    let query = context.query;
-    let (Some(tensor), Some(ranks)) = (query.tensor(0), query.ranks()) else { return Err(Miss::new("invalid_args")) };
-    let devices = ranks.len() as i64;
-    let mut bytes = tensor.elements().saturating_mul(size_bytes(tensor.dtype));
-    if query.name() == "tensor_cast.reduce_scatter.default" && devices > 1 {
-        bytes /= devices;
-    }
-    let message = Message { bytes, devices, tier: tier(context), method: Method::AlphaBeta };
+    let message = message(context).ok_or_else(|| Miss::new("invalid_args"))?;
     let mut names = context.names(entry);
     if !context.rules.asks_alternates {
         names.truncate(1);
@@ -104,6 +108,18 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     Err(miss)
 }
 
+/// The message of a collective operator.
+pub(crate) fn message(context: &Context<'_>) -> Option<Message> {
+    let query = context.query;
+    let (tensor, ranks) = (query.tensor(0)?, query.ranks()?);
+    let devices = ranks.len() as i64;
+    let mut bytes = tensor.elements().saturating_mul(size_bytes(tensor.dtype));
+    if query.name() == "tensor_cast.reduce_scatter.default" && devices > 1 {
+        bytes /= devices;
+    }
+    Some(Message { bytes, devices, tier: tier(context), method: Method::AlphaBeta })
+}
+
 /// What sending a message takes.
 pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Result<Sent, Miss> {
     let Some(table) = context.collective(name)? else { return Err(Miss::new("csv_not_found")) };
@@ -120,6 +136,7 @@ pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Resul
     {
         return Ok(Sent {
             kernel_type: table.kernel_type.clone(),
+            bytes: message.bytes,
             duration_us,
             is_interpolated: true,
             rows: prediction.rows.iter().map(|(row, _)| row.clone()).collect(),
@@ -131,6 +148,7 @@ pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Resul
     if low.bytes == high.bytes {
         return Ok(Sent {
             kernel_type: table.kernel_type.clone(),
+            bytes: message.bytes,
             duration_us: low.duration_us,
             is_interpolated: false,
             rows: smallvec::smallvec![table.reference(low)],
@@ -151,6 +169,7 @@ pub(crate) fn send(context: &Context<'_>, name: &str, message: Message) -> Resul
     let bounds = (low.duration_us.min(high.duration_us), low.duration_us.max(high.duration_us));
     Ok(Sent {
         kernel_type: table.kernel_type.clone(),
+        bytes: message.bytes,
         duration_us: duration_us.clamp(bounds.0, bounds.1),
         is_interpolated: true,
         rows: [low, high].map(|row| table.reference(row)).into_iter().collect(),

@@ -1,13 +1,14 @@
 //! Operators that are several kernels: a list in the mapping, or parts that follow from the call.
 
 use super::collective::{self, Message, Method};
-use super::{inputs, of_row, parts};
+use super::{experts, inputs, of_row, parts};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::context::{Context, Names};
 use crate::decompose::{self, Decomposed};
 use crate::dtype::{is_one_byte_number, size_bytes};
 use crate::interval::interval_us;
-use crate::query::Query;
+use crate::query::{Query, Shape};
+use crate::simulator::Fact;
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
 
@@ -53,15 +54,17 @@ fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
     };
     let found = inputs::find(context, &computes, &operands, count)?.ok_or_else(diagnose)?;
     let compute = of_row(&found, COMPUTE_CONFIDENCE, found.rule);
-    add_collectives(context, entry, collectives, compute)
+    let shapes = experts::shapes_of(&operands);
+    add_collectives(context, entry, collectives, compute, shapes)
 }
 
-/// Adds the collectives to the compute kernel of a fixed list.
+/// Adds the collectives to the compute kernel of a fixed list, which was looked up with these shapes.
 pub(crate) fn add_collectives(
     context: &Context<'_>,
     entry: &Entry,
     collectives: Names<'_>,
     mut answer: Answer,
+    input_shapes: Vec<Shape>,
 ) -> Result<Answer, Miss> {
     let mut more = More::default();
     more.parts.push(Part {
@@ -71,6 +74,8 @@ pub(crate) fn add_collectives(
         rule: answer.rule.unwrap_or_default(),
         interval_us: interval_us(context, &answer),
         class: answer.class(),
+        input_shapes,
+        rows: answer.rows.clone(),
     });
     let variant = variant(context, entry)?;
     if let Some(variant) = &variant
@@ -111,6 +116,35 @@ pub(crate) fn add_collectives(
     answer.rule = None;
     answer.more = Some(Box::new(more));
     Ok(answer)
+}
+
+/// The variant that was used, and what was sent by each collective of a fixed list, as the simulator's reader says it.
+pub(crate) fn collective_facts(
+    context: &Context<'_>,
+    entry: &Entry,
+    parts: &[&Part],
+) -> (Option<&'static str>, Vec<Fact>) {
+    let variant = variant(context, entry).ok().flatten();
+    let Some(message) = message(context) else { return (None, Vec::new()) };
+    let is_of_variant = |part: &Part| variant.as_ref().filter(|variant| variant.kernel_type == *part.kernel_type);
+    let fact = |part: &&Part| {
+        let variant = is_of_variant(part);
+        let is_per_rank = variant.is_some_and(|variant| variant.is_per_rank);
+        let is_tensor_parallel = variant.is_some_and(|variant| variant.is_tensor_parallel);
+        let method = variant.map_or(message.method, |variant| variant.method);
+        let text = |text: &str| Fact::Text(text.to_owned());
+        Fact::Map(vec![
+            ("kernel_type", text(&part.kernel_type)),
+            ("message_bytes", part.input_shapes.first().map_or(Fact::None, |shape| Fact::Integer(shape[0]))),
+            ("message_bytes_mode", text(if is_per_rank { "per_rank_output" } else { "full_output" })),
+            ("group_type", if is_tensor_parallel { text("tensor_parallel") } else { Fact::None }),
+            ("num_devices", Fact::Integer(message.devices)),
+            ("topology_tier", message.tier.map_or(Fact::None, Fact::Integer)),
+            ("interpolation_method", text(method.name())),
+            ("interpolated", Fact::Flag(part.source == Source::Interpolated)),
+        ])
+    };
+    (variant.as_ref().map(|_| "sequence_parallel"), parts.iter().map(fact).collect())
 }
 
 /// The result of a matrix product, which is sent; elements of one byte become two.

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::dtype::{profiler_name, size_bytes};
 use crate::interval::{interval_us, row_interval_us};
 use crate::operands::{Operand, Operands};
-use crate::query::{Argument, Query, Tensor, elements};
+use crate::query::{Argument, Query, Shape, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
 use crate::table::KernelRow;
 use crate::table::columns::Column;
@@ -43,16 +43,30 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         }
     }
     let found = selection.result()?.ok_or_else(|| Miss::new("shape_mismatch"))?;
+    let operands = match &projection {
+        Some(projection) => projection.operands([Scales::Vector; 2]),
+        None => inputs::operands(context, entry),
+    };
     let rule = if is_projected && found.rule == "identity" { "projected_full_shape" } else { found.rule };
     let answer = of_row(&found, 1.0, rule);
     match context.rules.is_newest {
-        true => with_embedded(context, entry, answer),
+        true => with_embedded(context, entry, answer, shapes_of(&operands)),
         false => Ok(answer),
     }
 }
 
-/// Adds what the mapping says is embedded in the kernel.
-pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: Answer) -> Result<Answer, Miss> {
+/// The shapes that a kernel is looked up with.
+pub(crate) fn shapes_of(operands: &Operands<'_>) -> Vec<Shape> {
+    operands.iter().map(|operand| operand.shape.to_vec()).collect()
+}
+
+/// Adds what the mapping says is embedded in the kernel, which was looked up with these shapes.
+pub(crate) fn with_embedded(
+    context: &Context<'_>,
+    entry: &Entry,
+    mut answer: Answer,
+    input_shapes: Vec<Shape>,
+) -> Result<Answer, Miss> {
     let (interval_us, class) = (interval_us(context, &answer), answer.class());
     let before = answer.more.take().map(|more| *more).unwrap_or_default();
     let mut more = More { interpolation: before.interpolation, ..More::default() };
@@ -63,6 +77,8 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
         rule: answer.rule.unwrap_or_default(),
         interval_us,
         class,
+        input_shapes,
+        rows: answer.rows.clone(),
     });
     let maps: SmallVec<[&Map; 2]> = match &entry.embedded_compute {
         Some(Node::Map(map)) => smallvec![map],
@@ -70,7 +86,7 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
         _ => SmallVec::new(),
     };
     for map in maps {
-        if let Some(found) = embedded_compute(context, map)? {
+        if let Some((found, input_shapes)) = embedded_compute(context, map)? {
             answer.duration_us += found.duration_us;
             answer.rows.push(found.row.reference());
             more.parts.push(Part {
@@ -80,6 +96,8 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
                 rule: found.rule,
                 interval_us: row_interval_us(context, found.row, found.duration_us),
                 class: Class::Measured,
+                input_shapes,
+                rows: smallvec![found.row.reference()],
             });
         }
     }
@@ -111,16 +129,17 @@ pub(crate) fn with_embedded(context: &Context<'_>, entry: &Entry, mut answer: An
     Ok(answer)
 }
 
-fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<Found<'d>>, Miss> {
+fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<(Found<'d>, Vec<Shape>)>, Miss> {
     let text = |key: &str| map.get(key).and_then(Node::as_text);
     let (Some(name), Some(projection)) = (text("kernel_type"), text("input_projection")) else { return Ok(None) };
     let Some(table) = context.table(name)? else { return Ok(None) };
     let mut selection = Selection::new(context.rules, context.rules.choice);
-    match projection {
+    let shapes = match projection {
         "residual_norm_from_activation" => {
             let flattens = map.get("flatten_leading_dims").is_some_and(Node::is_truthy);
             let Some(operands) = residual_norm(context.query, flattens) else { return Ok(None) };
             by_inputs(context.rules, &[table], &operands, Some(4), |_| true, &mut selection);
+            shapes_of(&operands)
         }
         "routing_weight_cast" => {
             let (Some(x), Some(indices), Some(result)) =
@@ -134,11 +153,12 @@ fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<Found
                     && row.output_types().iter().map(|name| &**name).eq([result])
             };
             by_inputs(context.rules, &[table], &operands, Some(1), accepts, &mut selection);
+            shapes_of(&operands)
         }
         _ => return Ok(None),
-    }
+    };
     // Rows that contradict each other are not added.
-    Ok(selection.result().ok().flatten())
+    Ok(selection.result().ok().flatten().map(|found| (found, shapes)))
 }
 
 fn residual_norm(query: &Query, flattens: bool) -> Option<Operands<'static>> {
@@ -160,7 +180,8 @@ fn residual_norm(query: &Query, flattens: bool) -> Option<Operands<'static>> {
     Some(shapes.iter().map(|shape| Operand::made(shape, dtype)).collect())
 }
 
-fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Result<(&'e str, Message), Miss> {
+/// The message that is embedded in the kernel, and the table of its collective.
+pub(crate) fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Result<(&'e str, Message), Miss> {
     let text = |key: &str| map.get(key).and_then(Node::as_text);
     let invalid = || Miss::new("invalid_moe_embedded_communication");
     let mismatch = || Miss::new("moe_embedded_communication_context_mismatch");

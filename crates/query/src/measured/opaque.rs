@@ -1,6 +1,5 @@
 //! The kernel that prepares latent attention as a whole: found by its runtime fields, and between two numbers of tokens.
 
-use super::measured_part::MeasuredPart;
 use crate::answer::{Part, Source};
 use crate::context::Context;
 use crate::decompose::OpaquePart;
@@ -33,7 +32,7 @@ const NEEDED: [Column; 14] = [
 ];
 
 /// The row of these tokens, or between the nearest ones.
-pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Result<MeasuredPart, Reason> {
+pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Result<Part, Reason> {
     let miss = || Reason::new("shape_mismatch");
     let numbers = part.numbers();
     let is_valid = numbers.iter().all(|number| *number > 0)
@@ -51,7 +50,7 @@ pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Re
     let rows: Vec<(i64, KernelRow<'_>)> = table.iter().filter_map(|row| Some((fitting(part, row)?, row))).collect();
     let us = |row: &KernelRow<'_>| row.duration_us();
     if let Some((_, row)) = rows.iter().find(|(tokens, _)| *tokens == part.num_tokens) {
-        return Ok(measured(table, us(row), Source::Measured, "mlapo_runtime_exact", &[*row]));
+        return Ok(measured(table, part, us(row), Source::Measured, "mlapo_runtime_exact", &[*row]));
     }
     // Of equal ones the first.
     let mut below: Option<&(i64, KernelRow<'_>)> = None;
@@ -68,25 +67,25 @@ pub(crate) fn answer(context: &Context<'_>, name: &str, part: &OpaquePart) -> Re
     let share = (part.num_tokens - x0) as f64 / (x1 - x0) as f64;
     let duration_us = us(low) + share * (us(high) - us(low));
     let rule = "mlapo_num_tokens_bounded_interpolation";
-    Ok(measured(table, duration_us, Source::Interpolated, rule, &[*low, *high]))
+    Ok(measured(table, part, duration_us, Source::Interpolated, rule, &[*low, *high]))
 }
 
 fn measured(
     table: &KernelRows,
+    part: &OpaquePart,
     duration_us: f64,
     source: Source,
     rule: &'static str,
     rows: &[KernelRow<'_>],
-) -> MeasuredPart {
-    MeasuredPart {
-        part: Part {
-            kernel_type: table.kernel_type.clone(),
-            duration_us,
-            source,
-            rule,
-            interval_us: None,
-            class: source.class(),
-        },
+) -> Part {
+    Part {
+        kernel_type: table.kernel_type.clone(),
+        duration_us,
+        source,
+        rule,
+        interval_us: None,
+        class: source.class(),
+        input_shapes: vec![vec![part.num_tokens, part.hidden_size]],
         rows: match rows {
             [one] => smallvec![one.reference()],
             several => several.iter().map(|row| row.reference()).collect(),

@@ -1,12 +1,12 @@
 //! The sum of the parts of a decomposition.
 
-use super::measured_part::MeasuredPart;
 use super::{attention, inputs, opaque};
 use crate::answer::{Answer, Miss, More, Part, Source};
 use crate::context::{Context, Names};
 use crate::decompose::{CachePart, Kind, PartQuery, ScatterPart};
 use crate::interval::{padded_interval_us, row_interval_us};
 use crate::operands::{Dims, Operand, Operands};
+use crate::query::Shape;
 use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
 use crate::table::KernelRow;
@@ -24,11 +24,11 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
     for query in list {
         match answer(context, query) {
             Ok(found) => {
-                total += found.part.duration_us;
-                is_interpolated |= found.part.source == Source::Interpolated;
-                is_padded |= found.part.source == Source::Padded;
-                rows.extend(found.rows);
-                more.parts.push(found.part);
+                total += found.duration_us;
+                is_interpolated |= found.source == Source::Interpolated;
+                is_padded |= found.source == Source::Padded;
+                rows.extend(found.rows.iter().cloned());
+                more.parts.push(found);
             }
             Err(reason) if matches!(query.kind, Kind::Attention(_)) && context.rules.is_newest => {
                 let reason = match reason.code() {
@@ -64,7 +64,7 @@ pub(crate) fn sum(context: &Context<'_>, entry: &Entry, list: &[PartQuery<'_>]) 
 }
 
 /// One part, by a row that fits.
-pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<MeasuredPart, Reason> {
+pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Part, Reason> {
     let names: Names<'_> = query.kernel_types.iter().map(|name| &**name).collect();
     let found = match &query.kind {
         Kind::Compute(compute) => {
@@ -86,23 +86,35 @@ pub(crate) fn answer(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Mea
         }
     };
     let found = found.ok_or(Reason::new("shape_mismatch"))?;
-    Ok(measured(context, &found))
+    Ok(measured(context, &found, input_shapes(&query.kind)))
 }
 
-fn measured(context: &Context<'_>, found: &Found<'_>) -> MeasuredPart {
+/// The shapes that a part is looked up with.
+pub(crate) fn input_shapes(kind: &Kind) -> Vec<Shape> {
+    match kind {
+        Kind::Compute(part) => part.shapes.iter().map(|shape| shape.to_vec()).collect(),
+        Kind::Attention(_) => Vec::new(),
+        Kind::Opaque(part) => vec![vec![part.num_tokens, part.hidden_size]],
+        Kind::Cache(part) => cache_inputs(part).iter().map(|shape| shape.to_vec()).collect(),
+        Kind::Scatter(ScatterPart { tokens, feature, .. }) => {
+            vec![vec![*tokens, *feature], vec![*tokens, 1], vec![*tokens, *feature]]
+        }
+    }
+}
+
+fn measured(context: &Context<'_>, found: &Found<'_>, input_shapes: Vec<Shape>) -> Part {
     let table = found.row.table();
     let source = if found.share < 1.0 { Source::Padded } else { Source::Measured };
     let measured_us = row_interval_us(context, found.row, found.duration_us);
     let interval_us = padded_interval_us(context, found.share, found.duration_us, measured_us);
-    MeasuredPart {
-        part: Part {
-            kernel_type: table.kernel_type.clone(),
-            duration_us: found.duration_us,
-            source,
-            rule: found.rule,
-            interval_us,
-            class: source.class(),
-        },
+    Part {
+        kernel_type: table.kernel_type.clone(),
+        duration_us: found.duration_us,
+        source,
+        rule: found.rule,
+        interval_us,
+        class: source.class(),
+        input_shapes,
         rows: smallvec::smallvec![found.row.reference()],
     }
 }
@@ -126,6 +138,13 @@ fn find_row<'d>(
     selection.result()
 }
 
+/// The inputs of a kernel that writes into a cache, but for the cache.
+fn cache_inputs(part: &CachePart) -> [SmallVec<[i64; 4]>; 5] {
+    let CachePart { tokens, kv, rank, rope, .. } = *part;
+    let of = |shape: &[i64]| SmallVec::from_slice(shape);
+    [of(&[tokens, 1, 1, kv]), of(&[rank]), of(&[tokens, 1, 1, rope]), of(&[tokens, 1, 1, rope]), of(&[tokens])]
+}
+
 /// Whether a row writes this many tokens into a cache of this form, for any number of blocks.
 fn fits_cache(part: &CachePart, row: KernelRow<'_>) -> bool {
     let CachePart { tokens, kv, rank, rope, block, dtype } = *part;
@@ -137,9 +156,9 @@ fn fits_cache(part: &CachePart, row: KernelRow<'_>) -> bool {
         return false;
     }
     let shapes: SmallVec<[Dimensions; 8]> = inputs.iter().collect();
-    let head: [&[i64]; 5] = [&[tokens, 1, 1, kv], &[rank], &[tokens, 1, 1, rope], &[tokens, 1, 1, rope], &[tokens]];
+    let head = cache_inputs(part);
     let wanted = [dtype, dtype, dtype, dtype, "INT64", dtype, dtype];
-    shapes[..5].iter().zip(head).all(|(own, wanted)| *own == wanted)
+    shapes[..5].iter().zip(&head).all(|(own, wanted)| **own == **wanted)
         && matches!(*shapes[5], [_, own, 1, last] if (own, last) == (block, rope))
         && matches!(*shapes[6], [_, own, 1, last] if (own, last) == (block, rank))
         && types.iter().zip(wanted).all(|(own, wanted)| **own == *wanted)
