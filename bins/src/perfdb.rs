@@ -265,7 +265,7 @@ fn execute(arguments: Arguments, next: &mut Option<ToolRun>) -> Result<Status, F
         }
         Some(Own::Completions { shell }) => print(&completions::script(shell))?,
         Some(Own::Man { dir }) => manual::write_pages(&dir)?,
-        Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &std::env::current_exe()?)?.to_string())?,
+        Some(Own::InstallLinks { dir }) => print(&links::install(&dir, &crate::program::file()?)?.to_string())?,
         Some(Own::MergeShards { dirs, command }) => *next = Some(merging(&dirs, &command)?),
         Some(Own::Mcp { dirs }) => mcp::serve(&dirs)?,
         Some(Own::Skill { to }) => print(&skill::install(&to)?)?,
