@@ -1,8 +1,11 @@
 //! One answer, for Python.
 
-use perfdb_query::{Answer as LibraryAnswer, Miss, Query, Reader, RowRef, answer_to_json};
+use crate::database::Database;
+use crate::errors::of_message;
+use crate::question::Query;
+use perfdb_query::{Answer as LibraryAnswer, Fact, Miss, Query as LibraryQuery, Reader, RowRef, answer_to_json};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
 /// A row of a table: file and line.
@@ -17,6 +20,15 @@ pub(crate) struct Row {
 
 #[pymethods]
 impl Row {
+    #[new]
+    fn new(file: String, line: u32) -> Row {
+        Row { file, line }
+    }
+
+    fn __getnewargs__(&self) -> (String, u32) {
+        (self.file.clone(), self.line)
+    }
+
     fn __repr__(&self) -> String {
         format!("Row({:?}, {})", self.file, self.line)
     }
@@ -37,8 +49,9 @@ impl From<&RowRef> for Row {
 #[pyclass(frozen, module = "perfdb")]
 pub(crate) struct Answer {
     pub(crate) result: Arc<Result<LibraryAnswer, Miss>>,
-    pub(crate) query: Arc<Query>,
+    pub(crate) query: Arc<LibraryQuery>,
     pub(crate) reader: Reader,
+    pub(crate) database: Py<Database>,
 }
 
 impl Answer {
@@ -175,10 +188,45 @@ impl Answer {
         found.iter().map(as_dict).collect()
     }
 
+    /// Pickled as the database and the query: it is queried again where it is unpickled.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Py<Database>, Query, String))> {
+        let answer = slf.get();
+        let again = slf.py().import("perfdb._perfdb")?.getattr("answer_again")?;
+        let text = answer_to_json(&answer.result).to_string();
+        Ok((again, (answer.database.clone_ref(slf.py()), Query(answer.query.clone()), text)))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     /// All of it, with the keys of query-database's JSON.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = answer_to_json(&self.result).to_string();
         py.import("json")?.call_method1("loads", (text,))
+    }
+
+    /// What the simulator's reader says of it in a trace: details, kernel_shapes, rule, and of a sum parts as (kernel_type,
+    /// simulation_shapes, kernel_shapes, rule). None where there is no answer.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(answer) = self.answer() else { return Ok(None) };
+        let statistics = self.reader.statistics(&self.query, answer);
+        let dict = PyDict::new(py);
+        dict.set_item("details", map(py, &statistics.details)?)?;
+        dict.set_item("kernel_shapes", value(py, &statistics.kernel_shapes)?)?;
+        dict.set_item("rule", statistics.rule)?;
+        let parts = statistics.parts.map(|parts| {
+            let part = |part: perfdb_query::PartShapes| {
+                (part.kernel_type, part.simulation_shapes, part.kernel_shapes, part.rule)
+            };
+            parts.into_iter().map(part).collect::<Vec<_>>()
+        });
+        dict.set_item("parts", parts)?;
+        Ok(Some(dict))
     }
 
     fn __repr__(&self) -> String {
@@ -194,6 +242,39 @@ impl Answer {
             Err(miss) => format!("Answer(none: {miss})"),
         }
     }
+}
+
+/// The answer that was pickled, from the same database.
+#[pyfunction]
+pub(crate) fn answer_again(database: &Bound<'_, Database>, query: Query, was: &str) -> PyResult<Answer> {
+    let answer = Database::ask(database, query.0)?;
+    if answer_to_json(&answer.result).to_string() != was {
+        let path = database.get().path.display();
+        return Err(of_message(&format!("{path}: the database has another answer than when it was pickled"), false));
+    }
+    Ok(answer)
+}
+
+fn map<'py>(py: Python<'py>, facts: &[(&'static str, Fact)]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, fact) in facts {
+        dict.set_item(name, value(py, fact)?)?;
+    }
+    Ok(dict)
+}
+
+fn value<'py>(py: Python<'py>, fact: &Fact) -> PyResult<Bound<'py, PyAny>> {
+    let all = |facts: &[Fact]| facts.iter().map(|fact| value(py, fact)).collect::<PyResult<Vec<_>>>();
+    Ok(match fact {
+        Fact::None => py.None().into_bound(py),
+        Fact::Flag(flag) => flag.into_pyobject(py)?.to_owned().into_any(),
+        Fact::Integer(number) => number.into_pyobject(py)?.into_any(),
+        Fact::Number(number) => number.into_pyobject(py)?.into_any(),
+        Fact::Text(text) => text.into_pyobject(py)?.into_any(),
+        Fact::List(facts) => PyList::new(py, all(facts)?)?.into_any(),
+        Fact::Tuple(facts) => PyTuple::new(py, all(facts)?)?.into_any(),
+        Fact::Map(facts) => map(py, facts)?.into_any(),
+    })
 }
 
 fn rounded(us: f64) -> String {

@@ -2,19 +2,26 @@
 
 use crate::answer::Answer;
 use crate::arrow::ArrowTable;
+use crate::database::Database;
+use crate::errors::of_message;
+use crate::question::Query;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, RecordBatch};
-use perfdb_query::{Answer as LibraryAnswer, Miss, Query, Reader};
+use perfdb_query::{Answer as LibraryAnswer, Miss, Query as LibraryQuery, Reader};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use std::sync::Arc;
+
+/// A database, queries with why some are none, and their durations.
+type Pickled = (Py<Database>, Vec<(Query, Option<String>)>, Vec<f64>);
 
 /// The answers to a batch, in the order of the questions: a sequence, and a table for whoever takes Arrow streams.
 #[pyclass(frozen, module = "perfdb", sequence)]
 pub(crate) struct Answers {
     pub(crate) reader: Reader,
-    pub(crate) queries: Vec<Arc<Query>>,
+    pub(crate) database: Py<Database>,
+    pub(crate) queries: Vec<Arc<LibraryQuery>>,
     pub(crate) results: Vec<Arc<Result<LibraryAnswer, Miss>>>,
 }
 
@@ -24,20 +31,45 @@ impl Answers {
         self.results.len()
     }
 
-    fn __getitem__(&self, index: isize) -> PyResult<Answer> {
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Answer> {
         let at = if index < 0 { index + self.results.len() as isize } else { index };
-        let at = usize::try_from(at).ok().filter(|at| *at < self.results.len());
-        let at = at.ok_or_else(|| PyIndexError::new_err(format!("there are {} answers", self.results.len())))?;
-        Ok(Answer { result: self.results[at].clone(), query: self.queries[at].clone(), reader: self.reader.clone() })
+        let found = usize::try_from(at).ok().and_then(|at| self.at(py, at));
+        found.ok_or_else(|| PyIndexError::new_err(format!("there are {} answers", self.results.len())))
     }
 
-    /// The durations in microseconds; None where there is no answer.
+    fn __iter__(slf: Py<Self>) -> AnswersIterator {
+        AnswersIterator { answers: slf, next: 0 }
+    }
+
+    /// The durations in microseconds as an array.array of doubles, which numpy takes as it is; not a number where there is no answer.
     #[getter]
-    fn durations_us(&self) -> Vec<Option<f64>> {
-        self.results.iter().map(|result| result.as_ref().as_ref().ok().map(|answer| answer.duration_us)).collect()
+    fn durations_us<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes: Vec<u8> = self.durations().flat_map(f64::to_ne_bytes).collect();
+        py.import("array")?.call_method1("array", ("d", PyBytes::new(py, &bytes)))
     }
 
-    /// As an Arrow table: query, duration_us, low_us, high_us, confidence, source, kernel_type, rule, file, line, is_padded, reason.
+    /// Pickled as the database and the queries, which are queried again where it is unpickled.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
+        let answers = slf.get();
+        let again = slf.py().import("perfdb._perfdb")?.getattr("answers_again")?;
+        let malformed = |miss: &Miss| miss.detail.clone().filter(|_| miss.reason.code() == "malformed_query");
+        let queries = answers.queries.iter().zip(&answers.results);
+        let queries = queries
+            .map(|(query, result)| (Query(query.clone()), result.as_ref().as_ref().err().and_then(malformed)))
+            .collect();
+        Ok((again, (answers.database.clone_ref(slf.py()), queries, answers.durations().collect())))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    /// As an Arrow table: query, kernel_type, duration_us, low_us, high_us, class, source, confidence, rule, file, line, is_padded,
+    /// reason, sentence.
     fn to_arrow(&self) -> PyResult<ArrowTable> {
         Ok(ArrowTable::new(self.batch().map_err(|failure| crate::errors::error(&failure))?))
     }
@@ -58,9 +90,54 @@ impl Answers {
     }
 }
 
+/// Goes through answers.
+#[pyclass(module = "perfdb")]
+pub(crate) struct AnswersIterator {
+    answers: Py<Answers>,
+    next: usize,
+}
+
+#[pymethods]
+impl AnswersIterator {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> Option<Answer> {
+        let found = self.answers.get().at(py, self.next)?;
+        self.next += 1;
+        Some(found)
+    }
+}
+
+/// The answers that were pickled, from the same database.
+#[pyfunction]
+pub(crate) fn answers_again(
+    database: &Bound<'_, Database>,
+    queries: Vec<(Query, Option<String>)>,
+    were: Vec<f64>,
+) -> PyResult<Answers> {
+    let asked = queries.into_iter().map(|(query, malformed)| malformed.map_or(Ok(query.0), Err));
+    let answers = Database::ask_all(database, asked.collect())?;
+    if !answers.durations().map(f64::to_bits).eq(were.into_iter().map(f64::to_bits)) {
+        let path = database.get().path.display();
+        return Err(of_message(&format!("{path}: the database has other answers than when they were pickled"), false));
+    }
+    Ok(answers)
+}
+
 impl Answers {
+    fn durations(&self) -> impl Iterator<Item = f64> {
+        self.results.iter().map(|result| result.as_ref().as_ref().map_or(f64::NAN, |answer| answer.duration_us))
+    }
+
+    fn at(&self, py: Python<'_>, at: usize) -> Option<Answer> {
+        let (result, query) = (self.results.get(at)?.clone(), self.queries[at].clone());
+        Some(Answer { result, query, reader: self.reader.clone(), database: self.database.clone_ref(py) })
+    }
+
     fn batch(&self) -> Result<RecordBatch, arrow_schema::ArrowError> {
-        let [mut name, mut source, mut kernel_type, mut rule, mut file, mut reason] =
+        let [mut name, mut source, mut kernel_type, mut rule, mut file, mut reason, mut class, mut sentence] =
             std::array::from_fn(|_| StringBuilder::new());
         let [mut duration, mut low, mut high, mut confidence] = std::array::from_fn(|_| Float64Builder::new());
         let (mut line, mut is_padded) = (UInt32Builder::new(), BooleanBuilder::new());
@@ -79,21 +156,25 @@ impl Answers {
             file.append_option(row.map(|row| row.path.display().to_string()));
             line.append_option(row.map(|row| row.line));
             is_padded.append_option(answer.map(LibraryAnswer::is_padded));
-            reason.append_option(result.as_ref().as_ref().err().map(|miss| miss.reason.to_string()));
+            reason.append_option(result.as_ref().as_ref().err().map(ToString::to_string));
+            class.append_option(answer.map(|answer| answer.class().name()));
+            sentence.append_option(prediction.map(|prediction| prediction.sentence.as_str()));
         }
         RecordBatch::try_from_iter_with_nullable([
             ("query", Arc::new(name.finish()) as ArrayRef, false),
+            ("kernel_type", Arc::new(kernel_type.finish()), true),
             ("duration_us", Arc::new(duration.finish()), true),
             ("low_us", Arc::new(low.finish()), true),
             ("high_us", Arc::new(high.finish()), true),
-            ("confidence", Arc::new(confidence.finish()), true),
+            ("class", Arc::new(class.finish()), true),
             ("source", Arc::new(source.finish()), true),
-            ("kernel_type", Arc::new(kernel_type.finish()), true),
+            ("confidence", Arc::new(confidence.finish()), true),
             ("rule", Arc::new(rule.finish()), true),
             ("file", Arc::new(file.finish()), true),
             ("line", Arc::new(line.finish()), true),
             ("is_padded", Arc::new(is_padded.finish()), true),
             ("reason", Arc::new(reason.finish()), true),
+            ("sentence", Arc::new(sentence.finish()), true),
         ])
     }
 }

@@ -1,6 +1,6 @@
 //! Comparisons and checks, as the JSON that the tools write; the package makes objects of it.
 
-use crate::errors::{Error, error};
+use crate::errors::{error, of_message};
 use perfdb_compare::ledger::{Options as LedgerOptions, explain_files};
 use perfdb_doctor::{Options as CheckOptions, check};
 use perfdb_report::ledger::{NamedExplanation, document, page};
@@ -72,7 +72,7 @@ pub(crate) fn explain_prediction(
         let mapping = match data_dir.map(|folder| folder.join("op_mapping.yaml")) {
             None => None,
             Some(path) => match OpMapping::load(&path).map_err(|failure| error(&failure))? {
-                None => return Err(Error::new_err(format!("{}: no such file", path.display()))),
+                None => return Err(of_message(&format!("{}: no such file", path.display()), true)),
                 found => found,
             },
         };

@@ -7,12 +7,13 @@ use crate::errors::{error, unreadable};
 use crate::question::{Surroundings, of_cells, of_kernel, of_operator, question};
 use crate::{errors, kernel_rows};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use perfdb_query::{Database as LibraryDatabase, Grid, Layer, Query, Reader, ReaderSemantics};
+use perfdb_query::{Database as LibraryDatabase, Grid, Layer, Miss, Query, Reader, ReaderSemantics};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -29,7 +30,7 @@ const BLOCK: usize = 8192;
 #[pyclass(frozen, module = "perfdb")]
 pub(crate) struct Database {
     database: LibraryDatabase,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     semantics: ReaderSemantics,
     layer: Layer,
     reader: RwLock<Reader>,
@@ -40,31 +41,36 @@ impl Database {
         self.reader.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn ask(&self, py: Python<'_>, query: Arc<Query>) -> PyResult<Answer> {
-        let reader = self.reader();
-        let result = py.detach(|| reader.lookup(&query));
+    pub(crate) fn ask(slf: &Bound<'_, Self>, query: Arc<Query>) -> PyResult<Answer> {
+        let reader = slf.get().reader();
+        let result = slf.py().detach(|| reader.lookup(&query));
         if let Some(error) = result.as_ref().err().and_then(unreadable) {
             return Err(error);
         }
-        Ok(Answer { result: Arc::new(result), query, reader })
+        Ok(Answer { result: Arc::new(result), query, reader, database: slf.clone().unbind() })
     }
 
-    /// Answers all; between blocks Ctrl-C is heard.
-    fn ask_all(&self, py: Python<'_>, queries: Vec<Arc<Query>>) -> PyResult<Answers> {
-        let reader = self.reader();
+    /// Answers all; between blocks Ctrl-C is heard. What is not a query has an error of its own in its place.
+    pub(crate) fn ask_all(slf: &Bound<'_, Self>, queries: Vec<Asked>) -> PyResult<Answers> {
+        let (reader, py) = (slf.get().reader(), slf.py());
         let mut results = Vec::with_capacity(queries.len());
         for block in queries.chunks(BLOCK) {
             py.check_signals()?;
             let failed = py.detach(|| {
                 let from = results.len();
-                results.extend(block.iter().map(|query| Arc::new(reader.lookup(query))));
+                let answer = |asked: &Asked| match asked {
+                    Ok(query) => reader.lookup(query),
+                    Err(reason) => Err(Miss::malformed(reason)),
+                };
+                results.extend(block.iter().map(|asked| Arc::new(answer(asked))));
                 results[from..].iter().find_map(|result| result.as_ref().as_ref().err().and_then(unreadable))
             });
             if let Some(error) = failed {
                 return Err(error);
             }
         }
-        Ok(Answers { reader, queries, results })
+        let queries = queries.into_iter().map(|asked| asked.unwrap_or_else(|_| Arc::new(Query::kernel("")))).collect();
+        Ok(Answers { reader, database: slf.clone().unbind(), queries, results })
     }
 }
 
@@ -85,6 +91,21 @@ impl Database {
         Ok(Database { database, path, semantics, layer, reader })
     }
 
+    /// Pickled as path and rules: the files are read again where it is unpickled.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((PathBuf, &'static str), Bound<'py, PyDict>)> {
+        let keywords = PyDict::new(py);
+        keywords.set_item("layer", if self.layer == Layer::Measured { "measured" } else { "interpolating" })?;
+        Ok(((self.path.clone(), self.semantics.name()), keywords))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     /// The directory.
     #[getter]
     fn path(&self) -> PathBuf {
@@ -101,13 +122,12 @@ impl Database {
     /// stands for all) or as sequences ([(16, 5120), (5120, 768)], ["bf16", "bf16"]).
     #[pyo3(signature = (kernel_type, input_shapes, data_types = None))]
     fn lookup(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         kernel_type: &str,
         input_shapes: &Bound<'_, PyAny>,
         data_types: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Answer> {
-        self.ask(py, Arc::new(of_kernel(kernel_type, input_shapes, data_types)?))
+        Self::ask(slf, Arc::new(of_kernel(kernel_type, input_shapes, data_types)?))
     }
 
     /// What an operator call costs, through the database's op_mapping.yaml. Arguments are (shape, type) pairs, tensors of any
@@ -115,8 +135,7 @@ impl Database {
     #[pyo3(signature = (operator, inputs, *, outputs = None, keywords = None, ep_size = None, tp_size = None, sequence_parallel = false, grid = None, tier = None))]
     #[allow(clippy::too_many_arguments)] // Python's keywords
     fn lookup_operator(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         operator: &str,
         inputs: &Bound<'_, PyAny>,
         outputs: Option<&Bound<'_, PyAny>>,
@@ -129,20 +148,20 @@ impl Database {
     ) -> PyResult<Answer> {
         let grid = grid.map(|(shape, tiers)| Grid { shape, tiers });
         let surroundings = Surroundings { ep_size, tp_size, sequence_parallel, grid, tier };
-        self.ask(py, Arc::new(of_operator(operator, inputs, outputs, keywords, surroundings)?))
+        Self::ask(slf, Arc::new(of_operator(operator, inputs, outputs, keywords, surroundings)?))
     }
 
     /// What a question costs: a Query, or a dictionary as in a manifest of query-database.
-    fn ask_query(&self, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Answer> {
-        self.ask(py, question(query)?)
+    fn ask_query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Answer> {
+        Self::ask(slf, question(query)?)
     }
 
-    /// Answers many questions: a list of Query objects or dictionaries, or what is an Arrow table (of pyarrow, pandas ≥ 2.2,
-    /// polars, DuckDB) with the text columns kernel_type, input_shapes and data_types, each as in a table.
-    fn lookup_batch(&self, py: Python<'_>, queries: &Bound<'_, PyAny>) -> PyResult<Answers> {
-        let queries = if queries.is_instance_of::<PyList>() || queries.is_instance_of::<PyTuple>() {
-            queries.try_iter()?.map(|query| question(&query?)).collect::<PyResult<Vec<_>>>()?
-        } else if queries.hasattr("__arrow_c_stream__")? || queries.hasattr("__arrow_c_array__")? {
+    /// Answers many questions: Query objects or dictionaries in any iterable, or what is an Arrow table (of pyarrow, pandas ≥ 2.2,
+    /// polars, DuckDB, or rows() of a database) with the text columns kernel_type, input_shapes and input_data_types (or data_types),
+    /// each as in a table. A row with a null or a malformed cell has no duration; its reason says which cell.
+    fn lookup_batch(slf: &Bound<'_, Self>, queries: &Bound<'_, PyAny>) -> PyResult<Answers> {
+        let py = slf.py();
+        let queries = if queries.hasattr("__arrow_c_stream__")? || queries.hasattr("__arrow_c_array__")? {
             let reader = queries.extract::<AnyRecordBatch>()?.into_reader()?;
             let mut asked = Vec::new();
             for batch in reader {
@@ -151,14 +170,19 @@ impl Database {
                 of_batch(&batch, &mut asked)?;
             }
             asked
+        } else if !queries.is_instance_of::<PyString>()
+            && !queries.is_instance_of::<PyDict>()
+            && let Ok(items) = queries.try_iter()
+        {
+            items.map(|query| Ok(Ok(question(&query?)?))).collect::<PyResult<Vec<Asked>>>()?
         } else {
             let kind = queries.get_type().name()?.to_string();
-            return Err(PyTypeError::new_err(format!("questions are a list or an Arrow table, not {kind}")));
+            return Err(PyTypeError::new_err(format!("questions are an iterable or an Arrow table, not {kind}")));
         };
-        self.ask_all(py, queries)
+        Self::ask_all(slf, queries)
     }
 
-    /// The rows of a kernel type that can answer, as an Arrow table: line, input_shapes, input_data_types, input_formats, output_shapes,
+    /// The rows of a kernel type that can answer, as an Arrow table: kernel_type, line, input_shapes, input_data_types, input_formats, output_shapes,
     /// output_data_types, output_formats (texts as in the file), duration_us and ep_size.
     fn rows(&self, py: Python<'_>, kernel_type: &str) -> PyResult<ArrowTable> {
         let found = py.detach(|| self.database.rows(kernel_type));
@@ -205,19 +229,25 @@ impl Database {
     }
 }
 
+/// A question, or why it is none.
+pub(crate) type Asked = Result<Arc<Query>, String>;
+
 /// The questions of a batch of an Arrow table.
-fn of_batch(batch: &RecordBatch, asked: &mut Vec<Arc<Query>>) -> PyResult<()> {
-    let [kernels, shapes, types] =
-        [column(batch, "kernel_type")?, column(batch, "input_shapes")?, column(batch, "data_types")?];
+fn of_batch(batch: &RecordBatch, asked: &mut Vec<Asked>) -> PyResult<()> {
+    let own_name = if batch.column_by_name("data_types").is_some() { "data_types" } else { "input_data_types" };
+    let names = ["kernel_type", "input_shapes", own_name];
+    let [kernels, shapes, types] = names.map(|name| column(batch, name));
+    let (kernels, shapes, types) = (kernels?, shapes?, types?);
     asked.reserve(batch.num_rows());
     for row in 0..batch.num_rows() {
-        let number = asked.len();
-        let (Some(kernel), Some(shape), Some(dtype)) = (kernels.get(row), shapes.get(row), types.get(row)) else {
-            return Err(PyValueError::new_err(format!("row {number}: a cell is null")));
-        };
-        let query = of_cells(kernel, shape, dtype)
-            .map_err(|reason| PyValueError::new_err(format!("row {number}: {reason}")))?;
-        asked.push(Arc::new(query));
+        let cells = [kernels.get(row), shapes.get(row), types.get(row)];
+        asked.push(match cells {
+            [Some(kernel), Some(shape), Some(dtype)] => of_cells(kernel, shape, dtype).map(Arc::new),
+            _ => {
+                let null = names.iter().zip(cells).find(|(_, cell)| cell.is_none()).map_or("", |(name, _)| name);
+                Err(format!("{null} is null"))
+            }
+        });
     }
     Ok(())
 }
@@ -227,6 +257,8 @@ enum Texts<'b> {
     Small(&'b arrow_array::StringArray),
     Large(&'b arrow_array::LargeStringArray),
     View(&'b arrow_array::StringViewArray),
+    /// Categories, and the place of each row's among them.
+    Categories(Box<Texts<'b>>, Vec<Option<usize>>),
 }
 
 impl<'b> Texts<'b> {
@@ -235,17 +267,34 @@ impl<'b> Texts<'b> {
             Texts::Small(texts) => (!texts.is_null(row)).then(|| texts.value(row)),
             Texts::Large(texts) => (!texts.is_null(row)).then(|| texts.value(row)),
             Texts::View(texts) => (!texts.is_null(row)).then(|| texts.value(row)),
+            Texts::Categories(texts, places) => texts.get((*places.get(row)?)?),
+        }
+    }
+
+    fn of(name: &str, column: &'b ArrayRef) -> PyResult<Texts<'b>> {
+        match column.data_type() {
+            DataType::Utf8 => Ok(Texts::Small(column.as_string())),
+            DataType::LargeUtf8 => Ok(Texts::Large(column.as_string())),
+            DataType::Utf8View => Ok(Texts::View(column.as_string_view())),
+            DataType::Dictionary(..) => {
+                macro_rules! categories {
+                    ($($key:ty),*) => {
+                        $(if let Some(dictionary) = column.as_dictionary_opt::<$key>() {
+                            let place = |key: Option<_>| key.and_then(|key| usize::try_from(key).ok());
+                            let places = dictionary.keys().iter().map(place).collect();
+                            return Ok(Texts::Categories(Box::new(Texts::of(name, dictionary.values())?), places));
+                        })*
+                    };
+                }
+                categories!(Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type);
+                Err(PyTypeError::new_err(format!("column {name} has categories that are not read")))
+            }
+            other => Err(PyTypeError::new_err(format!("column {name} has type {other}, not text"))),
         }
     }
 }
 
 fn column<'b>(batch: &'b RecordBatch, name: &str) -> PyResult<Texts<'b>> {
     let column = batch.column_by_name(name);
-    let column = column.ok_or_else(|| PyValueError::new_err(format!("column {name} does not exist")))?;
-    match column.data_type() {
-        DataType::Utf8 => Ok(Texts::Small(column.as_string())),
-        DataType::LargeUtf8 => Ok(Texts::Large(column.as_string())),
-        DataType::Utf8View => Ok(Texts::View(column.as_string_view())),
-        other => Err(PyTypeError::new_err(format!("column {name} has type {other}, not text"))),
-    }
+    Texts::of(name, column.ok_or_else(|| PyValueError::new_err(format!("column {name} does not exist")))?)
 }

@@ -13,7 +13,9 @@ pub(crate) fn table(rows: &KernelRows) -> Result<ArrowTable, ArrowError> {
     let (mut line, mut duration, mut ep_size) = (UInt64Builder::new(), Float64Builder::new(), Int64Builder::new());
     let [mut inputs, mut input_types, mut input_formats, mut outputs, mut output_types, mut output_formats] =
         std::array::from_fn(|_| StringBuilder::new());
+    let mut kernel_type = StringBuilder::new();
     for row in rows.iter() {
+        kernel_type.append_value(rows.kernel_type());
         line.append_value(row.line());
         append_shapes(&mut inputs, row.inputs());
         input_types.append_value(row.input_types().join(";"));
@@ -25,7 +27,8 @@ pub(crate) fn table(rows: &KernelRows) -> Result<ArrowTable, ArrowError> {
         ep_size.append_option(row.ep_size());
     }
     let batch = RecordBatch::try_from_iter_with_nullable([
-        ("line", Arc::new(line.finish()) as ArrayRef, false),
+        ("kernel_type", Arc::new(kernel_type.finish()) as ArrayRef, false),
+        ("line", Arc::new(line.finish()), false),
         ("input_shapes", Arc::new(inputs.finish()), false),
         ("input_data_types", Arc::new(input_types.finish()), false),
         ("input_formats", Arc::new(input_formats.finish()), false),

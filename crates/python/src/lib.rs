@@ -10,6 +10,7 @@ mod errors;
 mod kernel_rows;
 mod question;
 mod readers;
+mod tools;
 
 use pyo3::prelude::*;
 
@@ -17,10 +18,16 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _perfdb(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("Error", module.py().get_type::<errors::Error>())?;
+    let error = module.py().get_type::<errors::Error>();
+    // Errors that are not about a file have neither.
+    error.setattr("path", module.py().None())?;
+    error.setattr("line", module.py().None())?;
+    module.add("Error", error)?;
+    module.add("MissingFileError", errors::missing_file_error(module.py())?)?;
     module.add_class::<answer::Answer>()?;
     module.add_class::<answer::Row>()?;
     module.add_class::<answers::Answers>()?;
+    module.add_class::<answers::AnswersIterator>()?;
     module.add_class::<arrow::ArrowBatches>()?;
     module.add_class::<arrow::ArrowTable>()?;
     module.add_class::<arrow::ArrowStream>()?;
@@ -32,5 +39,9 @@ fn _perfdb(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(comparisons::compare_traces, module)?)?;
     module.add_function(wrap_pyfunction!(comparisons::explain_prediction, module)?)?;
     module.add_function(wrap_pyfunction!(comparisons::check_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::run, module)?)?;
+    module.add_function(wrap_pyfunction!(answer::answer_again, module)?)?;
+    module.add_function(wrap_pyfunction!(answers::answers_again, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::table_of_columns, module)?)?;
     Ok(())
 }

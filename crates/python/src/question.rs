@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A question that can be asked any number of times.
 ///
 /// Made once and asked often, it saves the time of reading its arguments.
-#[pyclass(frozen, module = "perfdb", eq)]
+#[pyclass(frozen, module = "perfdb", eq, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub(crate) struct Query(pub(crate) Arc<LibraryQuery>);
 
@@ -55,6 +55,19 @@ impl Query {
     #[staticmethod]
     fn from_json(question: &Bound<'_, PyAny>) -> PyResult<Query> {
         Ok(Query(Arc::new(of_json(question)?)))
+    }
+
+    /// Pickled as its JSON.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.get_type::<Query>().getattr("from_json")?, (self.0.to_json().to_string(),)))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     /// The operator, or the kernel type.

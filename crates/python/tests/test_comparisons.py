@@ -5,11 +5,11 @@ import subprocess
 
 import perfdb
 import pytest
-from perfdb._tools import program
+from perfdb._tools import launcher
 
 
 def tool(*arguments):
-    done = subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*launcher(), *map(str, arguments)], capture_output=True, text=True, check=False)
     return done.stdout
 
 

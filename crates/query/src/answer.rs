@@ -269,6 +269,8 @@ impl Miss {
     /// Whether a table cannot be read or used, so that nothing is known about its rows; the detail names file and reason.
     pub fn is_unreadable(&self) -> bool {
         self.reason.code() == "unreadable"
+    }
+
     /// That a row of a batch is no query, and why.
     pub fn malformed(reason: impl Into<String>) -> Self {
         Miss { reason: Reason::new("malformed_query"), detail: Some(reason.into()) }

@@ -14,13 +14,22 @@ from ._perfdb import (
     ArrowTable,
     Database,
     Error,
+    MissingFileError,
     Query,
     Row,
     __version__,
     read_kernels,
     read_trace,
 )
-from ._results import Result, check_trace, compare_traces, explain_prediction
+from ._results import (
+    Comparison,
+    Explanation,
+    Result,
+    TraceCheck,
+    check_trace,
+    compare_traces,
+    explain_prediction,
+)
 
 __all__ = [
     "Answer",
@@ -28,11 +37,15 @@ __all__ = [
     "ArrowBatches",
     "ArrowStream",
     "ArrowTable",
+    "Comparison",
     "Database",
     "Error",
+    "Explanation",
+    "MissingFileError",
     "Query",
     "Result",
     "Row",
+    "TraceCheck",
     "__version__",
     "check_trace",
     "compare_traces",

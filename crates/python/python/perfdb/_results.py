@@ -1,13 +1,14 @@
 """Results of comparisons and checks: the JSON that the tools write, as objects."""
 
+import copy
 import html
 import json
 import os
-from typing import Any, Dict, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterator, List, Optional, Type, TypeVar, Union
 
 from . import _perfdb
 
-__all__ = ["Result", "check_trace", "compare_traces", "explain_prediction"]
+__all__ = ["Comparison", "Explanation", "Result", "TraceCheck", "check_trace", "compare_traces", "explain_prediction"]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -49,7 +50,13 @@ class Result:
         return isinstance(other, Result) and self._values == other._values
 
     def __reduce__(self) -> Any:
-        return Result, (self._values,)
+        return type(self), (self._values,)
+
+    def __copy__(self) -> "Result":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Result":
+        return type(self)(copy.deepcopy(self._values, memo), self._outcome)
 
     def to_dict(self) -> Dict[str, Any]:
         """All of it as plain dictionaries and lists."""
@@ -57,7 +64,7 @@ class Result:
 
     def __repr__(self) -> str:
         shown = [f"{name}={_short(value)}" for name, value in self._values.items()]
-        return f"Result({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_html(self) -> Optional[str]:
         """The page of the tool's --html, with charts and tables; None for a part of a result."""
@@ -70,6 +77,71 @@ class Result:
             return _as_html(self._values)
         framed = html.escape(page, quote=True)
         return f'<iframe srcdoc="{framed}" sandbox="allow-scripts" style="width: 100%; height: 48em; border: 0"></iframe>'
+
+
+class Explanation(Result):
+    """Where a prediction is wrong: what explain_prediction returns. Times with _ps are integer picoseconds."""
+
+    format_version: int
+    predicted_ps: int
+    measured_ps: int
+    difference_ps: int
+    gross_ps: int
+    gross_by_type_ps: int
+    coverage_ps: Result
+    joined_ps: int
+    joined_with_names_ps: int
+    within_10_percent_ps: int
+    passes: float
+    by_cause_ps: Result
+    layers_note: Optional[str]
+    workload: Optional[Result]
+    families: List[Result]
+    leaves: List[Result]
+    groups: List[Result]
+    m6: Optional[float]
+    reconcile: Result
+    timeline: Result
+    layers: Optional[Result]
+    todo: List[Result]
+
+
+class Comparison(Result):
+    """How two GPU traces differ: what compare_traces returns."""
+
+    format_version: int
+    verdict: str
+    trust: Result
+    metadata: Result
+    operations: List[Result]
+    layers: List[Result]
+    unmatched_operations: List[Result]
+    warnings: List[Any]
+    unknown_kernels: List[Any]
+    confidence: Optional[Result]
+    elapsed: Result
+    waterfall: List[Result]
+    different_workloads: Optional[Any]
+    threshold_ms: float
+    noise_ms: float
+    next_steps: List[Result]
+    groups: List[Result]
+    strips: List[Result]
+    roofline: Optional[Result]
+
+
+class TraceCheck(Result):
+    """What is wrong with a trace or a kernel table: what check_trace returns."""
+
+    format_version: int
+    file: str
+    kind: str
+    trust: str
+    trust_reasons: List[str]
+    kernel_time_us: float
+    certificate: Result
+    findings: List[Result]
+    notes: List[Any]
 
 
 def _wrapped(value: Any) -> Any:
@@ -126,30 +198,32 @@ def _as_html(values: Dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def _result(outcome: _perfdb.Outcome) -> Result:
-    return Result(json.loads(outcome.json), outcome)
+_Kind = TypeVar("_Kind", bound=Result)
 
 
-def compare_traces(first: Path, second: Path, *, phase: str = "all") -> Result:
+def _result(kind: Type[_Kind], outcome: _perfdb.Outcome) -> _Kind:
+    return kind(json.loads(outcome.json), outcome)
+
+
+def compare_traces(first: Path, second: Path, *, phase: str = "all") -> Comparison:
     """Compares two GPU traces of the same workload; keys as compare-traces --format json.
 
     phase: all, prefill, decode or mixed.
     """
-    return _result(_perfdb.compare_traces(first, second, phase=phase))
+    return _result(Comparison, _perfdb.compare_traces(first, second, phase=phase))
 
 
 def explain_prediction(
     tc_trace: Path, prof_trace: Path, *, n_forward_passes: float = 1.0, data_dir: Optional[Path] = None
-) -> Result:
+) -> Explanation:
     """Says where a prediction is wrong, adding up to the whole difference; keys as explain-prediction --json.
 
     data_dir: a database whose op_mapping.yaml maps operators to kernels. Times with _ps are integer picoseconds.
     """
-    return _result(
-        _perfdb.explain_prediction(tc_trace, prof_trace, n_forward_passes=n_forward_passes, data_dir=data_dir)
-    )
+    outcome = _perfdb.explain_prediction(tc_trace, prof_trace, n_forward_passes=n_forward_passes, data_dir=data_dir)
+    return _result(Explanation, outcome)
 
 
-def check_trace(path: Path) -> Result:
+def check_trace(path: Path) -> TraceCheck:
     """Says what is wrong with a trace or a kernel table, and how far its figures can be trusted; keys as check-trace --json."""
-    return _result(_perfdb.check_trace(path))
+    return _result(TraceCheck, _perfdb.check_trace(path))

@@ -1,20 +1,23 @@
-"""The console commands: the bundled program, under the name by which it was called."""
+"""The console commands: perfdb under the name by which it was called."""
 
 import os
+import signal
 import sys
-from typing import NoReturn
+from typing import List, NoReturn
+
+from ._perfdb import run
 
 
-def program() -> str:
-    """The path of the bundled program."""
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "perfdb")
+def launcher() -> List[str]:
+    """The words that start perfdb in another process."""
+    return [sys.executable, "-m", "perfdb"]
 
 
 def main() -> NoReturn:
-    """Becomes the program; its name tells it which tool it is."""
-    path = program()
+    """Runs the tool of this name, and ends the process with its status."""
+    # The tools see to interrupts themselves, and end at a closed pipe as the system has it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     name = os.path.basename(sys.argv[0])
-    try:
-        os.execv(path, [name, *sys.argv[1:]])
-    except OSError as error:
-        sys.exit(f"error: {path}: {error.strerror}: the package was installed without its program")
+    status = run([name, *sys.argv[1:]], launcher(), os.path.abspath(sys.argv[0]))
+    sys.stdout.flush()
+    os._exit(status)

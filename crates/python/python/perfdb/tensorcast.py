@@ -1,5 +1,9 @@
 """A data source for TensorCast: the simulator's profiling model asks perfdb instead of its own readers.
 
+    python -m perfdb.tensorcast --semantics best text_generate MODEL ...
+
+runs the simulator's own command with it. In code:
+
     from perfdb.tensorcast import PerfdbDataSource
     model = EmpiricalPerformanceModel(device_profile, PerfdbDataSource(data_dir, device_profile, parallel_config))
 
@@ -7,15 +11,17 @@ With the simulator installed, results are its own classes; without it, classes o
 be looked at and tested anywhere.
 """
 
+import copy
 import json
 import os
+import pathlib
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Dict, List, Optional, Tuple, Union
 
-from ._perfdb import Answer, Database
+from ._perfdb import Answer, Database, Error
 
-__all__ = ["PerfdbDataSource", "QueryResult", "QuerySource", "ShapeMatchInfo", "SubKernelShapeInfo"]
+__all__ = ["MAX_FACTOR", "PerfdbDataSource", "QueryResult", "QuerySource", "ShapeMatchInfo", "SubKernelShapeInfo"]
 
 try:
     from tensor_cast.performance_model.profiling_database.data_source import (  # type: ignore[import-not-found]
@@ -86,17 +92,28 @@ except ImportError:
             return {"kernel_shapes": shapes, "shape_match_rule": info.shape_match_rule}
 
 
-# Operators that cost nothing: the rules that say so.
-_FREE = ("zero_cost", "accepted_miss")
+# How far an end of a predicted interval may be from its duration, as a factor, for the prediction to replace the simulator's roofline.
+MAX_FACTOR = 1.5
+
+# Where a prediction may lie to the measured rows.
+_KNOWN_CLASSES = ("measured", "padded", "inside")
+
+# The first line of a file of which Git LFS has left only the address.
+_LFS = b"version https://git-lfs.github.com/spec/v1"
 
 
-class PerfdbDataSource(DataSourcePerformanceModel):
+class PerfdbDataSource(DataSourcePerformanceModel):  # type: ignore[misc, unused-ignore]
     """Answers the simulator's calls from a perfdb database.
 
-    data_dir: the database. device_profile, parallel_config: the simulator's; by these collectives find their tier, and shapes
-    their tensor- and expert-parallel sizes. semantics: "corrected", "best" (predictions with intervals between rows), "upstream"
-    (the simulator's reader of 2026, to the last bit) or "upstream-2025". interpolate: whether also between rows.
-    sequence_parallel: whether the simulation runs with it.
+    data_dir: the database, a folder with op_mapping.yaml and tables. device_profile, parallel_config: the simulator's; by these
+    collectives find their tier, and shapes their tensor- and expert-parallel sizes. semantics: "corrected", "best" (predictions with
+    intervals between rows), "upstream" (the simulator's reader of 2026, to the last bit, with the same arguments in the trace) or
+    "upstream-2025". interpolate: whether also between rows. sequence_parallel: whether the simulation runs with it; None asks the
+    simulator's configuration.
+
+    A prediction of "best" is given only inside the measured range, with an interval of at most max_factor to each side, and not
+    below what the device's memory and arithmetic allow. Everything else is left to the simulator's analytic model, as are sums of
+    which a part is missing; last_miss_reason says why.
     """
 
     def __init__(
@@ -107,29 +124,39 @@ class PerfdbDataSource(DataSourcePerformanceModel):
         *,
         semantics: str = "corrected",
         interpolate: bool = True,
-        sequence_parallel: bool = False,
+        sequence_parallel: Optional[bool] = None,
+        max_factor: float = MAX_FACTOR,
     ) -> None:
-        self.database = Database(data_dir, semantics, layer="interpolating" if interpolate else "measured")
+        if not max_factor > 1.0:
+            raise ValueError(f"max_factor is {max_factor}: it is a factor above 1")
+        self.database = _opened(data_dir, semantics, interpolate)
+        self.interpolate = interpolate
+        self.max_factor = max_factor
         self.last_miss_reason = ""
+        self.last_answer: Optional[Answer] = None
+        self._device_profile = device_profile
+        self._sequence_parallel = sequence_parallel
+        self._is_upstream = semantics.startswith("upstream")
         self._surroundings: Dict[str, Any] = {
             "ep_size": getattr(parallel_config, "expert_parallel_size", None),
             "tp_size": getattr(parallel_config, "tensor_parallel_size", None),
-            "sequence_parallel": sequence_parallel,
             "grid": _grid(getattr(device_profile, "comm_grid", None)),
         }
 
     def lookup(self, op_invoke_info: Any) -> Optional[QueryResult]:
-        """The answer to a call, or None; last_miss_reason then says why."""
+        """The answer to a call, or None; last_miss_reason then says why. last_answer has the rows."""
         name = str(op_invoke_info.func)
         answer = self.database.lookup_operator(
             name[len("torch.ops.") :] if name.startswith("torch.ops.") else name,
             op_invoke_info.args,
             outputs=op_invoke_info.out,
             keywords=op_invoke_info.kwargs or None,
+            sequence_parallel=_sequence_parallel() if self._sequence_parallel is None else self._sequence_parallel,
             **self._surroundings,
         )
-        if not answer.hit:
-            self.last_miss_reason = answer.reason or ""
+        self.last_answer = answer
+        self.last_miss_reason = (answer.reason or "") if not answer.hit else self._why_not(answer, op_invoke_info)
+        if not answer.hit or self.last_miss_reason:
             return None
         return self._result(answer, _input_shapes(op_invoke_info.args))
 
@@ -137,46 +164,111 @@ class PerfdbDataSource(DataSourcePerformanceModel):
         """Databases are made by perfdb's tools, not by simulations."""
         raise NotImplementedError("a perfdb database is read only here")
 
+    def interpolating(self) -> "PerfdbDataSource":
+        """The same source, with answers between rows: what the simulator's wrapper makes of its reader."""
+        other = copy.copy(self)
+        other.database = Database(self.database.path, self.database.semantics)
+        other.interpolate = True
+        return other
+
+    def _why_not(self, answer: Answer, op_invoke_info: Any) -> str:
+        """Why the simulator's analytic model knows better than this answer; empty where it does not."""
+        # The reader of rows alone reports partial sums, as the simulator's does.
+        if answer.source == "PARTIAL" and not (self._is_upstream and not self.interpolate):
+            missed = answer.to_dict().get("missed_kernels", [])
+            return f"sub_kernel_miss:{','.join(missed)}"
+        low_us, duration_us, high_us = answer.low_us, answer.duration_us, answer.high_us
+        if low_us is None or high_us is None or not duration_us or answer.class_ == "measured":
+            return ""
+        if answer.class_ not in _KNOWN_CLASSES:
+            return f"prediction_outside_measured_range:{answer.class_}"
+        factor = max(high_us / duration_us, duration_us / low_us) if low_us > 0 else float("inf")
+        if factor > self.max_factor:
+            return f"prediction_too_wide:{factor:.2f}"
+        floor_us = _floor_us(op_invoke_info, self._device_profile)
+        if duration_us < floor_us:
+            return f"prediction_below_device_limit:{floor_us:.2f}"
+        return ""
+
     def _result(self, answer: Answer, simulation_shapes: List[List[int]]) -> QueryResult:
-        values = answer.to_dict()
-        rule = values.get("rule") or answer.method or ""
-        details: Dict[str, Any] = {}
-        if values.get("kernel_type") is not None:
-            details["kernel_type"] = values["kernel_type"]
-        if rule in _FREE:
-            details["zero_cost"] = True
-        if values.get("rows"):
-            details["rows"] = values["rows"]
-        for key in ("low_us", "high_us", "class"):
-            if key in values:
-                details[key] = values[key]
-        parts = answer.parts
-        if parts:
-            details["composite"] = True
-            details["sub_kernel_durations"] = [(part["kernel_type"], round(part["duration_us"], 2)) for part in parts]
-        if answer.source == "PARTIAL":
-            details["partial"] = True
-            details["hit_kernels"] = [part["kernel_type"] for part in parts]
-            details["missed_kernels"] = values.get("missed_kernels", [])
-        sub_kernels = None
-        if parts:
-            sub_kernels = [SubKernelShapeInfo(part["kernel_type"], [], [], part["rule"]) for part in parts]
-        kernel_shapes = [] if parts else self._kernel_shapes(answer)
+        statistics = answer.statistics() or {}
+        details = statistics["details"]
+        if not self._is_upstream:
+            details.update(_basis(answer))
+        parts = statistics["parts"]
+        is_shaped = parts is None or details.get("ep_size") is not None
         return QueryResult(
             latency_us=answer.duration_us,
             confidence=answer.confidence,
-            source=QuerySource[answer.source],
+            source=_source(answer),
             details=details,
-            shape_match_info=ShapeMatchInfo(simulation_shapes, kernel_shapes, rule),
-            sub_kernel_shapes=sub_kernels,
+            shape_match_info=ShapeMatchInfo(simulation_shapes, statistics["kernel_shapes"], statistics["rule"])
+            if is_shaped
+            else None,
+            sub_kernel_shapes=None if parts is None else [SubKernelShapeInfo(*part) for part in parts],
         )
 
-    def _kernel_shapes(self, answer: Answer) -> List[List[int]]:
-        rows = answer.rows
-        if len(rows) != 1:
-            return []
-        kernel_type = os.path.splitext(os.path.basename(rows[0].file))[0]
-        return self.database.row_shapes(kernel_type, rows[0].line) or []
+
+def _opened(data_dir: Union[str, "os.PathLike[str]"], semantics: str, interpolate: bool) -> Database:
+    """The database of a folder that has what a simulation needs; a folder without it is an error now, not a miss at each call."""
+    database = Database(data_dir, semantics, layer="interpolating" if interpolate else "measured")
+    folder = pathlib.Path(data_dir)
+    mapping = folder / "op_mapping.yaml"
+    if not mapping.is_file():
+        raise Error(f"{mapping}: no such file: without a mapping no operator has a table")
+    tables = sorted(folder.glob("*.csv"))
+    if not tables:
+        raise Error(f"{folder}: no table: a database has a CSV file for each kernel type")
+    pointers = [table.name for table in tables if _is_pointer(table)]
+    if pointers:
+        raise Error(
+            f"{folder}: {len(pointers)} of {len(tables)} tables are Git LFS pointers ({pointers[0]}): fetch them with git lfs pull"
+        )
+    return database
+
+
+def _is_pointer(path: pathlib.Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(_LFS)) == _LFS
+
+
+def _basis(answer: Answer) -> Dict[str, Any]:
+    """What an answer is based on: rows, interval and class."""
+    values = answer.to_dict()
+    keys: Tuple[str, ...] = ("rows", "low_us", "high_us", "class")
+    basis: Dict[str, Any] = {key: values[key] for key in keys if key in values}
+    if answer.source == "PADDED":
+        basis["padded"] = True
+    return basis
+
+
+def _source(answer: Answer) -> QuerySource:
+    """The simulator has no name for the row of a smaller call, which its kernel rounds up to the next tile."""
+    return QuerySource.EXTRAPOLATED if answer.source == "PADDED" else QuerySource[answer.source or "MEASURED"]
+
+
+def _sequence_parallel() -> bool:
+    """Whether the simulation in this process runs with sequence parallelism."""
+    try:
+        from tensor_cast import config  # type: ignore[import-not-found]
+    except ImportError:
+        return False
+    return bool(config.compilation.passes.enable_sequence_parallel)
+
+
+def _floor_us(op_invoke_info: Any, device: Any) -> float:
+    """What a call takes at least on a device: its bytes at full bandwidth, or its arithmetic at full speed. 0 where that is not known."""
+    if device is None or not hasattr(op_invoke_info, "get_perf_properties"):
+        return 0.0
+    properties = op_invoke_info.get_perf_properties()
+    moved = properties.memory_read_bytes + properties.memory_write_bytes + 2 * properties.memory_readwrite_bytes
+    seconds = moved / device.memory_bandwidth_bytes_ps if device.memory_bandwidth_bytes_ps else 0.0
+    for dtype, operations in properties.compute_ops.items():
+        for count, speeds in ((operations.mma_ops, device.mma_ops), (operations.gp_ops, device.gp_ops)):
+            speed = speeds.get(dtype)
+            if count and speed:
+                seconds = max(seconds, count / speed)
+    return float(seconds * 1e6)
 
 
 def _grid(comm_grid: Any) -> Optional[Tuple[List[int], List[int]]]:
@@ -194,3 +286,13 @@ def _input_shapes(arguments: Any) -> List[List[int]]:
             if shape is not None and len(shape) > 0:
                 shapes.append([int(size) for size in shape])
     return shapes
+
+
+if __name__ in ("__main__", "__mp_main__"):
+    # Processes that the simulator spawns import this module again, under the second name.
+    from perfdb import _simulate
+
+    if __name__ == "__main__":
+        _simulate.main()
+    else:
+        _simulate.install_from_environment()
