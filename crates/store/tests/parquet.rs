@@ -196,7 +196,7 @@ fn a_changed_duration_goes_into_the_column_that_it_came_from() -> TestResult {
             ("duration_us", Values::Real(cells)) => cells[2] = Some(2.0),
             _ => {}
         })?;
-        assert_eq!(table, format!("{header}16,6.0,9.50\n8,,2.5\n4,2.0,\n"));
+        assert_eq!(table, format!("{header}16,6.0,9.50\n8,,2.5\n4,2,\n"));
         let error = changed(keeps_notes, |name, values| match (name, values) {
             ("Average Duration(us)", Values::Real(cells)) => cells[0] = Some(6.0),
             ("duration_us", Values::Real(cells)) => cells[0] = Some(7.0),

@@ -120,6 +120,8 @@ impl<'f> Content<'f> {
         let durations = match file.read_column(DURATION)? {
             Some(Values::Real(cells)) => Some(cells),
             Some(Values::Integer(cells)) => Some(cells.into_iter().map(|cell| cell.map(|us| us as f64)).collect()),
+            // A file without rows has values of no kind.
+            Some(values) if values.is_empty() => Some(Vec::new()),
             Some(_) => return Err(Error::column(path, DURATION, "is not a number")),
             None => None,
         };
