@@ -3,13 +3,14 @@
 use crate::answer::Answer;
 use crate::answers::Answers;
 use crate::arrow::ArrowTable;
-use crate::errors::{error, unreadable};
+use crate::errors::{error, of_message, unreadable};
 use crate::question::{Surroundings, of_cells, of_kernel, of_operator, question};
 use crate::{errors, kernel_rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
+use perfdb_files::with_causes;
 use perfdb_query::{Database as LibraryDatabase, Grid, Layer, Miss, Query, Reader, ReaderSemantics};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -86,7 +87,10 @@ impl Database {
             "measured" => Layer::Measured,
             other => return Err(PyValueError::new_err(format!("unknown layer {other:?} (interpolating, measured)"))),
         };
-        let database = py.detach(|| LibraryDatabase::open(&path)).map_err(|failure| error(&failure))?;
+        let database = py.detach(|| LibraryDatabase::open(&path)).map_err(|failure| match path.exists() {
+            true => error(&failure),
+            false => of_message(&with_causes(&failure), true),
+        })?;
         let reader = RwLock::new(database.reader(semantics, layer));
         Ok(Database { database, path, semantics, layer, reader })
     }

@@ -4,7 +4,6 @@ import copy
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import perfdb
 import pytest
@@ -145,8 +144,7 @@ except perfdb.Error as error:
 def test_types_are_checked(tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
     (tmp_path / "typed.py").write_text(TYPED)
-    package = Path(perfdb.__file__).parent
-    for arguments in [["mypy", "--strict", str(tmp_path / "typed.py")], ["mypy", "--strict", str(package)]]:
+    for arguments in [["mypy", "--strict", str(tmp_path / "typed.py")], ["mypy", "--strict", "-p", "perfdb"]]:
         done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False)
         assert done.returncode == 0, done.stdout
     command = [sys.executable, "-m", "mypy.stubtest", "perfdb._perfdb", "--ignore-disjoint-bases"]

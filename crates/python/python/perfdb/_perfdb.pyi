@@ -10,6 +10,31 @@ _Shape = Sequence[int]
 _Shapes = Union[str, Sequence[_Shape]]
 _DataTypes = Union[str, Sequence[Any]]
 
+__all__ = [
+    "Answer",
+    "Answers",
+    "AnswersIterator",
+    "ArrowBatches",
+    "ArrowStream",
+    "ArrowTable",
+    "Database",
+    "Error",
+    "MissingFileError",
+    "Outcome",
+    "Query",
+    "Row",
+    "__version__",
+    "answer_again",
+    "answers_again",
+    "check_trace",
+    "compare_traces",
+    "explain_prediction",
+    "read_kernels",
+    "read_trace",
+    "run",
+    "table_of_columns",
+]
+
 __version__: Final[str]
 
 class Error(Exception):
@@ -25,8 +50,8 @@ class Row:
     def file(self) -> str: ...
     @property
     def line(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
-    def __ne__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> Tuple[str, int]: ...
 
@@ -144,8 +169,8 @@ class Query:
     def from_json(question: Union[str, Dict[str, Any]]) -> Query: ...
     @property
     def name(self) -> str: ...
-    def __eq__(self, other: object) -> bool: ...
-    def __ne__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
 
