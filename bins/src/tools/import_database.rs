@@ -20,11 +20,12 @@ pub const TOOL: Tool = Tool {
     command: command_of::<Arguments>,
 };
 
-/// Make a database of Parquet files: those that export-database wrote, or of any engine, or another project's tables
+/// Make a database of Parquet files of any engine, or of another project's tables
 ///
-/// Where no cell was changed since, tables get the bytes that were exported: line ends, quotes and byte order marks included. A
-/// changed duration_us goes into the column that it came from. Files of pandas, polars, DuckDB or Spark become a table for each
-/// kernel_type by the names of their columns: input_shapes, input_data_types, duration_us. No file that is there is replaced.
+/// Where no cell was changed since the export, tables get the bytes that were exported: line ends, quotes and byte order
+/// marks included. A changed duration_us goes into the column that it came from. Files of pandas, polars, DuckDB or Spark
+/// become a table for each kernel_type by the names of their columns: input_shapes, input_data_types, duration_us. No file
+/// that is there is replaced.
 ///
 /// --map makes a table of a plain CSV: it names the kernel, its inputs and outputs with columns as dimensions, and the column
 /// of durations.
