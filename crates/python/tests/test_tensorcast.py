@@ -246,6 +246,18 @@ class EmpiricalPerformanceModel:
         found = self.data_source.lookup(call)
         self.op_records.append(Record(found))
         return Result(found.latency_us * 1e-6 if found else 1e-3)
+class Event:
+    def __init__(self, call, result): self.op_invoke_info, self.perf_results = call, {"empirical": result}
+class Runtime: pass
+class ModelRunner:
+    def __init__(self, model): self.model = model
+    def run_inference(self, calls, runtime_observer=None):
+        runtime, known = Runtime(), {}
+        runtime.event_list = []
+        for call in calls:
+            if call.key not in known: known[call.key] = self.model.process_op(call)
+            runtime.event_list.append(Event(call, known[call.key]))
+        if runtime_observer is not None: runtime_observer(runtime)
 """
 STUB_TOOL = """
 import sys
@@ -256,13 +268,12 @@ class Tensor:
     def __init__(self, *shape): self.shape, self.dtype = shape, Type()
 class Call:
     kwargs, out = {}, None
-    def __init__(self, func, *args): self.func, self.args = func, args
+    def __init__(self, func, *args): self.func, self.args, self.key = func, args, (func, *(arg.shape for arg in args))
 def main():
     source = model_runner.InterpolatingDataSource(model_runner.ProfilingDataSource(sys.argv[1], None, parallel_config=None))
     model = model_runner.EmpiricalPerformanceModel(None, data_source=source)
-    for rows in (16, 16, 24):
-        model.process_op(Call("aten.mm.default", Tensor(rows, 512), Tensor(512, 2048)))
-    model.process_op(Call("aten.nothing.default"))
+    calls = [Call("aten.mm.default", Tensor(rows, 512), Tensor(512, 2048)) for rows in (16, 16, 24)]
+    model_runner.ModelRunner(model).run_inference([*calls, Call("aten.nothing.default")])
     print("simulated", sys.argv[2:])
 """
 

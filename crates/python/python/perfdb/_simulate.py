@@ -40,6 +40,20 @@ class Report:
 
     semantics: str
     groups: Dict[Tuple[str, str, float, str], Group] = field(default_factory=dict)
+    # The simulator's results by identity, which it uses again for equal calls: source, basis and interval.
+    results: Dict[int, Tuple[Any, str, str, Optional[Tuple[float, float]]]] = field(default_factory=dict)
+
+    def describe(self, result: Any, source: str, basis: str, interval: Optional[Tuple[float, float]] = None) -> None:
+        self.results[id(result)] = result, source, basis, interval
+
+    def count(self, runtime: Any) -> None:
+        """Counts the calls of a simulated pass."""
+        for event in runtime.event_list:
+            for result in event.perf_results.values():
+                known = self.results.get(id(result))
+                if known is not None:
+                    _, source, basis, interval = known
+                    self.add(str(event.op_invoke_info.func), source, result.execution_time_s * 1e6, basis, interval)
 
     def add(self, name: str, source: str, us: float, basis: str, interval: Optional[Tuple[float, float]]) -> None:
         group = self.groups.setdefault((name, source, us, basis), Group(name, source, basis))
@@ -141,31 +155,41 @@ def _install(options: Dict[str, Any]) -> Report:
     class ReportingModel(runner.EmpiricalPerformanceModel):  # type: ignore[misc]
         def process_op(self, op_invoke_info: Any) -> Any:
             result = super().process_op(op_invoke_info)
-            _note(report, str(op_invoke_info.func), self.data_source, self.op_records[-1].lookup_result, result)
+            _describe(report, self.data_source, self.op_records[-1].lookup_result, result)
             return result
 
     runner.ProfilingDataSource = exact
     runner.InterpolatingDataSource = interpolating
     runner.EmpiricalPerformanceModel = ReportingModel
+    run_inference = runner.ModelRunner.run_inference
+
+    def observed(self: Any, *arguments: Any, runtime_observer: Any = None, **options: Any) -> Any:
+        def observe(runtime: Any) -> None:
+            report.count(runtime)
+            if runtime_observer is not None:
+                runtime_observer(runtime)
+
+        return run_inference(self, *arguments, runtime_observer=observe, **options)
+
+    runner.ModelRunner.run_inference = observed
     return report
 
 
-def _note(report: Report, name: str, source: PerfdbDataSource, found: Any, result: Any) -> None:
-    us = result.execution_time_s * 1e6
+def _describe(report: Report, source: PerfdbDataSource, found: Any, result: Any) -> None:
     if found is None:
-        report.add(name, "analytic", us, source.last_miss_reason, None)
+        report.describe(result, "analytic", source.last_miss_reason)
         return
     answer = source.last_answer
+    if found.details.get("zero_cost"):
+        report.describe(result, "free", str(found.details.get("kernel_type") or "no kernel"))
+        return
     rows = [str(row) for row in answer.rows] if answer is not None else []
     basis = ", ".join(rows[:3]) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
-    if found.details.get("zero_cost"):
-        report.add(name, "free", us, str(found.details.get("kernel_type") or "no kernel"), None)
-        return
     interval = None
     if answer is not None and answer.low_us is not None and answer.high_us is not None:
         interval = answer.low_us, answer.high_us
-    kind = "measured" if found.source.name == "MEASURED" else "predicted"
-    report.add(name, kind, us, basis, interval)
+    is_row = found.source.name == "MEASURED" and (answer is None or answer.rule != "other_type")
+    report.describe(result, "measured" if is_row else "predicted", basis, interval)
 
 
 def install_from_environment() -> None:
