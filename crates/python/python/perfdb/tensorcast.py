@@ -178,9 +178,8 @@ class PerfdbDataSource(DataSourcePerformanceModel):  # type: ignore[misc, unused
             missed = answer.to_dict().get("missed_kernels", [])
             return f"sub_kernel_miss:{','.join(missed)}"
         low_us, duration_us, high_us = answer.low_us, answer.duration_us, answer.high_us
-        # A row of another data type is an estimate.
-        is_row = answer.class_ == "measured" and answer.rule != "other_type"
-        if low_us is None or high_us is None or not duration_us or is_row:
+        # Rows of another data type are rows too: the simulator queries float16 for models of bfloat16.
+        if low_us is None or high_us is None or not duration_us or answer.class_ == "measured":
             return ""
         if answer.class_ not in _KNOWN_CLASSES:
             return f"prediction_outside_measured_range:{answer.class_}"
