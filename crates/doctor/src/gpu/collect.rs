@@ -222,6 +222,11 @@ impl Columns {
             Category::Kernel => self.take_row(event, RowKind::Kernel, start, duration),
             Category::Copy => self.take_row(event, RowKind::Copy, start, duration),
             Category::Call => self.take_call(event, start, duration),
+            // Old profilers knew no annotations.
+            Category::Operator if old && event.name().is_some_and(|name| name.starts_with(STEPS[0])) => {
+                self.take_step(event, start, duration);
+                Taken::default()
+            }
             Category::Operator => self.take_operator(event, start, duration),
             Category::Annotation => {
                 self.take_step(event, start, duration);

@@ -1,12 +1,15 @@
 //! A device that stands still while one call sets up what it launches: a module is loaded when its first kernel is launched, a
 //! library prepares itself.
 
+use std::cmp::Reverse;
+
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use rustc_hash::FxHashSet;
 
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, rounded_share, share};
 use crate::gpu::Prepared;
+use crate::gpu::columns::{Call, Operator};
 
 /// Shorter calls are ordinary.
 const SHORTEST: Picoseconds = 5_000 * MICROSECOND;
@@ -35,17 +38,21 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     }
     let Some((stall, at)) = longest else { return };
     let (row, launch) = (trace.row(at), trace.launch(at));
-    let operator = trace.columns.operators.iter().rev().find(|operator| {
-        row.external.is_there() && operator.external == row.external
-            || launch.is_some_and(|launch| {
-                launch.thread == operator.thread && (operator.start..=operator.end()).contains(&launch.start)
-            })
-    });
+    // The one that the profiler names, else the innermost around the call, in whatever order the file has them.
+    let around = |operator: &Operator| {
+        let is_named = row.external.is_there() && operator.external == row.external;
+        let holds = |launch: &Call| {
+            launch.thread == operator.thread && (operator.start..=operator.end()).contains(&launch.start)
+        };
+        (is_named || launch.is_some_and(holds))
+            .then(|| (is_named, operator.start, Reverse(operator.end()), trace.name(operator.name)))
+    };
+    let operator = trace.columns.operators.iter().filter_map(around).max();
     let mut evidence = Evidence::new()
         .with("call", launch.map_or("", |launch| trace.name(launch.name)))
         .with("kernel", trace.name(row.name));
-    if let Some(operator) = operator {
-        evidence = evidence.with("operator", trace.name(operator.name));
+    if let Some((.., name)) = operator {
+        evidence = evidence.with("operator", name);
     }
     let of_span = rounded_share(share(stall, span));
     found.note(Code::ColdStart, None, evidence.time("stall_us", stall).with("of_span", of_span));

@@ -1,5 +1,7 @@
 //! Collectives that stand there twice, and those that wait instead of work.
 
+use std::collections::BTreeMap;
+
 use perfdb_trace::id::Id;
 use perfdb_trace::time::{MICROSECOND, Picoseconds};
 use serde_json::json;
@@ -7,11 +9,16 @@ use serde_json::json;
 use crate::code::Code;
 use crate::finding::{Evidence, Findings, microseconds};
 use crate::gpu::Prepared;
+use crate::gpu::columns::Step;
 use crate::order::{median, percentile};
 use crate::report::Marks;
 
 /// Calls of one size from which a usual time is taken.
 const CALLS: usize = 4;
+/// Steps from which on calls of one place are compared.
+const STEPS: usize = 3;
+/// Beginning of the annotation of a step of the profiler.
+const STEP: &str = "ProfilerStep#";
 
 pub(super) fn check(trace: &Prepared, found: &mut Findings, marks: &mut Marks) {
     let mut collectives: Vec<((u32, u32, Id), Picoseconds, u32)> = Vec::new();
@@ -51,23 +58,35 @@ fn doubled(trace: &Prepared, collectives: &Collectives, found: &mut Findings, ma
     }
 }
 
+/// Calls are compared with those of the same place in other steps, where steps hold equally many of them; else with those of the
+/// same size, or of any size where the trace knows none.
 fn waiting(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
+    let steps = steps(trace);
     let (mut wait, mut waiting) = (0, 0_u64);
     let mut sizes_known = true;
     let mut longest = (0, 0);
-    for calls in collectives.chunk_by(|a, b| a.0 == b.0) {
-        let mut durations: Vec<Picoseconds> = calls.iter().map(|(_, _, at)| trace.row(*at).time()).collect();
-        let Some(usual) = percentile(&mut durations, 25) else { continue };
-        if calls.len() < CALLS || usual < MICROSECOND {
-            continue;
-        }
-        for (key, _, at) in calls {
-            let duration = trace.row(*at).time();
-            if duration > 10 * usual {
-                wait += duration - 3 * usual;
-                waiting += 1;
-                sizes_known &= key.2.is_there();
-                longest = longest.max((duration, key.1));
+    for named in collectives.chunk_by(|a, b| (a.0.0, a.0.1) == (b.0.0, b.0.1)) {
+        let some_sizes = named.iter().any(|(key, ..)| key.2.is_there());
+        for calls in named.chunk_by(|a, b| a.0 == b.0) {
+            let has_size = calls[0].0.2.is_there();
+            // Calls of no size beside others: those that the profiler did not see launched.
+            if some_sizes && !has_size {
+                continue;
+            }
+            let (alike, fewest, knows) = match by_place(trace, calls, &steps) {
+                Some(places) => (places, STEPS, true),
+                None => (vec![calls.iter().map(|(.., at)| *at).collect()], CALLS, has_size),
+            };
+            for (calls, usual) in alike.iter().filter_map(|calls| Some((calls, usual(trace, calls, fewest)?))) {
+                for at in calls {
+                    let duration = trace.row(*at).time();
+                    if duration > 10 * usual {
+                        wait += duration - 3 * usual;
+                        waiting += 1;
+                        sizes_known &= knows;
+                        longest = longest.max((duration, trace.row(*at).name));
+                    }
+                }
             }
         }
     }
@@ -80,6 +99,45 @@ fn waiting(trace: &Prepared, collectives: &Collectives, found: &mut Findings) {
             .with("longest", json!({"name": trace.name(longest.1), "us": microseconds(longest.0)}));
         found.warning(Code::WaitingCollectives, share, evidence);
     }
+}
+
+/// How long calls that are alike usually take, if there are enough of them.
+fn usual(trace: &Prepared, calls: &[u32], fewest: usize) -> Option<Picoseconds> {
+    let mut durations: Vec<Picoseconds> = calls.iter().map(|at| trace.row(*at).time()).collect();
+    // Few calls of one place: the fastest waited least.
+    let usual = if calls.len() < CALLS { durations.iter().min().copied() } else { percentile(&mut durations, 25) }?;
+    (calls.len() >= fewest && usual >= MICROSECOND).then_some(usual)
+}
+
+/// Start and end of each step of the profiler, by start.
+fn steps(trace: &Prepared) -> Vec<(Picoseconds, Picoseconds)> {
+    let is_step = |step: &&Step| trace.name(step.name).starts_with(STEP);
+    let mut steps: Vec<_> = trace.columns.steps.iter().filter(is_step).map(|step| (step.start, step.end)).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    steps
+}
+
+/// The calls of each place in a step; nothing where steps hold different numbers of them.
+fn by_place(
+    trace: &Prepared,
+    calls: &[((u32, u32, Id), Picoseconds, u32)],
+    steps: &[(Picoseconds, Picoseconds)],
+) -> Option<Vec<Vec<u32>>> {
+    let step_of = |at: u32| {
+        let time = trace.launch(at)?.start;
+        let step = steps.partition_point(|(start, _)| *start <= time).checked_sub(1)?;
+        (time <= steps[step].1).then_some(step)
+    };
+    let mut of_steps: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for (.., at) in calls {
+        if let Some(step) = step_of(*at) {
+            of_steps.entry(step).or_default().push(*at);
+        }
+    }
+    let count = of_steps.values().next()?.len();
+    let is_even = of_steps.len() >= STEPS && of_steps.values().all(|calls| calls.len() == count);
+    is_even.then(|| (0..count).map(|place| of_steps.values().map(|calls| calls[place]).collect()).collect())
 }
 
 /// A collective among the first hundredth of the kernels that takes a twentieth of the kernel time and ten times as long as

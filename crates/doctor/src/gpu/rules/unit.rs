@@ -28,8 +28,10 @@ pub(super) fn check(trace: &Prepared, found: &mut Findings) {
     let (kernel, kernels) = short_kernel(trace);
     let by_stream = sum_over_span(trace);
     let names = || trace.kernel_rows().map(|(_, row)| row.name).collect::<FxHashSet<_>>().len();
+    let has_kernels = !trace.kernels.is_empty();
     let unit = match (call, kernel) {
-        (Some(call), _) if call >= LONG && !has_ordinary_kernel(trace, kernel) => "nanoseconds",
+        // Where the profiler replays each launch and records no kernel, calls do take that long.
+        (Some(call), _) if call >= LONG && has_kernels && !has_ordinary_kernel(trace, kernel) => "nanoseconds",
         (Some(call), _) if call <= SHORT_CALL => "milliseconds",
         (None, Some(kernel)) if kernel >= LONG && names() >= 5 => "nanoseconds",
         (None, Some(kernel)) if kernel <= SHORT_KERNEL => "milliseconds",
