@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use perfdb_model::statistics::Series;
 use perfdb_trace::numbering::Numbering;
 
+use crate::columns::Kernel;
 use crate::context::OUTSIDE;
 use crate::elapsed::Compared;
 use crate::steps::{Basis, PhaseFilter};
@@ -98,8 +99,23 @@ impl Calls {
             let pass = match (compared.basis, passes.binary_search(&pass)) {
                 (_, Ok(pass)) => pass as u32,
                 (Basis::Whole, Err(_)) => passes.len() as u32,
-                // Outside of every pass, or in one that lacks kernels.
-                (Basis::Pass | Basis::Step, Err(_)) => continue,
+                (Basis::Pass | Basis::Step, Err(_)) => {
+                    if pass == OUTSIDE {
+                        // No step launched them: they count in the window that they lie in.
+                        let mut of_passes: FxHashMap<u32, u32> = FxHashMap::default();
+                        for at in kernels {
+                            let pass = window_of(&trace.kernels[*at as usize], compared);
+                            let Some(Ok(pass)) = pass.map(|pass| passes.binary_search(&pass)) else { continue };
+                            let pass = pass as u32;
+                            of_kernels[*at as usize] = *of_passes.entry(pass).or_insert_with(|| {
+                                instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
+                                instances.len() as u32 - 1
+                            });
+                        }
+                    }
+                    // Those of a pass that lacks kernels do not.
+                    continue;
+                }
             };
             let between = instances.len() as u32;
             instances.push(Instance { pass, position: OUTSIDE, unit: OUTSIDE, sequence: number });
@@ -183,6 +199,14 @@ impl Calls {
         static NONE: std::sync::LazyLock<OperationCalls> = std::sync::LazyLock::new(OperationCalls::default);
         self.operations.get(operation).unwrap_or(&NONE)
     }
+}
+
+/// The compared pass in whose window a kernel starts.
+fn window_of(kernel: &Kernel, compared: &Compared<'_>) -> Option<u32> {
+    let begun =
+        compared.windows.partition_point(|window| (window.device, window.start) <= (kernel.device, kernel.start));
+    let window = compared.windows[begun.checked_sub(1)?];
+    (window.device == kernel.device && kernel.start < window.end).then_some(window.pass).flatten()
 }
 
 /// When layers begin to count from 0 again in a trace whose passes nobody annotated. Kernels of one round may be slow or

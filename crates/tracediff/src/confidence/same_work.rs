@@ -52,6 +52,15 @@ pub(crate) fn same_work(groups: &Groups, traces: [&Trace; 2], counted: &[Counted
                 sums[1] += there[1];
             }
         }
+        // A class of two works in one, `MoE GEMM+SwiGLU`: the other trace runs them apart, even where it runs more of one of them.
+        for (fused, one) in of_one(0).chain(of_one(1)) {
+            let runs_in_both = |times: &[Picoseconds; 2]| times[0] > 0 && times[1] > 0;
+            for (part, _) in times.iter().filter(|(name, times)| is_part(name, fused) && runs_in_both(times)) {
+                let side = usize::from(one[0] == 0);
+                let names = if side == 0 { (*fused, *part) } else { (*part, *fused) };
+                moved.entry(names).or_default()[side] += one[side];
+            }
+        }
     }
     let is_much = |operation: &str, side: usize, time: Picoseconds| {
         let whole = all.get(operation).map_or(0, |times| times[0].max(times[1]));
@@ -60,6 +69,11 @@ pub(crate) fn same_work(groups: &Groups, traces: [&Trace; 2], counted: &[Counted
     let linked =
         moved.iter().filter(|((first, second), sums)| is_much(first, 0, sums[0]) || is_much(second, 1, sums[1]));
     joined(linked.map(|(names, _)| *names))
+}
+
+/// Whether a class is one of those that a fused class does at once.
+fn is_part(name: &str, fused: &str) -> bool {
+    fused.contains('+') && fused.split('+').any(|part| part == name)
 }
 
 /// Operations that are linked, directly or through others.
@@ -86,7 +100,13 @@ fn joined<'a>(links: impl Iterator<Item = (&'a str, &'a str)>) -> SameWork {
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::{is_part, joined};
+
+    #[test]
+    fn fused_classes_have_parts() {
+        assert!(is_part("MoE GEMM", "MoE GEMM+SwiGLU") && is_part("SwiGLU", "MoE GEMM+SwiGLU"));
+        assert!(!is_part("MoE GEMM", "MoE GEMM") && !is_part("GEMM", "MoE GEMM+SwiGLU"));
+    }
 
     #[test]
     fn links_join_through_others() {
