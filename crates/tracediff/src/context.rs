@@ -11,6 +11,7 @@ pub(crate) mod launches;
 pub(crate) mod layers;
 pub(crate) mod operators;
 pub(crate) mod passes;
+pub(crate) mod repetition;
 
 use crate::frames::StackId;
 use crate::names::NameId;

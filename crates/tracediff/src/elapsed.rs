@@ -16,8 +16,9 @@ use serde::Serialize;
 
 use crate::confidence::RunVariation;
 use crate::context::passes::Boundaries;
+use crate::context::repetition::FoundPasses;
 use crate::copies::CopyKind;
-use crate::steps::{Basis, PhaseFilter};
+use crate::steps::{Basis, Phase, PhaseFilter};
 use crate::time::{Picoseconds, milliseconds};
 use crate::trace::Trace;
 use crate::trust;
@@ -66,6 +67,10 @@ pub struct TraceElapsed {
     pub median_pass_ms: Option<f64>,
     /// What separates the passes.
     pub boundaries: Boundaries,
+    /// How passes were found that nobody annotated.
+    pub found_passes: Option<FoundPasses>,
+    /// Passes by phase, where passes of several phases are compared.
+    pub phases: Vec<PhasePasses>,
     /// Time before the first pass; no part of `elapsed_ms`.
     pub lead_ms: f64,
     /// Kernels before the first pass; in no sum and no count.
@@ -109,6 +114,17 @@ impl ColdStart {
         let stall_ms = evidence.get("stall_us").and_then(|value| value.as_f64())? / 1000.0;
         Some(ColdStart { call: text("call"), kernel: text("kernel"), operator: text("operator"), stall_ms })
     }
+}
+
+/// The passes of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhasePasses {
+    /// `prefill`, `decode` or `mixed`.
+    pub phase: &'static str,
+    /// How many there are.
+    pub passes: u64,
+    /// The middle one of their times; the mean over devices.
+    pub median_pass_ms: f64,
 }
 
 /// A gap that is more than half of a pass.
@@ -368,6 +384,8 @@ impl<'a> Compared<'a> {
             parts_ms: PartsMs::of(&self.parts, devices),
             median_pass_ms: self.median_pass_ms(),
             boundaries: trace.boundaries,
+            found_passes: trace.found_passes.clone(),
+            phases: self.phases(),
             lead_ms: milliseconds(lead.map(Window::length).sum()) / devices,
             lead_kernels: trace.lead.kernels,
             lead_kernel_ms: milliseconds(trace.lead.time),
@@ -383,15 +401,36 @@ impl<'a> Compared<'a> {
 
     /// The middle one of the times of the passes.
     pub(super) fn median_pass_ms(&self) -> Option<f64> {
+        let times = self.times(|_| true);
+        (times.len() >= 3).then(|| self.median(times)).flatten()
+    }
+
+    /// The passes of each phase, where there are several.
+    fn phases(&self) -> Vec<PhasePasses> {
+        let of = |phase: &Phase| {
+            let times = self.times(|window| window.phase == Some(*phase));
+            let passes = times.len() as u64;
+            Some(PhasePasses { phase: phase.name(), passes, median_pass_ms: self.median(times)? })
+        };
+        let found: Vec<PhasePasses> = Phase::ALL.iter().filter_map(of).collect();
+        if found.len() > 1 { found } else { Vec::new() }
+    }
+
+    /// Times of some passes.
+    fn times(&self, counts: impl Fn(&Window) -> bool) -> Vec<Picoseconds> {
         let mut by_pass: BTreeMap<u32, Picoseconds> = BTreeMap::new();
-        for window in &self.windows {
-            *by_pass.entry(window.pass?).or_default() += window.length();
+        for window in self.windows.iter().filter(|window| counts(window)) {
+            let Some(pass) = window.pass else { continue };
+            *by_pass.entry(pass).or_default() += window.length();
         }
-        let mut times: Vec<Picoseconds> = by_pass.into_values().collect();
+        by_pass.into_values().collect()
+    }
+
+    fn median(&self, mut times: Vec<Picoseconds>) -> Option<f64> {
         times.sort_unstable();
         let middle = times.len() / 2;
         let median = match times.len() {
-            0..3 => return None,
+            0 => return None,
             count if count % 2 == 0 => (milliseconds(times[middle - 1]) + milliseconds(times[middle])) / 2.0,
             _ => milliseconds(times[middle]),
         };

@@ -75,14 +75,15 @@ pub use collectives::CollectiveCall;
 pub use compare::{CompareOptions, compare};
 pub use confidence::{Confidence, Mix, OperationVerdict, RunVariation, Verdict};
 pub use context::passes::Boundaries;
+pub use context::repetition::FoundPasses;
 pub use device::{Device, Platform};
 pub use document::{
     AlignedDocument, Analysis, AnalysisOptions, Document, FORMAT_VERSION, FullDocument, Overview, PlainDocument, View,
     analyse, sections,
 };
 pub use elapsed::{
-    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, TraceElapsed,
-    WaterfallKind, WaterfallRow, WindowElapsed,
+    ColdStart, CopyTotal, DeviceElapsed, Elapsed, ElapsedReport, LargeGap, NextStep, PartsMs, PhasePasses,
+    TraceElapsed, WaterfallKind, WaterfallRow, WindowElapsed,
 };
 pub use error::Error;
 pub use explain::{Coverage, Difference, Explanation, FamilyDifference, Parts, Share, UnmatchedKernel};

@@ -15,7 +15,8 @@ use crate::context::captures::{self, Replays};
 use crate::context::classes::{self, Classifier};
 use crate::context::launches::Launches;
 use crate::context::operators::{self, Decision, KernelOperator};
-use crate::context::passes::{Boundaries, PassFinder};
+use crate::context::passes::{Boundaries, PassFinder, Passes};
+use crate::context::repetition::{self, FoundPasses};
 use crate::context::{KernelContext, layers};
 use crate::corrections::{self, Corrections};
 use crate::elapsed::timeline::{Events, Kernels, Timeline};
@@ -189,7 +190,8 @@ fn load(
     let mut order = TimeOrder::of(&kernels);
     let overlaps = overlaps::find(&mut kernels, &order, options.clip_overlaps);
 
-    let (passes, mut operators, classes, layers, timeline, structure, legacy);
+    let (mut passes, mut operators, classes, layers, timeline, structure, legacy);
+    let mut found_passes: Option<FoundPasses> = None;
     let (mut calls, mut joined) = (Calls::default(), None);
     let mut replayed = Vec::new();
     let mut facts = None;
@@ -237,6 +239,30 @@ fn load(
                 found.tell_collectives(&operators.of_kernels, &calls, &names);
             }
             classes = found;
+            let mut basis = finder.basis();
+            let mut incomplete = finder.incomplete(&passes, &corrections);
+            // The report on one trace has steps where they are annotated, and nowhere else.
+            if basis == Basis::Whole && !options.alone && !rules.is_legacy() {
+                let copies = &columns.copies;
+                let sources = repetition::Sources {
+                    kernels: &kernels,
+                    copies,
+                    classes: &classes,
+                    names: &names,
+                    replayed: &replayed,
+                };
+                if let Some(repetition) = repetition::find(&sources) {
+                    (basis, boundaries) = (Basis::Pass, Boundaries::Repetition);
+                    passes = Passes {
+                        of_kernels: repetition.kernels,
+                        count: repetition.count,
+                        has_steps: repetition.found.decode + repetition.found.prefill > 0,
+                    };
+                    owned.copies = repetition.copies;
+                    incomplete = repetition.incomplete;
+                    found_passes = Some(repetition.found);
+                }
+            }
             let sources = Sources {
                 kernels: &kernels,
                 order: &order,
@@ -245,7 +271,7 @@ fn load(
                 names: &names,
                 corrections: &corrections,
                 streams: columns.streams.keys().iter().map(|(_, stream)| columns.ids.shown(*stream)).collect(),
-                steps_are_passes: finder.basis() == Basis::Pass,
+                steps_are_passes: basis == Basis::Pass,
             };
             let found = Structure::new(&sources);
             let (of_kernels, count) = found.layers(&kernels);
@@ -266,10 +292,10 @@ fn load(
                 copy_passes: &owned.copies,
                 lead_copies: &owned.is_lead_copy,
                 launches: &launches,
-                incomplete: finder.incomplete(&passes, &corrections),
+                incomplete,
             };
             let devices = columns.devices.keys().iter().map(|device| columns.ids.shown(*device)).collect();
-            let found = Timeline::new(&events, devices, finder.basis());
+            let found = Timeline::new(&events, devices, basis);
             if options.alone {
                 let sources = facts::Sources {
                     columns: &columns,
@@ -320,6 +346,7 @@ fn load(
         replayed,
         order,
         boundaries,
+        found_passes,
         passes: passes.count,
         layers: layers.count,
         has_steps: passes.has_steps,

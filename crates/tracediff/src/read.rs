@@ -185,6 +185,8 @@ impl Columns {
         };
         let kernels = self.kernels.len();
         let old = category == b"Kernel";
+        // Old profilers knew no annotations. The report on one trace goes by annotations alone.
+        let may_annotate = category == b"Operator" && wanted.findings && !wanted.shaped;
         let category = if wanted.findings { present_name(category) } else { category };
         match category {
             b"kernel" => self.take_kernel(taken, index, wanted),
@@ -200,6 +202,7 @@ impl Columns {
             {
                 self.take_call(taken, wanted);
             }
+            b"cpu_op" if may_annotate && is_profiler_step(event) => self.take_annotation(taken, wanted),
             b"cpu_op" => self.take_operator(taken, has_formula, wanted),
             b"gpu_memcpy" | b"Memcpy" => self.take_copy(taken, CopyKind::of_copy),
             b"gpu_memset" | b"Memset" => self.take_copy(taken, |_| CopyKind::Set),
@@ -437,6 +440,10 @@ impl Columns {
     fn id(&mut self, value: Option<Value<'_>>) -> Id {
         id(&mut self.ids, value)
     }
+}
+
+fn is_profiler_step(event: &Event<'_>) -> bool {
+    event.name().is_some_and(|name| name.starts_with("ProfilerStep#"))
 }
 
 /// The present name of a category that old profilers named otherwise.

@@ -11,6 +11,7 @@ use crate::context::calls::Calls;
 use crate::context::captures::Joined;
 use crate::context::classes::Group;
 use crate::context::passes::Boundaries;
+use crate::context::repetition::FoundPasses;
 use crate::corrections::Corrections;
 use crate::device::models::inferred_name;
 use crate::device::{Device, Platform};
@@ -59,6 +60,8 @@ pub struct Trace {
     pub(crate) lead: LeadSum,
     /// What separates the steps.
     pub(crate) boundaries: Boundaries,
+    /// How passes that nobody annotated were found.
+    pub(crate) found_passes: Option<FoundPasses>,
     pub(crate) passes: u64,
     pub(crate) layers: u64,
     pub(crate) has_steps: bool,

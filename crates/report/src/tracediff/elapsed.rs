@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use perfdb_tracediff::{
-    Basis, Confidence, Elapsed, ElapsedReport, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
+    Basis, Confidence, Elapsed, ElapsedReport, FoundPasses, LargeGap, TraceElapsed, TraceTrust, Trust, WaterfallRow,
 };
 
 use super::wording::{KERNEL, OPERATION, counted, escaped, part, per};
@@ -122,7 +122,13 @@ fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layou
             layers(trace2)
         );
     }
+    if [trace1, trace2].iter().any(|trace| trace.found_passes.is_some()) {
+        phases(out, trace1, trace2);
+    }
     for (number, trace) in (1..).zip([trace1, trace2]) {
+        if let Some(found) = trace.found_passes.as_ref().filter(|_| *basis == Basis::Pass) {
+            let _ = writeln!(out, "{}", how_found(number, found));
+        }
         largest_device(out, number, trace);
         if trace.left_out_passes > 0 {
             let _ = writeln!(
@@ -139,6 +145,45 @@ fn headline(out: &mut String, elapsed: &Elapsed, is_unclear: bool, layout: Layou
             );
         }
     }
+}
+
+/// Each phase that passes of both traces have, where they have several.
+fn phases(out: &mut String, trace1: &TraceElapsed, trace2: &TraceElapsed) {
+    for first in &trace1.phases {
+        let Some(second) = trace2.phases.iter().find(|second| second.phase == first.phase) else { continue };
+        let ratio = (first.median_pass_ms > 0.0).then(|| second.median_pass_ms / first.median_pass_ms);
+        let medians = if first.passes.max(second.passes) > 1 { "medians of " } else { "" };
+        let passes = match first.passes == second.passes {
+            true => format!("{} each", counted(first.passes, "pass", "passes")),
+            false => format!("{} and {} passes", first.passes, second.passes),
+        };
+        let _ = writeln!(
+            out,
+            "  {}: {} ({:.3} ms / {:.3} ms; {medians}{passes})",
+            first.phase,
+            shown(ratio),
+            second.median_pass_ms,
+            first.median_pass_ms
+        );
+    }
+}
+
+/// How passes were found that nobody annotated, and how certain they are.
+fn how_found(number: u8, found: &FoundPasses) -> String {
+    let by = match found.by {
+        "copy_to_host" => "by the copy to the host that ends each",
+        _ => "by what repeats and the gaps between",
+    };
+    let phases: Vec<String> = [(found.prefill, "prefill"), (found.decode, "decode")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, phase)| format!("{count} {phase}"))
+        .collect();
+    let phases = if phases.is_empty() { String::new() } else { format!(": {}", phases.join(", ")) };
+    format!(
+        "trace {number}: passes are not annotated, found {by} ({}; {} of {} run the same {} kernels and copies, attention {} times){phases}",
+        found.certainty, found.alike, found.passes, found.events, found.layers
+    )
 }
 
 fn shown(ratio: Option<f64>) -> String {

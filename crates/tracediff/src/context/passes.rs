@@ -27,6 +27,8 @@ pub enum Boundaries {
     DeviceAnnotation,
     /// No kernel has a launch: annotations on the host, by the time at which a kernel starts.
     Time,
+    /// Nobody annotated passes: what the device does again and again.
+    Repetition,
     /// Nothing: the whole trace is one step.
     Whole,
 }
@@ -216,7 +218,7 @@ impl<'a> PassFinder<'a> {
     fn owner_of(&self, launch: Option<Picoseconds>, start: Picoseconds) -> Option<u32> {
         let time = match self.boundaries {
             Boundaries::Launch => launch?,
-            Boundaries::DeviceAnnotation | Boundaries::Time | Boundaries::Whole => start,
+            Boundaries::DeviceAnnotation | Boundaries::Time | Boundaries::Repetition | Boundaries::Whole => start,
         };
         self.steps.at(time).map(|window| window as u32)
     }
