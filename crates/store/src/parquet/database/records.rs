@@ -205,7 +205,7 @@ impl<'f> Content<'f> {
             return Ok(false);
         }
         let column = |name: &&str| self.written.columns.iter().position(|(own, _)| own == name);
-        let places: Vec<usize> = columns::DURATIONS.iter().filter_map(|name| column(&name)).collect();
+        let places: Vec<usize> = columns::DURATIONS.iter().filter_map(column).collect();
         let is_valid = |cell: &str| duration::is_valid(duration::number(cell));
         let found = |cells: &[String]| places.iter().copied().find(|place| is_valid(&cells[*place]));
         let was = before.and_then(|before| found(before).map(|place| (place, duration::number(&before[place]))));
