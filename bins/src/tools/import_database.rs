@@ -5,6 +5,7 @@ use crate::registry::{Job, Tool};
 use crate::{Failure, Status, command_of, print, print_note, run, warn};
 use clap::Parser;
 use perfdb_files::lock::LockOptions;
+use perfdb_store::parquet::aiconfigurator::Choices;
 use perfdb_store::parquet::plain_csv::Layout;
 use perfdb_store::parquet::{aiconfigurator, import, plain_csv};
 use std::ffi::OsString;
@@ -30,8 +31,8 @@ pub const TOOL: Tool = Tool {
 /// --map makes a table of a plain CSV: it names the kernel, its inputs and outputs with columns as dimensions, and the column
 /// of durations.
 ///
-/// --from aiconfigurator reads the public tables of that project (GEMM, attention, MLA, MoE, collectives) and makes a database of
-/// each SYSTEM/FRAMEWORK/VERSION below DIR.
+/// --from aiconfigurator reads the public tables of that project and makes a database of each SYSTEM/FRAMEWORK/VERSION below DIR.
+/// Tables that a version takes from another one (reuse.yaml) come along. op_mapping.yaml says what each table is.
 #[derive(Parser)]
 #[command(
     name = TOOL.name,
@@ -58,6 +59,10 @@ struct Arguments {
     #[arg(long, value_name = "LAYOUT", conflicts_with = "from")]
     map: Option<Layout>,
 
+    /// Let collectives of single calls answer, not those of captured graphs
+    #[arg(long, conflicts_with = "map")]
+    eager: bool,
+
     /// The folder with the files, or with --map a CSV
     #[arg(value_name = "DIR")]
     source: PathBuf,
@@ -83,7 +88,7 @@ fn main(arguments: Vec<OsString>) -> ExitCode {
     run(arguments, &[], execute)
 }
 
-fn execute(Arguments { from, map, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
+fn execute(Arguments { from, map, eager, source, database_path, lock }: Arguments) -> Result<Status, Failure> {
     let lock = lock.options(TOOL.name);
     if let Some(layout) = map {
         return take_csv(&source, &layout, &database_path, &lock);
@@ -93,7 +98,10 @@ fn execute(Arguments { from, map, source, database_path, lock }: Arguments) -> R
         return Err(Failure::usage(format!("{}: {reason}", source.display())));
     }
     if from == SourceForm::Aiconfigurator {
-        return convert(&source, &database_path, &lock);
+        return convert(&source, &database_path, Choices { is_eager: eager }, &lock);
+    }
+    if eager {
+        return Err(Failure::usage("--eager needs --from aiconfigurator".to_owned()));
     }
     let done = import(&source, &database_path, &lock)?;
     let (tables, rows, copied) = (done.tables, done.rows, done.copied);
@@ -119,12 +127,24 @@ fn warn_of_missing(without_duration: usize) {
     }
 }
 
-fn convert(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Status, Failure> {
-    let done = aiconfigurator::import(source, target, lock)?;
+fn convert(source: &Path, target: &Path, choices: Choices, lock: &LockOptions<'_>) -> Result<Status, Failure> {
+    let done = aiconfigurator::import(source, target, choices, lock)?;
     warn_of_missing(done.without_duration);
     if !done.passed_over.is_empty() {
-        let names: Vec<&str> = done.passed_over.iter().map(String::as_str).collect();
-        print_note(&format!("tables of other operators were passed over: {}", names.join(", ")));
+        let names: Vec<String> = done.passed_over.iter().map(|(name, rows)| format!("{name} ({rows} rows)")).collect();
+        warn(&format!("tables without durations or sizes were left out: {}", names.join(", ")));
+    }
+    for missing in &done.missing {
+        warn(&format!("{missing}: the other version does not have it; the table was left out"));
+    }
+    if done.repeats > 0 {
+        let repeats = done.repeats;
+        print_note(&format!(
+            "{repeats} rows repeat the case of an earlier row: such rows are one, with the mean and a deviation"
+        ));
+    }
+    if done.reused > 0 {
+        print_note(&format!("{} tables come from another version, as reuse.yaml says", done.reused));
     }
     let (databases, tables, rows) = (done.databases, done.tables, done.rows);
     print(&format!("{tables} tables with {rows} rows → {databases} databases below {}\n", target.display()))?;

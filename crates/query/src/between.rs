@@ -10,6 +10,7 @@ mod floor;
 mod generic;
 mod generic_sizes;
 mod groups;
+mod heads;
 mod kind;
 mod length_aware;
 mod matmul;
@@ -23,15 +24,18 @@ mod simplex;
 mod slice;
 mod tables;
 
+pub(crate) use experts::is_by_shapes as experts_by_shapes;
 pub(crate) use generic_sizes::PlansByCount;
 pub(crate) use groups::learnt;
+pub(crate) use heads::is_by_shapes as heads_by_shapes;
 pub(crate) use points::{Point, PointIndexes};
 pub(crate) use tables::Learnt;
 
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
+use crate::measured::inputs::operands;
 use crate::semantics::Between;
-use crate::shapes::is_interpolation_matmul;
+use perfdb_store::op_mapping::Entry;
 
 /// Answers where the measured reader has none, or only a part of one.
 pub(crate) fn lookup(context: &Context<'_>) -> Result<Answer, Miss> {
@@ -64,7 +68,31 @@ pub(crate) fn lookup(context: &Context<'_>) -> Result<Answer, Miss> {
     }
     match entry.kernel_type.as_deref() {
         None => Err(Miss::new("compute_kernel_type_missing")),
-        Some(kernel_type) if is_interpolation_matmul(kernel_type) => matmul::lookup(context, entry),
-        Some(_) => generic::lookup(context, entry),
+        Some(kernel_type) if context.class(kernel_type).is_product() => matmul::lookup(context, entry),
+        Some(_) => match by_shapes(context, entry)? {
+            Some(answer) => answer,
+            None => generic::lookup(context, entry),
+        },
     }
+}
+
+/// The answer of tables whose rows are attention or experts by their shapes; `None` where no table is, or the call has another form.
+fn by_shapes(context: &Context<'_>, entry: &Entry) -> Result<Option<Result<Answer, Miss>>, Miss> {
+    let mut last = None;
+    for name in context.names(entry) {
+        let Some(table) = context.table(name)? else { continue };
+        let found = if heads::is_by_shapes(context.rules, table) {
+            heads::of_table(context, table, &operands(context, entry))
+        } else if experts::is_by_shapes(context.rules, table) {
+            experts::of_shapes(context, table, &operands(context, entry))
+        } else {
+            None
+        };
+        match found {
+            Some(Ok(answer)) => return Ok(Some(Ok(answer))),
+            Some(Err(miss)) => last = Some(Err(miss)),
+            None => {}
+        }
+    }
+    Ok(last)
 }

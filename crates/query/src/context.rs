@@ -3,11 +3,12 @@
 use crate::answer::Miss;
 use crate::explanation::Explanation;
 use crate::query::{Query, Target};
-use crate::semantics::Rules;
+use crate::semantics::{ReaderKind, Rules};
 use crate::state::{Operator, State};
 use crate::table::KernelRows;
 use crate::table::collective::CollectiveRows;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::{KernelClass, class_of};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
@@ -70,6 +71,18 @@ impl<'d> Context<'d> {
             (_, Some(name)) => self.table(name),
             (_, None) => Ok(None),
         }
+    }
+
+    /// What the kernel of a table does, as the rules have it.
+    #[inline]
+    pub(crate) fn class(&self, name: &str) -> KernelClass {
+        if self.rules.reader == ReaderKind::Own { self.state.registry.class(name) } else { class_of(name) }
+    }
+
+    /// Whether a kernel is a collective, whose table has message sizes.
+    #[inline]
+    pub(crate) fn is_collective(&self, name: &str) -> bool {
+        self.class(name) == KernelClass::Collective
     }
 
     /// The tables that exist, in order.

@@ -12,6 +12,7 @@ use crate::state::State;
 use crate::table::KernelRows;
 use perfdb_files::parallel::on_all_cores;
 use perfdb_store::Error as StoreError;
+use perfdb_store::registry::KernelClass;
 use rayon::prelude::*;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,11 @@ impl Database {
         self.state().foreign_collectives.clone()
     }
 
+    /// What the kernel of a table does: as the database says, else as its name is known.
+    pub fn class(&self, kernel_type: &str) -> KernelClass {
+        self.state().registry.class(kernel_type)
+    }
+
     /// The kernel types that have a table, by name.
     pub fn kernel_types(&self) -> Vec<Arc<str>> {
         self.state().kernel_types().cloned().collect()
@@ -100,7 +106,7 @@ impl Database {
     pub fn row_count(&self, kernel_type: &str) -> Result<Option<usize>, Miss> {
         let state = self.state();
         let slot = state.slot(kernel_type);
-        if kernel_type.starts_with("hcom_")
+        if state.registry.class(kernel_type) == KernelClass::Collective
             && let Some(rows) = state.collective(slot)?.filter(|rows| rows.has_sizes)
         {
             return Ok(Some(rows.row_count()));
@@ -158,7 +164,8 @@ impl Database {
     /// a query of theirs tells why.
     pub fn load_all(&self) {
         let state = self.state();
-        let names: Vec<&Arc<str>> = state.kernel_types().filter(|name| !name.starts_with("hcom_")).collect();
+        let is_collective = |name: &Arc<str>| state.registry.class(name) == KernelClass::Collective;
+        let names: Vec<&Arc<str>> = state.kernel_types().filter(|name| !is_collective(name)).collect();
         let load = |name: &&Arc<str>| {
             if let Ok(Some(table)) = state.rows(state.slot(name)) {
                 table.index();

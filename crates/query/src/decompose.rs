@@ -10,6 +10,7 @@ use crate::measured::attention::Fields;
 use crate::query::{Argument, Tensor};
 use perfdb_pycompat::yaml::{Map, Node};
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::parts;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
@@ -118,7 +119,7 @@ impl<'q> PartQuery<'q> {
 
     /// Quantising activations.
     fn quantise(dtype: &'static str, shapes: &[&[i64]], count: usize) -> Self {
-        PartQuery::compute("AscendQuantV2", dtype, shapes, count).or("AscendQuantV2Aicore")
+        PartQuery::compute(parts::QUANTISE, dtype, shapes, count).or("AscendQuantV2Aicore")
     }
 
     /// With another table to look in.

@@ -2,30 +2,41 @@
 
 use crate::answer::{Answer, Miss, Source};
 use crate::context::Context;
-use crate::interval::{widen, with_interval};
-use crate::measured::{OTHER_TYPE, OTHER_TYPE_CONFIDENCE};
+use crate::interval::{of_other_type, with_interval};
 use crate::semantics::Layer;
 use crate::{between, measured};
+use perfdb_store::dtype::DType;
 
-/// Answers in a layer, with an interval where the rules say so.
+/// Answers in a layer, with an interval where the rules say so. Rows of another data type answer where none of the very type does.
 pub(crate) fn answer(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {
     let answer = of_type(context, layer);
-    if answer.is_ok() || !context.rules.exact_types {
+    if !context.rules.exact_types || matches!(&answer, Ok(answer) if answer.source != Source::Partial) {
         return answer;
     }
-    let Some(query) = context.query.in_bfloat16() else { return answer };
-    let other = of_type(&Context::new(context.state, context.rules, &query, context.explanation), layer);
-    other.map(of_other_type).or(answer)
-}
-
-/// The answer of rows of another data type, which says so.
-fn of_other_type(mut answer: Answer) -> Answer {
-    answer.confidence *= OTHER_TYPE_CONFIDENCE;
-    answer.rule = Some(OTHER_TYPE);
-    if let Some(prediction) = answer.more.as_mut().and_then(|more| more.prediction.as_mut()) {
-        widen(prediction);
+    for (from, to) in other_types(context) {
+        let query = context.query.in_type(from, to);
+        let other = of_type(&Context::new(context.state, context.rules, &query, context.explanation), layer);
+        if let Ok(other) = other
+            && (other.source != Source::Partial || answer.is_err())
+        {
+            return Ok(of_other_type(other));
+        }
     }
     answer
+}
+
+/// 16-bit floats of the other kind, then 32-bit ones, where the first table of the call has rows of them or is a sum's.
+fn other_types(context: &Context<'_>) -> impl Iterator<Item = (DType, DType)> {
+    const FLOATS: [DType; 3] = [DType::BFloat16, DType::Float16, DType::Float32];
+    let first = context.query.input_tensors().map(|tensor| tensor.dtype).find(|dtype| FLOATS.contains(dtype));
+    let table = context.entry.filter(|entry| !entry.composite).and_then(|entry| context.own_table(entry).ok()?);
+    let has = move |dtype: &DType| match table {
+        Some(table) => table.has_type(*dtype),
+        // Of a sum any part may have them, and half precision is what most have.
+        None => *dtype == DType::BFloat16 && first == Some(DType::Float16),
+    };
+    let others = FLOATS.into_iter().filter(has);
+    others.filter_map(move |dtype| first.filter(|first| *first != dtype).map(|first| (first, dtype)))
 }
 
 fn of_type(context: &Context<'_>, layer: Layer) -> Result<Answer, Miss> {

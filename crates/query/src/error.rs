@@ -1,7 +1,7 @@
 //! Why a database cannot be used.
 
 use crate::trace::MalformedCall;
-use perfdb_store::op_mapping;
+use perfdb_store::{op_mapping, registry};
 use std::path::PathBuf;
 
 /// Why a database cannot be used.
@@ -14,6 +14,14 @@ pub enum Error {
     /// The operator mapping.
     #[error(transparent)]
     Mapping(#[from] op_mapping::Error),
+    /// What the mapping says about tables.
+    #[error("{}: {fault}", path.display())]
+    Registry {
+        /// The mapping.
+        path: PathBuf,
+        /// What is wrong.
+        fault: registry::Error,
+    },
     /// A trace.
     #[error(transparent)]
     Trace(#[from] perfdb_trace::Error),

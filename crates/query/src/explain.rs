@@ -10,7 +10,7 @@ const ROWS_PER_TABLE: usize = 20;
 /// The tables that an entry names.
 pub(crate) fn asked<'e>(context: &Context<'_>, entry: &'e Entry) -> Names<'e> {
     let mut names = context.names(entry);
-    names.extend(entry.sub_kernels.iter().map(String::as_str).filter(|name| !name.starts_with("hcom_")));
+    names.extend(entry.sub_kernels.iter().map(String::as_str).filter(|name| !context.is_collective(name)));
     names
 }
 
@@ -57,7 +57,7 @@ impl Context<'_> {
                 }
             }
         }
-        for name in entry.sub_kernels.iter().filter(|name| name.starts_with("hcom_")) {
+        for name in entry.sub_kernels.iter().filter(|name| self.is_collective(name)) {
             self.note(|| match self.collective(name) {
                 Ok(Some(table)) if table.has_sizes => format!("{name}: a table of message sizes"),
                 Ok(Some(_)) => format!("{name}: a table without message sizes"),

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Part, Prediction, Source};
 use crate::context::Context;
 use crate::findings::microseconds;
-use crate::measured::OTHER_TYPE;
+use crate::measured::{OTHER_TYPE, OTHER_TYPE_CONFIDENCE};
 use crate::table::KernelRow;
 use perfdb_model::predict::{Calls, Class, Estimate, Timed, log_deviation, measured_interval, sum};
 use std::sync::Arc;
@@ -14,8 +14,21 @@ const UNMODELLED_HALF_WIDTH: f64 = 0.15;
 /// Half of the interval of an answer from rows of another data type, as a logarithm: a product takes up to twice as long in twice the bytes.
 const OTHER_TYPE_HALF_WIDTH: f64 = std::f64::consts::LN_2;
 
+/// The answer of rows of another data type, which says so.
+pub(crate) fn of_other_type(mut answer: Answer) -> Answer {
+    if answer.rule == Some(OTHER_TYPE) {
+        return answer;
+    }
+    answer.confidence *= OTHER_TYPE_CONFIDENCE;
+    answer.rule = Some(OTHER_TYPE);
+    if let Some(prediction) = answer.more.as_mut().and_then(|more| more.prediction.as_mut()) {
+        widen(prediction);
+    }
+    answer
+}
+
 /// Makes an interval that of an answer from rows of another data type, and says so.
-pub(crate) fn widen(prediction: &mut Prediction) {
+fn widen(prediction: &mut Prediction) {
     prediction.low_us *= (-OTHER_TYPE_HALF_WIDTH).exp();
     prediction.high_us *= OTHER_TYPE_HALF_WIDTH.exp();
     prediction.sentence += "; measured with another data type, so that the interval is up to twice as far on each side";
@@ -29,9 +42,9 @@ pub(crate) fn with_interval(context: &Context<'_>, mut answer: Answer) -> Answer
     let mut prediction = match answer.parts() {
         [] => {
             let interval_us = interval_us(context, &answer);
-            of_estimate(estimate(timed(&answer), answer.duration_us, answer.source, interval_us), &answer)
+            of_estimate(estimate(timed(context, &answer), answer.duration_us, answer.source, interval_us), &answer)
         }
-        parts => of_parts(parts, answer.missed_kernels()),
+        parts => of_parts(context, parts, answer.missed_kernels()),
     };
     if let Some(other) = measured_row(context, &answer).and_then(|row| contradicting(row, answer.duration_us)) {
         let us = microseconds(other.search_duration_us());
@@ -75,7 +88,7 @@ fn measured_row<'c>(context: &Context<'c>, answer: &Answer) -> Option<KernelRow<
     let ([row], [kernel_type]) = (answer.rows.as_slice(), answer.kernels.as_slice()) else { return None };
     if !context.rules.predicts()
         || !matches!(answer.source, Source::Measured | Source::Padded)
-        || kernel_type.starts_with("hcom_")
+        || context.is_collective(kernel_type)
     {
         return None;
     }
@@ -119,8 +132,8 @@ fn deviation_of_repeats(row: KernelRow<'_>, duration_us: f64) -> Option<f64> {
 }
 
 /// What was timed where an answer is no sum.
-fn timed(answer: &Answer) -> Timed {
-    answer.kernels.first().map_or(Timed::Kernel, |kernel_type| Timed::of(kernel_type))
+fn timed(context: &Context<'_>, answer: &Answer) -> Timed {
+    Timed::of(answer.kernels.first().is_some_and(|kernel_type| context.is_collective(kernel_type)))
 }
 
 fn estimate(timed: Timed, duration_us: f64, source: Source, interval_us: Option<[f64; 2]>) -> Estimate {
@@ -150,11 +163,11 @@ fn of_estimate(estimate: Estimate, answer: &Answer) -> Prediction {
     Prediction { low_us, high_us, class, rows, twin: None, efficiency: None, doubt: None, sentence }
 }
 
-fn of_parts(parts: &[Part], missed: &[Arc<str>]) -> Prediction {
+fn of_parts(context: &Context<'_>, parts: &[Part], missed: &[Arc<str>]) -> Prediction {
     let estimates: Vec<(&Part, Estimate)> = parts
         .iter()
         .map(|part| {
-            let timed = Timed::of(&part.kernel_type);
+            let timed = Timed::of(context.is_collective(&part.kernel_type));
             (part, Estimate { class: part.class, ..estimate(timed, part.duration_us, part.source, part.interval_us) })
         })
         .collect();

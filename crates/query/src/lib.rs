@@ -71,7 +71,6 @@ pub use perfdb_store::dtype::{DType, UnknownDType};
 pub use query::{Argument, Grid, Query, Results, Shape, Tensor};
 pub use reason::Reason;
 pub use semantics::{Layer, ReaderSemantics, UnknownSemantics};
-pub use shapes::multiplies_matrices;
 pub use simulator::{Fact, Facts, PartShapes, Statistics};
 pub use table::pool::{Dimensions, Shapes, ShapesIter};
 pub use table::{KernelRow, KernelRows};

@@ -133,7 +133,7 @@ struct Asked<'q> {
 impl<'q> Asked<'q> {
     fn of(context: &Context<'q>, entry: &Entry, table: &KernelRows) -> Self {
         let operands = inputs::operands(context, entry);
-        let tolerance = *table.tolerance(context.rules.is_newest);
+        let tolerance = *table.tolerance(context.rules);
         let is_attention = entry.query_mode.as_deref() == Some("attention_special");
         Asked {
             rearranged: tolerance.arrangement.rearranged(&operands),
@@ -220,7 +220,7 @@ fn different<'s>(at: usize, operand: &'s Operand<'_>, own: &'s [i64]) -> Option<
 /// Attention rows are compared by tokens, heads, length and runtime fields.
 fn of_attention(context: &Context<'_>, fields: &Fields, row: KernelRow<'_>) -> Distance {
     let (Some(query), Some(length)) = (fields.query, fields.avg_seq_len) else { return (Class::Count, 0, 0.0) };
-    if row.input_types().first().map(|name| &**name) != fields.dtype {
+    if row.input_types().first().map(|name| one_spelling(name)) != fields.dtype.map(one_spelling) {
         return (Class::Types, 0, 0.0);
     }
     let gap = row.average_length().map_or(f64::INFINITY, |own| (own - length).abs() as f64);
@@ -239,7 +239,7 @@ fn words_of_attention(context: &Context<'_>, fields: &Fields, row: KernelRow<'_>
     let (Some(query), Some(length)) = (fields.query, fields.avg_seq_len) else { return String::new() };
     let own = row.inputs().get(0).unwrap_or_default();
     let own_type = row.input_types().first().map_or("nothing", |name| &**name);
-    if Some(own_type) != fields.dtype {
+    if Some(one_spelling(own_type)) != fields.dtype.map(one_spelling) {
         return format!("input 1 is {own_type}, not {}", fields.dtype.unwrap_or("a type that no table knows"));
     }
     match attention::mismatch(context.rules, fields, query, row) {

@@ -340,24 +340,23 @@ impl Query {
         &self.results
     }
 
-    /// The same query of the other 16-bit float, if it has half-precision inputs: rows of it are near, if no row of the very type is.
-    pub(crate) fn in_bfloat16(&self) -> Option<Query> {
-        fn change(argument: &mut Argument, changed: &mut bool) {
+    /// The same query with tensors of one data type in another one.
+    pub(crate) fn in_type(&self, from: DType, to: DType) -> Query {
+        fn change(argument: &mut Argument, from: DType, to: DType) {
             match argument {
-                Argument::Tensor(tensor) if tensor.dtype == DType::Float16 => {
-                    tensor.dtype = DType::BFloat16;
-                    *changed = true;
-                }
-                Argument::List(items) => items.iter_mut().for_each(|item| change(item, changed)),
+                Argument::Tensor(tensor) if tensor.dtype == from => tensor.dtype = to,
+                Argument::List(items) => items.iter_mut().for_each(|item| change(item, from, to)),
                 _ => {}
             }
         }
-        if !self.input_tensors().any(|tensor| tensor.dtype == DType::Float16) {
-            return None;
+        let mut query = self.clone();
+        query.arguments.iter_mut().for_each(|argument| change(argument, from, to));
+        match &mut query.results {
+            Results::Unknown => {}
+            Results::One(result) => change(result, from, to),
+            Results::Many(results) => results.iter_mut().for_each(|result| change(result, from, to)),
         }
-        let (mut query, mut changed) = (self.clone(), false);
-        query.arguments.iter_mut().for_each(|argument| change(argument, &mut changed));
-        changed.then_some(query)
+        query
     }
 
     pub(crate) fn tensor(&self, at: usize) -> Option<&Tensor> {

@@ -6,6 +6,7 @@ use crate::semantics::{Choice, ReaderSemantics, Rules};
 use crate::shapes::strip;
 use crate::table::policy::KernelPolicy;
 use crate::table::{KernelRow, KernelRows};
+use perfdb_store::registry::Registry;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -78,7 +79,8 @@ fn table(folder: &Path, kernel: &str, rows: &[Inputs]) -> KernelRows {
     }
     let path = folder.join(format!("{kernel}.csv"));
     std::fs::write(&path, text).expect("a temporary folder");
-    KernelRows::read(path.into(), kernel.into(), KernelPolicy::default()).expect("a table")
+    KernelRows::read(path.into(), kernel.into(), Registry::default().table(kernel), KernelPolicy::default())
+        .expect("a table")
 }
 
 /// Distance, table, changed inputs, priority.
@@ -88,7 +90,7 @@ type Rank = (f64, usize, u8, u8);
 fn scanned(rules: &Rules, tables: &[&KernelRows], asked: &Operands<'_>, count: Option<usize>) -> Option<(u32, f64)> {
     let mut best: Option<(Rank, (u32, f64))> = None;
     for (order, table) in tables.iter().enumerate() {
-        let tolerance = table.tolerance(rules.is_newest);
+        let tolerance = table.tolerance(rules);
         let mut forms = vec![];
         match tolerance.arrangement.rearranged(asked) {
             None => forms.push(asked.clone()),
@@ -182,7 +184,7 @@ proptest! {
         }
         let path = folder.path().join("Add.csv");
         std::fs::write(&path, text)?;
-        let table = KernelRows::read(path.into(), "Add".into(), KernelPolicy::default()).expect("a table");
+        let table = KernelRows::read(path.into(), "Add".into(), Registry::default().table("Add"), KernelPolicy::default()).expect("a table");
         let numbers = |rows: &mut dyn Iterator<Item = KernelRow<'_>>| rows.map(KernelRow::number).collect::<Vec<_>>();
         let fits = |row: &KernelRow<'_>| {
             let own = row.outputs().get(0).unwrap_or_default();

@@ -135,7 +135,7 @@ pub(crate) fn by_inputs<'t>(
     };
     for &likeness in likenesses {
         for (order, &table) in tables.iter().enumerate() {
-            let tolerance = table.tolerance(rules.is_newest);
+            let tolerance = table.tolerance(rules);
             let rearranged = tolerance.arrangement.rearranged(operands);
             if rearranged.as_ref().is_none_or(|new| tolerance.arrangement.keeps_given() && new.len() != operands.len())
             {
@@ -164,7 +164,7 @@ fn of_table<'t>(
     accepts: &impl Fn(KernelRow<'t>) -> bool,
     selection: &mut Selection<'t>,
 ) {
-    let tolerance = table.tolerance(rules.is_newest);
+    let tolerance = table.tolerance(rules);
     // Rows with more inputs count, too, if the operands are as many as are compared.
     let compared = count.filter(|count| *count == operands.len());
     let Some(index) = table.input_index(likeness, compared) else { return };
@@ -180,7 +180,7 @@ fn of_table<'t>(
             }
         }
     };
-    match operands.first().filter(|_| tolerance.flattens) {
+    match operands.first().filter(|_| table.is_found_by_first()) {
         None => of_key(key(likeness, operands.iter().map(|operand| &*operand.shape))),
         Some(first) => keys_of_flattened(tolerance, likeness, &first.shape).into_iter().for_each(of_key),
     }

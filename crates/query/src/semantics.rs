@@ -1,6 +1,9 @@
 //! Lookup rules: rule sets as data.
 
+use crate::dtype::{exact_name, one_spelling, profiler_name};
 use crate::shapes::{strip, strip_batch};
+use perfdb_store::dtype::DType;
+use perfdb_store::registry::{KernelClass, class_of};
 use std::str::FromStr;
 
 /// Lookup rules.
@@ -106,9 +109,18 @@ pub(crate) enum Sizes {
     Bracket,
 }
 
+/// Who reads a table: the simulator's readers go by the names of kernels, ours by the classes of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReaderKind {
+    Own,
+    Upstream,
+    Upstream2025,
+}
+
 /// The rules of one semantics.
 #[derive(Debug)]
 pub(crate) struct Rules {
+    pub(crate) reader: ReaderKind,
     /// Matmul, relaxed and rank rules of the newest reader.
     pub(crate) is_newest: bool,
     pub(crate) choice: Choice,
@@ -160,6 +172,7 @@ pub(crate) struct Rules {
 }
 
 static UPSTREAM: Rules = Rules {
+    reader: ReaderKind::Upstream,
     is_newest: true,
     choice: Choice::Nearest,
     choice_of_first: Choice::First,
@@ -188,10 +201,17 @@ static UPSTREAM: Rules = Rules {
     runtime_fields: true,
 };
 
-static UPSTREAM_2025: Rules =
-    Rules { is_newest: false, choice: Choice::First, between: Between::OneAxis, runtime_fields: false, ..UPSTREAM };
+static UPSTREAM_2025: Rules = Rules {
+    reader: ReaderKind::Upstream2025,
+    is_newest: false,
+    choice: Choice::First,
+    between: Between::OneAxis,
+    runtime_fields: false,
+    ..UPSTREAM
+};
 
 const CORRECTED_RULES: Rules = Rules {
+    reader: ReaderKind::Own,
     is_newest: true,
     choice: Choice::Nearest,
     choice_of_first: Choice::Nearest,
@@ -228,6 +248,25 @@ impl Rules {
     /// How leading dimensions of 1 are taken off: the one row of a matrix stays where the rules say so.
     pub(crate) fn stripping(&self) -> fn(&[i64]) -> &[i64] {
         if self.keeps_single_rows { strip_batch } else { strip }
+    }
+
+    /// The class of a table: as its database says, or to the simulator's readers as its name says.
+    #[inline]
+    pub(crate) fn class_of(&self, declared: KernelClass, name: &str) -> KernelClass {
+        if self.reader == ReaderKind::Own { declared } else { class_of(name) }
+    }
+
+    /// The spelling in rows of a call's type: of the very type, or as the simulator's readers have it, who know one 16-bit float.
+    #[inline]
+    pub(crate) fn type_name(&self, dtype: DType) -> Option<&'static str> {
+        if self.exact_types { exact_name(dtype) } else { profiler_name(dtype) }
+    }
+
+    /// Whether a row's type is that of a call.
+    #[inline]
+    pub(crate) fn is_type(&self, dtype: DType, row: &str) -> bool {
+        let name = self.type_name(dtype);
+        name == Some(row) || self.exact_types && name == Some(one_spelling(row))
     }
 
     /// Whether answers have intervals.

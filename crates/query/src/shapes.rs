@@ -1,6 +1,8 @@
 //! How a shape of a query fits a shape of a row.
 
 use crate::dtype::one_spelling;
+use crate::semantics::ReaderKind;
+use perfdb_store::registry::{KernelClass, Upstream, class_of, kernel};
 
 /// Multiples to which kernels round dimensions up.
 const BLOCKS: [i64; 3] = [16, 32, 64];
@@ -8,34 +10,6 @@ const BLOCKS: [i64; 3] = [16, 32, 64];
 const FRACTAL_NZ: &str = "FRACTAL_NZ";
 /// From this size on, multiples of 8 count, too.
 const FINE_FROM: i64 = 64;
-
-/// Kernels that multiply matrices; the last two count since the newest reader only.
-const MATMUL: [&str; 9] = [
-    "MatMulV2",
-    "MatMulV3",
-    "MatMulCommon",
-    "MatMul",
-    "QuantBatchMatmulV3",
-    "BatchMatMulV2",
-    "TransposeBatchMatMul",
-    "GroupedMatmul",
-    "GroupedMatmulSwigluQuant",
-];
-const MATMUL_OF_2025: usize = 7;
-const FLATTENING: [&str; 6] =
-    ["AscendQuantV2", "DynamicQuant", "RmsNorm", "AddRmsNormBias", "AddRmsNorm", "DispatchFFNCombine"];
-const MERGING: [&str; 2] = ["AscendQuantV2", "DynamicQuant"];
-/// Kernels for which bf16 and fp32 are the same; the last one counts since the newest reader only.
-const RELAXED: [&str; 7] = [
-    "MatMulV2",
-    "PadV3",
-    "PadV3AiCore",
-    "ApplyRotaryPosEmb",
-    "_triton_rope",
-    "split_qkv_rmsnorm_rope_kernel",
-    "MoeGatingTopK",
-];
-const RELAXED_OF_2025: usize = 6;
 
 /// What a kernel type tolerates.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +21,8 @@ pub(crate) struct Tolerance {
     transposes_batches: bool,
     pub(crate) relaxed_types: bool,
     pub(crate) arrangement: Arrangement,
+    /// Whether every spelling of a type is read.
+    is_exact: bool,
 }
 
 /// How a kernel takes the arguments of its operator.
@@ -63,43 +39,45 @@ pub(crate) enum Arrangement {
 }
 
 impl Arrangement {
-    fn of(kernel_type: &str) -> Self {
-        match kernel_type {
-            "ApplyRotaryPosEmb" | "_triton_rope" | "split_qkv_rmsnorm_rope_kernel" => Arrangement::Rope,
-            "ReshapeAndCacheNdKernel" | "reshape_and_cache_200000000" => Arrangement::KeyValueCache,
-            "SwiGlu" => Arrangement::SwiGlu,
+    fn of(class: KernelClass) -> Self {
+        match class {
+            KernelClass::Rope => Arrangement::Rope,
+            KernelClass::CacheWrite => Arrangement::KeyValueCache,
+            KernelClass::GatedActivation => Arrangement::SwiGlu,
             _ => Arrangement::AsGiven,
         }
     }
 }
 
-/// Whether a kernel multiplies matrices, so that its weights may lie the other way round.
-pub fn multiplies_matrices(kernel_type: &str) -> bool {
-    MATMUL.contains(&kernel_type)
-}
-
-/// Whether it is a matmul that interpolation knows.
-pub(crate) fn is_interpolation_matmul(kernel_type: &str) -> bool {
-    multiplies_matrices(kernel_type) || kernel_type == "BatchMatMulNd"
-}
-
-/// Whether its matrices have a batch that counts.
-pub(crate) fn is_batched_matmul(kernel_type: &str) -> bool {
-    matches!(kernel_type, "BatchMatMulV2" | "BatchMatMulNd" | "TransposeBatchMatMul" | "QuantBatchMatmulV3")
-}
-
 impl Tolerance {
-    pub(crate) fn of(kernel_type: &str, is_newest: bool) -> Self {
-        let matmul = if is_newest { &MATMUL[..] } else { &MATMUL[..MATMUL_OF_2025] };
-        let relaxed = if is_newest { &RELAXED[..] } else { &RELAXED[..RELAXED_OF_2025] };
+    /// What a reader tolerates of a table: the simulator's by its name, our own by its class.
+    pub(crate) fn of(kernel_type: &str, class: KernelClass, reader: ReaderKind) -> Self {
+        let named = kernel(kernel_type).map_or(Upstream::NOTHING, |kernel| kernel.upstream);
+        if reader == ReaderKind::Own {
+            return Tolerance {
+                is_matmul: class.is_product(),
+                flattens: matches!(class, KernelClass::Norm | KernelClass::Quantize | KernelClass::Experts),
+                merges: class == KernelClass::Quantize,
+                transposes_index: class == KernelClass::Index,
+                transposes_batches: true,
+                relaxed_types: matches!(class, KernelClass::MatMul | KernelClass::Rope)
+                    || named.has(Upstream::RELAXED)
+                    || named.has(Upstream::RELAXED_SINCE_2026),
+                arrangement: Arrangement::of(class),
+                is_exact: true,
+            };
+        }
+        let is_newest = reader == ReaderKind::Upstream;
+        let has = |always: Upstream, newest: Upstream| named.has(always) || is_newest && named.has(newest);
         Tolerance {
-            is_matmul: matmul.contains(&kernel_type),
-            flattens: FLATTENING.contains(&kernel_type),
-            merges: MERGING.contains(&kernel_type),
-            transposes_index: is_newest && kernel_type == "Index",
+            is_matmul: has(Upstream::PRODUCT, Upstream::PRODUCT_SINCE_2026),
+            flattens: named.has(Upstream::FLATTENS),
+            merges: named.has(Upstream::MERGES),
+            transposes_index: is_newest && class_of(kernel_type) == KernelClass::Index,
             transposes_batches: is_newest,
-            relaxed_types: relaxed.contains(&kernel_type),
-            arrangement: Arrangement::of(kernel_type),
+            relaxed_types: has(Upstream::RELAXED, Upstream::RELAXED_SINCE_2026),
+            arrangement: Arrangement::of(class_of(kernel_type)),
+            is_exact: false,
         }
     }
 
@@ -107,12 +85,14 @@ impl Tolerance {
     #[inline]
     pub(crate) fn type_fits(&self, query: &str, row: &str) -> bool {
         let is_float = |name: &str| matches!(name, "DT_BF16" | "FLOAT");
-        query == row || (self.relaxed_types && is_float(query) && is_float(row))
+        let own = if self.is_exact { one_spelling(row) } else { row };
+        query == own || (self.relaxed_types && is_float(query) && is_float(own))
     }
 
     /// One name for the types that are the same to the kernel.
     pub(crate) fn type_class<'s>(&self, name: &'s str) -> &'s str {
-        match self.relaxed_types && matches!(name, "DT_BF16" | "FLOAT") {
+        let own = if self.is_exact { one_spelling(name) } else { name };
+        match self.relaxed_types && matches!(own, "DT_BF16" | "FLOAT") {
             true => "DT_BF16|FLOAT",
             false => one_spelling(name),
         }
@@ -305,19 +285,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_simulators_readers_go_by_name_and_ours_by_class() {
+        let of = |name, class, reader| Tolerance::of(name, class, reader).is_matmul;
+        assert!(
+            of("gemm", KernelClass::MatMul, ReaderKind::Own) && !of("gemm", KernelClass::MatMul, ReaderKind::Upstream)
+        );
+        assert!(
+            !of("MatMulV2", KernelClass::Copy, ReaderKind::Own)
+                && of("MatMulV2", KernelClass::Copy, ReaderKind::Upstream)
+        );
+        let grouped = |reader| of("GroupedMatmul", KernelClass::GroupedMatMul, reader);
+        assert_eq!([ReaderKind::Upstream2025, ReaderKind::Upstream, ReaderKind::Own].map(grouped), [false, true, true]);
+    }
+
+    #[test]
     fn only_tokens_are_padded_where_that_is_asked_for() {
-        let matmul = Tolerance::of("MatMulV2", true);
+        let of = |class| Tolerance::of("any", class, ReaderKind::Own);
+        let matmul = of(KernelClass::MatMul);
         assert!(matmul.pads_tokens_only(0, &[16, 512], &[1, 512]));
         assert!(!matmul.pads_tokens_only(0, &[16, 512], &[16, 500]));
         assert!(!matmul.pads_tokens_only(1, &[16, 512], &[1, 512]), "a weight has no tokens");
-        let batched = Tolerance::of("BatchMatMulV2", true);
+        let batched = of(KernelClass::BatchMatMul);
         assert!(batched.pads_tokens_only(0, &[8, 16, 512], &[8, 10, 512]));
         assert!(!batched.pads_tokens_only(0, &[16, 16, 512], &[8, 16, 512]), "heads are not tokens");
-        let (rope, far) = (Tolerance::of("ApplyRotaryPosEmb", true), Tolerance::of("MatMulV2", true));
+        let (rope, far) = (of(KernelClass::Rope), of(KernelClass::MatMul));
         assert!(rope.pads_tokens_only(0, &[8, 16, 4, 64], &[8, 10, 4, 64]));
         assert!(!rope.pads_tokens_only(0, &[16, 10, 4, 64], &[8, 10, 4, 64]), "a batch is not padded");
         assert!(!far.pads_tokens_only(0, &[64, 512], &[1, 512]), "64 is more than one tile from 1");
-        let norm = Tolerance::of("RmsNorm", true);
+        let norm = of(KernelClass::Norm);
         assert!(norm.pads_tokens_only(0, &[2, 8, 512], &[10, 512]));
         assert!(!norm.pads_tokens_only(0, &[16, 512], &[16, 500]));
     }

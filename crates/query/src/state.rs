@@ -11,6 +11,7 @@ use perfdb_files::paths::{normalised, parent_of};
 use perfdb_model::roofline::Device;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::{Entry, OpMapping};
+use perfdb_store::registry::{KernelClass, Registry, TableType};
 use perfdb_store::{CsvFault, Error as StoreError};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -27,6 +28,8 @@ type Read<T> = OnceLock<Result<Option<Arc<T>>, Arc<StoreError>>>;
 pub(crate) struct State {
     pub(crate) directory: PathBuf,
     pub(crate) mapping: OpMapping,
+    /// What the tables are.
+    pub(crate) registry: Registry,
     mapping_stamp: Option<Stamp>,
     operators: FxHashMap<Box<str>, Operator>,
     slots: Vec<Slot>,
@@ -60,6 +63,7 @@ impl Operator {
 struct Slot {
     kernel_type: Arc<str>,
     path: Arc<Path>,
+    kind: TableType,
     policy: KernelPolicy,
     stamp: Option<Stamp>,
     rows: Read<KernelRows>,
@@ -103,6 +107,7 @@ impl State {
             Some(before) => before.mapping.clone(),
             None => OpMapping::load(&path)?.unwrap_or_default(),
         };
+        let registry = Registry::of_mapping(&mapping).map_err(|fault| Error::Registry { path: path.clone(), fault })?;
         let mut files: FxHashMap<String, PathBuf> = FxHashMap::default();
         for path in tables_in(directory)? {
             if let Some(stem) = path.file_stem() {
@@ -113,7 +118,7 @@ impl State {
             let elsewhere = normalised(&directory.join(reference));
             for path in tables_if_there(&elsewhere)? {
                 if let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
-                    && stem.starts_with("hcom_")
+                    && registry.class(&stem) == KernelClass::Collective
                 {
                     files.insert(stem, path);
                 }
@@ -121,14 +126,25 @@ impl State {
         }
         let mut files: Vec<(String, PathBuf)> = files.into_iter().collect();
         files.sort();
-        let slots: Vec<Slot> = files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, before)).collect();
+        let slots: Vec<Slot> =
+            files.into_iter().map(|(name, path)| Slot::new(&name, path, &mapping, &registry, before)).collect();
         let by_name: FxHashMap<Arc<str>, u32> =
             slots.iter().enumerate().map(|(at, slot)| (slot.kernel_type.clone(), at as u32)).collect();
         let operators = operators(&mapping, &by_name);
         let foreign_collectives = foreign_collectives(directory, &mapping);
         let directory = directory.to_owned();
         let device = mapping.device.as_deref().and_then(Device::recognise);
-        Ok(State { device, directory, mapping, mapping_stamp, operators, slots, by_name, foreign_collectives })
+        Ok(State {
+            device,
+            directory,
+            mapping,
+            registry,
+            mapping_stamp,
+            operators,
+            slots,
+            by_name,
+            foreign_collectives,
+        })
     }
 
     /// The same with other rows in the place of one table.
@@ -202,7 +218,9 @@ impl State {
     pub(crate) fn rows(&self, slot: Option<u32>) -> Result<Option<&KernelRows>, Miss> {
         let Some(slot) = slot.and_then(|slot| self.slots.get(slot as usize)) else { return Ok(None) };
         let read = slot.rows.get_or_init(|| {
-            read(|| KernelRows::read(slot.path.clone(), slot.kernel_type.clone(), slot.policy.clone()))
+            read(|| {
+                KernelRows::read(slot.path.clone(), slot.kernel_type.clone(), slot.kind.clone(), slot.policy.clone())
+            })
         });
         read.as_ref().map(|table| table.as_deref()).map_err(unreadable)
     }
@@ -224,15 +242,19 @@ impl State {
 }
 
 impl Slot {
-    fn new(name: &str, path: PathBuf, mapping: &OpMapping, before: Option<&State>) -> Slot {
-        let policy = KernelPolicy::of(mapping, name);
+    fn new(name: &str, path: PathBuf, mapping: &OpMapping, registry: &Registry, before: Option<&State>) -> Slot {
+        let (policy, kind) = (KernelPolicy::of(mapping, name), registry.table(name));
         let stamp = Stamp::of(&path);
         let same = before.and_then(|before| before.slots.get(before.slot(name)? as usize)).filter(|before| {
-            stamp.is_some() && before.stamp == stamp && before.policy == policy && *before.path == *path
+            stamp.is_some()
+                && before.stamp == stamp
+                && (&before.policy, &before.kind) == (&policy, &kind)
+                && *before.path == *path
         });
         Slot {
             kernel_type: same.map_or_else(|| name.into(), |same| same.kernel_type.clone()),
             path: same.map_or_else(|| path.into(), |same| same.path.clone()),
+            kind,
             policy,
             stamp,
             rows: same.map(|same| same.rows.clone()).unwrap_or_default(),

@@ -11,9 +11,13 @@ mod row;
 pub use row::KernelRow;
 
 use crate::between::{PlansByCount, PointIndexes};
+use crate::dtype::{exact_name, one_spelling};
+use crate::semantics::{ReaderKind, Rules};
 use crate::shapes::Tolerance;
 use columns::{Column, TextColumns};
 use index::{Likeness, RowIndex, block, key, key_of_row};
+use perfdb_store::dtype::DType;
+use perfdb_store::registry::{KernelClass, TableType};
 use policy::KernelPolicy;
 use pool::{ListAt, ShapePool};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,8 +31,9 @@ pub struct KernelRows {
     pub(crate) kernel_type: Arc<str>,
     path: Arc<Path>,
     pub(crate) policy: KernelPolicy,
-    /// Of the newest reader, and of the one of 2025.
-    tolerances: [Tolerance; 2],
+    kind: TableType,
+    /// Of each reader.
+    tolerances: [Tolerance; 3],
     content: Content,
     /// Rows that are left out, by number.
     left_out: FxHashSet<u32>,
@@ -88,10 +93,12 @@ struct Record {
 pub(crate) type Keys = smallvec::SmallVec<[u64; 3]>;
 
 impl KernelRows {
-    fn new(kernel_type: Arc<str>, path: Arc<Path>, policy: KernelPolicy, content: Content) -> Self {
+    fn new(kernel_type: Arc<str>, kind: TableType, path: Arc<Path>, policy: KernelPolicy, content: Content) -> Self {
         let most_inputs = content.records.iter().map(|record| content.shapes.list(record.inputs).len()).max();
         KernelRows {
-            tolerances: [Tolerance::of(&kernel_type, true), Tolerance::of(&kernel_type, false)],
+            tolerances: [ReaderKind::Own, ReaderKind::Upstream, ReaderKind::Upstream2025]
+                .map(|reader| Tolerance::of(&kernel_type, kind.class, reader)),
+            kind,
             kernel_type,
             path,
             policy,
@@ -152,8 +159,33 @@ impl KernelRows {
         Some(self.row(number as u32))
     }
 
-    pub(crate) fn tolerance(&self, is_newest: bool) -> &Tolerance {
-        &self.tolerances[usize::from(!is_newest)]
+    /// What its kernel does, as the rules have it.
+    #[inline]
+    pub(crate) fn class(&self, rules: &Rules) -> KernelClass {
+        rules.class_of(self.kind.class, &self.kernel_type)
+    }
+
+    /// Whether an input of any row is of a type.
+    pub(crate) fn has_type(&self, dtype: DType) -> bool {
+        let wanted = exact_name(dtype);
+        let mut types = self.content.texts.iter().flat_map(|texts| &texts.input_types);
+        types.any(|name| Some(one_spelling(name)) == wanted)
+    }
+
+    /// The tokens that a query of attention sees at most; 0 for all.
+    pub(crate) fn window(&self) -> f64 {
+        self.kind.window.unwrap_or(0) as f64
+    }
+
+    #[inline]
+    pub(crate) fn tolerance(&self, rules: &Rules) -> &Tolerance {
+        &self.tolerances[rules.reader as usize]
+    }
+
+    /// Whether rows are found by their first input alone, which a kernel may flatten.
+    #[inline]
+    pub(crate) fn is_found_by_first(&self) -> bool {
+        self.tolerances.iter().any(|tolerance| tolerance.flattens)
     }
 
     pub(crate) fn has(&self, column: Column) -> bool {
@@ -174,7 +206,7 @@ impl KernelRows {
 
     /// Rows of the case of this one, itself among them: of the same shapes, types, formats and runtime columns.
     pub(crate) fn repeats<'t>(&'t self, of: KernelRow<'t>) -> impl Iterator<Item = KernelRow<'t>> {
-        let counted = if self.tolerances[0].flattens { 1 } else { usize::MAX };
+        let counted = if self.is_found_by_first() { 1 } else { usize::MAX };
         let same = self.inputs_index(Likeness::Same).rows(key_of_row(Likeness::Same, of.matrices(), counted));
         same.map(|number| self.row(number)).filter(move |row| row.is_case_of(of))
     }
@@ -190,7 +222,7 @@ impl KernelRows {
 
     fn inputs_index(&self, likeness: Likeness) -> &RowIndex {
         self.by_inputs[likeness as usize].get_or_init(|| {
-            let counted = if self.tolerances[0].flattens { 1 } else { usize::MAX };
+            let counted = if self.is_found_by_first() { 1 } else { usize::MAX };
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);
                 row.is_measured().then(|| key_of_row(likeness, row.matrices(), counted))
@@ -200,7 +232,7 @@ impl KernelRows {
 
     fn leading_index(&self, likeness: Likeness, count: usize) -> Option<&RowIndex> {
         let slot = &self.by_leading_inputs.get(count)?[likeness as usize];
-        let counted = if self.tolerances[0].flattens { count.min(1) } else { count };
+        let counted = if self.is_found_by_first() { count.min(1) } else { count };
         Some(slot.get_or_init(|| {
             RowIndex::new(self.content.records.len(), |number| {
                 let row = self.row(number);

@@ -1,51 +1,9 @@
 //! Names of kernel types and operators.
 
+pub use crate::registry::REPLAYABLE;
+pub(crate) use crate::registry::parts::ATTENTION as FUSED_INFER_ATTENTION_SCORE;
+pub use crate::registry::parts::DISPATCH_FFN_COMBINE;
 use perfdb_pycompat::text::trim;
-
-/// The fused mixture-of-experts kernel, whose rows carry an expert-parallel size.
-pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";
-/// The attention kernel, whose rows carry runtime values.
-pub(crate) const FUSED_INFER_ATTENTION_SCORE: &str = "FusedInferAttentionScore";
-
-/// The operators that can be replayed, by code point.
-pub const REPLAYABLE: [&str; 36] = [
-    "Add",
-    "AddRmsNormBias",
-    "ArgMaxV2",
-    "AscendQuantV2",
-    "BatchMatMulV2",
-    DISPATCH_FFN_COMBINE,
-    "DynamicQuant",
-    FUSED_INFER_ATTENTION_SCORE,
-    "GatherV2",
-    "GroupedMatmul",
-    "GroupedMatmulSwigluQuant",
-    "Index",
-    "InterleaveRope",
-    "KvRmsNormRopeCache",
-    "LightningIndexer",
-    "MaskedFill",
-    "MatMulCommon",
-    "MatMulV2",
-    "MatMulV3",
-    "MoeTokenPermute",
-    "MoeTokenUnpermute",
-    "PadV3",
-    "QuantBatchMatmulV3",
-    "RINGMLAPrefillBF16Kernel",
-    "ReshapeAndCacheNdKernel",
-    "RmsNorm",
-    "ScatterNdUpdate",
-    "Slice",
-    "SoftmaxV2",
-    "Sort",
-    "SparseFlashAttention",
-    "SwiGlu",
-    "TensorMove",
-    "Transpose",
-    "TransposeBatchMatMul",
-    "split_qkv_rmsnorm_rope_kernel",
-];
 
 /// An operator name as people give it: trimmed, without one ending `_run.py`, `_run` or `.csv`.
 ///

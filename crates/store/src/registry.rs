@@ -17,9 +17,16 @@
 //! ```
 
 mod class;
+mod families;
 mod kernels;
+pub mod parts;
+mod replayable;
+mod upstream;
 
 pub use class::{KernelClass, Layout};
+pub use families::{COMPOSITES, FAMILIES};
+pub use replayable::REPLAYABLE;
+pub use upstream::Upstream;
 
 use crate::op_mapping::{self, OpMapping};
 use perfdb_pycompat::yaml::{Key, Map, Node};
@@ -28,6 +35,8 @@ use std::path::Path;
 
 /// The key of `op_mapping.yaml` under which a database describes its tables.
 pub const KERNEL_TABLES: &str = "kernel_tables";
+/// How the names of collectives begin.
+const COLLECTIVE_PREFIX: &str = "hcom_";
 
 /// A kernel type that the registry knows by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +47,31 @@ pub struct KernelType {
     pub class: KernelClass,
     /// Where its operands stand; `None` where the shapes of a row tell.
     pub layout: Option<Layout>,
+    /// What the simulator's readers make of it.
+    pub upstream: Upstream,
+    /// What makes two of its rows one case.
+    pub case: Case,
     /// The kernels that measure the same calls, this one too, in the order in which they are tried.
     interchangeable: &'static [&'static str],
 }
 
+/// What makes two rows one case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// All inputs and outputs.
+    AllInputs,
+    /// Rows, inner dimension and columns, however the weight lies.
+    Product,
+    /// The first input, and how many elements are taken.
+    Index,
+    /// The first input.
+    FirstInput,
+    /// All inputs, and the expert-parallel size.
+    ExpertParallel,
+}
+
 /// What one table of a database holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableType {
     /// What its kernel does.
     pub class: KernelClass,
@@ -51,6 +79,10 @@ pub struct TableType {
     pub layout: Option<Layout>,
     /// The implementation that was measured: `vllm_flash_attn_fa3`.
     pub source: Option<String>,
+    /// What the dimensions of the first input are called, where a table has no shapes of its own.
+    pub sizes: Vec<String>,
+    /// The tokens that a query of attention sees at most; `None` for all.
+    pub window: Option<u64>,
 }
 
 /// Why a description of tables can't be used.
@@ -84,6 +116,27 @@ pub enum Error {
 /// A kernel type by its exact name.
 pub fn kernel(name: &str) -> Option<&'static KernelType> {
     kernels::TABLE.binary_search_by(|row| row.name.cmp(name)).ok().map(|at| &kernels::TABLE[at])
+}
+
+/// The class of a kernel type by its name alone.
+pub fn class_of(name: &str) -> KernelClass {
+    match kernel(name) {
+        Some(kernel) => kernel.class,
+        None if name.starts_with(COLLECTIVE_PREFIX) => KernelClass::Collective,
+        None => KernelClass::Generic,
+    }
+}
+
+/// Whether the registry knows a kernel type by its name: its class, or at least its family.
+pub fn is_known(name: &str) -> bool {
+    let bare = name.strip_suffix("AiCore").or_else(|| name.strip_suffix("Aicore")).unwrap_or(name);
+    let is_of_family = |(_, names): &(&str, &[&str])| names.contains(&name) || names.contains(&bare);
+    kernel(name).is_some() || is_collective(name) || FAMILIES.iter().any(is_of_family)
+}
+
+/// Whether a kernel type is a collective by its name alone.
+pub fn is_collective(name: &str) -> bool {
+    class_of(name) == KernelClass::Collective
 }
 
 /// The other kernels whose measurements fit this one's rows, in the order in which they are tried.
@@ -132,13 +185,33 @@ impl Registry {
 
     /// What a table is: as the database says, else as the registry knows its name, else of the generic class.
     pub fn table(&self, name: &str) -> TableType {
-        self.described(name).unwrap_or(TableType { class: KernelClass::Generic, layout: None, source: None })
+        self.described(name).unwrap_or_default()
+    }
+
+    /// The class of a table.
+    pub fn class(&self, name: &str) -> KernelClass {
+        match self.tables.get(name) {
+            Some(table) => table.class,
+            None => class_of(name),
+        }
+    }
+
+    /// Whether the database itself describes a table.
+    pub fn declares(&self, name: &str) -> bool {
+        self.tables.contains_key(name)
     }
 
     /// The same, or `None` for a table that neither the database nor the registry describes.
     pub fn described(&self, name: &str) -> Option<TableType> {
-        let known = |kernel: &KernelType| TableType { class: kernel.class, layout: kernel.layout, source: None };
-        self.tables.get(name).cloned().or_else(|| kernel(name).map(known))
+        if let Some(table) = self.tables.get(name) {
+            return Some(table.clone());
+        }
+        let is_known = kernel(name).is_some() || class_of(name) != KernelClass::Generic;
+        is_known.then(|| TableType {
+            class: class_of(name),
+            layout: kernel(name).and_then(|kernel| kernel.layout),
+            ..TableType::default()
+        })
     }
 }
 
@@ -146,11 +219,12 @@ impl TableType {
     fn of_fields(table: &str, fields: &Map) -> Result<TableType, Error> {
         let class = choice(table, fields, "class", &KernelClass::ALL, KernelClass::name)?;
         let layout = choice(table, fields, "layout", &Layout::ALL, Layout::name)?;
-        let known = kernel(table);
         Ok(TableType {
-            class: class.or(known.map(|kernel| kernel.class)).unwrap_or(KernelClass::Generic),
-            layout: layout.or(known.and_then(|kernel| kernel.layout)),
+            class: class.unwrap_or_else(|| class_of(table)),
+            layout: layout.or(kernel(table).and_then(|kernel| kernel.layout)),
             source: text(table, fields, "source", || "a text".to_owned())?.map(str::to_owned),
+            sizes: texts(table, fields, "sizes")?,
+            window: size(table, fields, "window")?,
         })
     }
 }
@@ -168,6 +242,26 @@ fn text<'a>(
     let Some(node) = fields.get(key) else { return Ok(None) };
     let wrong = || Error::Value { table: table.to_owned(), key, wanted: wanted(), given: node.kind().to_owned() };
     node.as_text().ok_or_else(wrong).map(Some)
+}
+
+fn texts(table: &str, fields: &Map, key: &'static str) -> Result<Vec<String>, Error> {
+    let Some(node) = fields.get(key) else { return Ok(Vec::new()) };
+    let list = node.as_list().and_then(|list| list.iter().map(|node| node.as_text().map(str::to_owned)).collect());
+    let given = || node.kind().to_owned();
+    let wrong = || Error::Value { table: table.to_owned(), key, wanted: "a list of texts".to_owned(), given: given() };
+    list.ok_or_else(wrong)
+}
+
+fn size(table: &str, fields: &Map, key: &'static str) -> Result<Option<u64>, Error> {
+    let Some(node) = fields.get(key) else { return Ok(None) };
+    let found = match node {
+        Node::Integer(number) => u64::try_from(*number).ok().filter(|number| *number > 0),
+        _ => None,
+    };
+    let given = || node.kind().to_owned();
+    let wrong =
+        || Error::Value { table: table.to_owned(), key, wanted: "an integer from 1".to_owned(), given: given() };
+    found.ok_or_else(wrong).map(Some)
 }
 
 fn choice<T: Copy>(

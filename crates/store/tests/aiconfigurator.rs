@@ -3,7 +3,8 @@
 use perfdb_files::lock::LockOptions;
 use perfdb_files::replace::{Parents, Staged, commit};
 use perfdb_files::tables::{Batch, Kind, Schema, Values};
-use perfdb_store::parquet::{aiconfigurator::import, open};
+use perfdb_store::parquet::aiconfigurator::{Choices, Converted, import as import_with};
+use perfdb_store::parquet::{Error, open};
 use perfdb_store::table::{ReadOptions, Table};
 use std::fs;
 use std::path::Path;
@@ -11,6 +12,10 @@ use std::time::Duration;
 
 /// Nobody else is at work here.
 const LOCK: LockOptions<'static> = LockOptions { tool: "test", timeout: Duration::ZERO, notice: &|_| {} };
+
+fn import(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Converted, Error> {
+    import_with(source, target, Choices::default(), lock)
+}
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
@@ -28,7 +33,7 @@ fn every_operator_becomes_a_table() -> TestResult {
     let target = tempfile::tempdir()?;
     let converted = import(fixture(), target.path(), &LOCK)?;
     assert_eq!((converted.databases, converted.rows, converted.without_duration), (2, 18, 1));
-    assert_eq!(converted.passed_over.iter().map(String::as_str).collect::<Vec<_>>(), ["mamba2"]);
+    assert_eq!(converted.passed_over.into_iter().collect::<Vec<_>>(), [("mamba2".to_owned(), 1)]);
     let at = target.path().join("example_gpu/vllm/1.0");
     let names: std::collections::BTreeSet<String> = fs::read_dir(&at)?
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
@@ -65,6 +70,15 @@ fn every_operator_becomes_a_table() -> TestResult {
     assert_eq!(column(&at.join("moe_fp8_block_balanced.csv"), "EP Size"), ["2"]);
     let mapping = fs::read_to_string(at.join("op_mapping.yaml"))?;
     assert!(mapping.contains("aten.mm.default:\n    kernel_type: gemm_bfloat16\n"), "{mapping}");
+    for line in [
+        "  gemm_fp8_kernel_a: {class: matmul, layout: k_n, source: \"kernel_a\"}\n",
+        "  generation_attention_bfloat16_kv_bfloat16_window128: {class: attention_decode, source: \"kernel_a\", window: 128}\n",
+        "  hcom_allReduce_kernel_a_graph: {class: collective, source: \"kernel_a_graph\"}\n",
+        "  moe_fp8_block_balanced: {class: experts, source: \"kernel_a\"}\n",
+        "    sub_kernels: [gemm_bfloat16, hcom_allReduce_kernel_a_graph]\n",
+    ] {
+        assert!(mapping.contains(line), "{line} in {mapping}");
+    }
     // Both are measured: servers run the graph.
     assert!(mapping.contains("all_reduce.default:\n    kernel_type: hcom_allReduce_kernel_a_graph\n"), "{mapping}");
     assert!(mapping.contains("  aten.view.default:\n    zero_cost: true\n"), "{mapping}");
@@ -105,6 +119,89 @@ fn parquet_in_newer_folders() -> TestResult {
     fs::write(&table, "mine")?;
     assert!(import(source.path(), target.path(), &LOCK).is_err());
     assert_eq!(fs::read_to_string(&table)?, "mine");
+    Ok(())
+}
+
+/// A folder of a version with some tables.
+fn version(source: &Path, family: &str, version: &str, files: &[(&str, &str)]) -> std::io::Result<()> {
+    let folder = source.join("gpu").join(family).join("vllm").join(version);
+    fs::create_dir_all(&folder)?;
+    files.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text))
+}
+
+#[test]
+fn kernels_without_shapes_have_their_numbers_as_sizes() -> TestResult {
+    let source = tempfile::tempdir()?;
+    let text = "framework,kernel_source,model,phase,gemm_type,batch_size,isl,step,latency\n\
+                VLLM,fla,deepseek-ai/V3,context,fp8_block,2,128,0,0.5\nVLLM,fla,deepseek-ai/V3,generation,fp8_block,2,1,127,0.25\n";
+    let halves = "hidden_size,num_token,dispatch_transmit_us,dispatch_notify_us,combine_transmit_us\n7168,8,40,2,50\n";
+    version(
+        source.path(),
+        "sparse_attention",
+        "1.0",
+        &[("dsa_module_perf.txt", text), ("nothing_perf.txt", "m\n1\n2\n")],
+    )?;
+    version(source.path(), "comm", "1.0", &[("deepep_perf.txt", halves)])?;
+    let target = tempfile::tempdir()?;
+    let converted = import(source.path(), target.path(), &LOCK)?;
+    assert_eq!(converted.passed_over.into_iter().collect::<Vec<_>>(), [("nothing".to_owned(), 2)]);
+    let at = target.path().join("gpu/vllm/1.0");
+    let context = at.join("dsa_module_V3_context_fp8_block.csv");
+    assert_eq!(column(&context, "Input Shapes"), ["2,128,0"]);
+    assert_eq!(column(&context, "Input Data Types"), ["FLOAT8_E4M3FN"]);
+    assert_eq!(column(&at.join("dsa_module_V3_generation_fp8_block.csv"), "Average Duration(us)"), ["250"]);
+    assert_eq!(column(&at.join("deepep_dispatch.csv"), "Average Duration(us)"), ["42"]);
+    assert_eq!(column(&at.join("deepep_combine.csv"), "Average Duration(us)"), ["50"]);
+    let mapping = fs::read_to_string(at.join("op_mapping.yaml"))?;
+    let line = "dsa_module_V3_context_fp8_block: {class: generic, source: \"fla\", sizes: [batch_size, isl, step]}\n";
+    assert!(mapping.contains(line), "{mapping}");
+    Ok(())
+}
+
+#[test]
+fn rows_of_one_case_are_one_row_with_a_deviation() -> TestResult {
+    let source = tempfile::tempdir()?;
+    let text = "gemm_dtype,m,n,k,latency\nfp8,1,2,3,0.010\nfp8,4,2,3,0.5\nfp8,1,2,3,0.014\n";
+    version(source.path(), "gemm", "1.0", &[("gemm_perf.txt", text)])?;
+    let target = tempfile::tempdir()?;
+    let converted = import(source.path(), target.path(), &LOCK)?;
+    assert_eq!((converted.rows, converted.repeats), (3, 1));
+    let table = target.path().join("gpu/vllm/1.0/gemm_fp8.csv");
+    assert_eq!(column(&table, "Average Duration(us)"), ["12", "500"]);
+    let deviations = column(&table, "Profiling Std Duration(us)");
+    assert!(deviations[0].starts_with("2.82842712") && deviations[1].is_empty(), "{deviations:?}");
+    Ok(())
+}
+
+#[test]
+fn tables_of_other_versions_come_along() -> TestResult {
+    let source = tempfile::tempdir()?;
+    let table = |us: &str| format!("gemm_dtype,m,n,k,latency\nbfloat16,1,2,3,{us}\n");
+    let reuse = |table: &str, version: &str| format!("reuse:\n- table: {table}\n  from_version: {version}\n");
+    version(source.path(), "gemm", "1.0", &[("gemm_perf.txt", &table("0.001"))])?;
+    version(source.path(), "gemm", "2.0", &[("reuse.yaml", &reuse("gemm_perf", "1.0"))])?;
+    version(source.path(), "gemm", "3.0", &[("reuse.yaml", &reuse("gemm_perf", "2.0"))])?;
+    version(source.path(), "moe", "3.0", &[("reuse.yaml", &reuse("moe_perf", "2.0"))])?;
+    let target = tempfile::tempdir()?;
+    let converted = import(source.path(), target.path(), &LOCK)?;
+    assert_eq!((converted.databases, converted.reused, converted.missing.len()), (3, 2, 1));
+    assert!(converted.missing[0].ends_with("moe_perf of 2.0"), "{:?}", converted.missing);
+    for version in ["2.0", "3.0"] {
+        let table = target.path().join(format!("gpu/vllm/{version}/gemm_bfloat16.csv"));
+        assert_eq!(column(&table, "Average Duration(us)"), ["1"], "{version}");
+    }
+    Ok(())
+}
+
+#[test]
+fn graphs_answer_for_collectives_unless_single_calls_are_asked_for() -> TestResult {
+    for (is_eager, expected) in [(false, "hcom_allReduce_kernel_a_graph"), (true, "hcom_allReduce_kernel_a_eager")] {
+        let target = tempfile::tempdir()?;
+        import_with(fixture(), target.path(), Choices { is_eager }, &LOCK)?;
+        let mapping = fs::read_to_string(target.path().join("example_gpu/vllm/1.0/op_mapping.yaml"))?;
+        let entry = format!("tensor_cast.all_reduce.default:\n    kernel_type: {expected}\n");
+        assert!(mapping.contains(&entry), "{mapping}");
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use perfdb_pycompat::text::trim;
 use perfdb_store::columns::{
     COMMUNICATION, EP_SIZE, INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_SHAPES, OUTPUT_TYPES,
 };
+use perfdb_store::registry::is_collective;
 use perfdb_store::row_identity::{IdentityColumns, RowIdentity};
 use perfdb_store::signature::{Cells, Rules, Variant};
 use perfdb_store::slots::{normal_shape, split};
@@ -103,7 +104,7 @@ impl Naming {
         further.sort_by_key(|(_, at)| *at);
         Naming {
             rules: Rules::new(kernel_type, Variant::Database),
-            is_collective: kernel_type.starts_with("hcom_") && message.iter().all(Option::is_some),
+            is_collective: is_collective(kernel_type) && message.iter().all(Option::is_some),
             identity,
             base: BASE.map(position),
             message,

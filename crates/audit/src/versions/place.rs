@@ -5,6 +5,7 @@ use perfdb_files::paths::normalised;
 use perfdb_store::directory::tables_in;
 use perfdb_store::op_mapping::OpMapping;
 use perfdb_store::provenance::Statement;
+use perfdb_store::registry::is_collective;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +67,7 @@ impl Place {
             return Ok(None);
         };
         let mut tables = by_kernel_type(tables_in(&folder)?);
-        tables.retain(|name, _| name.starts_with("hcom_"));
+        tables.retain(|name, _| is_collective(name));
         Ok((!tables.is_empty()).then(|| Place { name: folder.clone(), directory: folder, tables, ..self.clone() }))
     }
 

@@ -7,6 +7,7 @@ use crate::picoseconds::{PS_PER_US, parse_duration_us, parse_us};
 use crate::profile::excerpt;
 use perfdb_files::parallel::{OrderedMap, states};
 use perfdb_pycompat::text::trim;
+use perfdb_store::registry::is_collective;
 use perfdb_trace::blocks::{Block, Blocks};
 use perfdb_trace::records::{Row, Splitter, line_ends};
 use perfdb_trace::source::Source;
@@ -282,7 +283,7 @@ impl Class {
         };
         Class {
             symbol: type_without_ending(kernel_type).into(),
-            collective: kernel_type.starts_with("hcom_").then(|| kernel_type.into()),
+            collective: is_collective(kernel_type).then(|| kernel_type.into()),
             is_kernel: !kernel_type.is_empty() && !kernel_type.ends_with("AicpuKernel"),
             step: (!step.is_empty() && step != "N/A").then(|| step.into()),
             phase,

@@ -1,5 +1,7 @@
 //! Families of kernels that do the same kind of work, so that one may stand for another.
 
+use perfdb_store::registry::FAMILIES;
+pub(crate) use perfdb_store::registry::{COMPOSITES, is_collective};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,157 +19,18 @@ pub(super) enum Work {
     Nothing,
 }
 
-pub(super) const FAMILIES: [(&str, Work, &[&str]); 15] = [
-    (
-        "gemm",
-        Work::Gemm,
-        &[
-            "MatMul",
-            "MatMulV2",
-            "MatMulV3",
-            "MatMulCommon",
-            "BatchMatMul",
-            "BatchMatMulV2",
-            "BatchMatMulV3",
-            "BatchMatMulNd",
-            "TransposeBatchMatMul",
-            "QuantBatchMatmul",
-            "QuantBatchMatmulV3",
-            "QuantBatchMatmulV4",
-            "WeightQuantBatchMatmulV2",
-        ],
-    ),
-    (
-        "attention",
-        Work::Query,
-        &[
-            "FusedInferAttentionScore",
-            "PromptFlashAttention",
-            "IncreFlashAttention",
-            "FlashAttentionScore",
-            "PagedAttentionMaskNdKernel",
-            "PagedAttentionNdKernel",
-            "UnpadFlashAttentionBF16NdKernel",
-            "RingMLAPrefillBF16Kernel",
-            "MLAProlog",
-            "MLAPO",
-            "AttentionUpdate",
-        ],
-    ),
-    (
-        "rope",
-        Work::Tokens,
-        &[
-            "_triton_rope",
-            "split_qkv_rmsnorm_rope_kernel",
-            "InterleaveRope",
-            "ApplyRotaryPosEmb",
-            "RotaryMul",
-            "RotaryPositionEmbedding",
-        ],
-    ),
-    (
-        "kv_cache",
-        Work::Tokens,
-        &["ReshapeAndCacheNdKernel", "reshape_and_cache", "ScatterPaKvCache", "KvRmsNormRopeCache"],
-    ),
-    (
-        "norm_add",
-        Work::Elements,
-        &[
-            "RmsNorm",
-            "AddRmsNorm",
-            "AddRmsNormBias",
-            "AddRmsNormCast",
-            "AddRmsNormDynamicQuant",
-            "AddRmsNormQuant",
-            "RmsNormQuant",
-            "LayerNorm",
-            "LayerNormV3",
-            "AddLayerNorm",
-            "InplaceAddRmsNorm",
-            "Add",
-            "Adds",
-            "muls_add_kernel",
-        ],
-    ),
-    (
-        "quant",
-        Work::Elements,
-        &["AscendQuantV2", "AscendQuant", "DynamicQuant", "DynamicQuantV2", "DynamicBlockQuant", "DequantSwigluQuant"],
-    ),
-    ("activation", Work::Tokens, &["SwiGlu", "SwiGluQuant", "Swish", "Gelu", "FastGelu", "Silu"]),
-    (
-        "moe",
-        Work::Tokens,
-        &[
-            "DispatchFFNCombine",
-            "GroupedMatmul",
-            "GroupedMatmulSwigluQuant",
-            "MoeDistributeDispatch",
-            "MoeDistributeCombine",
-            "MoeDistributeDispatchV2",
-            "MoeDistributeCombineV2",
-            "MoeTokenPermute",
-            "MoeTokenUnpermute",
-            "MoeInitRoutingV2",
-            "MoeInitRoutingQuantV2",
-            "MoeFinalizeRoutingV2",
-        ],
-    ),
-    ("moe_gate", Work::Tokens, &["MoeGatingTopK", "MoeGatingTopKSoftmax", "MoeGatingTopKSoftmaxV2"]),
-    (
-        "elementwise",
-        Work::Elements,
-        &[
-            "Mul",
-            "Muls",
-            "Sub",
-            "RealDiv",
-            "Div",
-            "Neg",
-            "Log",
-            "Less",
-            "GreaterEqual",
-            "LogicalAnd",
-            "LogicalNot",
-            "MaskedFill",
-            "SoftmaxV2",
-        ],
-    ),
-    (
-        "copy",
-        Work::Elements,
-        &[
-            "Cast",
-            "TensorMove",
-            "Slice",
-            "SliceD",
-            "StridedSlice",
-            "StridedSliceD",
-            "PadV3",
-            "ConcatD",
-            "Concat",
-            "Pack",
-            "Split",
-            "SplitD",
-            "SplitVD",
-            "Transpose",
-            "TransData",
-            "AsStrided",
-            "BroadcastTo",
-            "Tile",
-            "ViewCopy",
-            "Fill",
-            "MemSet",
-            "ZerosLike",
-        ],
-    ),
-    ("gather", Work::Tokens, &["GatherV2", "GatherV3", "Index"]),
-    ("sampling", Work::Nothing, &["ArgMaxV2", "ApplyTopKTopPCustom", "DSARandomUniform", "Sort", "TopKV2"]),
-    ("collective", Work::Nothing, &["hcom_allReduce_", "hcom_allGather_", "hcom_reduceScatter_", "hcom_broadcast_"]),
-    ("all_to_all", Work::Nothing, &["hcom_alltoallv_", "hcom_alltoall_", "hcom_alltoallvc_"]),
-];
+impl Work {
+    /// What the kernels of a family must agree in.
+    pub(super) fn of(family: &str) -> Work {
+        match family {
+            "gemm" => Work::Gemm,
+            "attention" => Work::Query,
+            "rope" | "kv_cache" | "activation" | "moe" | "moe_gate" | "gather" => Work::Tokens,
+            "sampling" | "collective" | "all_to_all" => Work::Nothing,
+            _ => Work::Elements,
+        }
+    }
+}
 
 /// What an operator without a kernel type would have been: the first row one of whose parts occurs in its name.
 const OPERATORS: [(&[&str], &str); 16] = [
@@ -189,34 +52,6 @@ const OPERATORS: [(&[&str], &str); 16] = [
     (&["mul", "sub", "div", "pow", "mean", "rsqrt", "neg"], "elementwise"),
 ];
 
-/// The kernels behind operators that are predicted with one duration.
-pub(crate) const COMPOSITES: [(&str, &[&str]); 4] = [
-    (
-        "tensor_cast.mlapo.default",
-        &["MatMulV2", "MatMulV3", "RmsNorm", "KvRmsNormRopeCache", "InterleaveRope", "BatchMatMulV2"],
-    ),
-    (
-        "tensor_cast.mlapo_quant.default",
-        &[
-            "DynamicQuant",
-            "AscendQuantV2",
-            "QuantBatchMatmulV3",
-            "RmsNorm",
-            "KvRmsNormRopeCache",
-            "InterleaveRope",
-            "BatchMatMulV2",
-        ],
-    ),
-    (
-        "tensor_cast.multihead_latent_attention.default",
-        &["BatchMatMulV2", "MatMulV2", "TransposeBatchMatMul", "FusedInferAttentionScore"],
-    ),
-    (
-        "tensor_cast.multihead_latent_attention_quant.default",
-        &["BatchMatMulV2", "MatMulV2", "TransposeBatchMatMul", "FusedInferAttentionScore"],
-    ),
-];
-
 /// The kernel types of a composite operator.
 pub(crate) fn composite(operator: &str) -> Option<&'static [&'static str]> {
     COMPOSITES.iter().find(|(name, _)| *name == operator).map(|(_, kernels)| *kernels)
@@ -226,7 +61,7 @@ pub(crate) fn composite(operator: &str) -> Option<&'static [&'static str]> {
 pub(super) const WIDEST_HEAD: i64 = 256;
 
 pub(super) static TABLE: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
-    let types = FAMILIES.iter().flat_map(|&(family, _, types)| types.iter().map(move |&name| (name, family)));
+    let types = FAMILIES.iter().flat_map(|&(family, types)| types.iter().map(move |&name| (name, family)));
     types.collect()
 });
 
@@ -255,11 +90,6 @@ pub(crate) fn plain_family(kernel_type: &str) -> Option<&'static str> {
 /// Whether a type is the name of an operator for which no kernel is known.
 pub(crate) fn is_operator(kernel_type: &str) -> bool {
     kernel_type.contains('.')
-}
-
-/// Whether a type is a collective's.
-pub(crate) fn is_collective(kernel_type: &str) -> bool {
-    kernel_type.starts_with("hcom_")
 }
 
 pub(super) fn operator_family(operator: &str) -> Option<&'static str> {

@@ -7,6 +7,7 @@ use crate::picoseconds::PS_PER_US;
 use bitcode::{Decode, Encode};
 use perfdb_model::predict::{Calls, Class, Estimate, Sum, Timed, measured_interval, sum};
 use perfdb_query::{Answer, Reader, Source, Surroundings, read_trace_events};
+use perfdb_store::registry::is_collective;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -86,7 +87,7 @@ fn estimate_of(book: &Book, signature: usize, answer: &Answer) -> Option<Estimat
     Some(match part.interval_us {
         Some([low_us, high_us]) => Estimate { duration_us: part.duration_us, low_us, high_us, class: whole.class },
         // A row as it is.
-        None => measured_interval(Timed::of(&part.kernel_type), part.duration_us, None),
+        None => measured_interval(Timed::of(is_collective(&part.kernel_type)), part.duration_us, None),
     })
 }
 

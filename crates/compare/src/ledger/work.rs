@@ -1,6 +1,6 @@
 //! What makes two kernels of a family do the same work.
 
-use super::family::{FAMILIES, Work};
+use super::family::Work;
 use super::operands::{GemmKey, Operands};
 
 /// What kernels of one family must have in common to stand for each other.
@@ -19,7 +19,7 @@ pub(crate) enum WorkKey {
 impl WorkKey {
     /// Of a kernel with these operands; `query_tokens` where it is attention.
     pub(crate) fn of(family: &str, operands: Option<&Operands>, query_tokens: Option<i64>) -> WorkKey {
-        let work = FAMILIES.iter().find(|(name, _, _)| *name == family).map_or(Work::Elements, |(_, work, _)| *work);
+        let work = Work::of(family);
         match (work, operands) {
             (Work::Nothing, _) => WorkKey::Any,
             (Work::Gemm, operands) => operands.and_then(Operands::gemm_key).map_or(WorkKey::Unknown, WorkKey::Gemm),

@@ -5,6 +5,7 @@
 
 use super::cells::{CellRule, CellRules};
 use crate::Semantics;
+use perfdb_store::registry::is_collective;
 
 /// What an `hcom_…AicpuKernel` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +209,7 @@ impl GroupingPolicy {
 
     /// What to do with a kernel of this (trimmed) type.
     pub(crate) fn class_of(&self, kernel_type: &str) -> KernelClass {
-        let collective = kernel_type.starts_with("hcom_");
+        let collective = is_collective(kernel_type);
         let aicpu = kernel_type.ends_with("AicpuKernel");
         match self.first_test {
             FirstTest::Aicpu if aicpu => KernelClass::LeftOut,

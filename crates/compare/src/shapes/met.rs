@@ -7,6 +7,7 @@ use crate::error::{Error, Outcome};
 use crate::ledger::{Group, ledger_of_files};
 use crate::profile::Total;
 use indexmap::IndexMap;
+use perfdb_store::registry::is_collective;
 use rustc_hash::FxBuildHasher;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ fn by_name(groups: Vec<Group>) -> Vec<Group> {
     let mut left: IndexMap<String, (Vec<Group>, Vec<Group>), FxBuildHasher> = IndexMap::default();
     for group in groups {
         let on_both = group.predicted_calls > 0.0 && group.measured_calls > 0.0;
-        if on_both || !group.kernel_type.starts_with("hcom_") {
+        if on_both || !is_collective(&group.kernel_type) {
             whole.push(group);
             continue;
         }

@@ -27,9 +27,9 @@ const COLLECTIVE: f64 = 0.054;
 pub(crate) const LEAST_DEVIATION: f64 = LONG_KERNEL / NINE_OF_TEN;
 
 impl Timed {
-    /// What a kernel type is.
-    pub fn of(kernel_type: &str) -> Timed {
-        if kernel_type.starts_with("hcom_") { Timed::Collective } else { Timed::Kernel }
+    /// What was timed, by whether it is a collective.
+    pub fn of(is_collective: bool) -> Timed {
+        if is_collective { Timed::Collective } else { Timed::Kernel }
     }
 
     /// Half of the 90 % interval of a measured row of which no deviation is known, as a logarithm.

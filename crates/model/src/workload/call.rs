@@ -3,8 +3,9 @@
 use crate::roofline::{Precision, Work};
 use serde_json::Value;
 
-use crate::workload::element::ElementType;
+use crate::workload::element;
 use crate::workload::family::{Family, PackedAttention};
+use perfdb_store::dtype::DType;
 
 /// The arguments of a call as a profile has them: three JSON lists. An empty text is a list that was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Arguments<'a> {
 pub struct Call {
     operator: String,
     dims: Vec<Vec<f64>>,
-    types: Vec<Option<ElementType>>,
+    types: Vec<Option<DType>>,
     values: Option<Vec<String>>,
 }
 
@@ -69,7 +70,7 @@ impl Call {
         Some(Call {
             operator: base_name(operator).to_owned(),
             dims: dims(arguments.dims)?,
-            types: texts(arguments.types)?.iter().map(|name| ElementType::of_name(name)).collect(),
+            types: texts(arguments.types)?.iter().map(|name| element::of_name(name)).collect(),
             values: if arguments.values.is_empty() { None } else { Some(texts(arguments.values)?) },
         })
     }
@@ -101,7 +102,7 @@ impl Call {
     }
 
     /// What the cache of keys and values holds that the call writes to; `None` where it writes to none.
-    pub fn written_cache(&self) -> Option<ElementType> {
+    pub fn written_cache(&self) -> Option<DType> {
         if self.family()? == Family::CacheWrite { self.element(2) } else { None }
     }
 
@@ -153,13 +154,13 @@ impl Call {
     }
 
     /// The type of an argument, if it is a tensor.
-    pub(crate) fn element(&self, at: usize) -> Option<ElementType> {
+    pub(crate) fn element(&self, at: usize) -> Option<DType> {
         *self.types.get(at)?
     }
 
     /// Bytes of an element of an argument.
     pub(crate) fn bytes(&self, at: usize) -> Option<f64> {
-        Some(self.element(at)?.bytes())
+        Some(element::bytes(self.element(at)?))
     }
 
     /// The value of an argument as a text; `None` where values were not recorded, or not this many.
@@ -192,8 +193,8 @@ impl Message<'_> {
 }
 
 /// Names of types, one where all are the same; `?` for what is none.
-pub(crate) fn names_of(types: impl IntoIterator<Item = Option<ElementType>>) -> String {
-    let mut names: Vec<&str> = types.into_iter().map(|element| element.map_or("?", ElementType::name)).collect();
+pub(crate) fn names_of(types: impl IntoIterator<Item = Option<DType>>) -> String {
+    let mut names: Vec<&str> = types.into_iter().map(|element| element.map_or("?", element::name)).collect();
     if names.windows(2).all(|pair| pair[0] == pair[1]) {
         names.truncate(1);
     }

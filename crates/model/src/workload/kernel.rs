@@ -2,7 +2,7 @@
 
 use crate::roofline::Precision;
 
-use crate::workload::element::ElementType;
+use perfdb_store::dtype::DType;
 
 /// What the name of a kernel of attention tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -10,7 +10,7 @@ pub struct AttentionKernel {
     /// Whether a window hides keys that are far away.
     pub is_windowed: Option<bool>,
     /// What the cache of keys and values holds.
-    pub cache: Option<ElementType>,
+    pub cache: Option<DType>,
 }
 
 impl AttentionKernel {
@@ -42,9 +42,9 @@ fn of_trtllm(name: &str) -> Option<AttentionKernel> {
         (types.contains("Causal") || types.contains("Dense")).then_some(false)
     };
     let cache = cache.map(|element| match element {
-        "E4m3" => ElementType::Float8,
-        "Bfloat16" => ElementType::BFloat16,
-        _ => ElementType::Half,
+        "E4m3" => DType::Float8E4M3Fn,
+        "Bfloat16" => DType::BFloat16,
+        _ => DType::Float16,
     });
     Some(AttentionKernel { is_windowed, cache })
 }
@@ -57,9 +57,9 @@ fn of_paged(name: &str) -> Option<AttentionKernel> {
     let cache =
         arguments.split(',').map(str::trim).filter(|argument| !argument.starts_with(|c: char| c.is_ascii_digit()));
     let cache = cache.take(2).last().and_then(|name| match name {
-        "__hip_bfloat16" => Some(ElementType::BFloat16),
-        "_Float16" => Some(ElementType::Half),
-        "unsigned char" => Some(ElementType::Float8),
+        "__hip_bfloat16" => Some(DType::BFloat16),
+        "_Float16" => Some(DType::Float16),
+        "unsigned char" => Some(DType::Float8E4M3Fn),
         _ => None,
     });
     let variant = arguments.split_once("ck_tile::ComposedAttention<").and_then(|(_, variant)| variant.split_once('u'));
@@ -230,14 +230,14 @@ mod tests {
         for (name, expected) in [
             (
                 "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvSlidingOrChunkedCausalP16VarSeqQ128Kv128".to_owned(),
-                kernel(Some(true), Some(ElementType::Float8)),
+                kernel(Some(true), Some(DType::Float8E4M3Fn)),
             ),
             (
                 "fmhaSm100fKernel_QkvBfloat16OBfloat16H128PagedKvCausalP64MultiCtasKvCgaVarSeqQ8Kv128".to_owned(),
-                kernel(Some(false), Some(ElementType::BFloat16)),
+                kernel(Some(false), Some(DType::BFloat16)),
             ),
-            (paged("0"), kernel(Some(false), Some(ElementType::Float8))),
-            (paged("2"), kernel(Some(true), Some(ElementType::Float8))),
+            (paged("0"), kernel(Some(false), Some(DType::Float8E4M3Fn))),
+            (paged("2"), kernel(Some(true), Some(DType::Float8E4M3Fn))),
             (two("false, true, false"), kernel(Some(false), None)),
             (two("false, true, true"), kernel(Some(true), None)),
             (three("false"), kernel(Some(false), None)),
@@ -248,8 +248,8 @@ mod tests {
         ] {
             assert_eq!(AttentionKernel::of_name(&name), expected, "{name}");
         }
-        let known = kernel(Some(false), None).and(kernel(None, Some(ElementType::Half)));
-        assert_eq!(known.and(kernel(Some(true), None)), kernel(Some(true), Some(ElementType::Half)));
+        let known = kernel(Some(false), None).and(kernel(None, Some(DType::Float16)));
+        assert_eq!(known.and(kernel(Some(true), None)), kernel(Some(true), Some(DType::Float16)));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Attention over lengths, batches, heads and head sizes.
 
 use super::attempt::{Naming, UNMATCHED, Value, of_points};
+use super::heads;
 use super::points::{ABSENT, Axes, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::{Context, Names};
-use crate::measured::attention::{AttentionCall, Fields, normalised};
+use crate::measured::attention::{AttentionCall, Fields, as_shapes, is_by_shapes, normalised};
 use crate::query::Argument;
 use crate::semantics::Rules;
 use crate::table::columns::Column;
@@ -66,6 +67,18 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         return Err(Miss::new("wrapper_interpolation_failed"));
     }
     let names = context.names(entry);
+    let mut last = None;
+    for name in names.iter().filter(|name| is_by_shapes(context, name)) {
+        let (Some(operands), Some(table)) = (as_shapes(context, name), context.table(name)?) else { continue };
+        match heads::of_table(context, table, &operands) {
+            Some(Err(miss)) => last = Some(miss),
+            Some(answer) => return answer,
+            None => {}
+        }
+    }
+    if let Some(miss) = last {
+        return Err(miss);
+    }
     let Ok(call) = AttentionCall::of(context) else { return Err(Miss::new("attention_target_unavailable")) };
     let (sparse_mode, kv_heads) = call.of_layout();
     let rank = call.query.shape.len();

@@ -7,7 +7,6 @@ use crate::decompose::{self, Decomposed, Kind, PartQuery};
 use crate::interval::interval_us;
 use crate::measured::{composite, experts, inputs, parts};
 use crate::operands::{Operand, Operands};
-use crate::shapes::is_interpolation_matmul;
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -83,7 +82,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
     let names: Names<'_> = query.kernel_types.iter().map(|name| &**name).collect();
     context.note(|| format!("part {}: between rows", names.join(",")));
     let answer = match &query.kind {
-        Kind::Attention(fields) if length_aware::is_length_aware(query.kernel_type()) => {
+        Kind::Attention(fields) if context.class(query.kernel_type()).has_request_lengths() => {
             length_aware::of_part(context, &names, fields)?
         }
         Kind::Attention(fields) => attention::of_part(context, &names, fields)?.ok(),
@@ -96,7 +95,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
                 .map(|(shape, own)| Operand::made(shape, if context.rules.parts_as_they_are { *own } else { first }))
                 .take(part.count)
                 .collect();
-            match is_interpolation_matmul(query.kernel_type()) {
+            match context.class(query.kernel_type()).is_product() {
                 true => matmul::of_tables(context, &names, &operands, Some(part.count))?,
                 false => generic::of_tables(context, &names, &operands, Some(part.count), None)?.ok(),
             }
@@ -126,7 +125,7 @@ fn part(context: &Context<'_>, query: &PartQuery<'_>) -> Result<Option<Part>, Mi
 fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
     let failed = || Miss::new("composite_sub_kernel_failed");
     let (collectives, computes): (Names<'_>, Names<'_>) =
-        entry.sub_kernels.iter().map(String::as_str).partition(|name| name.starts_with("hcom_"));
+        entry.sub_kernels.iter().map(String::as_str).partition(|name| context.is_collective(name));
     let operands = inputs::operands(context, entry);
     let count = inputs::input_count(entry);
     let compute = match matmul::of_tables(context, &computes, &operands, count)? {

@@ -4,7 +4,7 @@ use super::attempt::{FEW, Status, of_group};
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss, Source};
 use crate::context::Context;
-use crate::dtype::profiler_name;
+use crate::dtype::one_spelling;
 use crate::measured;
 use crate::query::elements;
 use crate::semantics::Rules;
@@ -38,9 +38,9 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         let inputs: Vec<(&[i64], &str)> = context
             .query
             .input_tensors()
-            .map(|tensor| (tensor.shape.as_slice(), profiler_name(tensor.dtype).unwrap_or_default()))
+            .map(|tensor| (tensor.shape.as_slice(), context.rules.type_name(tensor.dtype).unwrap_or_default()))
             .collect();
-        let Some(dtype) = profiler_name(output.dtype) else { continue };
+        let Some(dtype) = context.rules.type_name(output.dtype) else { continue };
         let (key, at) = place(&inputs, &output.shape, dtype, context.rules);
         let index = index(context.rules, table);
         for group in index.of(&key) {
@@ -74,9 +74,10 @@ fn of_row(row: KernelRow<'_>, rules: &Rules) -> Option<Placed> {
     let dtype = row.output_types().first()?;
     let types = row.input_types();
     let shapes: SmallVec<[Dimensions; 4]> = row.matrices().iter().collect();
-    let type_of = |at: usize| types.get(at).map_or("", |name| &**name);
+    let spelled = |name| if rules.exact_types { one_spelling(name) } else { name };
+    let type_of = |at: usize| types.get(at).map_or("", |name| spelled(name));
     let inputs: Vec<(&[i64], &str)> = shapes.iter().enumerate().map(|(at, shape)| (&**shape, type_of(at))).collect();
-    let (key, at) = place(&inputs, &output, dtype, rules);
+    let (key, at) = place(&inputs, &output, spelled(dtype), rules);
     Some(Placed { key, at, extra: Extra::default() })
 }
 

@@ -1,22 +1,31 @@
 //! Fused experts over tokens.
 
-use super::attempt::of_group;
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::attempt::{UNMATCHED, of_group};
+use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
+use crate::dtype::one_spelling;
 use crate::measured::experts::{Projection, Scales, shapes_of, with_embedded};
+use crate::operands::Operand;
 use crate::query::elements;
-use crate::semantics::Rules;
+use crate::semantics::{ReaderKind, Rules};
 use crate::table::columns::Column;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::KernelClass;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 const FAILED: &str = "moe_fused_interpolation_failed";
 const INPUTS: usize = 7;
 static AXES: Axes = Axes { names: &["tokens"], sets: &[&[0]], padded: None };
+/// Of experts by three shapes.
+static BY_SHAPES: Axes = Axes {
+    names: &["tokens", "hidden", "intermediate", "experts"],
+    sets: &[&[0], &[1], &[2], &[3], &[0, 1], &[0, 2], &[0, 3], &[0, 1, 2]],
+    padded: None,
+};
 /// For predictions: the experts are those of one rank.
 static SIZES: Axes = Axes {
     names: &["tokens", "hidden", "intermediate", "experts", "top_k"],
@@ -29,9 +38,14 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     let Some(name) = entry.kernel_type.as_deref() else { return Err(Miss::new("wrapper_interpolation_failed")) };
     let Some(ep) = context.query.ep_size else { return Err(Miss::new("ep_size_not_configured")) };
     let Some(table) = context.table(name)? else { return Err(Miss::new("csv_not_found")) };
-    let Some(projection) = Projection::of(context.query) else {
+    let Some(projection) = Projection::of(context.rules, context.query) else {
         return Err(Miss::new("moe_fused_target_unextractable"));
     };
+    if is_by_shapes(context.rules, table) {
+        let found = projection.shapes().and_then(|operands| of_shapes(context, table, &operands));
+        let answer = found.unwrap_or_else(|| Err(Miss::new("moe_fused_target_unextractable")))?;
+        return with_embedded(context, entry, answer);
+    }
     let operands = projection.operands([Scales::Vector; 2]);
     let types: Option<SmallVec<[&str; INPUTS]>> = operands.iter().map(|operand| operand.dtype).collect();
     let Some(types) = types else { return Err(Miss::new(FAILED)) };
@@ -54,8 +68,84 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     Err(Miss::new(reason))
 }
 
+/// Whether the rows of a table are experts by three shapes: tokens with their width, weights of a rank's experts, and chosen experts.
+pub(crate) fn is_by_shapes(rules: &Rules, table: &KernelRows) -> bool {
+    rules.reader == ReaderKind::Own
+        && table.class(rules) == KernelClass::Experts
+        && table.rows().next().is_some_and(|row| ByShapes::of(row.inputs().iter()).is_some())
+}
+
+/// Experts by three shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ByShapes {
+    tokens: i64,
+    hidden: i64,
+    /// Of the experts of one rank.
+    experts: i64,
+    intermediate: i64,
+    topk: i64,
+}
+
+impl ByShapes {
+    fn of(mut shapes: impl Iterator<Item = impl std::ops::Deref<Target = [i64]>>) -> Option<ByShapes> {
+        let (x, weights, chosen) = (shapes.next()?, shapes.next()?, shapes.next()?);
+        let (&[tokens, hidden], &[experts, rows, intermediate], &[_, topk]) = (&*x, &*weights, &*chosen) else {
+            return None;
+        };
+        (rows == hidden && shapes.next().is_none()).then_some(ByShapes { tokens, hidden, experts, intermediate, topk })
+    }
+
+    fn place<'s>(&self, rules: &Rules, types: impl IntoIterator<Item = &'s str>) -> (Key, Coordinates) {
+        let ByShapes { tokens, hidden, experts, intermediate, topk } = *self;
+        let mut key = Key::default();
+        key.texts(types);
+        if rules.predicts() {
+            return (key, [tokens, hidden, intermediate, experts, topk].map(|size| size as f64));
+        }
+        key.integer(topk);
+        let [tokens, hidden, intermediate, experts] = [tokens, hidden, intermediate, experts].map(|size| size as f64);
+        (key, [tokens, hidden, intermediate, experts, ABSENT])
+    }
+}
+
+/// Between the rows of a table; `None` where the call is not of its form. Rows of the call's expert-parallel size come first.
+pub(super) fn of_shapes(
+    context: &Context<'_>,
+    table: &KernelRows,
+    operands: &[Operand<'_>],
+) -> Option<Result<Answer, Miss>> {
+    let call = ByShapes::of(operands.iter().map(|operand| &*operand.shape))?;
+    let types: Option<SmallVec<[&str; 4]>> = operands.iter().map(|operand| operand.dtype).collect();
+    let (key, at) = call.place(context.rules, types?.iter().map(|name| one_spelling(name)));
+    let index = index(context.rules, table);
+    let wanted = context.query.ep_size;
+    let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
+    groups.sort_by_key(|group| wanted.is_some() && group.extra.expert_parallel != wanted);
+    let mut status = UNMATCHED;
+    for group in groups {
+        match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+            Ok(value) => return Some(Ok(value.answer(table))),
+            Err(found) => status = found.unwrap_or(status),
+        }
+    }
+    Some(Err(Miss::new(status)))
+}
+
+fn placed_by_shapes(rules: &Rules, row: KernelRow<'_>) -> Option<Placed> {
+    let types = row.input_types().iter().map(|name| one_spelling(name));
+    let (key, at) = ByShapes::of(row.inputs().iter())?.place(rules, types);
+    Some(Placed { key, at, extra: Extra { expert_parallel: row.ep_size(), ..Extra::default() } })
+}
+
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows) -> Arc<PointIndex> {
+    if is_by_shapes(rules, table) {
+        let (kind, axes) =
+            if rules.predicts() { ("experts_predicted", &SIZES) } else { ("experts_by_shapes", &BY_SHAPES) };
+        let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
+        let place = |row: KernelRow<'_>| placed_by_shapes(rules, row);
+        return table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, place));
+    }
     let (kind, axes) = if rules.predicts() { ("experts_sizes", &SIZES) } else { ("experts", &AXES) };
     let name = IndexName { kind, count: None, is_corrected: rules.envelope_everywhere };
     table.points.get_or_make(name, || PointIndex::new(table, axes, false, name.is_corrected, |row| place(rules, row)))

@@ -4,13 +4,14 @@ use super::attempt::{Status, UNMATCHED, of_group};
 use super::elementwise::{MATRIX, matrix};
 use super::generic_sizes::{Plans, SIZES};
 use super::matmul::projected_operands;
-use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
+use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
+use crate::interval::of_other_type;
 use crate::measured::inputs;
 use crate::operands::Operand;
 use crate::query::elements;
-use crate::semantics::Rules;
+use crate::semantics::{ReaderKind, Rules};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
 use smallvec::SmallVec;
@@ -56,26 +57,47 @@ pub(super) fn of_tables(
         };
         let over_output = primary_over_output || table.policy.over_output;
         let output = output.filter(|_| over_output);
-        let Some((key, at)) = target(context.rules, table, operands, count, output, over_output) else {
-            status = "compute_target_unavailable";
-            continue;
-        };
-        let index = index(context.rules, table, count, over_output);
-        status = UNMATCHED;
-        for group in index.of(&key) {
-            context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
-            match of_group(context, &index, group, &at, table.policy.max_dimensions) {
-                Ok(value) => return Ok(Ok(value.answer(table))),
-                Err(found) => status = found.unwrap_or(status),
+        for plans in ways(context.rules, table, count, over_output) {
+            let plans = plans.as_deref();
+            let Some((key, at)) = target(context.rules, table, plans, operands, count, output, over_output) else {
+                if status != UNMATCHED {
+                    status = "compute_target_unavailable";
+                }
+                continue;
+            };
+            let index = index_of(context.rules, table, plans, count, over_output);
+            status = UNMATCHED;
+            let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
+            let has_other_types =
+                |group: &Group| group.extra.is_of_other_types(operands.iter().map(|operand| operand.dtype));
+            groups.sort_by_key(|group| has_other_types(group));
+            for group in groups {
+                context.note(|| format!("{}: {} points", table.kernel_type(), group.len()));
+                match of_group(context, &index, group, &at, table.policy.max_dimensions) {
+                    Ok(value) if has_other_types(group) => return Ok(Ok(of_other_type(value.answer(table)))),
+                    Ok(value) => return Ok(Ok(value.answer(table))),
+                    Err(found) => status = found.unwrap_or(status),
+                }
             }
         }
     }
     Ok(Err(status))
 }
 
-/// The rows of a table as points.
+/// The rows of a table as points, as they are learnt from or first interpolated.
 pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Arc<PointIndex> {
-    let plans = plans(rules, table, count, over_output);
+    let plans = ways(rules, table, count, over_output).next().flatten();
+    index_of(rules, table, plans.as_deref(), count, over_output)
+}
+
+/// The rows of a table as points over all sizes of some plans, else over one dimension.
+fn index_of(
+    rules: &Rules,
+    table: &KernelRows,
+    plans: Option<&Plans>,
+    count: Option<usize>,
+    over_output: bool,
+) -> Arc<PointIndex> {
     let (kind, axes) = match (rules.predicts(), over_output) {
         _ if plans.is_some() => ("sizes", &SIZES),
         (true, true) => ("output_matrix", &MATRIX),
@@ -85,37 +107,46 @@ pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, ove
     };
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
     table.points.get_or_make(name, || {
-        PointIndex::new(table, axes, false, name.is_corrected, |row| match &plans {
+        PointIndex::new(table, axes, false, name.is_corrected, |row| match plans {
             Some(plans) => {
-                let types = row.input_types().iter().map(|name| table.tolerance(true).type_class(name));
+                let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name));
                 let shapes = row.matrices().iter().take(count.unwrap_or(usize::MAX));
                 let (key, at) = plans.place(count, types, shapes)?;
-                Some(Placed { key, at, extra: Extra::default() })
+                Some(Placed { key, at, extra: of_types(rules, table, row, count) })
             }
             None => place(rules, table, row, count, over_output),
         })
     })
 }
 
-/// The sizes of a table of which more varies than rows and columns, where that is to be predicted.
-fn plans(rules: &Rules, table: &KernelRows, count: Option<usize>, over_output: bool) -> Option<Arc<Plans>> {
-    let plans = (rules.predicts() && !over_output).then(|| table.sizes.of(table, count))?;
-    plans.is_generic.then_some(plans)
+/// How a table is interpolated: over all sizes that vary, where those are more than rows and columns. Where nothing is predicted the first
+/// dimension alone comes before that, and the simulator's readers know no other way.
+fn ways(
+    rules: &Rules,
+    table: &KernelRows,
+    count: Option<usize>,
+    over_output: bool,
+) -> impl Iterator<Item = Option<Arc<Plans>>> {
+    let is_asked = rules.reader == ReaderKind::Own && !over_output;
+    let plans = is_asked.then(|| table.sizes.of(rules, table, count)).filter(|plans| plans.is_generic);
+    let only_plans = rules.predicts() && plans.is_some();
+    [(!only_plans).then_some(None), plans.map(Some)].into_iter().flatten()
 }
 
 fn target(
     rules: &Rules,
     table: &KernelRows,
+    plans: Option<&Plans>,
     operands: &[Operand<'_>],
     count: Option<usize>,
     output: Option<&[i64]>,
     over_output: bool,
 ) -> Option<(Key, Coordinates)> {
-    let tolerance = table.tolerance(true);
+    let tolerance = table.tolerance(rules);
     let mut key = Key::default();
     key.integer(count.unwrap_or(operands.len()) as i64);
     operands.first()?;
-    if let Some(plans) = plans(rules, table, count, over_output) {
+    if let Some(plans) = plans {
         let types: Option<SmallVec<[&str; 4]>> =
             operands.iter().map(|operand| Some(tolerance.type_class(operand.dtype?))).collect();
         return plans.place(count, types?.into_iter(), operands.iter().map(|operand| &*operand.shape));
@@ -139,7 +170,7 @@ fn place(
     over_output: bool,
 ) -> Option<Placed> {
     let strip = rules.stripping();
-    let tolerance = table.tolerance(true);
+    let tolerance = table.tolerance(rules);
     let limit = count.unwrap_or(usize::MAX);
     let shape_count = row.matrices().len().min(limit);
     let types = &row.input_types()[..row.input_types().len().min(limit)];
@@ -156,7 +187,16 @@ fn place(
         true => push_output(&mut key, rules, &row.outputs().get(0).filter(|_| row.outputs().len() == 1)?)?,
         false => push_inputs(&mut key, rules, row.matrices().iter().take(limit))?,
     };
-    Some(Placed { key, at, extra: Extra::default() })
+    Some(Placed { key, at, extra: of_types(rules, table, row, count) })
+}
+
+/// Rows of types that a call takes for each other are groups of their own, where types are exact.
+fn of_types(rules: &Rules, table: &KernelRows, row: KernelRow<'_>, count: Option<usize>) -> Extra {
+    if !rules.exact_types || !table.tolerance(rules).relaxed_types {
+        return Extra::default();
+    }
+    let types = row.input_types().iter().take(count.unwrap_or(usize::MAX)).cloned().collect();
+    Extra { types, ..Extra::default() }
 }
 
 /// The first dimension of the first input; everything else must agree. For predictions, its last dimension as well, and dimensions of other

@@ -1,6 +1,7 @@
 //! The sizes of kernels that nobody described: all dimensions of the inputs that vary from row to row are axes.
 
 use super::points::{ABSENT, Axes, Coordinates, Key, MOST_AXES};
+use crate::semantics::Rules;
 use crate::table::KernelRows;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -8,10 +9,27 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// For predictions; points have as many of them as vary.
+/// Points have as many of them as vary.
 pub(super) static SIZES: Axes = Axes {
     names: &["size_0", "size_1", "size_2", "size_3", "size_4"],
-    sets: &[&[0], &[0, 1], &[0, 1, 2]],
+    sets: &[
+        &[0],
+        &[1],
+        &[2],
+        &[3],
+        &[4],
+        &[0, 1],
+        &[0, 2],
+        &[0, 3],
+        &[0, 4],
+        &[1, 2],
+        &[1, 3],
+        &[1, 4],
+        &[2, 3],
+        &[2, 4],
+        &[3, 4],
+        &[0, 1, 2],
+    ],
     padded: None,
 };
 
@@ -40,11 +58,11 @@ pub(crate) struct Plans {
 pub(crate) struct PlansByCount(RwLock<FxHashMap<Option<usize>, Arc<Plans>>>);
 
 impl PlansByCount {
-    pub(super) fn of(&self, table: &KernelRows, count: Option<usize>) -> Arc<Plans> {
+    pub(super) fn of(&self, rules: &Rules, table: &KernelRows, count: Option<usize>) -> Arc<Plans> {
         if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&count) {
             return known.clone();
         }
-        let made = Arc::new(Plans::new(table, count));
+        let made = Arc::new(Plans::new(rules, table, count));
         self.0.write().unwrap_or_else(PoisonError::into_inner).entry(count).or_insert(made).clone()
     }
 }
@@ -66,11 +84,11 @@ fn form<'s>(
 }
 
 impl Plans {
-    fn new(table: &KernelRows, count: Option<usize>) -> Plans {
+    fn new(rules: &Rules, table: &KernelRows, count: Option<usize>) -> Plans {
         let limit = count.unwrap_or(usize::MAX);
         let mut forms: BTreeMap<Key, Vec<Dimensions>> = BTreeMap::new();
         for row in table.rows() {
-            let types = row.input_types().iter().map(|name| table.tolerance(true).type_class(name));
+            let types = row.input_types().iter().map(|name| table.tolerance(rules).type_class(name));
             let (key, dimensions) = form(count, types, row.matrices().iter().take(limit));
             forms.entry(key).or_default().push(dimensions);
         }

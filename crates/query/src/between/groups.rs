@@ -1,10 +1,9 @@
 //! All groups of a table that are predicted from: what a question would be asked of.
 
 use super::tables::{self, Learnt};
-use super::{attention, elementwise, experts, generic, length_aware, matmul, scatter};
+use super::{attention, elementwise, experts, generic, heads, length_aware, matmul, scatter};
 use crate::measured::inputs::input_count;
 use crate::semantics::Rules;
-use crate::shapes::is_interpolation_matmul;
 use crate::table::KernelRows;
 use crate::table::columns::Column;
 use perfdb_store::op_mapping::{Entry, OpMapping};
@@ -12,10 +11,15 @@ use perfdb_store::op_mapping::{Entry, OpMapping};
 /// The groups of a table, as the operators of the mapping ask it; those of a kernel without an operator as its name has it.
 pub(crate) fn learnt(rules: &Rules, mapping: &OpMapping, table: &KernelRows) -> Vec<Learnt> {
     let entry = entry_of(mapping, table.kernel_type());
+    let class = table.class(rules);
     let count = entry.and_then(input_count);
     let mode = entry.and_then(|entry| entry.query_mode.as_deref());
     let is_quantised = entry.is_some_and(|entry| entry.compute_subcategory.as_deref() == Some("quantized_matmul"));
-    let index = if length_aware::is_length_aware(table.kernel_type()) {
+    let index = if heads::is_by_shapes(rules, table) {
+        heads::index(rules, table)
+    } else if experts::is_by_shapes(rules, table) {
+        experts::index(rules, table)
+    } else if class.has_request_lengths() {
         length_aware::index(rules, table)
     } else if mode == Some("attention_special") || table.has(Column::AvgSeqLen) || table.has(Column::OldAvgSeqLen) {
         attention::index(rules, table)
@@ -25,7 +29,7 @@ pub(crate) fn learnt(rules: &Rules, mapping: &OpMapping, table: &KernelRows) -> 
         scatter::index_of(rules, table)
     } else if mode == Some("elementwise") {
         elementwise::index(rules, table)
-    } else if is_interpolation_matmul(table.kernel_type()) {
+    } else if class.is_product() {
         matmul::index(rules, table, count, is_quantised)
     } else {
         generic::index(rules, table, count, table.policy.over_output)

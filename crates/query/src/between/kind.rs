@@ -4,7 +4,7 @@ use super::points::{Axes, AxisSet, Coordinates, Point, PointSet};
 use crate::table::KernelRow;
 use crate::table::columns::Column;
 use perfdb_model::predict::{
-    Attention, BY_ROUTED_ROWS, Experts, MatMul, Operands, Place, Precision, Work, configuration,
+    Attention, BY_ROUTED_ROWS, Experts, LatentAttention, MatMul, Operands, Place, Precision, Work, configuration,
 };
 use perfdb_model::roofline::Device;
 use smallvec::{SmallVec, smallvec};
@@ -17,6 +17,10 @@ pub(crate) struct Setting {
     types: [Precision; 2],
     kv_heads: f64,
     expert_parallel: f64,
+    /// Of attention by shapes.
+    pub(super) head_size: f64,
+    /// Tokens that a query sees at most; 0 for all.
+    pub(super) window: f64,
 }
 
 impl Default for Setting {
@@ -26,6 +30,8 @@ impl Default for Setting {
             types: [Precision::Bf16; 2],
             kv_heads: 1.0,
             expert_parallel: 1.0,
+            head_size: 0.0,
+            window: 0.0,
         }
     }
 }
@@ -44,7 +50,15 @@ impl Setting {
         };
         let kv_heads = row.cut(Column::KvHeads).filter(|heads| *heads > 0).unwrap_or(1) as f64;
         let expert_parallel = row.whole(Column::EpSize).filter(|ranks| *ranks > 0).unwrap_or(1) as f64;
-        Setting { operands, types, kv_heads, expert_parallel }
+        Setting { operands, types, kv_heads, expert_parallel, ..Setting::default() }
+    }
+}
+
+impl Setting {
+    /// With the sizes that attention by shapes has.
+    pub(super) fn of_heads(self, head_size: i64, kv_heads: i64, window: f64) -> Setting {
+        let kv_heads = if kv_heads > 0 { kv_heads as f64 } else { self.kv_heads };
+        Setting { head_size: head_size as f64, kv_heads, window, ..self }
     }
 }
 
@@ -70,6 +84,9 @@ fn axes_of(target: &Coordinates) -> Option<(u8, AxisSet)> {
         0b1111 => &[0, 1, 2, 3],
         0b1_1011 => &[0, 1, 3, 4],
         0b1_1111 => &[0, 1, 2, 3, 4],
+        0b1_1101 => &[0, 2, 3, 4],
+        0b1011 => &[0, 1, 3],
+        0b1101 => &[0, 2, 3],
         _ => return None,
     };
     Some((bits, axes))
@@ -82,6 +99,8 @@ pub(super) enum Kind {
     Product,
     /// Tokens, length, tokens per request, heads and head size of attention.
     Attention,
+    /// Batch, query tokens, tokens before them, heads and key heads of attention by shapes; without key heads of latent attention.
+    Heads,
     /// Rows and columns of what an elementwise kernel or a norm writes.
     Matrix,
     /// Tokens, hidden and intermediate size, experts of a rank and top-k.
@@ -97,6 +116,7 @@ impl Kind {
         match axes.names {
             ["M", "K", "N"] => Kind::Product,
             ["q_tokens", "seq", _, "heads", "head_dim"] => Kind::Attention,
+            ["batch", "query_tokens", ..] => Kind::Heads,
             ["rows", "columns"] => Kind::Matrix,
             ["tokens", "hidden", ..] => Kind::Experts,
             ["size_0", ..] => Kind::Generic,
@@ -108,7 +128,7 @@ impl Kind {
     pub(super) fn size(self, bits: u8) -> usize {
         match self {
             Kind::Attention if bits & 0b100 != 0 => 2,
-            Kind::Attention => 1,
+            Kind::Attention | Kind::Heads => 1,
             _ => 0,
         }
     }
@@ -131,6 +151,7 @@ impl Kind {
                 let operands = Operands { activation_bytes: query.min(key), ..setting.operands };
                 self.place(at, Setting { operands, ..setting }).work
             }
+            Kind::Heads => self.place(at, setting).work,
             Kind::Experts => Work { bytes: 0.0, ..self.place(at, setting).work },
             _ => return None,
         };
@@ -145,6 +166,12 @@ impl Kind {
             (Kind::Product, _) => smallvec!["M", "N", "K"],
             (Kind::Attention, 4) => smallvec!["q_tokens", "seq", "heads", "head_dim"],
             (Kind::Attention, _) => smallvec!["batch", "tokens_per_request", "seq", "heads", "head_dim"],
+            (Kind::Heads, _) => {
+                let name = |axis: &u8| {
+                    if *axis == 3 && axes.contains(&4) { "heads_per_kv_head" } else { all.names[usize::from(*axis)] }
+                };
+                axes.iter().map(name).collect()
+            }
             (Kind::Sizes | Kind::Matrix | Kind::Experts | Kind::Generic, _) => {
                 axes.iter().map(|axis| all.names[usize::from(*axis)]).collect()
             }
@@ -166,6 +193,9 @@ impl Kind {
                     false => smallvec![batch, per_request, length, heads, head_size],
                 };
                 Place { axes, work, configuration: configuration(&[heads, head_size]), lean: &[] }
+            }
+            (Kind::Heads, &[batch, queries, past, heads, kv_heads]) => {
+                heads_place(batch, queries, past, heads, kv_heads, setting)
             }
             (Kind::Matrix, &[rows, columns, ..]) if !columns.is_nan() => {
                 let Operands { activation_bytes, output_bytes, .. } = setting.operands;
@@ -197,6 +227,37 @@ impl Kind {
                 let sizes: SmallVec<[f64; 5]> = at.iter().copied().filter(|size| !size.is_nan()).collect();
                 Place::sizes(&sizes)
             }
+        }
+    }
+}
+
+/// Attention by shapes: a prompt, one token and what is in the cache before it, or several of both.
+fn heads_place(batch: f64, queries: f64, past: f64, heads: f64, kv_heads: f64, setting: Setting) -> Place {
+    let before = if past.is_nan() { 0.0 } else { past };
+    let new = if queries.is_nan() { 1.0 } else { queries };
+    if kv_heads.is_nan() && setting.head_size == 0.0 {
+        return match (queries.is_nan(), past.is_nan()) {
+            (false, true) => Place::latent_prefill(LatentAttention { batch, tokens: new, heads }),
+            (true, _) => Place::latent_decode(LatentAttention { batch, tokens: before, heads }),
+            (false, false) => {
+                let all = LatentAttention { batch, tokens: before + new, heads }.prefill();
+                let old = LatentAttention { batch, tokens: before, heads }.prefill();
+                let work = Work { operations: all.operations - old.operations, bytes: all.bytes };
+                let axes = smallvec![batch, new, before, heads];
+                Place { axes, work, configuration: configuration(&[heads]), lean: &[] }
+            }
+        };
+    }
+    let key_heads = if kv_heads.is_nan() { setting.kv_heads } else { kv_heads };
+    let Setting { head_size, window, types: [_, cache], .. } = setting;
+    let call = Attention { batch, tokens: before + new, heads, kv_heads: key_heads, head_size, window };
+    match (queries.is_nan(), past.is_nan()) {
+        (false, true) => Place::prefill(call),
+        (true, _) => Place::decode(Attention { tokens: before, ..call }, cache.bytes()),
+        (false, false) => {
+            let work = call.with_cache(new, cache.bytes());
+            let axes = smallvec![batch, new, before, heads / key_heads, key_heads];
+            Place { axes, work, configuration: configuration(&[heads, key_heads]), lean: &[] }
         }
     }
 }

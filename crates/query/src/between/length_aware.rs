@@ -9,20 +9,16 @@ use crate::semantics::Rules;
 use crate::table::columns::{Column, integers};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
+use perfdb_store::registry::KernelClass;
 use std::sync::Arc;
 
 static AXES: Axes = Axes { names: &["q_tokens", "effective_kv_len"], sets: &[&[0], &[1], &[0, 1]], padded: None };
-
-/// Whether rows of this kernel tell the length of every request.
-pub(super) fn is_length_aware(kernel_type: &str) -> bool {
-    matches!(kernel_type, "LightningIndexer" | "LightningIndexerVllm" | "SparseFlashAttention")
-}
 
 /// A part of a composite between rows.
 pub(super) fn of_part(context: &Context<'_>, names: &Names<'_>, fields: &Fields) -> Result<Option<Answer>, Miss> {
     for name in names {
         let Some(table) = context.table(name)? else { continue };
-        let Some((key, at)) = target(name, fields) else { continue };
+        let Some((key, at)) = target(context.class(name), fields) else { continue };
         let index = index(context.rules, table);
         for group in index.of(&key) {
             if let Ok(value) = of_group(context, &index, group, &at, None) {
@@ -90,9 +86,11 @@ impl Regime<'_> {
     }
 }
 
-fn target(kernel_type: &str, fields: &Fields) -> Option<(Key, Coordinates)> {
-    let sparse = match kernel_type {
-        "SparseFlashAttention" => Some((fields.sparse_block_size?, fields.sparse_pattern?, fields.sparse_valid_count?)),
+fn target(class: KernelClass, fields: &Fields) -> Option<(Key, Coordinates)> {
+    let sparse = match class {
+        KernelClass::SparseAttention => {
+            Some((fields.sparse_block_size?, fields.sparse_pattern?, fields.sparse_valid_count?))
+        }
         _ => None,
     };
     let regime = Regime {
@@ -116,8 +114,8 @@ fn place(rules: &Rules, table: &KernelRows, row: KernelRow<'_>) -> Option<Placed
     let list = |column: Column| integers(trim(&row.text(column, rules.float_texts)?));
     let text = |column: Column| row.cell(column).map(trim).filter(|text| !text.is_empty());
     let number = |column: Column| row.whole(column);
-    let sparse = match table.kernel_type() {
-        "SparseFlashAttention" => {
+    let sparse = match table.class(rules) {
+        KernelClass::SparseAttention => {
             Some((number(Column::SparseBlockSize)?, text(Column::SparsePattern)?, number(Column::SparseValidCount)?))
         }
         _ => None,

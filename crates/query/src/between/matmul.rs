@@ -4,13 +4,14 @@ use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, Group, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
-use crate::dtype::profiler_name;
+use crate::interval::of_other_type;
 use crate::measured::{inputs, projected};
 use crate::operands::{Operand, Operands};
 use crate::semantics::Rules;
-use crate::shapes::{Tolerance, is_batched_matmul, is_interpolation_matmul};
+use crate::shapes::Tolerance;
 use crate::table::{KernelRow, KernelRows};
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::KernelClass;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -46,19 +47,19 @@ pub(super) fn of_tables(
     operands: &Operands<'_>,
     count: Option<usize>,
 ) -> Result<Option<Answer>, Miss> {
-    for name in names.iter().filter(|name| is_interpolation_matmul(name)) {
+    for name in names.iter().filter(|name| context.class(name).is_product()) {
         let Some(table) = context.table(name)? else { continue };
-        let tolerance = table.tolerance(true);
-        let Some((key, at)) = target(tolerance, name, operands, count) else { continue };
+        let Some((key, at)) = target(context.rules, table, operands, count) else { continue };
         let index = index(context.rules, table, count, false);
         let mut groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
-        let has_other_types = |group: &Group| {
-            let mut types = group.extra.types.iter().zip(operands);
-            types.any(|(own, operand)| operand.dtype != Some(&**own))
-        };
+        let has_other_types =
+            |group: &Group| group.extra.is_of_other_types(operands.iter().map(|operand| operand.dtype));
         groups.sort_by_key(|group| (has_other_types(group), !group.extra.is_plain, std::cmp::Reverse(group.len())));
-        if let Some(answer) = first_answer(context, table, &index, &groups, &at) {
-            return Ok(Some(answer));
+        for group in groups {
+            if let Some(answer) = first_answer(context, table, &index, &[group], &at) {
+                let answer = if has_other_types(group) { of_other_type(answer) } else { answer };
+                return Ok(Some(answer));
+            }
         }
     }
     Ok(None)
@@ -67,7 +68,7 @@ pub(super) fn of_tables(
 /// The rows of a table as points.
 pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_quantised: bool) -> Arc<PointIndex> {
     // Rows of other types may answer, but take another time.
-    let by_type = rules.predicts() && table.tolerance(true).relaxed_types;
+    let by_type = rules.exact_types && table.tolerance(rules).relaxed_types;
     let kind = match (is_quantised, by_type) {
         (true, _) => "quantised_matmul",
         (false, true) => "matmul_by_type",
@@ -76,7 +77,7 @@ pub(super) fn index(rules: &Rules, table: &KernelRows, count: Option<usize>, is_
     let name = IndexName { kind, count, is_corrected: rules.envelope_everywhere };
     table.points.get_or_make(name, || {
         PointIndex::new(table, &AXES, false, name.is_corrected, |row| {
-            let mut placed = place(table, row, count, is_quantised)?;
+            let mut placed = place(rules, table, row, count, is_quantised)?;
             if by_type {
                 let types = row.input_types();
                 placed.extra.types = types[..types.len().min(count.unwrap_or(usize::MAX))].iter().cloned().collect();
@@ -100,13 +101,14 @@ fn first_answer(
 }
 
 fn target(
-    tolerance: &Tolerance,
-    kernel_type: &str,
+    rules: &Rules,
+    table: &KernelRows,
     operands: &[Operand<'_>],
     count: Option<usize>,
 ) -> Option<(Key, Coordinates)> {
     let [a, weight, ..] = operands else { return None };
-    let product = Product::of(kernel_type, &a.shape, &weight.shape)?;
+    let tolerance = table.tolerance(rules);
+    let product = Product::of(table.class(rules), &a.shape, &weight.shape)?;
     let mut key = Key::default();
     key.integer(count.unwrap_or(operands.len()) as i64);
     for operand in operands {
@@ -116,8 +118,14 @@ fn target(
     Some((key, product.at()))
 }
 
-fn place(table: &KernelRows, row: KernelRow<'_>, count: Option<usize>, is_quantised: bool) -> Option<Placed> {
-    let tolerance = table.tolerance(true);
+fn place(
+    rules: &Rules,
+    table: &KernelRows,
+    row: KernelRow<'_>,
+    count: Option<usize>,
+    is_quantised: bool,
+) -> Option<Placed> {
+    let tolerance = table.tolerance(rules);
     let limit = count.unwrap_or(usize::MAX);
     let mut shapes = row.matrices().iter();
     let shape_count = row.matrices().len().min(limit);
@@ -127,7 +135,7 @@ fn place(table: &KernelRows, row: KernelRow<'_>, count: Option<usize>, is_quanti
         return None;
     }
     let (a, weight) = (shapes.next()?, shapes.next()?);
-    let product = Product::of(table.kernel_type(), &a, &weight)?;
+    let product = Product::of(table.class(rules), &a, &weight)?;
     let mut key = Key::default();
     key.integer(count.unwrap_or(shape_count) as i64);
     for name in types {
@@ -158,9 +166,9 @@ struct Product<'s> {
 }
 
 impl<'s> Product<'s> {
-    fn of(kernel_type: &str, a: &'s [i64], weight: &'s [i64]) -> Option<Product<'s>> {
+    fn of(class: KernelClass, a: &'s [i64], weight: &'s [i64]) -> Option<Product<'s>> {
         let cut = |shape: &'s [i64]| match shape {
-            [1, rest @ ..] if !is_batched_matmul(kernel_type) && rest.len() >= 2 => rest,
+            [1, rest @ ..] if class != KernelClass::BatchMatMul && rest.len() >= 2 => rest,
             shape => shape,
         };
         let ([a_rest @ .., rows, inner], [weight_rest @ .., w0, w1]) = (cut(a), cut(weight)) else { return None };
@@ -186,7 +194,7 @@ pub(crate) fn quantised(context: &Context<'_>, entry: &Entry) -> Result<Answer, 
     let count = inputs::input_count(entry);
     let operands = projected_operands(context, entry)?;
     let Some((key, at)) = quantised_target(context, entry, &operands, count) else { return Err(Miss::new(FAILED)) };
-    for name in context.names(entry).iter().filter(|name| is_interpolation_matmul(name)) {
+    for name in context.names(entry).iter().filter(|name| context.class(name).is_product()) {
         let Some(table) = context.table(name)? else { continue };
         let index = index(context.rules, table, count, true);
         let groups: SmallVec<[&Group; 4]> = index.of(&key).collect();
@@ -220,14 +228,15 @@ fn quantised_target(
         (&[w0, w1], true) if w0 == inner => w1,
         _ => columns,
     };
-    let tolerance = Tolerance::of(entry.kernel_type.as_deref().unwrap_or_default(), true);
+    let kernel_type = entry.kernel_type.as_deref().unwrap_or_default();
+    let tolerance = Tolerance::of(kernel_type, context.class(kernel_type), context.rules.reader);
     let mut key = Key::default();
     key.integer(count.unwrap_or(operands.len()) as i64);
     for operand in operands {
         key.text(tolerance.type_class(operand.dtype?));
     }
     key.shape(&[]).shape(&[]).integer(results.len() as i64);
-    let types: Vec<&str> = results.iter().map(|result| profiler_name(result.dtype)).collect::<Option<_>>()?;
+    let types: Vec<&str> = results.iter().map(|result| context.rules.type_name(result.dtype)).collect::<Option<_>>()?;
     key.texts(types).texts(results.iter().map(|_| "ND")).texts(formats.iter().map(String::as_str));
     Some((key, [rows as f64, inner as f64, columns as f64, ABSENT, ABSENT]))
 }

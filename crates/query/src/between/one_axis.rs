@@ -7,6 +7,7 @@ use crate::measured::attention::AttentionCall;
 use crate::measured::{composite, experts, inputs};
 use crate::operands::Operand;
 use crate::query::Tensor;
+use crate::semantics::Rules;
 use crate::shapes::{Tolerance, is_equal_or_rounded, strip};
 use crate::table::columns::Column;
 use crate::table::{KernelRow, KernelRows};
@@ -38,7 +39,7 @@ pub(super) fn lookup(context: &Context<'_>) -> Result<Answer, Miss> {
     let output = context.query.results.first().and_then(|result| result.as_tensor());
     match entry.query_mode.as_deref() {
         Some("attention_special") => attention(context, table),
-        Some("elementwise") if output.is_some() => elementwise(table, output.ok_or_else(nothing)?),
+        Some("elementwise") if output.is_some() => elementwise(context.rules, table, output.ok_or_else(nothing)?),
         Some("moe_fused") => {
             let ep = context.query.ep_size.ok_or_else(nothing)?;
             by_inputs(context, entry, table, Some(ep))
@@ -53,7 +54,7 @@ fn by_inputs(context: &Context<'_>, entry: &Entry, table: &KernelRows, ep: Optio
     let limit = inputs::input_count(entry).unwrap_or(usize::MAX);
     let target = operands.first().and_then(|first| strip(&first.shape).first().copied());
     let target = target.ok_or_else(|| Miss::new(NOTHING))?;
-    let tolerance = table.tolerance(false);
+    let tolerance = table.tolerance(context.rules);
     let rows = table.iter().filter(|row| row.is_of_ep_size(ep) && fits(tolerance, &operands, *row, limit));
     let rank = operands.first().map_or(0, |first| strip(&first.shape).len());
     let point = |row: KernelRow<'_>| row.matrices().get(0).and_then(|shape| like(rank, &shape).first().copied());
@@ -90,7 +91,7 @@ fn input_fits(tolerance: &Tolerance, at: usize, query: &[i64], row: &[i64]) -> b
 }
 
 /// Between rows whose first outputs agree in everything but the first dimension.
-fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Answer, Miss> {
+fn elementwise(rules: &Rules, table: &KernelRows, output: &Tensor) -> Result<Answer, Miss> {
     let wanted = strip(&output.shape);
     let Some(target) = wanted.first() else { return Err(Miss::new(NOTHING)) };
     let mut any_scaled = false;
@@ -101,7 +102,7 @@ fn elementwise(table: &KernelRows, output: &Tensor) -> Result<Answer, Miss> {
         if shape.len() != wanted.len() || shape[1..] != wanted[1..] {
             continue;
         }
-        if let Some(scale) = crate::measured::elementwise::scale(row, output) {
+        if let Some(scale) = crate::measured::elementwise::scale(rules, row, output) {
             any_scaled |= row.output_types().first().map(|name| &**name) != profiler_name(output.dtype);
             points.push(Point { x: shape[0] as f64, duration_us: row.duration_us() * scale, row });
         }
@@ -161,7 +162,7 @@ fn between(table: &KernelRows, mut points: Vec<Point<'_>>, target: f64, confiden
 /// A fixed list of kernels whose compute kernel lies between rows.
 fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
     let (collectives, computes): (Names<'_>, Names<'_>) =
-        entry.sub_kernels.iter().map(String::as_str).partition(|name| name.starts_with("hcom_"));
+        entry.sub_kernels.iter().map(String::as_str).partition(|name| context.is_collective(name));
     for name in computes {
         let Some(table) = context.table(name)? else { continue };
         if let Ok(compute) = by_inputs(context, entry, table, None) {

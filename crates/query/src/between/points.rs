@@ -3,6 +3,7 @@
 use super::kind::Setting;
 use super::slice::Slice;
 use super::tables::Tables;
+use crate::dtype::one_spelling;
 use crate::shapes::is_equal_or_rounded;
 use crate::table::{KernelRow, KernelRows};
 use rustc_hash::FxHashMap;
@@ -97,6 +98,19 @@ pub(crate) struct Extra {
     pub(crate) texts: SmallVec<[Box<str>; 3]>,
     /// Data types, where rows of types that a question takes for each other are learnt from apart.
     pub(crate) types: SmallVec<[Box<str>; 3]>,
+    /// Of attention by shapes; 0 elsewhere.
+    pub(crate) head_size: i64,
+    /// Of attention by shapes where they are no axis; 0 elsewhere.
+    pub(crate) kv_heads: i64,
+    /// Of experts by shapes, where the table has it.
+    pub(crate) expert_parallel: Option<i64>,
+}
+
+impl Extra {
+    /// Whether a group is of other types than a call, where groups are told apart by them.
+    pub(crate) fn is_of_other_types<'s>(&self, types: impl Iterator<Item = Option<&'s str>>) -> bool {
+        self.types.iter().zip(types).any(|(own, wanted)| wanted.map(one_spelling) != Some(one_spelling(own)))
+    }
 }
 
 /// Points that agree in everything but their coordinates.
@@ -140,7 +154,8 @@ impl PointIndex {
             let known = groups.iter().copied().find(|group| index.groups[*group as usize].extra == extra);
             let group = known.unwrap_or_else(|| {
                 let at = index.groups.len() as u32;
-                let new = |number| PointSet { setting: Setting::of(row), number, ..PointSet::new(axes) };
+                let setting = Setting::of(row).of_heads(extra.head_size, extra.kv_heads, table.window());
+                let new = |number| PointSet { setting, number, ..PointSet::new(axes) };
                 index.groups.push(Group { extra, preferred: new(2 * at), alternate: new(2 * at + 1) });
                 groups.push(at);
                 at

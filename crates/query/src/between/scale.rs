@@ -4,7 +4,6 @@ use super::attempt::of_group;
 use super::points::{ABSENT, Axes, Coordinates, Extra, IndexName, Key, Placed, PointIndex};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
-use crate::dtype::profiler_name;
 use crate::query::elements;
 use crate::table::pool::Dimensions;
 use crate::table::{KernelRow, KernelRows};
@@ -42,7 +41,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
 fn target(context: &Context<'_>, kernel_type: &str) -> Option<(Key, Coordinates)> {
     let name = |dtype: DType| match dtype {
         DType::Float16 => Some("DT_FLOAT16"),
-        dtype => profiler_name(dtype),
+        dtype => context.rules.type_name(dtype),
     };
     let input = context.query.input_tensors().next()?;
     let results = context.query.results.tensors()?;

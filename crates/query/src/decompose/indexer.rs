@@ -3,11 +3,11 @@
 use super::sparse::{SparseCall, required_rank_vectors};
 use super::{Kind, PartQuery, Phase, ScatterPart, phase, requests};
 use crate::context::Context;
-use crate::dtype::profiler_name;
 use crate::measured::attention::average;
 use crate::query::{Argument, Tensor, elements};
 use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::parts;
 use smallvec::{SmallVec, smallvec};
 
 /// Where query lengths stand among the positional arguments.
@@ -28,7 +28,7 @@ pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry) -> Option<Vec<P
     if !is_matrix(x) || !is_matrix(qa) {
         return None;
     }
-    let dtype = profiler_name(x.dtype)?;
+    let dtype = context.rules.type_name(x.dtype)?;
     let (width, low_width) = (*x.shape.last()?, *qa.shape.last()?);
     let all_tokens = elements(&x.shape).checked_div(width)?;
     let average = average(context.rules, lengths.values.as_deref());
@@ -63,26 +63,26 @@ pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry) -> Option<Vec<P
     let head: &[i64] = &[tokens, size];
     let wk_rows = *wk.shape.first()?;
     let mut parts = vec![
-        PartQuery::compute("MatMulV2", dtype, &[row, &wk.shape], 2),
-        PartQuery::compute("LayerNormV3", "FLOAT", &[&[tokens, wk_rows], &norm.shape, &norm.shape], 3),
-        PartQuery::compute("Cast", dtype, &[head], 1),
-        PartQuery::compute("Cast", dtype, &[head], 1),
-        PartQuery::compute("MatMulV2", dtype, &[row, &wp.shape], 2),
+        PartQuery::compute(parts::MATMUL, dtype, &[row, &wk.shape], 2),
+        PartQuery::compute(parts::LAYER_NORM, "FLOAT", &[&[tokens, wk_rows], &norm.shape, &norm.shape], 3),
+        PartQuery::compute(parts::CAST, dtype, &[head], 1),
+        PartQuery::compute(parts::CAST, dtype, &[head], 1),
+        PartQuery::compute(parts::MATMUL, dtype, &[row, &wp.shape], 2),
     ];
     match wq.dtype {
         DType::Int8 => {
             parts.push(PartQuery::quantise(dtype, &[low_row], 1));
-            parts.push(PartQuery::compute("QuantBatchMatmulV3", "INT8", &[low_row, &wq.shape], 2));
+            parts.push(PartQuery::compute(parts::QUANTISED_MATMUL, "INT8", &[low_row, &wq.shape], 2));
         }
-        _ => parts.push(PartQuery::compute("MatMulV2", dtype, &[low_row, &wq.shape], 2)),
+        _ => parts.push(PartQuery::compute(parts::MATMUL, dtype, &[low_row, &wq.shape], 2)),
     }
     let scatter = ScatterPart { tokens: all_tokens, feature: size, dtype, cache: SmallVec::from_slice(&cache.shape) };
     parts.push(PartQuery {
-        kernel_types: smallvec!["ScatterNdUpdate".into(), "ScatterNdUpdateAiCore".into()],
+        kernel_types: smallvec![parts::SCATTER.into(), parts::SCATTER_AI_CORE.into()],
         kind: Kind::Scatter(scatter),
     });
     let mut attention = PartQuery {
-        kernel_types: smallvec![entry.primary_kernel_type.as_deref().unwrap_or("LightningIndexer").into()],
+        kernel_types: smallvec![entry.primary_kernel_type.as_deref().unwrap_or(parts::INDEXER).into()],
         kind: Kind::Attention(Box::new(call.fields(vectors))),
     };
     for name in &entry.alternate_kernel_types {

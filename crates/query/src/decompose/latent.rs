@@ -3,10 +3,10 @@
 use super::sparse::{SparseCall, rank_vectors};
 use super::{Kind, Options, PartQuery, Phase, phase, requests};
 use crate::context::Context;
-use crate::dtype::profiler_name;
 use crate::measured::attention::{Fields, average};
 use crate::query::Tensor;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::parts;
 use smallvec::smallvec;
 
 /// The kernels of a call; `None` if it cannot be taken apart.
@@ -69,7 +69,7 @@ impl<'q> LatentCall<'q> {
             q,
             tokens,
             heads,
-            dtype: profiler_name(q.dtype)?,
+            dtype: context.rules.type_name(q.dtype)?,
             cache: query.tensor(1)?,
             lengths,
             average,
@@ -121,7 +121,7 @@ impl<'q> LatentCall<'q> {
     }
 
     fn attention(&self, fields: Fields) -> PartQuery<'q> {
-        let name = if self.is_sparse { "SparseFlashAttention" } else { "FusedInferAttentionScore" };
+        let name = if self.is_sparse { parts::SPARSE_ATTENTION } else { parts::ATTENTION };
         PartQuery { kernel_types: smallvec![name.into()], kind: Kind::Attention(Box::new(fields)) }
     }
 
@@ -143,9 +143,9 @@ impl<'q> LatentCall<'q> {
         let (tokens, heads) = split.map_or((self.tokens, self.heads), |tp| self.share(tp));
         let shapes: [&[i64]; 2] = [&[heads, tokens, inner], &[heads, inner, rank]];
         let first = match (is_quantised, context.rules.parts_as_they_are) {
-            (true, true) => PartQuery::compute("QuantBatchMatmulV3", "INT8", &shapes, 2),
-            (true, false) => PartQuery::compute("QuantBatchMatmulV3", self.dtype, &shapes, 2),
-            (false, _) => PartQuery::compute("BatchMatMulV2", self.dtype, &shapes, 2).or("BatchMatMulNd"),
+            (true, true) => PartQuery::compute(parts::QUANTISED_MATMUL, "INT8", &shapes, 2),
+            (true, false) => PartQuery::compute(parts::QUANTISED_MATMUL, self.dtype, &shapes, 2),
+            (false, _) => PartQuery::compute(parts::BATCH_MATMUL, self.dtype, &shapes, 2).or(parts::BATCH_MATMUL_ND),
         };
         let fields = match self.is_sparse {
             true => self.sparse_fields(context, tokens, heads, rank, split.is_some()),
@@ -154,7 +154,12 @@ impl<'q> LatentCall<'q> {
         let mut parts = vec![
             first,
             self.attention(fields),
-            PartQuery::compute("TransposeBatchMatMul", self.dtype, &[&[heads, tokens, rank], &[heads, rank, outer]], 2),
+            PartQuery::compute(
+                parts::TRANSPOSED_BATCH_MATMUL,
+                self.dtype,
+                &[&[heads, tokens, rank], &[heads, rank, outer]],
+                2,
+            ),
         ];
         if self.is_sparse && self.is_prefill {
             parts.extend(self.tail(context, tokens, outer)?);
@@ -200,7 +205,7 @@ impl<'q> LatentCall<'q> {
                 self.dense_fields([self.tokens, self.heads, size], 3, self.heads)
             }
         };
-        let product = PartQuery::compute("MatMulV2", self.dtype, &[&[self.tokens, rank], &expansion.shape], 2);
+        let product = PartQuery::compute(parts::MATMUL, self.dtype, &[&[self.tokens, rank], &expansion.shape], 2);
         Some(vec![product, self.attention(fields)])
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{CachePart, Kind, OpaquePart, Options, PartQuery};
 use crate::context::Context;
-use crate::dtype::profiler_name;
 use crate::query::Tensor;
 use perfdb_store::dtype::DType;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::parts;
 use smallvec::smallvec;
 
 /// The kernel that normalises keys and writes them into the cache.
-const CACHE: &str = "KvRmsNormRopeCache";
+const CACHE: &str = parts::CACHE_WRITE;
 
 /// The kernels of a call; `None` if it cannot be taken apart.
 pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry, is_quantised: bool) -> Option<Vec<PartQuery<'q>>> {
@@ -18,7 +18,7 @@ pub(super) fn parts<'q>(context: &Context<'q>, entry: &'q Entry, is_quantised: b
         return None;
     }
     let [x, a, b, k] = [0, 3, 5, 6].map(|at| query.tensor(at));
-    let call = Projections { x: x?, a: a?, b: b?, k: k?, dtype: profiler_name(x?.dtype)?, is_quantised };
+    let call = Projections { x: x?, a: a?, b: b?, k: k?, dtype: context.rules.type_name(x?.dtype)?, is_quantised };
     let options = Options::of(entry);
     let is_opaque =
         options.map("visible_kernel_regime").is_some_and(|regime| regime.flag("requires_sequence_parallel"))
@@ -97,8 +97,8 @@ impl<'q> Projections<'q> {
         };
         let (norm_q, norm_k) = (query.tensor(4)?, query.tensor(7)?);
         let product = |columns: i64, weight: &[i64]| match self.is_quantised {
-            true => PartQuery::compute("QuantBatchMatmulV3", "INT8", &[&[tokens, columns], weight], 2),
-            false => PartQuery::compute("MatMulV2", self.dtype, &[&[tokens, columns], weight], 2),
+            true => PartQuery::compute(parts::QUANTISED_MATMUL, "INT8", &[&[tokens, columns], weight], 2),
+            false => PartQuery::compute(parts::MATMUL, self.dtype, &[&[tokens, columns], weight], 2),
         };
         let quantise = |columns: i64| {
             let part = PartQuery::quantise(self.dtype, &[&[tokens, columns], &[columns], &[columns]], 3);
@@ -112,7 +112,7 @@ impl<'q> Projections<'q> {
         let mut parts = Vec::new();
         parts.extend(quantise(width));
         parts.push(product(width, &[rank + kv, width]));
-        parts.push(PartQuery::compute("RmsNorm", self.dtype, &[&[tokens, rank], &norm_q.shape], 2));
+        parts.push(PartQuery::compute(parts::RMS_NORM, self.dtype, &[&[tokens, rank], &norm_q.shape], 2));
         parts.extend(quantise(rank));
         parts.push(product(rank, &b_shape));
         parts.push(self.cache(options, tokens, kv, *norm_k.shape.first()?)?);

@@ -1,9 +1,11 @@
 //! Looking up attention by tokens, heads, average length and the runtime fields of a row.
 
-use super::of_row;
+use super::{inputs, of_row};
 use crate::answer::{Answer, Miss};
-use crate::context::Context;
-use crate::dtype::profiler_name;
+use crate::between::heads_by_shapes;
+use crate::context::{Context, Names};
+use crate::dtype::one_spelling;
+use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Tensor};
 use crate::reason::Reason;
 use crate::search::{Fit, Found, Selection};
@@ -13,12 +15,17 @@ use crate::table::columns::{Column, integers};
 use crate::table::{KernelRow, KernelRows};
 use perfdb_pycompat::text::trim;
 use perfdb_store::op_mapping::Entry;
+use perfdb_store::registry::KernelClass;
+use smallvec::smallvec;
 
 /// How far the average length of a row may be from the wanted one.
 pub(crate) const LENGTH_TOLERANCE: i64 = 16;
 /// What is added to the distance of rows whose runtime values are incomplete.
 const LEGACY_PENALTY: f64 = 0.5;
 const CAUSAL_SPARSE_MODE: i64 = 3;
+/// Where the lengths of requests stand among the arguments, and where in those of latent attention.
+const LENGTHS: usize = 6;
+const LATENT_LENGTHS: usize = 4;
 
 /// What an attention kernel is asked with.
 #[derive(Debug, Clone, Default)]
@@ -134,11 +141,11 @@ impl<'q> AttentionCall<'q> {
             return Err("insufficient_args");
         }
         let q = query.tensor(0).ok_or("query_not_tensor")?;
-        let dtype = profiler_name(q.dtype).ok_or("dtype_unmapped")?;
+        let dtype = context.rules.type_name(q.dtype).ok_or("dtype_unmapped")?;
         let key = query.tensor(1);
         let size = key.and_then(|key| key.shape.last()).copied().unwrap_or(0);
         let normalised = normalised(&q.shape, size).ok_or("q_shape_normalize_failed")?;
-        match &query.arguments[6] {
+        match &query.arguments[LENGTHS] {
             Argument::Tensor(lengths) => {
                 let average = average(context.rules, lengths.values.as_deref()).ok_or("invalid_seq_lens")?;
                 Ok(AttentionCall { query: q, key, lengths, normalised, average, dtype })
@@ -163,9 +170,62 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     if entry.kernel_type.is_none() {
         return Err(Miss::new("unmapped"));
     }
+    let names = context.names(entry);
+    let (by_shapes, names): (Names<'_>, Names<'_>) = names.into_iter().partition(|name| is_by_shapes(context, name));
+    for name in &by_shapes {
+        if let Some(operands) = as_shapes(context, name)
+            && let Some(found) = inputs::find(context, &[name], &operands, None)?
+        {
+            return Ok(of_row(&found, 0.9, found.rule));
+        }
+    }
+    if names.is_empty() && !by_shapes.is_empty() {
+        return Err(Miss::new("shape_mismatch"));
+    }
     let fields = fields_of(context).map_err(Miss::new)?;
-    let found = find(context, &context.names(entry), &fields)?;
+    let found = find(context, &names, &fields)?;
     Ok(of_row(&found, 0.9, "attention"))
+}
+
+/// Whether a table's rows are attention by their shapes.
+pub(crate) fn is_by_shapes(context: &Context<'_>, name: &str) -> bool {
+    matches!(context.table(name), Ok(Some(table)) if heads_by_shapes(context.rules, table))
+}
+
+/// The call as the shapes of such a table: each request has as many tokens as the others, and all the mean length. `None` where requests
+/// differ in tokens, or the table is of prompts and the call of single tokens, or the other way round.
+pub(crate) fn as_shapes(context: &Context<'_>, name: &str) -> Option<Operands<'static>> {
+    let query = context.query;
+    let class = context.class(name);
+    let is_latent = class == KernelClass::LatentAttention;
+    let q = query.tensor(0)?;
+    let lengths = query.tensor(if is_latent { LATENT_LENGTHS } else { LENGTHS })?.values.as_deref()?;
+    let batch = i64::try_from(lengths.len()).ok().filter(|batch| *batch > 0)?;
+    let length = average(context.rules, Some(lengths))?;
+    let key = query.tensor(1)?;
+    let dtypes = [q.dtype, key.dtype].map(|dtype| context.rules.type_name(dtype));
+    let [tokens, heads, size] = normalised(&q.shape, if is_latent { 0 } else { *key.shape.last()? })?;
+    let queries = tokens / batch;
+    let fits = match class {
+        KernelClass::DecodeAttention => queries == 1,
+        KernelClass::PrefillAttention => queries > 1 || length == 1,
+        _ => true,
+    };
+    if tokens % batch != 0 || !fits || length < queries {
+        return None;
+    }
+    if is_latent {
+        let shapes: [&[i64]; 2] = [&[batch, queries, heads], &[batch, length]];
+        return Some(shapes.into_iter().zip(dtypes).map(|(shape, dtype)| Operand::made(shape, dtype)).collect());
+    }
+    let kv_heads = *key.shape.get(key.shape.len().checked_sub(2)?)?;
+    let [of_query, of_key] = dtypes;
+    let keys = [batch, length, kv_heads, size];
+    Some(smallvec![
+        Operand::made(&[batch, queries, heads, size], of_query),
+        Operand::made(&keys, of_key),
+        Operand::made(&keys, of_key),
+    ])
 }
 
 /// What the rows of a call's kernel are compared with.
@@ -224,6 +284,7 @@ pub(crate) fn find<'d>(context: &Context<'d>, names: &[&str], fields: &Fields) -
         let range = (length - LENGTH_TOLERANCE, length + LENGTH_TOLERANCE);
         for row in table.attention_candidates(query[0], hidden, range.0, range.1) {
             let row_type = row.input_types().first().map(|name| trim(name));
+            let row_type = row_type.map(|name| if context.rules.exact_types { one_spelling(name) } else { name });
             if row_type != Some(dtype) || !fits(context.rules, fields, query, row) {
                 continue;
             }

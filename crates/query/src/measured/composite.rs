@@ -42,7 +42,7 @@ fn fixed(context: &Context<'_>, entry: &Entry) -> Result<Answer, Miss> {
         return Err(Miss::new("no_sub_kernels"));
     }
     let (collectives, computes): (Names<'_>, Names<'_>) =
-        entry.sub_kernels.iter().map(String::as_str).partition(|name| name.starts_with("hcom_"));
+        entry.sub_kernels.iter().map(String::as_str).partition(|name| context.is_collective(name));
     let operands = inputs::operands(context, entry);
     let count = inputs::input_count(entry);
     let diagnose = || {
@@ -176,10 +176,10 @@ fn variant(context: &Context<'_>, entry: &Entry) -> Result<Option<Variant>, Miss
     }
     let all = entry.runtime_comm_variants.as_ref().and_then(Node::as_map);
     let Some(map) = all.and_then(|all| all.get("sequence_parallel")).and_then(Node::as_map) else { return Ok(None) };
-    read_variant(map).map(Some).ok_or_else(|| Miss::new("invalid_runtime_comm_variant"))
+    read_variant(context, map).map(Some).ok_or_else(|| Miss::new("invalid_runtime_comm_variant"))
 }
 
-fn read_variant(map: &Map) -> Option<Variant> {
+fn read_variant(context: &Context<'_>, map: &Map) -> Option<Variant> {
     let text = |key: &str| map.get(key).and_then(Node::as_text);
     let option = |key: &str| match map.get(key) {
         None => Some(None),
@@ -187,7 +187,7 @@ fn read_variant(map: &Map) -> Option<Variant> {
     };
     Some(Variant {
         source: text("source_kernel_type")?.to_owned(),
-        kernel_type: text("kernel_type").filter(|name| name.starts_with("hcom_"))?.to_owned(),
+        kernel_type: text("kernel_type").filter(|name| context.is_collective(name))?.to_owned(),
         is_per_rank: match option("message_bytes_mode")? {
             None | Some("full_output") => false,
             Some("per_rank_output") => true,

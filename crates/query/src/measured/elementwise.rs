@@ -3,9 +3,9 @@
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
-use crate::dtype::profiler_name;
 use crate::query::{Tensor, elements};
 use crate::search::{Fit, Selection};
+use crate::semantics::Rules;
 use crate::shapes::{flattened, is_next_tile, is_padded, strip};
 use crate::table::KernelRow;
 use perfdb_store::op_mapping::Entry;
@@ -44,8 +44,8 @@ pub(crate) fn find(
                 }
                 let Some(distance) = fit(wanted, flat, row) else { continue };
                 let row_type = row.output_types().first().map(|name| &**name);
-                let is_same_type = row_type.is_some() && profiler_name(output.dtype) == row_type;
-                let accepted = if scales { scale(row, output).is_some() } else { is_same_type };
+                let is_same_type = row_type.is_some_and(|name| context.rules.is_type(output.dtype, name));
+                let accepted = if scales { scale(context.rules, row, output).is_some() } else { is_same_type };
                 let types = !context.rules.pads_tokens_only || scales || has_input_types(context, row);
                 let padding = distance == 0.0 || !context.rules.pads_tokens_only || pads_tokens(wanted, flat, row);
                 if accepted && types && padding {
@@ -57,8 +57,12 @@ pub(crate) fn find(
         }
     }
     Ok(selection.result()?.map(|found| {
-        let scale = scale(found.row, output).unwrap_or(1.0);
-        let is_same_type = found.row.output_types().first().map(|name| &**name) == profiler_name(output.dtype);
+        let scale = scale(context.rules, found.row, output).unwrap_or(1.0);
+        let row_type = found.row.output_types().first();
+        let is_same_type = match row_type {
+            Some(name) => context.rules.is_type(output.dtype, name),
+            None => context.rules.type_name(output.dtype).is_none(),
+        };
         let mut answer = of_row(&found, if is_same_type { 1.0 } else { 0.9 }, "elementwise");
         if !is_same_type {
             answer.duration_us *= scale;
@@ -99,16 +103,16 @@ fn pads_tokens(wanted: &[i64], flat: Option<[i64; 2]>, row: KernelRow<'_>) -> bo
 fn has_input_types(context: &Context<'_>, row: KernelRow<'_>) -> bool {
     let mut types = row.input_types().iter();
     context.query.input_tensors().all(|tensor| match types.next() {
-        Some(row_type) => profiler_name(tensor.dtype) == Some(row_type),
+        Some(row_type) => context.rules.is_type(tensor.dtype, row_type),
         None => true,
     })
 }
 
 /// By what the duration of a row is multiplied for an output of this type; `None` if a size is not known.
-pub(crate) fn scale(row: KernelRow<'_>, output: &Tensor) -> Option<f64> {
-    let query_type = profiler_name(output.dtype)?;
+pub(crate) fn scale(rules: &Rules, row: KernelRow<'_>, output: &Tensor) -> Option<f64> {
+    let query_type = rules.type_name(output.dtype)?;
     let row_type = row.output_types().first()?;
-    match query_type == &**row_type {
+    match rules.is_type(output.dtype, row_type) {
         true => Some(1.0),
         false => Some(bytes(query_type)? / bytes(row_type)?),
     }

@@ -3,12 +3,14 @@
 use super::collective::{self, Message, Method};
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss, More, Part, Source};
+use crate::between::experts_by_shapes as by_shapes;
 use crate::context::Context;
-use crate::dtype::{profiler_name, size_bytes};
+use crate::dtype::size_bytes;
 use crate::interval::{interval_us, row_interval_us};
 use crate::operands::{Operand, Operands};
 use crate::query::{Argument, Query, Shape, Tensor, elements};
 use crate::search::{Found, Selection, by_inputs};
+use crate::semantics::Rules;
 use crate::table::KernelRow;
 use crate::table::columns::Column;
 use perfdb_model::predict::Class;
@@ -25,8 +27,16 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
     if ep.is_none() && (table.has(Column::EpSize) || !context.rules.is_newest) {
         return Err(Miss::new("ep_size_not_configured"));
     }
+    if by_shapes(context.rules, table) {
+        let shapes = Projection::of(context.rules, context.query).and_then(|projection| projection.shapes());
+        let operands = shapes.ok_or_else(|| Miss::new("shape_mismatch"))?;
+        let mut selection = Selection::new(context.rules, context.rules.choice);
+        by_inputs(context.rules, &[table], &operands, None, |row| row.is_of_ep_size(ep), &mut selection);
+        let found = selection.result()?.ok_or_else(|| Miss::new("shape_mismatch"))?;
+        return with_embedded(context, entry, of_row(&found, 1.0, found.rule));
+    }
     let projects = context.rules.is_newest && entry.project_full_shape.as_ref().is_some_and(Node::is_truthy);
-    let projection = projects.then(|| Projection::of(context.query)).flatten();
+    let projection = projects.then(|| Projection::of(context.rules, context.query)).flatten();
     let is_projected = projection.is_some();
     let mut selection = Selection::new(context.rules, context.rules.choice_of_first);
     let has_size = |row: KernelRow<'_>| row.is_of_ep_size(ep);
@@ -137,7 +147,7 @@ fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<(Foun
     let shapes = match projection {
         "residual_norm_from_activation" => {
             let flattens = map.get("flatten_leading_dims").is_some_and(Node::is_truthy);
-            let Some(operands) = residual_norm(context.query, flattens) else { return Ok(None) };
+            let Some(operands) = residual_norm(context.rules, context.query, flattens) else { return Ok(None) };
             by_inputs(context.rules, &[table], &operands, Some(4), |_| true, &mut selection);
             shapes_of(&operands)
         }
@@ -147,7 +157,7 @@ fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<(Foun
             else {
                 return Ok(None);
             };
-            let operands: Operands<'_> = smallvec![Operand::made(&indices.shape, profiler_name(x.dtype))];
+            let operands: Operands<'_> = smallvec![Operand::made(&indices.shape, context.rules.type_name(x.dtype))];
             let accepts = |row: crate::table::KernelRow<'_>| {
                 row.outputs().iter().eq([indices.shape.as_slice()])
                     && row.output_types().iter().map(|name| &**name).eq([result])
@@ -161,7 +171,7 @@ fn embedded_compute<'d>(context: &Context<'d>, map: &Map) -> Result<Option<(Foun
     Ok(selection.result().ok().flatten().map(|found| (found, shapes)))
 }
 
-fn residual_norm(query: &Query, flattens: bool) -> Option<Operands<'static>> {
+fn residual_norm(rules: &Rules, query: &Query, flattens: bool) -> Option<Operands<'static>> {
     fn first(argument: &Argument) -> Option<&Tensor> {
         match argument {
             Argument::Tensor(tensor) => Some(tensor),
@@ -175,7 +185,7 @@ fn residual_norm(query: &Query, flattens: bool) -> Option<Operands<'static>> {
         [rest @ .., width] if flattens && rest.len() > 1 => (elements(rest), *width),
         _ => return None,
     };
-    let dtype = profiler_name(x.dtype);
+    let dtype = rules.type_name(x.dtype);
     let shapes: [&[i64]; 4] = [&[rows, width], &[rows, width], &[width], &[width]];
     Some(shapes.iter().map(|shape| Operand::made(shape, dtype)).collect())
 }
@@ -185,7 +195,7 @@ pub(crate) fn embedded_message<'e>(context: &Context<'_>, map: &'e Map) -> Resul
     let text = |key: &str| map.get(key).and_then(Node::as_text);
     let invalid = || Miss::new("invalid_moe_embedded_communication");
     let mismatch = || Miss::new("moe_embedded_communication_context_mismatch");
-    let name = text("kernel_type").filter(|name| name.starts_with("hcom_")).ok_or_else(invalid)?;
+    let name = text("kernel_type").filter(|name| context.is_collective(name)).ok_or_else(invalid)?;
     let method = match map.get("interpolation_method") {
         None => Method::AlphaBeta,
         Some(node) => node.as_text().and_then(|name| Method::of(Some(name))).ok_or_else(invalid)?,
@@ -231,7 +241,7 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    pub(crate) fn of(query: &Query) -> Option<Projection> {
+    pub(crate) fn of(rules: &Rules, query: &Query) -> Option<Projection> {
         let second = match query.name() {
             "tensor_cast.dispatch_ffn_combine.default" => 4,
             "tensor_cast.dispatch_ffn_combine_quant.default"
@@ -258,11 +268,20 @@ impl Projection {
         let second = if b != hidden && a == hidden { [experts, b, a] } else { [experts, a, b] };
         Some(Projection {
             x: [rows, hidden],
-            x_type: profiler_name(x.dtype),
+            x_type: rules.type_name(x.dtype),
             weights: [first, second],
-            weight_type: profiler_name(weight_type),
+            weight_type: rules.type_name(weight_type),
             indices: SmallVec::from_slice(&indices.shape),
         })
+    }
+
+    /// The three inputs of tables that have no more; `None` where the experts' weights are of another form.
+    pub(crate) fn shapes(&self) -> Option<Operands<'static>> {
+        let ([tokens, hidden], [experts, width, _]) = (self.x, self.weights[1]);
+        let topk = *self.indices.last()?;
+        let shapes: [&[i64]; 3] = [&[tokens, hidden], &[experts, hidden, width], &[tokens, topk]];
+        let types = [self.x_type, self.weight_type, Some("INT32")];
+        Some(shapes.into_iter().zip(types).map(|(shape, dtype)| Operand::made(shape, dtype)).collect())
     }
 
     /// All seven inputs, with scales of both weights in these forms.

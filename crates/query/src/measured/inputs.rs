@@ -184,7 +184,7 @@ pub(crate) fn diagnosis(
     let Some(row) = table.iter().next() else { return "csv_not_found" };
     let limit = count.unwrap_or(usize::MAX);
     let (asked, given) = (operands.len().min(limit), row.inputs().len().min(limit));
-    let asked = match (table.tolerance(true).arrangement, asked, given) {
+    let asked = match (table.tolerance(context.rules).arrangement, asked, given) {
         (crate::shapes::Arrangement::SwiGlu, 2, 1) => 1,
         (crate::shapes::Arrangement::KeyValueCache, 4, 5) => 5,
         _ => asked,

@@ -3,7 +3,6 @@
 use super::{inputs, of_row};
 use crate::answer::{Answer, Miss};
 use crate::context::Context;
-use crate::dtype::profiler_name;
 use crate::operands::{Operand, Operands};
 use crate::reason::Reason;
 use perfdb_pycompat::yaml::Node;
@@ -83,7 +82,7 @@ fn special(context: &Context<'_>, entry: &Entry) -> Result<Option<Answer>, Miss>
     if rows != result_rows || columns != 2 * hidden || !is_pair {
         return Ok(None);
     }
-    let dtype = profiler_name(result.dtype);
+    let dtype = context.rules.type_name(result.dtype);
     let operands: Operands<'_> =
         [&a.shape, &weight.shape].into_iter().map(|shape| Operand::made(shape, dtype)).collect();
     let found = match inputs::find(context, &[kernel_type], &operands, Some(2)) {

@@ -11,6 +11,7 @@ use perfdb_store::columns::{
     OUTPUT_TYPES, PROFILED_DURATION,
 };
 use perfdb_store::duration::is_valid;
+use perfdb_store::registry::TableType;
 use perfdb_store::table::{Scan, ScannedRow};
 use perfdb_store::{Error, columns};
 use rustc_hash::FxHashMap;
@@ -51,6 +52,8 @@ const CORE_TIMES: [usize; 2] = [12, 13];
 /// A standard deviation with the mean that it is of; the second pair in tables that name profiled durations as old ones do.
 const PROFILED_SPREAD: [usize; 2] = [14, PROFILED];
 const OLD_SPREAD: [usize; 2] = [15, MEASURED];
+/// Of imported tables, whose durations have no other column.
+const IMPORTED_SPREAD: [usize; 2] = [14, MEASURED];
 /// Rows have 32-bit numbers.
 const MOST_ROWS: usize = u32::MAX as usize / 2;
 /// The priority of a duration that the core envelope gave.
@@ -58,7 +61,12 @@ const ENVELOPE: u8 = 3;
 
 impl KernelRows {
     /// Reads a table. Rows whose input shapes cannot be read or that have no valid duration are passed over.
-    pub(crate) fn read(path: Arc<Path>, kernel_type: Arc<str>, policy: KernelPolicy) -> Result<KernelRows, Error> {
+    pub(crate) fn read(
+        path: Arc<Path>,
+        kernel_type: Arc<str>,
+        kind: TableType,
+        policy: KernelPolicy,
+    ) -> Result<KernelRows, Error> {
         let wanted: Vec<&str> = FIXED.iter().chain(Column::NAMES).copied().collect();
         let mut scan = Scan::open(&path, &wanted)?;
         let mut reader = RowReader::of(&scan, &policy);
@@ -69,7 +77,7 @@ impl KernelRows {
             reader.read(row);
         }
         let content = reader.finished();
-        Ok(KernelRows::new(kernel_type, path, policy, content))
+        Ok(KernelRows::new(kernel_type, kind, path, policy, content))
     }
 }
 
@@ -181,8 +189,8 @@ impl<'p> RowReader<'p> {
 
     /// The columns that show how far the durations of a row spread. A deviation of zero is that of one call alone, which tells nothing.
     fn spread(&self) -> Option<[usize; 2]> {
-        let pairs = [PROFILED_SPREAD, OLD_SPREAD];
-        let pairs = &pairs[..if self.has[PROFILED] { 1 } else { 2 }];
+        let pairs = [PROFILED_SPREAD, OLD_SPREAD, IMPORTED_SPREAD];
+        let pairs = &pairs[..if self.has[PROFILED] { 1 } else { pairs.len() }];
         pairs.iter().copied().find(|pair| pair.iter().all(|column| self.has[*column]))
     }
 

@@ -5,6 +5,7 @@ use super::whole::{Uniform, other_workload};
 use super::{calls, us};
 use perfdb_compare::ledger::{Cause, Detail, Explanation, Group, Leaf, Position, Row, TimeSource};
 use perfdb_files::escape::one_line;
+use perfdb_store::registry::is_collective;
 use std::collections::{BTreeMap, HashMap};
 
 /// Something that would make the prediction better.
@@ -82,7 +83,7 @@ pub(crate) fn actions(explanation: &Explanation) -> Vec<Action> {
 }
 
 fn asks_for_a_row(leaf: &Leaf) -> bool {
-    matches!(leaf.cause, Cause::Time | Cause::Shape) && !leaf.kernel_type.starts_with("hcom_")
+    matches!(leaf.cause, Cause::Time | Cause::Shape) && !is_collective(&leaf.kernel_type)
 }
 
 /// What to do about a leaf, on one line, for any text in its names.

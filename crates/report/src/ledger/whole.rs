@@ -2,6 +2,7 @@
 
 use super::{percent, signed_percent, us};
 use perfdb_compare::ledger::{Cause, Explanation, Group, Join, Leaf, Timeline};
+use perfdb_store::registry::is_collective;
 
 /// Kernel types and shapes that a pass has at least, so that their meeting or not says something.
 const FEWEST_GROUPS: usize = 6;
@@ -32,7 +33,7 @@ pub(super) fn other_workload(explanation: &Explanation) -> Option<String> {
             sequences(measured.sequences)
         ));
     }
-    let computes = |group: &&Group| group.measured_ps > 0 && !group.kernel_type.starts_with("hcom_");
+    let computes = |group: &&Group| group.measured_ps > 0 && !is_collective(&group.kernel_type);
     let measured: Vec<&Group> = explanation.ledger.groups.iter().filter(computes).collect();
     let predicted = explanation.ledger.groups.iter().filter(|group| group.predicted_ps > 0).count();
     if measured.len() < FEWEST_GROUPS || predicted < FEWEST_GROUPS {

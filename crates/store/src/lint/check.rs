@@ -6,6 +6,7 @@ use super::table::{Refusal, Seen, look_at};
 use crate::directory::tables_in;
 use crate::error::Error;
 use crate::op_mapping::{self, OpMapping};
+use crate::registry::{Registry, is_collective};
 use perfdb_files::escape::{excerpt, shown};
 use perfdb_files::parallel::on_all_cores;
 use perfdb_files::paths::{normalised, within};
@@ -36,7 +37,16 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
         Ok(Some(mapping)) => (mapping, Vec::new()),
         Ok(None) if paths.is_empty() => (OpMapping::default(), Vec::new()),
         Ok(None) => (OpMapping::default(), vec![missing_mapping(&mapping_path)]),
-        Err(error) => (OpMapping::default(), vec![unusable_mapping(&mapping_path, &error)]),
+        Err(error) => {
+            (OpMapping::default(), vec![unusable_mapping(&mapping_path, &error.to_string(), is_pointer(&error))])
+        }
+    };
+    let registry = match Registry::of_mapping(&mapping) {
+        Ok(registry) => registry,
+        Err(error) => {
+            findings.push(unusable_mapping(&mapping_path, &error.to_string(), false));
+            Registry::default()
+        }
     };
     let mut without_collectives = None;
     if let Some(reference) = &mapping.communication_data_ref {
@@ -48,7 +58,7 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
         let is_elsewhere = || std::fs::canonicalize(&folder).ok() != std::fs::canonicalize(database).ok();
         if folder.is_dir() && is_elsewhere() {
             let is_communication =
-                |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hcom_"));
+                |path: &PathBuf| path.file_name().is_some_and(|name| is_collective(&name.to_string_lossy()));
             let mut communication: Vec<PathBuf> = tables_in(&folder)?.into_iter().filter(is_communication).collect();
             communication.append(&mut paths);
             paths = communication;
@@ -56,7 +66,7 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
     }
     let _span = tracing::info_span!("look at tables", tables = paths.len()).entered();
     let seen: Vec<Seen> =
-        on_all_cores(|| paths.par_iter().map(|path| look_at(path, refusal)).collect::<Result<_, _>>())?;
+        on_all_cores(|| paths.par_iter().map(|path| look_at(path, &registry, refusal)).collect::<Result<_, _>>())?;
     let mut tables = Tables::new();
     for (path, seen) in paths.iter().zip(&seen) {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -64,7 +74,7 @@ pub fn check_with(database: &Path, refusal: &Refusal<'_>) -> Result<Checked, Err
     }
     let mapping_is_usable = findings.is_empty();
     if mapping_is_usable {
-        findings.extend(compare(&mapping_path, &mapping, &tables));
+        findings.extend(compare(&mapping_path, &mapping, &registry, &tables));
     }
     findings.extend(without_collectives);
     findings.extend(seen.iter().flat_map(|seen| seen.findings.clone()));
@@ -98,10 +108,12 @@ fn missing_collectives(path: &Path, reference: &str, folder: &Path) -> Finding {
     Finding { kind: Kind::Unreadable, file: path.to_owned(), line: None, message }
 }
 
-fn unusable_mapping(path: &Path, error: &op_mapping::Error) -> Finding {
-    let is_pointer = matches!(error, op_mapping::Error::Read(perfdb_trace::Error::LfsPointer { .. }));
-    let text = error.to_string();
-    let message = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned();
+fn is_pointer(error: &op_mapping::Error) -> bool {
+    matches!(error, op_mapping::Error::Read(perfdb_trace::Error::LfsPointer { .. }))
+}
+
+fn unusable_mapping(path: &Path, text: &str, is_pointer: bool) -> Finding {
+    let message = text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(text).to_owned();
     Finding {
         kind: if is_pointer { Kind::LfsPointer } else { Kind::Unreadable },
         file: path.to_owned(),
@@ -285,8 +297,12 @@ mod tests {
             ("db/op_mapping.yaml", mapping),
         ];
         let expected = [
+            "Adds.csv:0 table-without-class",
+            "Covered.csv:0 table-without-class",
             "Covered.csv:0 alternate-never-reached",
+            "First.csv:0 table-without-class",
             "Unknown.csv:0 table-without-mapping",
+            "Unknown.csv:0 table-without-class",
             "op_mapping.yaml:4 mapping-without-table",
         ];
         assert_eq!(found(&files)?, expected);
@@ -298,7 +314,8 @@ mod tests {
         let row = format!("{HEADER}4,INT8,ND,4,INT8,1,\n");
         let tables = [("db/A.csv", row.as_str()), ("db/B.csv", &row)];
         assert_eq!(found(&tables)?, ["op_mapping.yaml:0 mapping-without-table"]);
-        let mapping = "operator_mappings:\n  profiling.Sort: {kernel_type: Sort}\n  a: {kernel_type: A, alternate_kernel_types: [B]}\n";
+        let mapping = "operator_mappings:\n  profiling.Sort: {kernel_type: Sort}\n  a: {kernel_type: A, alternate_kernel_types: [B]}\n\
+                       kernel_tables: {A: {class: generic}, B: {class: copy}}\n";
         let found = found(&[tables[0], tables[1], ("db/op_mapping.yaml", mapping)])?;
         assert_eq!(found, ["B.csv:0 alternate-never-reached"]);
         Ok(())
@@ -308,7 +325,10 @@ mod tests {
     fn rows_that_a_replay_refuses_are_named() -> TestResult {
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("A.csv"), format!("{HEADER}4,INT8,ND,4,INT8,1,\n5,INT8,ND,5,INT8,1,\n"))?;
-        fs::write(folder.path().join("op_mapping.yaml"), "operator_mappings: {a: {kernel_type: A}}")?;
+        fs::write(
+            folder.path().join("op_mapping.yaml"),
+            "operator_mappings: {a: {kernel_type: A}}\nkernel_tables: {A: {class: copy}}",
+        )?;
         let refusal = |operator: &str, columns: &[String], cells: &[&str]| {
             (cells[0] == "5").then(|| format!("{operator} of {} columns", columns.len()))
         };

@@ -31,6 +31,8 @@ pub enum Kind {
     MappingWithoutTable,
     /// A table that the operator mapping does not know.
     TableWithoutMapping,
+    /// A table of which nothing says what its kernel does.
+    TableWithoutClass,
     /// An alternate table that adds nothing.
     AlternateNeverReached,
     /// A row that a replay would refuse.
@@ -41,7 +43,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Unreadable,
         Kind::LfsPointer,
         Kind::Schema,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::OutlierDuration,
         Kind::MappingWithoutTable,
         Kind::TableWithoutMapping,
+        Kind::TableWithoutClass,
         Kind::AlternateNeverReached,
         Kind::NotReplayable,
         Kind::SampleDisagreement,
@@ -69,7 +72,7 @@ impl Kind {
             | Kind::MappingWithoutTable
             | Kind::NotReplayable
             | Kind::SampleDisagreement => Severity::Warning,
-            Kind::TableWithoutMapping | Kind::AlternateNeverReached => Severity::Note,
+            Kind::TableWithoutMapping | Kind::TableWithoutClass | Kind::AlternateNeverReached => Severity::Note,
         }
     }
 
@@ -87,6 +90,7 @@ impl Kind {
             Kind::OutlierDuration => "outlier-duration",
             Kind::MappingWithoutTable => "mapping-without-table",
             Kind::TableWithoutMapping => "table-without-mapping",
+            Kind::TableWithoutClass => "table-without-class",
             Kind::AlternateNeverReached => "alternate-never-reached",
             Kind::NotReplayable => "not-replayable",
             Kind::SampleDisagreement => "sample-disagreement",

@@ -3,6 +3,7 @@
 use super::finding::{Finding, Kind};
 use super::table::Seen;
 use crate::op_mapping::{Entry, OpMapping};
+use crate::registry::{KERNEL_TABLES, Registry, is_known};
 use indexmap::IndexMap;
 use perfdb_files::escape::excerpt;
 use perfdb_pycompat::yaml::{Node, NodePath, Step};
@@ -14,7 +15,12 @@ use std::path::{Path, PathBuf};
 pub(super) type Tables<'t> = IndexMap<String, (&'t Path, &'t Seen)>;
 
 /// Compares a mapping with the tables that are there.
-pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<'_>) -> Vec<Finding> {
+pub(super) fn compare(
+    mapping_path: &Path,
+    mapping: &OpMapping,
+    registry: &Registry,
+    tables: &Tables<'_>,
+) -> Vec<Finding> {
     let entries = mapping.operator_mappings.clone().unwrap_or_default();
     let mut findings = Vec::new();
     let mut named: FxHashSet<String> = FxHashSet::default();
@@ -64,13 +70,24 @@ pub(super) fn compare(mapping_path: &Path, mapping: &OpMapping, tables: &Tables<
         );
         findings.push(Finding { kind: Kind::AlternateNeverReached, file, line: None, message });
     }
-    for (kernel, (path, _)) in tables {
+    for (kernel, (path, seen)) in tables {
         if !named.contains(kernel) {
             findings.push(Finding {
                 kind: Kind::TableWithoutMapping,
                 file: (*path).to_owned(),
                 line: None,
                 message: "no entry of op_mapping.yaml names this table, so nothing looks it up; add an entry or remove the table".to_owned(),
+            });
+        }
+        if seen.rows > 0 && !registry.declares(kernel) && !is_known(kernel) {
+            findings.push(Finding {
+                kind: Kind::TableWithoutClass,
+                file: (*path).to_owned(),
+                line: None,
+                message: format!(
+                    "its name is not that of a known kernel, so its rows are compared by sizes alone; say what it does under {KERNEL_TABLES} of op_mapping.yaml: {kernel}: {{class: matmul}}",
+                    kernel = excerpt(kernel)
+                ),
             });
         }
     }

@@ -8,6 +8,7 @@ use crate::columns::{
 use crate::dtype::DType;
 use crate::duration::{is_valid, number};
 use crate::error::{CsvFault, Error};
+use crate::registry::{KernelClass, Registry};
 use crate::row_identity::{IdentityColumns, RowIdentity};
 use crate::signature::{Rules, Signature, SignatureColumns, Variant};
 use crate::slots::{dimensions, normal_shape, split};
@@ -31,8 +32,8 @@ pub(super) struct Seen {
 pub type Refusal<'a> = dyn Fn(&str, &[String], &[&str]) -> Option<String> + Sync + 'a;
 
 /// Looks at a table; only a file that the system refuses to read is an error.
-pub(super) fn look_at(path: &Path, refusal: &Refusal<'_>) -> Result<Seen, Error> {
-    match look(path, refusal) {
+pub(super) fn look_at(path: &Path, registry: &Registry, refusal: &Refusal<'_>) -> Result<Seen, Error> {
+    match look(path, registry, refusal) {
         Ok(seen) => Ok(seen),
         Err(Error::Csv { line, fault, .. }) => {
             let kind = if fault == CsvFault::LfsPointer { Kind::LfsPointer } else { Kind::Unreadable };
@@ -48,12 +49,12 @@ pub(super) fn look_at(path: &Path, refusal: &Refusal<'_>) -> Result<Seen, Error>
     }
 }
 
-fn look(path: &Path, refusal: &Refusal<'_>) -> Result<Seen, Error> {
+fn look(path: &Path, registry: &Registry, refusal: &Refusal<'_>) -> Result<Seen, Error> {
     let mut file = TableFile::open(path)?;
     let pass = file.pass()?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let columns = pass.columns().to_vec();
-    let mut look = Look::new(path, &stem, &columns);
+    let mut look = Look::new(path, &stem, registry.class(&stem) == KernelClass::Collective, &columns);
     if look.is_communication {
         look.communication_schema(pass.columns());
     } else {
@@ -99,8 +100,7 @@ struct Look<'t> {
 }
 
 impl<'t> Look<'t> {
-    fn new(path: &'t Path, stem: &str, columns: &[String]) -> Look<'t> {
-        let is_communication = stem.starts_with("hcom_");
+    fn new(path: &'t Path, stem: &str, is_communication: bool, columns: &[String]) -> Look<'t> {
         let position = |wanted: &str| columns.iter().rposition(|name| name == wanted);
         let both = [MEASURED_DURATION, PROFILED_DURATION].map(position);
         Look {

@@ -6,17 +6,30 @@
 //! distributions) is part of the kernel type's name, and behind perfdb's columns stand all of theirs but in collectives, whose tables have
 //! columns of their own.
 
+mod mapping;
 mod operators;
+mod reuse;
+mod sizes;
 mod source;
 
 use crate::parquet::database::Target;
 use crate::parquet::error::Error;
+use crate::registry::TableType;
 use crate::table::{LineEnd, push_csv_row};
-use operators::{COLLECTIVES, Form, Operator};
+use mapping::mapping;
+use operators::{Form, Operator};
 use perfdb_files::lock::LockOptions;
+use sizes::{Sizes, Timing};
 use source::{Origin, SourceTable, tables_below};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// What is chosen where the tables have several answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Collectives of single calls answer operators, in place of those of captured graphs.
+    pub is_eager: bool,
+}
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,42 +40,75 @@ pub struct Converted {
     pub tables: usize,
     /// Their rows.
     pub rows: usize,
+    /// Rows of a case that an earlier row has: both stand in one row, as a mean and a deviation.
+    pub repeats: usize,
     /// Rows without a duration, which no table takes.
     pub without_duration: usize,
-    /// Names of tables of other operators, which were passed over.
-    pub passed_over: BTreeSet<String>,
+    /// Tables that a version takes from another one.
+    pub reused: usize,
+    /// Tables that a version takes from another one that does not have them.
+    pub missing: Vec<String>,
+    /// Tables without a column of durations or of sizes, with their rows, which were passed over.
+    pub passed_over: BTreeMap<String, usize>,
 }
 
-/// The tables of a database directory: kernel type to the content of its file.
-type Tables = BTreeMap<String, Vec<u8>>;
+/// A table of a database directory.
+#[derive(Debug, Default)]
+pub(super) struct NewTable {
+    header: Vec<String>,
+    /// Cells, with the place of the duration and of its deviation left empty.
+    rows: Vec<NewRow>,
+    by_case: BTreeMap<String, usize>,
+    pub(super) kind: TableType,
+}
+
+#[derive(Debug)]
+struct NewRow {
+    cells: Vec<String>,
+    durations_us: Vec<f64>,
+}
+
+/// Kernel type to table.
+type Tables = BTreeMap<String, NewTable>;
 
 /// Makes a database directory below `target` of every system, framework and version below `source`. All or nothing.
 ///
 /// # Errors
 /// When a table cannot be read or lacks a column, there is none, or a file that would be written is there already.
-pub fn import(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Converted, Error> {
+pub fn import(source: &Path, target: &Path, choices: Choices, lock: &LockOptions<'_>) -> Result<Converted, Error> {
     let mut converted = Converted::default();
-    let mut directories: BTreeMap<PathBuf, BTreeMap<String, PathBuf>> = BTreeMap::new();
-    let tables = tables_below(source)?;
+    let mut directories: BTreeMap<PathBuf, BTreeMap<String, (PathBuf, TableType)>> = BTreeMap::new();
+    let mut tables: Vec<(PathBuf, PathBuf)> =
+        tables_below(source)?.into_iter().map(|path| (path.clone(), path)).collect();
+    let (reused, missing) = reuse::reused_below(source)?;
+    converted.missing = missing;
+    converted.reused = reused.len();
+    tables.extend(reused.into_iter().map(|reuse| (reuse.place, reuse.donor)));
     let mut files = Target::open(target, lock)?;
-    for path in tables {
-        let origin = Origin::of(&path)?;
-        let Some(operator) = Operator::of(&origin.operator) else {
-            converted.passed_over.insert(origin.operator);
-            continue;
-        };
+    for (place, path) in tables {
+        let origin = Origin::of(&place)?;
+        let operator = Operator::of(&origin.operator);
         let table = SourceTable::read(&path)?;
+        let timings = Timing::of(&table);
+        let sizes = if operator == Operator::Sized { Sizes::of(&table) } else { Sizes::default() };
+        if timings.is_empty() || operator == Operator::Sized && sizes.names.is_empty() {
+            *converted.passed_over.entry(origin.operator).or_default() += table.row_count();
+            continue;
+        }
         let directory = target.join(&origin.directory);
         let mut tables = Tables::new();
-        convert(&table, operator, &mut tables, &mut converted)?;
-        for (mut kernel_type, content) in tables {
+        for timing in &timings {
+            convert(&table, &origin.operator, (operator, &sizes), timing, &mut tables, &mut converted)?;
+        }
+        for (mut kernel_type, table) in tables {
             let known = directories.entry(directory.clone()).or_default();
             // Some versions have the same collective by two libraries.
             if known.contains_key(&kernel_type) && operator.form() == Form::Collective {
                 kernel_type = format!("{}_{}", kernel_type.trim_end_matches('_'), origin.operator);
             }
             let file = directory.join(format!("{kernel_type}.csv"));
-            if let Some(other) = known.insert(kernel_type, path.clone()) {
+            let content = table.content();
+            if let Some((other, _)) = known.insert(kernel_type, (path.clone(), table.kind)) {
                 let reason = format!("{} has the same operators of the same version", other.display());
                 return Err(Error::unfit(&path, reason));
             }
@@ -71,90 +117,102 @@ pub fn import(source: &Path, target: &Path, lock: &LockOptions<'_>) -> Result<Co
         }
     }
     for (directory, kernel_types) in &directories {
-        let mapping = mapping(directory, kernel_types.keys());
-        files.add(&directory.join("op_mapping.yaml"), mapping.as_bytes())?;
+        let kinds = kernel_types.iter().map(|(name, (_, kind))| (name.as_str(), kind)).collect();
+        files.add(&directory.join("op_mapping.yaml"), mapping(directory, &kinds, choices).as_bytes())?;
     }
     converted.databases = directories.len();
     if directories.is_empty() {
-        let reason = "no table of gemm, attention, mla, moe or a collective is here (*_perf.parquet or *_perf.txt)";
-        return Err(Error::unfit(source, reason));
+        return Err(Error::unfit(source, "no table with durations is here (*_perf.parquet or *_perf.txt)"));
     }
     files.commit()?;
     Ok(converted)
 }
 
-/// Puts each row into the table of its kernel type.
+/// Puts each row into the table of its kernel type. Rows of one case become one.
 fn convert(
     table: &SourceTable,
-    operator: Operator,
+    name: &str,
+    (operator, sizes): (Operator, &Sizes),
+    timing: &Timing,
     tables: &mut Tables,
     converted: &mut Converted,
 ) -> Result<(), Error> {
-    let names = operator.kernel_types(table)?;
+    let names = operator.kernel_types(name, table)?;
     let form = operator.form();
     for (row, kernel_type) in names.into_iter().enumerate() {
-        let duration_us = table.number("latency", row)? * 1000.0;
+        let duration_us = timing.us(table, row)?;
         if !crate::duration::is_valid(duration_us) {
             converted.without_duration += 1;
             continue;
         }
-        let mut cells = match form {
-            Form::Compute => operator.compute_cells(table, row, duration_us)?,
+        let own = match form {
+            Form::Compute => operator.compute_cells(table, sizes, row, duration_us)?,
             Form::Collective => operator.collective_cells(table, row, duration_us)?,
         };
-        if form == Form::Compute {
-            cells.extend(table.cells(row).map(str::to_owned));
-        }
-        let content = tables.entry(kernel_type).or_insert_with(|| {
-            let mut header = Vec::new();
-            let more = operator.more_columns().iter().map(|(name, _)| name);
-            let own = form.columns().iter().chain(more).map(|name| (*name).to_owned());
-            // Tables of collectives have no other columns than their own.
-            let theirs = table.columns().filter(|_| form == Form::Compute).map(|name| format!("aiconfigurator {name}"));
-            let columns: Vec<String> = own.chain(theirs).collect();
-            push_csv_row(&mut header, columns.iter().map(String::as_str), LineEnd::CrLf);
-            header
+        let content = tables.entry(format!("{kernel_type}{}", timing.suffix)).or_insert_with(|| {
+            let (class, layout) = operator.class(name);
+            let source = table.has("kernel_source").then(|| table.text("kernel_source", row).ok()).flatten();
+            let window = table.has("window_size").then(|| table.size("window_size", row).ok()).flatten();
+            let window = window.filter(|window| *window > 0);
+            let kind =
+                TableType { class, layout, source: source.map(str::to_owned), sizes: sizes.names.clone(), window };
+            NewTable { header: operator.header(table), kind, ..NewTable::default() }
         });
-        push_csv_row(content, cells.iter().map(String::as_str), LineEnd::CrLf);
         converted.rows += 1;
+        let theirs = table.cells(row).filter(|_| form == Form::Compute).map(str::to_owned);
+        if content.add(form, own, theirs, duration_us) {
+            converted.repeats += 1;
+        }
     }
     Ok(())
 }
 
-/// Operators that change how a tensor is seen and run no kernel.
-const VIEWS: [&str; 14] = [
-    "aten._unsafe_view.default",
-    "aten.alias.default",
-    "aten.detach.default",
-    "aten.expand.default",
-    "aten.permute.default",
-    "aten.select.int",
-    "aten.slice.Tensor",
-    "aten.split.Tensor",
-    "aten.split_with_sizes.default",
-    "aten.squeeze.dim",
-    "aten.t.default",
-    "aten.transpose.int",
-    "aten.unsqueeze.default",
-    "aten.view.default",
-];
+impl NewTable {
+    /// Takes a row; whether it is of the case of an earlier one.
+    fn add(&mut self, form: Form, own: Vec<String>, theirs: impl Iterator<Item = String>, duration_us: f64) -> bool {
+        let is_of_duration = |at: usize| form.places_of_duration().contains(&at);
+        let case: Vec<&str> =
+            own.iter().enumerate().filter(|(at, _)| !is_of_duration(*at)).map(|(_, cell)| cell.as_str()).collect();
+        let next = self.rows.len();
+        let at = *self.by_case.entry(case.join("\u{1f}")).or_insert(next);
+        if let Some(known) = self.rows.get_mut(at) {
+            known.durations_us.push(duration_us);
+            return true;
+        }
+        let cells = own.into_iter().chain(theirs).collect();
+        self.rows.push(NewRow { cells, durations_us: vec![duration_us] });
+        false
+    }
 
-/// The mapping of a database directory: products of matrices and collectives, whose operators are known, and views.
-fn mapping<'k>(directory: &Path, kernel_types: impl Iterator<Item = &'k String> + Clone) -> String {
-    let device = directory.ancestors().nth(2).and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let entry = |(operator, prefix, more): (&str, &str, &str)| {
-        let mut named = kernel_types.clone().filter(|name| name.starts_with(prefix));
-        // Servers capture their steps as graphs, where the same collective takes a third of the time.
-        let graph = named.clone().find(|name| name.ends_with("_graph"));
-        let kernel_type = graph.or_else(|| named.next())?;
-        Some(format!("  {operator}:\n    kernel_type: {kernel_type}\n{more}"))
-    };
-    let collectives =
-        COLLECTIVES.map(|(_, kernel_type, operator)| (operator, kernel_type, "    category: communication\n"));
-    let products = [("aten.mm.default", "gemm_bfloat16", "")];
-    let measured: String = products.into_iter().chain(collectives).filter_map(entry).collect();
-    let views: String = VIEWS.iter().map(|operator| format!("  {operator}:\n    zero_cost: true\n")).collect();
-    format!(
-        "# Made by import-database of tables of AIConfigurator.\nversion: \"1.0\"\ndevice: {device}\noperator_mappings:\n{measured}{views}"
-    )
+    fn content(&self) -> Vec<u8> {
+        let mut content = Vec::new();
+        push_csv_row(&mut content, self.header.iter().map(String::as_str), LineEnd::CrLf);
+        let place = |name: &str| self.header.iter().position(|own| own == name);
+        let duration =
+            place(crate::columns::MEASURED_DURATION).or_else(|| place(crate::columns::COMMUNICATION_DURATION));
+        let deviation = place(DEVIATION);
+        for row in &self.rows {
+            let mut cells: Vec<std::borrow::Cow<'_, str>> = row.cells.iter().map(|cell| cell.as_str().into()).collect();
+            let (mean, spread) = mean_and_deviation(&row.durations_us);
+            if let (Some(cell), Some(spread)) = (duration.and_then(|at| cells.get_mut(at)), spread) {
+                *cell = mean.to_string().into();
+                if let Some(cell) = deviation.and_then(|at| cells.get_mut(at)) {
+                    *cell = spread.to_string().into();
+                }
+            }
+            push_csv_row(&mut content, cells.iter().map(|cell| &**cell), LineEnd::CrLf);
+        }
+        content
+    }
+}
+
+/// The deviation of repeated durations.
+const DEVIATION: &str = crate::columns::PROFILED[2];
+
+/// The mean, and of several the standard deviation.
+fn mean_and_deviation(durations_us: &[f64]) -> (f64, Option<f64>) {
+    let count = durations_us.len() as f64;
+    let mean = durations_us.iter().sum::<f64>() / count;
+    let squares: f64 = durations_us.iter().map(|us| (us - mean) * (us - mean)).sum();
+    (mean, (durations_us.len() > 1).then(|| (squares / (count - 1.0)).sqrt()))
 }

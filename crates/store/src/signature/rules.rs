@@ -3,8 +3,8 @@
 use super::matmul::{fitting, matmul_dimensions};
 use super::usual::usual;
 use super::{Builder, Cells, Signature};
-use crate::kernel::{DISPATCH_FFN_COMBINE, operator_name};
-use crate::registry::is_interchangeable;
+use crate::kernel::operator_name;
+use crate::registry::{Case, kernel};
 use crate::slots::{dimensions, normal_shape, split, unquoted};
 use perfdb_pycompat::text::trim;
 use std::borrow::Cow;
@@ -21,30 +21,15 @@ pub enum Variant {
 /// How the rows of one operator become signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    family: Family,
+    case: Case,
     variant: Variant,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Default,
-    Matmul,
-    Index,
-    FirstSlotOnly,
-    DispatchFfn,
 }
 
 impl Rules {
     /// The rules of an operator; the name may have quotes and the endings that people give it.
     pub fn new(operator: &str, variant: Variant) -> Self {
-        let family = match operator_name(unquoted(operator)) {
-            name if is_interchangeable(name) => Family::Matmul,
-            "Index" => Family::Index,
-            "Slice" | "SliceAiCore" | "Transpose" | "TransposeAiCore" => Family::FirstSlotOnly,
-            DISPATCH_FFN_COMBINE => Family::DispatchFfn,
-            _ => Family::Default,
-        };
-        Rules { family, variant }
+        let case = kernel(operator_name(unquoted(operator))).map_or(Case::AllInputs, |kernel| kernel.case);
+        Rules { case, variant }
     }
 
     /// The rules for a row that names its operator itself, in `OP Type`, else in `OP State`.
@@ -55,7 +40,7 @@ impl Rules {
 
     /// Whether the shape parts are all shapes of the row as they stand, where [`Rules::product`] does not apply.
     pub fn takes_all_shapes(&self) -> bool {
-        matches!(self.family, Family::Default | Family::Matmul | Family::DispatchFfn)
+        matches!(self.case, Case::AllInputs | Case::Product | Case::ExpertParallel)
     }
 
     /// Rows, inner dimension and columns of a matrix product, if the operator belongs to the matmul family and the first two inputs and the
@@ -67,12 +52,12 @@ impl Rules {
     /// assert_eq!(rules.product([24, 512], [512, 4096], [24, 4096]), Some([24, 512, 4096]));
     /// ```
     pub fn product(&self, a: [i64; 2], b: [i64; 2], output: [i64; 2]) -> Option<[i64; 3]> {
-        (self.family == Family::Matmul).then(|| fitting(a, b, output)).flatten()
+        (self.case == Case::Product).then(|| fitting(a, b, output)).flatten()
     }
 
     /// The signature of a row.
     pub fn signature(&self, cells: &Cells<'_>) -> Signature {
-        let usual = if self.family == Family::Default { usual(cells) } else { None };
+        let usual = if self.case == Case::AllInputs { usual(cells) } else { None };
         usual.unwrap_or_else(|| self.general(cells))
     }
 
@@ -92,7 +77,7 @@ impl Rules {
         let formats = split(cells.input_formats);
         let outputs: Vec<Cow<'_, str>> = split(cells.output_shapes).into_iter().map(normal_shape).collect();
         let output_types = split(cells.output_types);
-        if self.family == Family::Matmul
+        if self.case == Case::Product
             && let Some([rows, inner, columns]) = matmul_dimensions(&inputs, &outputs)
         {
             out.text = format!("{rows},{inner};{columns},{inner}");
@@ -114,7 +99,7 @@ impl Rules {
         out.paired(&inputs, &formats);
         out.part(&outputs);
         out.paired(&outputs, &output_types);
-        if self.family == Family::DispatchFfn {
+        if self.case == Case::ExpertParallel {
             out.text.push_str(trim(cells.ep_size));
             out.end_part();
         }
@@ -129,8 +114,8 @@ impl Rules {
         formats: Vec<&'a str>,
         outputs: &[Cow<'_, str>],
     ) -> (Slots<'a>, Slots<'a>, Slots<'a>) {
-        match self.family {
-            Family::Index => {
+        match self.case {
+            Case::Index => {
                 let leading =
                     outputs.first().and_then(|output| dimensions(output)).and_then(|shape| shape.first().copied());
                 if let (Some(leading), Some(&first)) = (leading, inputs.first()) {
@@ -138,12 +123,12 @@ impl Rules {
                     return (again(shapes), again(first_and_last(&types)), again(first_and_last(&formats)));
                 }
             }
-            Family::FirstSlotOnly => {
+            Case::FirstInput => {
                 let first = |slots: Vec<&'a str>| borrowed(slots.into_iter().take(1));
                 let format = formats.first().map(|_| "ND");
                 return (again(first(inputs)), again(first(types)), again(borrowed(format)));
             }
-            Family::Default | Family::Matmul | Family::DispatchFfn => {}
+            Case::AllInputs | Case::Product | Case::ExpertParallel => {}
         }
         (again(borrowed(inputs)), again(borrowed(types)), again(borrowed(formats)))
     }

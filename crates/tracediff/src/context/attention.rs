@@ -3,7 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
-use perfdb_model::workload::{AttentionKernel, BatchLengths, ElementType, PackedAttention};
+use perfdb_store::dtype::DType;
+
+use perfdb_model::workload::{AttentionKernel, BatchLengths, PackedAttention};
 
 use super::calls::{CallShape, Calls, NO_CALL};
 use super::passes::Passes;
@@ -79,7 +81,7 @@ fn resolved(
     shape: &CallShape,
     evidence: Evidence,
     lengths: &LengthsOfPasses,
-    cache: Option<ElementType>,
+    cache: Option<DType>,
 ) -> Option<CallShape> {
     let packed: &PackedAttention = shape.packed.as_ref()?;
     let lengths = lengths.get(evidence.pass as usize)?.as_ref()?;
@@ -89,7 +91,7 @@ fn resolved(
 }
 
 /// What the cache holds by the operators that write to it, where all say the same.
-fn written_cache(shapes: &[CallShape]) -> Option<ElementType> {
+fn written_cache(shapes: &[CallShape]) -> Option<DType> {
     let mut caches = shapes.iter().filter_map(|shape| shape.cache);
     let first = caches.next()?;
     caches.all(|cache| cache == first).then_some(first)

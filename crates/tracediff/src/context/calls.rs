@@ -1,9 +1,8 @@
 //! The operator call that each kernel works for, and what that must do.
 
 use perfdb_model::roofline::Precision;
-use perfdb_model::workload::{
-    Arguments, Call, CallWork, ElementType, Message, PackedAttention, Unit, product_precision,
-};
+use perfdb_model::workload::{Arguments, Call, CallWork, Message, PackedAttention, Unit, product_precision};
+use perfdb_store::dtype::DType;
 use rustc_hash::FxHashMap;
 
 use super::launches::{GraphLaunches, Launches, NO_LAUNCH};
@@ -43,7 +42,7 @@ pub(crate) struct CallShape {
     /// Attention of which the lengths are still to be known.
     pub(crate) packed: Option<PackedAttention>,
     /// What the cache holds that the call writes to.
-    pub(crate) cache: Option<ElementType>,
+    pub(crate) cache: Option<DType>,
 }
 
 impl Calls {

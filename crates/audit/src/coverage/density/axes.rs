@@ -6,6 +6,7 @@ use perfdb_grid::generators::Generator;
 use perfdb_grid::grids;
 use perfdb_grid::rules::{Pattern, RuleFile};
 use perfdb_grid::template::Template;
+use perfdb_store::registry::is_collective;
 
 /// How the rows of a kernel tell the values of its axes.
 pub(crate) enum Kernel<'r> {
@@ -28,7 +29,7 @@ pub(crate) const ATTENTION_AXES: [&str; 3] = ["batch", "seq", "avg_seq_len"];
 impl<'r> Kernel<'r> {
     /// How the rows of this kernel type are read; `None` where no rule makes rows of it.
     pub(crate) fn of(kernel_type: &str, rules: &'r RuleFile) -> Option<Kernel<'r>> {
-        if kernel_type.starts_with("hcom_") {
+        if is_collective(kernel_type) {
             return Some(Kernel::Collective);
         }
         let name = rules.assignment(kernel_type)?;

@@ -15,6 +15,7 @@ use perfdb_store::columns::{
     OUTPUT_TYPES,
 };
 use perfdb_store::directory::tables_in;
+use perfdb_store::registry::is_collective;
 use perfdb_store::slots::{normal_shape, split};
 use perfdb_store::table::{ReadOptions, Table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +100,7 @@ pub(super) fn signatures(directory: &Path) -> Result<usize, Error> {
     for path in tables_in(directory)? {
         let table = Table::read(&path, &ReadOptions::database())?;
         let kernel = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let is_collective = kernel.starts_with("hcom_");
+        let is_collective = is_collective(&kernel);
         let counts = |name: &str| {
             let of_case =
                 [INPUT_SHAPES, INPUT_TYPES, INPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, OUTPUT_FORMATS, EP_SIZE];

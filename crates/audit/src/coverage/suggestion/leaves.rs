@@ -4,6 +4,7 @@ use crate::coverage::Standing;
 use crate::coverage::asked::Asked;
 use perfdb_query::{Argument, Query, Tensor};
 use perfdb_store::op_mapping::{Entry, Lookup, OpMapping};
+use perfdb_store::registry::is_collective;
 
 /// A kernel that a question asks for.
 pub(super) enum Leaf {
@@ -24,7 +25,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
         // A kernel that is asked for by its own name needs no entry.
         let is_kernel = one.finding.kernels.iter().any(|(kernel, ..)| *kernel == name);
         return vec![match is_kernel {
-            true if name.starts_with("hcom_") => Leaf::Unasked { name, reason: COLLECTIVE },
+            true if is_collective(&name) => Leaf::Unasked { name, reason: COLLECTIVE },
             true => Leaf::Asked { query: Box::new(query.clone()) },
             false => Leaf::Unasked { name, reason: UNMAPPED },
         }];
@@ -38,8 +39,7 @@ pub(super) fn leaves(one: &Asked, mapping: &OpMapping) -> Vec<Leaf> {
     if entry.decomposer || entry.sub_kernels.is_empty() {
         return vec![Leaf::Unasked { name, reason: DECOMPOSED }];
     }
-    let (collectives, computing): (Vec<_>, Vec<_>) =
-        entry.sub_kernels.iter().partition(|kernel| kernel.starts_with("hcom_"));
+    let (collectives, computing): (Vec<_>, Vec<_>) = entry.sub_kernels.iter().partition(|kernel| is_collective(kernel));
     let is_between = |kernel: &str| {
         let own = one.finding.kernels.iter().find(|(name, ..)| name == kernel);
         own.is_none_or(|(.., standing)| *standing > Standing::Exact)

@@ -1,10 +1,11 @@
 //! New rows, made after one of their table.
 
 use super::leaves::tensors;
-use perfdb_query::{Argument, DType, Query, Results, Tensor, multiplies_matrices};
+use perfdb_query::{Argument, DType, Query, Results, Tensor};
 use perfdb_store::columns::{
     INPUT_FORMATS, INPUT_SHAPES, INPUT_TYPES, OUTPUT_FORMATS, OUTPUT_SHAPES, OUTPUT_TYPES, is_measurement,
 };
+use perfdb_store::registry::class_of;
 use perfdb_store::row_identity::{IdentityColumns, RowIdentity};
 use perfdb_store::slots::{dimensions, normal_shape, split};
 use perfdb_store::table::Table;
@@ -91,7 +92,7 @@ fn variant(table: &Table, pattern: usize, query: &Query, turned: bool) -> Option
     let is_attention = ["Runtime avg_seq_len", "avg_seq_len"].iter().any(|name| table.column(name).is_some());
     let asked = operands(query, &slots, table, is_attention)?;
     let stem = table.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let is_product = multiplies_matrices(stem);
+    let is_product = class_of(stem).is_product();
     if turned && !is_product {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Sizes to which a slow-down is confined.
 
 use super::rows::RowDiff;
-use perfdb_query::multiplies_matrices;
+use perfdb_store::registry::KernelClass;
 
 /// Fewest rows that make a range.
 const FEWEST: usize = 3;
@@ -42,7 +42,7 @@ impl Bound {
 
 /// The range that most of a slow-down lies in: all rows up to a size, or from one, slower on the whole by more than the tolerance, and the
 /// others not. `None` where no size divides the rows so.
-pub(super) fn slower_range(kernel_type: &str, rows: &[RowDiff], tolerance: f64) -> Option<SlowerRange> {
+pub(super) fn slower_range(class: KernelClass, rows: &[RowDiff], tolerance: f64) -> Option<SlowerRange> {
     let mut sizes: Vec<(i64, f64)> = rows
         .iter()
         .filter(|row| row.outcome.is_judged())
@@ -71,11 +71,7 @@ pub(super) fn slower_range(kernel_type: &str, rows: &[RowDiff], tolerance: f64) 
             }
         }
     }
-    let axis = match kernel_type {
-        name if multiplies_matrices(name) => "M",
-        name if name.starts_with("hcom_") => "message_bytes",
-        _ => "first dimension",
-    };
+    let axis = class.size_name();
     best.map(|(_, slow, bound, size, rows)| SlowerRange {
         axis,
         bound,
@@ -98,7 +94,7 @@ mod tests {
 
     fn range(ratios: &[(i64, f64)]) -> Option<(Bound, i64, usize)> {
         let rows: Vec<RowDiff> = ratios.iter().map(|(size, ratio)| row(*size, *ratio)).collect();
-        slower_range("MatMulV2", &rows, 0.03).map(|range| (range.bound, range.size, range.rows))
+        slower_range(KernelClass::MatMul, &rows, 0.03).map(|range| (range.bound, range.size, range.rows))
     }
 
     #[test]

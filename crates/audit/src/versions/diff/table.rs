@@ -8,6 +8,7 @@ use super::{Options, TableSummary};
 use crate::versions::Case;
 use crate::versions::case::Naming;
 use perfdb_store::Error;
+use perfdb_store::registry::class_of;
 use perfdb_store::row_identity::describes;
 use perfdb_store::table::Scan;
 use std::path::Path;
@@ -52,7 +53,7 @@ pub(super) fn compare(kernel_type: &str, paths: [Option<&Path>; 2], options: &Op
     let mut tally = Tally::default();
     tally.rows = [groups.rows[0].len(), groups.rows[1].len()];
     rows.iter().for_each(|row| tally.count(row, kernel_type));
-    let slower_range = slower_range(kernel_type, &rows, options.tolerance);
+    let slower_range = slower_range(class_of(kernel_type), &rows, options.tolerance);
     let summary = TableSummary { kernel_type: kernel_type.to_owned(), tally, slower_range, own_columns };
     Ok(TableDiff { summary, rows, metadata_columns: metadata })
 }

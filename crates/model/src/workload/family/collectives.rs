@@ -3,7 +3,7 @@
 use crate::roofline::{Collective, Precision, Work};
 
 use crate::workload::call::{CallWork, Message, Unit};
-use crate::workload::element::ElementType;
+use crate::workload::element;
 
 pub(crate) fn collective(message: &Message<'_>) -> Option<CallWork> {
     let lower = message.collective.to_ascii_lowercase();
@@ -18,7 +18,7 @@ pub(crate) fn collective(message: &Message<'_>) -> Option<CallWork> {
         return None;
     };
     let elements = message.elements_in.max(message.elements_out) as f64;
-    let message_bytes = elements * ElementType::of_name(message.element_type)?.bytes();
+    let message_bytes = elements * element::bytes(element::of_name(message.element_type)?);
     if message.ranks == 0 {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Norms over the last dimensions.
 
 use crate::roofline::Work;
+use crate::workload::element;
 
 use super::Norm;
 use super::pointwise::vector;
@@ -26,7 +27,7 @@ pub(super) fn work(norm: Norm, call: &Call) -> Option<CallWork> {
     if normalised < 1.0 || elements % normalised != 0.0 {
         return None;
     }
-    let (rows, bytes) = (elements / normalised, element.bytes());
+    let (rows, bytes) = (elements / normalised, element::bytes(element));
     let has_weight = if weight.is_some() { 1.0 } else { 0.0 };
     let rms = Work {
         operations: rows * (2.0 * normalised + 2.0) + elements * (1.0 + has_weight),

@@ -5,9 +5,10 @@ use crate::roofline::Work;
 
 use super::products::matrix;
 use crate::workload::call::{Call, CallWork, names_of};
-use crate::workload::element::ElementType;
+use crate::workload::element;
 use crate::workload::kernel::AttentionKernel;
 use crate::workload::lengths::BatchLengths;
+use perfdb_store::dtype::DType;
 
 /// How an operator of attention over packed sequences is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,8 +45,8 @@ pub struct PackedAttention {
     key_heads: f64,
     size: f64,
     value_size: f64,
-    query: ElementType,
-    key: ElementType,
+    query: DType,
+    key: DType,
     mask: Option<Mask>,
 }
 
@@ -97,12 +98,7 @@ impl PackedAttention {
     ///
     /// Σ pairs of a token and one that it sees, twice for each head and element of a key and a value: 2·H·(d + dv)·Σ. Queries,
     /// results, and keys and values count once each.
-    pub fn work(
-        &self,
-        lengths: &BatchLengths,
-        kernel: AttentionKernel,
-        cache: Option<ElementType>,
-    ) -> Option<CallWork> {
+    pub fn work(&self, lengths: &BatchLengths, kernel: AttentionKernel, cache: Option<DType>) -> Option<CallWork> {
         let (queries, keys) = (lengths.queries() as f64, lengths.keys() as f64);
         let is_whole = match self.keys {
             Keys::New => queries <= self.query_tokens && queries <= self.key_tokens,
@@ -117,23 +113,18 @@ impl PackedAttention {
         let (new, old) = (self.new_keys(), self.old_keys(lengths, kernel, cache)?);
         let sides = self.size + self.value_size;
         let of_keys = self.key_heads * sides;
-        let bytes = queries * (self.heads * sides * self.query.bytes() + of_keys * new.bytes())
-            + (keys - queries) * of_keys * old.bytes();
+        let bytes = queries * (self.heads * sides * element::bytes(self.query) + of_keys * element::bytes(new))
+            + (keys - queries) * of_keys * element::bytes(old);
         let operations = 2.0 * self.heads * sides * lengths.pairs();
         matrix(Work { operations, bytes }, self.query)
     }
 
-    fn new_keys(&self) -> ElementType {
+    fn new_keys(&self) -> DType {
         if self.keys == Keys::New { self.query } else { self.key }
     }
 
     /// The type of keys and values of earlier steps.
-    fn old_keys(
-        &self,
-        lengths: &BatchLengths,
-        kernel: AttentionKernel,
-        cache: Option<ElementType>,
-    ) -> Option<ElementType> {
+    fn old_keys(&self, lengths: &BatchLengths, kernel: AttentionKernel, cache: Option<DType>) -> Option<DType> {
         match self.keys {
             Keys::New => kernel.cache.or(cache).or((lengths.keys() == lengths.queries()).then_some(self.key)),
             Keys::Packed | Keys::Cache => Some(self.key),
@@ -141,7 +132,7 @@ impl PackedAttention {
     }
 
     /// The types of queries and of keys and values of earlier steps, once where they are the same.
-    pub fn types(&self, lengths: &BatchLengths, kernel: AttentionKernel, cache: Option<ElementType>) -> String {
+    pub fn types(&self, lengths: &BatchLengths, kernel: AttentionKernel, cache: Option<DType>) -> String {
         names_of([Some(self.query), self.old_keys(lengths, kernel, cache)])
     }
 
@@ -168,7 +159,8 @@ pub(super) fn cache_write(call: &Call) -> Option<CallWork> {
 
 #[cfg(test)]
 mod tests {
-    use crate::workload::{Arguments, AttentionKernel, BatchLengths, Call, ElementType, PackedAttention};
+    use crate::workload::{Arguments, AttentionKernel, BatchLengths, Call, PackedAttention};
+    use perfdb_store::dtype::DType;
 
     const UNWINDOWED: AttentionKernel = AttentionKernel { is_windowed: Some(false), cache: None };
     const UNKNOWN: AttentionKernel = AttentionKernel { is_windowed: None, cache: None };
@@ -188,25 +180,25 @@ mod tests {
             .expect("packed");
         let mixed = lengths("execute_5_context_1(sq3sk5sqsq9sqsk15)_generation_2(sq2sk9sqsq2sqsk9)");
         let work = |kernel, cache| found.work(&mixed, kernel, cache).map(|found| found.work);
-        let known = work(UNWINDOWED, Some(ElementType::Float8)).expect("everything is known");
+        let known = work(UNWINDOWED, Some(DType::Float8E4M3Fn)).expect("everything is known");
         assert_eq!(known.operations, 2.0 * 4.0 * 32.0 * (15.0 - 4.5 + 9.0));
         // Five queries and results of four heads, five keys and values of two heads; nine of the cache in 8 bits.
         assert_eq!(known.bytes, 5.0 * (4.0 * 32.0 + 2.0 * 32.0) * 2.0 + 9.0 * 2.0 * 32.0);
         assert_eq!(found.shapes(&mixed), "5 of 14 tokens, 4/2 heads of 16");
-        assert_eq!(found.types(&mixed, UNWINDOWED, Some(ElementType::Float8)), "bfloat16, float8");
+        assert_eq!(found.types(&mixed, UNWINDOWED, Some(DType::Float8E4M3Fn)), "bfloat16, float8");
         // The kernel knows its cache better than the rest of the trace.
-        let kernel = AttentionKernel { cache: Some(ElementType::BFloat16), ..UNWINDOWED };
+        let kernel = AttentionKernel { cache: Some(DType::BFloat16), ..UNWINDOWED };
         assert_eq!(
-            work(kernel, Some(ElementType::Float8)).map(|work| work.bytes),
+            work(kernel, Some(DType::Float8E4M3Fn)).map(|work| work.bytes),
             Some(known.bytes + 9.0 * 2.0 * 32.0)
         );
         // Nobody says whether there is a window, or what the cache holds.
-        assert_eq!(work(UNKNOWN, Some(ElementType::Float8)), None);
+        assert_eq!(work(UNKNOWN, Some(DType::Float8E4M3Fn)), None);
         assert_eq!(work(UNWINDOWED, None), None);
-        assert_eq!(work(AttentionKernel { is_windowed: Some(true), cache: None }, Some(ElementType::Float8)), None);
+        assert_eq!(work(AttentionKernel { is_windowed: Some(true), cache: None }, Some(DType::Float8E4M3Fn)), None);
         // More new tokens than rows: the annotation is about something else.
         let larger = lengths("execute_9_context_0(sq0sk0sqsq0sqsk0)_generation_9(sq9sk90sqsq9sqsk90)");
-        assert_eq!(found.work(&larger, UNWINDOWED, Some(ElementType::Float8)), None);
+        assert_eq!(found.work(&larger, UNWINDOWED, Some(DType::Float8E4M3Fn)), None);
         // Prompts that are read from their beginning need no cache.
         let prompts = lengths("execute_4_context_2(sq4sk4sqsq8sqsk8)_generation_0(sq0sk0sqsq0sqsk0)");
         let known = found.work(&prompts, UNWINDOWED, None).expect("no cache").work;
@@ -246,7 +238,7 @@ mod tests {
         let call = Call::new("_C_cache_ops::reshape_and_cache_flash", Arguments { dims, types, values: "" });
         let call = call.expect("lists");
         assert_eq!(call.work().map(|found| found.work.bytes), Some(6.0 * 2.0 * 32.0 * 3.0));
-        assert_eq!(call.written_cache(), Some(ElementType::Char));
+        assert_eq!(call.written_cache(), Some(DType::Int8));
         // Not how large the cache is, which differs between devices.
         assert_eq!((call.shapes(), call.types()), ("8×2×16".to_owned(), "bfloat16, int8".to_owned()));
     }

@@ -3,7 +3,8 @@
 use crate::roofline::Work;
 
 use crate::workload::call::{Call, CallWork, Unit};
-use crate::workload::element::ElementType;
+use crate::workload::element;
+use perfdb_store::dtype::DType;
 
 pub(super) fn binary(call: &Call, compares: bool) -> Option<CallWork> {
     let first = call.element(0)?;
@@ -11,17 +12,21 @@ pub(super) fn binary(call: &Call, compares: bool) -> Option<CallWork> {
     let outputs: f64 = broadcast(shapes[0], shapes[1])?.iter().product();
     // A number that is no tensor is not read.
     let second = call.element(1);
-    let inputs = call.elements(0)? * first.bytes()
-        + second.map_or(0.0, |element| shapes[1].iter().product::<f64>() * element.bytes());
-    let promoted = second.map_or(first, |second| first.promoted(second));
+    let inputs = call.elements(0)? * element::bytes(first)
+        + second.map_or(0.0, |element| shapes[1].iter().product::<f64>() * element::bytes(element));
+    let promoted = second.map_or(first, |second| element::promoted(first, second));
     let result = match second {
-        _ if compares => ElementType::Bool,
+        _ if compares => DType::Bool,
         // Of a tensor without dimensions, only the kind of number counts.
-        Some(second) if !shapes[0].is_empty() && shapes[1].is_empty() && second.bytes() > first.bytes() => first,
+        Some(second)
+            if !shapes[0].is_empty() && shapes[1].is_empty() && element::bytes(second) > element::bytes(first) =>
+        {
+            first
+        }
         Some(second) if shapes[0].is_empty() && !shapes[1].is_empty() => second,
         _ => promoted,
     };
-    vector(Work { operations: outputs, bytes: inputs + outputs * result.bytes() }, promoted)
+    vector(Work { operations: outputs, bytes: inputs + outputs * element::bytes(result) }, promoted)
 }
 
 /// The shape of the result; `None` where the two do not fit.
@@ -45,7 +50,7 @@ pub(super) fn unary(call: &Call) -> Option<CallWork> {
         return None;
     }
     let (elements, element) = (call.shape(0)?.iter().product::<f64>(), call.element(0)?);
-    vector(Work { operations: elements, bytes: 2.0 * elements * element.bytes() }, element)
+    vector(Work { operations: elements, bytes: 2.0 * elements * element::bytes(element) }, element)
 }
 
 /// `copy_` has the target first; `clone` has the source alone.
@@ -55,14 +60,14 @@ pub(super) fn copy(call: &Call) -> Option<CallWork> {
     let source = match (call.operator(), call.shape(1)) {
         ("copy", Some(source)) => source.iter().product::<f64>() * call.bytes(1)?,
         ("copy", None) => call.bytes(1)?,
-        _ => elements * element.bytes(),
+        _ => elements * element::bytes(element),
     };
-    vector(Work { operations: 0.0, bytes: source + elements * element.bytes() }, element)
+    vector(Work { operations: 0.0, bytes: source + elements * element::bytes(element) }, element)
 }
 
 /// Work of the units that are not matrix units.
-pub(super) fn vector(work: Work, element: ElementType) -> Option<CallWork> {
-    Some(CallWork { work, unit: Unit::Vector, precision: element.vector_precision() })
+pub(super) fn vector(work: Work, element: DType) -> Option<CallWork> {
+    Some(CallWork { work, unit: Unit::Vector, precision: element::vector_precision(element) })
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::roofline::Work;
 
 use super::Product;
 use crate::workload::call::{Call, CallWork, Unit};
-use crate::workload::element::ElementType;
+use crate::workload::element;
+use perfdb_store::dtype::DType;
 
 pub(super) fn work(product: Product, call: &Call) -> Option<CallWork> {
     let (left, right) = match product {
@@ -69,8 +70,8 @@ impl Size {
 }
 
 /// Work of the matrix units.
-pub(super) fn matrix(work: Work, element: ElementType) -> Option<CallWork> {
-    Some(CallWork { work, unit: Unit::Matrix, precision: element.matrix_precision()? })
+pub(super) fn matrix(work: Work, element: DType) -> Option<CallWork> {
+    Some(CallWork { work, unit: Unit::Matrix, precision: element::matrix_precision(element)? })
 }
 
 #[cfg(test)]

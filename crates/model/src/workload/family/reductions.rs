@@ -1,6 +1,7 @@
 //! Reductions over dimensions, and softmax.
 
 use crate::roofline::Work;
+use crate::workload::element;
 
 use super::Reduced;
 use super::pointwise::vector;
@@ -19,15 +20,15 @@ pub(super) fn reduction(reduced: Reduced, call: &Call) -> Option<CallWork> {
     let result_bytes = match reduced {
         Reduced::Position => 8.0,
         Reduced::Truth => 1.0,
-        Reduced::Sum if !element.is_floating() => 8.0,
-        Reduced::Sum | Reduced::Same => element.bytes(),
+        Reduced::Sum if !element.is_float() => 8.0,
+        Reduced::Sum | Reduced::Same => element::bytes(element),
     };
-    vector(Work { operations: inputs, bytes: inputs * element.bytes() + outputs * result_bytes }, element)
+    vector(Work { operations: inputs, bytes: inputs * element::bytes(element) + outputs * result_bytes }, element)
 }
 
 pub(super) fn softmax(call: &Call) -> Option<CallWork> {
     let (elements, element) = (call.shape(0)?.iter().product::<f64>(), call.element(0)?);
-    vector(Work { operations: 3.0 * elements, bytes: 2.0 * elements * element.bytes() }, element)
+    vector(Work { operations: 3.0 * elements, bytes: 2.0 * elements * element::bytes(element) }, element)
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What the operators' columns mean as shapes and types.
 
+use super::sizes::Sizes;
 use super::source::SourceTable;
 use crate::columns;
 use crate::parquet::COMPUTE_COLUMNS;
 use crate::parquet::error::Error;
+use crate::registry::{KernelClass, Layout};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An operator whose tables are read.
@@ -17,10 +19,14 @@ pub(super) enum Operator {
     LatentAttention {
         name: &'static str,
     },
+    /// Attention of images and the like: no cache, as many key heads as heads.
+    EncoderAttention,
     LatentProducts,
     Experts,
     Nccl,
     CustomAllReduce,
+    /// Any other: all its whole numbers are sizes, and its texts are part of the kernel type.
+    Sized,
 }
 
 /// The two forms of tables.
@@ -30,7 +36,7 @@ pub(super) enum Form {
     Collective,
 }
 
-const ALL_REDUCE: &str = "hcom_allReduce_";
+pub(super) const ALL_REDUCE: &str = "hcom_allReduce_";
 
 /// Collectives: their name, the kernel type, and the operator that calls it.
 pub(super) const COLLECTIVES: [(&str, &str, &str); 4] = [
@@ -44,6 +50,14 @@ pub(super) const COLLECTIVES: [(&str, &str, &str); 4] = [
 const TIER: &str = "0";
 
 impl Form {
+    /// The cells of a row that say how long it took.
+    pub(super) fn places_of_duration(self) -> &'static [usize] {
+        match self {
+            Form::Compute => &[6],
+            Form::Collective => &[4, 5],
+        }
+    }
+
     pub(super) fn columns(self) -> &'static [&'static str] {
         match self {
             Form::Compute => &COMPUTE_COLUMNS,
@@ -60,19 +74,34 @@ struct Case {
 }
 
 impl Operator {
-    pub(super) fn of(name: &str) -> Option<Operator> {
-        Some(match name {
+    pub(super) fn of(name: &str) -> Operator {
+        match name {
             "gemm" => Operator::Gemm,
             "context_attention" => Operator::Attention { name: "context_attention" },
             "generation_attention" => Operator::Attention { name: "generation_attention" },
             "context_mla" => Operator::LatentAttention { name: "context_mla" },
             "generation_mla" => Operator::LatentAttention { name: "generation_mla" },
+            "encoder_attention" => Operator::EncoderAttention,
             "mla_bmm" => Operator::LatentProducts,
             "moe" => Operator::Experts,
             "nccl" => Operator::Nccl,
             "custom_allreduce" => Operator::CustomAllReduce,
-            _ => return None,
-        })
+            _ => Operator::Sized,
+        }
+    }
+
+    /// What a table of its rows holds, and how the weights of products lie.
+    pub(super) fn class(self, operator: &str) -> (KernelClass, Option<Layout>) {
+        match self {
+            Operator::Gemm => (KernelClass::MatMul, Some(Layout::KN)),
+            Operator::Attention { name: "generation_attention" } => (KernelClass::DecodeAttention, None),
+            Operator::Attention { .. } | Operator::EncoderAttention => (KernelClass::PrefillAttention, None),
+            Operator::LatentAttention { .. } => (KernelClass::LatentAttention, None),
+            Operator::Experts => (KernelClass::Experts, None),
+            Operator::Nccl | Operator::CustomAllReduce => (KernelClass::Collective, None),
+            Operator::Sized if operator.contains("scale") => (KernelClass::Quantize, None),
+            Operator::Sized | Operator::LatentProducts => (KernelClass::Generic, None),
+        }
     }
 
     pub(super) fn form(self) -> Form {
@@ -83,8 +112,12 @@ impl Operator {
     }
 
     /// The kernel type of each row. Where rows of one name come from several kernels, the kernel is part of it.
-    pub(super) fn kernel_types(self, table: &SourceTable) -> Result<Vec<String>, Error> {
-        let names = (0..table.row_count()).map(|row| self.name(table, row)).collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn kernel_types(self, operator: &str, table: &SourceTable) -> Result<Vec<String>, Error> {
+        let name = |row| match self {
+            Operator::Sized => Sizes::name(operator, table, row),
+            _ => self.name(table, row),
+        };
+        let names = (0..table.row_count()).map(name).collect::<Result<Vec<_>, _>>()?;
         if !table.has("kernel_source") {
             return Ok(names);
         }
@@ -109,12 +142,14 @@ impl Operator {
                 let window = if window > 0 { format!("_window{window}") } else { String::new() };
                 format!("{name}_{}_kv_{}{window}", text("attn_dtype")?, text("kv_cache_dtype")?)
             }
+            Operator::EncoderAttention => format!("encoder_attention_{}", text("attn_dtype")?),
             Operator::LatentAttention { name } => {
                 format!("{name}_{}_kv_{}", text("mla_dtype")?, text("kv_cache_dtype")?)
             }
             Operator::LatentProducts => format!("{}_{}", text("op_name")?, text("bmm_dtype")?),
             Operator::Experts => format!("moe_{}_{}", text("moe_dtype")?, text("distribution")?),
             Operator::CustomAllReduce => ALL_REDUCE.to_owned(),
+            Operator::Sized => String::new(),
             Operator::Nccl => {
                 let theirs = table.text("op_name", row)?;
                 match COLLECTIVES.iter().find(|collective| collective.0 == theirs) {
@@ -123,6 +158,17 @@ impl Operator {
                 }
             }
         })
+    }
+
+    /// The columns of a table of its rows.
+    pub(super) fn header(self, table: &SourceTable) -> Vec<String> {
+        let form = self.form();
+        let own = form.columns().iter().copied().map(str::to_owned);
+        let deviation = (form == Form::Compute).then(|| super::DEVIATION.to_owned());
+        let more = self.more_columns().iter().map(|(name, _)| (*name).to_owned());
+        // Tables of collectives have no other columns than their own.
+        let theirs = table.columns().filter(|_| form == Form::Compute).map(|name| format!("aiconfigurator {name}"));
+        own.chain(deviation).chain(more).chain(theirs).collect()
     }
 
     /// Columns between perfdb's and theirs, with the column of theirs that fills each: what a call depends on beside shapes and types.
@@ -134,8 +180,20 @@ impl Operator {
     }
 
     /// The cells of a compute table's columns, in their order.
-    pub(super) fn compute_cells(self, table: &SourceTable, row: usize, duration_us: f64) -> Result<Vec<String>, Error> {
-        let case = self.case(table, row)?;
+    pub(super) fn compute_cells(
+        self,
+        table: &SourceTable,
+        sizes: &Sizes,
+        row: usize,
+        duration_us: f64,
+    ) -> Result<Vec<String>, Error> {
+        let case = match self {
+            Operator::Sized => {
+                let call = (sizes.shape(table, row)?, sizes.dtype(table, row)?);
+                Case { inputs: vec![call.clone()], output: call }
+            }
+            _ => self.case(table, row)?,
+        };
         let join = |cells: Vec<String>| cells.join(";");
         let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let formats = vec!["ND".to_owned(); case.inputs.len()];
@@ -147,6 +205,7 @@ impl Operator {
             case.output.1.to_owned(),
             "ND".to_owned(),
             duration_us.to_string(),
+            String::new(),
         ];
         for (_, theirs) in self.more_columns() {
             cells.push(table.size(theirs, row)?.to_string());
@@ -173,6 +232,12 @@ impl Operator {
                 let query = (vec![batch, queries, heads, width], query);
                 let output = (query.0.clone(), "DT_BF16");
                 Case { inputs: vec![query, cache.clone(), cache], output }
+            }
+            Operator::EncoderAttention => {
+                let query = vec![size("batch_size")?, size("isl")?, size("num_heads")?, size("head_dim")?];
+                let query = (query, types(text("attn_dtype")?).0);
+                let output = (query.0.clone(), "DT_BF16");
+                Case { inputs: vec![query.clone(), query.clone(), query], output }
             }
             Operator::LatentAttention { .. } => {
                 let (batch, queries, heads) = (size("batch_size")?, size("isl")?, size("num_heads")?);
@@ -203,7 +268,7 @@ impl Operator {
                     output: (vec![tokens, hidden], "DT_BF16"),
                 }
             }
-            Operator::Nccl | Operator::CustomAllReduce => Case::default(),
+            Operator::Nccl | Operator::CustomAllReduce | Operator::Sized => Case::default(),
         })
     }
 
@@ -250,7 +315,7 @@ fn keys(table: &SourceTable, row: usize) -> Result<u64, Error> {
 }
 
 /// Types of activations and weights, as tables spell them. What names a whole scheme stands for the types that it computes on.
-fn types(name: &str) -> (&'static str, &'static str) {
+pub(super) fn types(name: &str) -> (&'static str, &'static str) {
     match name {
         "float32" | "float" => ("DT_FLOAT", "DT_FLOAT"),
         "float16" | "half" => ("FLOAT16", "FLOAT16"),
@@ -267,7 +332,7 @@ fn types(name: &str) -> (&'static str, &'static str) {
 }
 
 /// A text as part of a file's name.
-fn file_name_part(text: &str) -> String {
+pub(super) fn file_name_part(text: &str) -> String {
     let part: String =
         text.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
     part.trim_matches(['_', '.']).to_owned()

@@ -4,6 +4,7 @@ use super::MAPPING;
 use crate::directory::tables_in;
 use crate::op_mapping::{OpMapping, with_collectives_in};
 use crate::parquet::error::Error;
+use crate::registry::is_collective;
 use perfdb_files::input::{self, Kind, LARGEST_TEXT_BYTES};
 use perfdb_files::paths::{normalised, within};
 use std::fs;
@@ -40,7 +41,7 @@ impl Collectives {
             return Ok(Collectives::default());
         }
         let mut tables = tables_in(&folder)?;
-        tables.retain(|table| table.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hcom_")));
+        tables.retain(|table| table.file_name().is_some_and(|name| is_collective(&name.to_string_lossy())));
         if tables.is_empty() {
             return Ok(Collectives::default());
         }

@@ -1,0 +1,34 @@
+//! Kernels that code has to name: parts of the simulator's composite operators, by what they are there, and those whose rows have columns of their own.
+
+/// A product.
+pub const MATMUL: &str = "MatMulV2";
+/// A product for each head.
+pub const BATCH_MATMUL: &str = "BatchMatMulV2";
+/// The same in plain format.
+pub const BATCH_MATMUL_ND: &str = "BatchMatMulNd";
+/// A product of eight-bit integers.
+pub const QUANTISED_MATMUL: &str = "QuantBatchMatmulV3";
+/// A product for each head, whose result is transposed.
+pub const TRANSPOSED_BATCH_MATMUL: &str = "TransposeBatchMatMul";
+/// The norm of latent vectors.
+pub const RMS_NORM: &str = "RmsNorm";
+/// The norm of index keys.
+pub const LAYER_NORM: &str = "LayerNormV3";
+/// Another data type.
+pub const CAST: &str = "Cast";
+/// Norm, rotary embedding and cache of latent keys.
+pub const CACHE_WRITE: &str = "KvRmsNormRopeCache";
+/// Writes index keys into their cache.
+pub const SCATTER: &str = "ScatterNdUpdate";
+/// The same on other cores.
+pub const SCATTER_AI_CORE: &str = "ScatterNdUpdateAiCore";
+/// Chooses tokens.
+pub const INDEXER: &str = "LightningIndexer";
+/// Attention to chosen tokens.
+pub const SPARSE_ATTENTION: &str = "SparseFlashAttention";
+/// Attention, whose rows carry runtime values.
+pub const ATTENTION: &str = "FusedInferAttentionScore";
+/// Quantises activations.
+pub const QUANTISE: &str = "AscendQuantV2";
+/// The fused experts, whose rows carry an expert-parallel size.
+pub const DISPATCH_FFN_COMBINE: &str = "DispatchFFNCombine";

@@ -1,0 +1,43 @@
+//! The kernels that can be replayed.
+
+use super::parts::{ATTENTION, DISPATCH_FFN_COMBINE};
+
+/// The operators that can be replayed, by code point.
+pub const REPLAYABLE: [&str; 36] = [
+    "Add",
+    "AddRmsNormBias",
+    "ArgMaxV2",
+    "AscendQuantV2",
+    "BatchMatMulV2",
+    DISPATCH_FFN_COMBINE,
+    "DynamicQuant",
+    ATTENTION,
+    "GatherV2",
+    "GroupedMatmul",
+    "GroupedMatmulSwigluQuant",
+    "Index",
+    "InterleaveRope",
+    "KvRmsNormRopeCache",
+    "LightningIndexer",
+    "MaskedFill",
+    "MatMulCommon",
+    "MatMulV2",
+    "MatMulV3",
+    "MoeTokenPermute",
+    "MoeTokenUnpermute",
+    "PadV3",
+    "QuantBatchMatmulV3",
+    "RINGMLAPrefillBF16Kernel",
+    "ReshapeAndCacheNdKernel",
+    "RmsNorm",
+    "ScatterNdUpdate",
+    "Slice",
+    "SoftmaxV2",
+    "Sort",
+    "SparseFlashAttention",
+    "SwiGlu",
+    "TensorMove",
+    "Transpose",
+    "TransposeBatchMatMul",
+    "split_qkv_rmsnorm_rope_kernel",
+];
