@@ -87,7 +87,7 @@ fn entries(file: &Path) -> Result<Vec<(String, String)>, Error> {
 fn plain(node: &Node) -> String {
     match node {
         Node::Integer(number) => number.to_string(),
-        Node::Float(number) => number.to_string(),
+        Node::Float(number) => format!("{number:?}"),
         _ => String::new(),
     }
 }
