@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Query tokens or tokens before them are no axis where there is but one, or none: prompts and single tokens are learnt from apart.
+/// A size of one query token, or of none before it, is left out of the axes: prompts and single tokens are learnt from apart.
 pub(super) static AXES: Axes = Axes {
     names: &["batch", "query_tokens", "past_tokens", "heads", "kv_heads"],
     sets: &[

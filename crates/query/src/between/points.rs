@@ -100,14 +100,14 @@ pub(crate) struct Extra {
     pub(crate) types: SmallVec<[Box<str>; 3]>,
     /// Of attention by shapes; 0 elsewhere.
     pub(crate) head_size: i64,
-    /// Of attention by shapes where they are no axis; 0 elsewhere.
+    /// Of attention by shapes where key heads must agree; 0 elsewhere.
     pub(crate) kv_heads: i64,
     /// Of experts by shapes, where the table has it.
     pub(crate) expert_parallel: Option<i64>,
 }
 
 impl Extra {
-    /// Whether a group is of other types than a call, where groups are told apart by them.
+    /// Whether a group is of other types than a call, where groups differ by them.
     pub(crate) fn is_of_other_types<'s>(&self, types: impl Iterator<Item = Option<&'s str>>) -> bool {
         self.types.iter().zip(types).any(|(own, wanted)| wanted.map(one_spelling) != Some(one_spelling(own)))
     }

@@ -1,4 +1,4 @@
-//! What the simulator's readers make of kernels, whatever their class.
+//! What the simulator's readers make of kernels by their names alone.
 
 /// A set of what the simulator's readers make of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
