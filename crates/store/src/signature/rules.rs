@@ -64,9 +64,8 @@ impl Rules {
     /// The signature with every slot as it is given, where this operator's own takes different cells for one case: a product with a bias and
     /// one without, a weight given either way, other offsets of a slice.
     pub(crate) fn exact(&self, cells: &Cells<'_>) -> Option<Signature> {
-        let all_slots = || Rules { family: Family::Default, ..*self };
-        matches!(self.family, Family::Matmul | Family::Index | Family::FirstSlotOnly)
-            .then(|| all_slots().signature(cells))
+        let all_slots = || Rules { case: Case::AllInputs, ..*self };
+        matches!(self.case, Case::Product | Case::Index | Case::FirstInput).then(|| all_slots().signature(cells))
     }
 
     pub(super) fn general(&self, cells: &Cells<'_>) -> Signature {
