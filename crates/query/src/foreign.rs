@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// Where the collectives of a database are, if the name of that directory tells another CANN version than that of the database does.
 pub(crate) fn foreign_collectives(directory: &Path, mapping: &OpMapping) -> Option<PathBuf> {
-    let elsewhere = directory.join(mapping.communication_data_ref.as_ref()?).one_spellingize().ok()?;
-    let directory = directory.one_spellingize().ok()?;
+    let elsewhere = directory.join(mapping.communication_data_ref.as_ref()?).canonicalize().ok()?;
+    let directory = directory.canonicalize().ok()?;
     let own = version_of(directory.file_name()?.to_str()?.rsplit_once("_cann")?.1)?;
     let other = version_of(elsewhere.file_name()?.to_str()?.strip_prefix('v')?)?;
     // A version with fewer parts leaves the others open.
@@ -35,7 +35,7 @@ mod tests {
             ("vllm0.18.0_torch2.9.0_cann8.5", "comm", false),
             ("db", "v8.3", false),
         ] {
-            let folder = folder.path().one_spellingize()?;
+            let folder = folder.path().canonicalize()?;
             let (database, collectives) = (folder.join(own), folder.join("hccl").join(other));
             std::fs::create_dir_all(&database)?;
             std::fs::create_dir_all(&collectives)?;

@@ -124,7 +124,7 @@ impl KernelRows {
             }
         }
         let (kernel_type, path, policy) = (self.kernel_type.clone(), self.path.clone(), self.policy.clone());
-        KernelRows { left_out, ..KernelRows::new(kernel_type, path, policy, content) }
+        KernelRows { left_out, ..KernelRows::new(kernel_type, self.kind.clone(), path, policy, content) }
     }
 
     /// The kernel type.

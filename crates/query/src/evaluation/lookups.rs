@@ -12,6 +12,7 @@ use crate::table::{KernelRow, KernelRows};
 use perfdb_files::parallel::on_all_cores;
 use perfdb_model::predict::{LeftOutRows, Place, Trials};
 use perfdb_store::dtype::DType;
+use perfdb_store::registry::is_collective;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,7 +26,7 @@ pub(crate) fn evaluate(
     let Some(sliced) = super::sliced(state, kernel_type)? else { return Ok(None) };
     let mut evaluation = Evaluation { semantics, ..described(&sliced) };
     let slot = state.slot(kernel_type);
-    if let (Some(slot), false) = (slot, kernel_type.starts_with("hcom_"))
+    if let (Some(slot), false) = (slot, is_collective(kernel_type))
         && let Some(table) = state.rows(Some(slot))?
     {
         let judge = Judge { state, slot, table, semantics };
