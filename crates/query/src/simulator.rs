@@ -137,7 +137,7 @@ fn single(context: &Context<'_>, entry: Option<&Entry>, answer: &Answer, rule: &
             let output = context.query.results.first().and_then(|result| result.as_tensor());
             let row = answer.rows.first().and_then(|row| row_of(context, row, &answer.kernels[0]));
             if let (Some(output), Some(row)) = (output, row)
-                && let Some(scale) = crate::measured::elementwise::scale(row, output)
+                && let Some(scale) = crate::measured::elementwise::scale(context.rules, row, output)
                 && row.output_types().first().map(|name| &**name) != crate::dtype::profiler_name(output.dtype)
             {
                 details.push(("dtype_scale", Fact::Number(scale)));

@@ -42,9 +42,10 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         return Err(Miss::new("moe_fused_target_unextractable"));
     };
     if is_by_shapes(context.rules, table) {
-        let found = projection.shapes().and_then(|operands| of_shapes(context, table, &operands));
-        let answer = found.unwrap_or_else(|| Err(Miss::new("moe_fused_target_unextractable")))?;
-        return with_embedded(context, entry, answer);
+        let unextractable = || Miss::new("moe_fused_target_unextractable");
+        let operands = projection.shapes().ok_or_else(unextractable)?;
+        let answer = of_shapes(context, table, &operands).ok_or_else(unextractable)??;
+        return with_embedded(context, entry, answer, shapes_of(&operands));
     }
     let operands = projection.operands([Scales::Vector; 2]);
     let types: Option<SmallVec<[&str; INPUTS]>> = operands.iter().map(|operand| operand.dtype).collect();

@@ -33,7 +33,7 @@ pub(crate) fn lookup(context: &Context<'_>, entry: &Entry) -> Result<Answer, Mis
         let mut selection = Selection::new(context.rules, context.rules.choice);
         by_inputs(context.rules, &[table], &operands, None, |row| row.is_of_ep_size(ep), &mut selection);
         let found = selection.result()?.ok_or_else(|| Miss::new("shape_mismatch"))?;
-        return with_embedded(context, entry, of_row(&found, 1.0, found.rule));
+        return with_embedded(context, entry, of_row(&found, 1.0, found.rule), shapes_of(&operands));
     }
     let projects = context.rules.is_newest && entry.project_full_shape.as_ref().is_some_and(Node::is_truthy);
     let projection = projects.then(|| Projection::of(context.rules, context.query)).flatten();
